@@ -1,0 +1,230 @@
+"""From a specification to objects: data, models, method, hosts. Every process builds the same from the same."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Info, Method, Start
+from fedkin.core.model import Model
+from fedkin.core.rng import Key
+from fedkin.core.trace import Runtime
+from fedkin.data.build import build as build_population
+from fedkin.data.clients import Population
+from fedkin.data.public import Public
+from fedkin.data.source import Source
+from fedkin.data.sources import load
+from fedkin.engine.coordinator import Federation, round_up_noise
+from fedkin.engine.host import Host
+from fedkin.engine.store import STORES
+from fedkin.engine.work import Schedule
+from fedkin.methods import make, registry
+from fedkin.models.build import build as build_model
+from fedkin.runs.spec import Spec
+
+DEFAULT_CLIENTS = 20
+GENERATED = ("synthetic_mixture", "linear_toy")  # sources that are drawn, from the run's seed unless [data] gives one
+
+
+class Assembled(NamedTuple):
+    """Everything a run needs, checked."""
+
+    spec: Spec
+    method: Method
+    population: Population
+    models: Mapping[str, Model]
+    infos: Mapping[int, Info]
+    federation: Federation
+
+
+def assemble(spec: Spec, method: Method | None = None) -> Assembled:
+    """All objects of a run. Raises FedkinError with one sentence for whatever does not fit."""
+    method = method or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+    population = population_of(spec)
+    return around(spec, method, population)
+
+
+def around(spec: Spec, method: Method, population: Population) -> Assembled:
+    """The objects of a run whose population is there already."""
+    architectures = architectures_of(spec, population)
+    models = models_of(spec, population, sorted(set(architectures)))
+    infos = infos_of(population, architectures)
+    start = Start(
+        {name: model.initial for name, model in models.items()},
+        tuple(infos),
+        0 if population.public is None else len(population.public),
+        population.classes,
+    )
+    federation = Federation(start, infos, spec.run.seed, spec.run.participation, spec.run.min_replies)
+    _check_needs(method, federation, population, models, architectures)
+    return Assembled(spec, method, population, models, infos, federation)
+
+
+def population_of(spec: Spec) -> Population:
+    """The clients' data, as [data], [split], [public] and [run] say."""
+    data, split, public = spec.data, spec.split, spec.public
+    folder = None if data.dir is None else Path(data.dir)
+    generated = {"seed": spec.run.seed} if data.name in GENERATED else {}
+    source = load(data.name, folder, client=data.client, label=data.label, **{**generated, **data.options})
+    clients = spec.run.clients
+    if clients is None and split.name != "natural":
+        clients = DEFAULT_CLIENTS
+    return build_population(
+        source,
+        split.name,
+        clients,
+        Key(spec.run.seed),
+        partition_params=split.options,
+        fractions="comet" if split.holdout == "comet" else (split.train, split.val, split.test),
+        pool=data.pool,
+        public=None if public.source is None else _public(spec, source, folder),
+        test=data.test,
+        group=split.group,
+        empty=split.empty,
+    )
+
+
+def _public(spec: Spec, source: Source, folder: Path | None) -> Public:
+    public = spec.public
+    assert public.source is not None
+    other = None if public.source == "held-out" else load(public.source, folder)
+    return Public(size=public.samples, source=other, labeled=public.labeled)
+
+
+def architectures_of(spec: Spec, population: Population) -> list[str]:
+    """The architecture of every client. ``rule``: by "size" (the map's first for the largest), in "turn", "random"."""
+    names = list(spec.model.map.values()) or [spec.model.name]
+    clients = population.clients
+    if spec.model.rule == "random":
+        rng = Key(spec.run.seed).numpy("architectures")
+        return [names[int(i)] for i in rng.integers(len(names), size=clients)]
+    if spec.model.rule == "turn":
+        return [names[client % len(names)] for client in range(clients)]
+    by_size = sorted(range(clients), key=lambda k: (-len(population.train[k]), k))
+    rank = {client: position for position, client in enumerate(by_size)}
+    return [names[rank[client] * len(names) // clients] for client in range(clients)]
+
+
+def models_of(spec: Spec, population: Population, names: list[str]) -> dict[str, Model]:
+    """One Model an architecture, initial parameters by seed."""
+    shape = tuple(population.x.shape[1:])
+    family = spec.model.family
+    if population.task == "regression" and family == "categorical":
+        raise FedkinError("the labels are numbers, not classes: set model.family to gaussian or poisson, with model glm")
+    return {
+        name: build_model(name, shape, population.classes, Key(spec.run.seed), family, **spec.model.options)
+        for name in names
+    }
+
+
+def infos_of(population: Population, architectures: list[str]) -> dict[int, Info]:
+    """What every client knows of itself."""
+    histogram = torch.from_numpy(population.histogram("train")).to(torch.float32)
+    public = 0 if population.public is None else len(population.public)
+    return {
+        client: Info(
+            client, architectures[client], len(population.train[client]), histogram[client], public, population.classes
+        )
+        for client in range(population.clients)
+    }
+
+
+def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:
+    """A host that owns ``clients``; ``folder`` is where it may keep states on disk."""
+    spec = parts.spec
+    return Host(
+        method=parts.method,
+        models=parts.models,
+        infos={client: parts.infos[client] for client in clients},
+        population=parts.population,
+        schedule=schedule_of(spec),
+        runtime=Runtime(spec.engine.compile, replays_of(parts)),
+        store=STORES[spec.engine.state](folder),
+        seed=spec.run.seed,
+    )
+
+
+def schedule_of(spec: Spec) -> Schedule:
+    """[train] as hosts need it."""
+    train = spec.train
+    return Schedule(train.batch_size, train.steps, train.epochs, train.milestones, train.decay)
+
+
+def replays_of(parts: Assembled) -> int:
+    """How many steps the whole run takes, over all clients: decides whether compiling pays."""
+    spec, infos = parts.spec, parts.infos
+    share = participants_of(parts.federation) / len(infos)
+    if spec.train.steps is not None:
+        a_round = spec.train.steps * len(infos)
+    else:
+        a_round = (spec.train.epochs or 1) * sum(math.ceil(i.samples / spec.train.batch_size) for i in infos.values())
+    return round(spec.run.rounds * share * a_round)
+
+
+def participants_of(federation: Federation) -> int:
+    """m = ⌈C·M⌉."""
+    return max(1, math.ceil(round_up_noise(federation.participation * len(federation.infos))))
+
+
+def _check_needs(
+    method: Method,
+    federation: Federation,
+    population: Population,
+    models: Mapping[str, Model],
+    architectures: list[str],
+) -> None:
+    needs = method.needs
+    if needs.one_architecture and len(models) > 1:
+        counts = ", ".join(f"{name} ({architectures.count(name)})" for name in models)
+        raise FedkinError(
+            f"{method.name} needs one architecture, clients have {counts}: try {', '.join(_any_architecture())}"
+        )
+    if needs.public != "none" and population.public is None:
+        raise FedkinError(
+            f"{method.name} needs a public set: set public.source to a data set's name, or to 'held-out' to take "
+            "samples of the same data before they are split"
+        )
+    if needs.public == "labeled" and population.public_y is None:
+        raise FedkinError(f"{method.name} needs a labeled public set: set public.labeled = true")
+    if needs.full_participation and federation.participation < 1:
+        raise FedkinError(f"{method.name} needs every client in every round: set run.participation to 1")
+    if needs.classes and not all(model.family.classes for model in models.values()):
+        raise FedkinError(f"{method.name} needs class probabilities, the model's family is for regression")
+    if federation.min_replies > participants_of(federation):
+        raise FedkinError(
+            f"run.min_replies is {federation.min_replies}, but a round has {participants_of(federation)} participants"
+        )
+    method.check(federation.start, participants_of(federation))
+
+
+def _any_architecture() -> list[str]:
+    """Methods whose clients may hold different models."""
+    found = []
+    for name in sorted(registry()):
+        try:
+            if not make(name, {}, {"lr": 0.1}).needs.one_architecture:
+                found.append(name)
+        except FedkinError:  # it has hyper-parameters without defaults: not a suggestion for a first try
+            continue
+    return found
+
+
+def setup_of(spec: Spec, population_folder: Path, clients: list[int], state_folder: Path) -> dict[str, Any]:
+    """What a worker process is sent: names and numbers only."""
+    return {
+        "spec": spec.model_dump(mode="json"),
+        "population": str(population_folder),
+        "clients": clients,
+        "state": str(state_folder),
+    }
+
+
+def host_from_setup(setup: dict[str, Any]) -> Host:
+    """A worker's host, from what ``setup_of`` sent."""
+    spec = Spec.model_validate(setup["spec"])
+    method = make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+    parts = around(spec, method, Population.load(Path(setup["population"])))
+    return host_of(parts, setup["clients"], Path(setup["state"]))

@@ -1,0 +1,94 @@
+"""What methods are written with: gradients, steps over batches, small algorithms on the simplex."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from fedkin.core.model import Model, collecting_buffers
+from fedkin.core.trace import Flat, Runtime, Step
+from fedkin.core.tree import Params, Tree, fill, is_buffer, leaves, map_tree, row
+
+
+def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
+    """∇ of a scalar function with respect to its first argument, a parameter dict.
+
+    ``buffer:`` entries of the result are not derivatives but the refreshed running statistics; ``descend`` puts them
+    in place. Combine losses inside ``function``, rather than gradients afterwards, so that they stay what they are.
+    """
+
+    def at(w: Params, *rest: Any) -> Params:
+        fixed = {name: value for name, value in w.items() if is_buffer(name)}
+
+        def scalar(weights: Params) -> tuple[Tensor, Params]:
+            with collecting_buffers() as refreshed:
+                value = function({**weights, **fixed}, *rest)
+            return value, refreshed[-1] if refreshed else fixed
+
+        weights = {name: value for name, value in w.items() if not is_buffer(name)}
+        slopes, statistics = torch.func.grad(scalar, has_aux=True)(weights)
+        return {name: slopes[name] if name in slopes else statistics[name] for name in w}
+
+    return at
+
+
+def descend(w: Params, slope: Params, rate: float | Tensor) -> Params:
+    """w − rate · slope for weights; running statistics take their refreshed values."""
+    return {name: slope[name] if is_buffer(name) else value - rate * slope[name] for name, value in w.items()}
+
+
+class Batches(NamedTuple):
+    """The mini-batches of one client's work, gathered a few steps at a time."""
+
+    runtime: Runtime
+    model: Model
+    steps: int
+    gather: Callable[[int, int], Tree]
+    """(first, last) → a batch tree whose leaves have a leading axis [last − first]."""
+    chunk: int = 64
+
+    def beside(self, other: "Batches") -> "Batches":
+        """Batches that are pairs: one of these and one of the others, step by step."""
+        return self._replace(
+            steps=min(self.steps, other.steps), gather=lambda a, b: (self.gather(a, b), other.gather(a, b))
+        )
+
+    def blocks(self) -> Iterator[Tree]:
+        """The batches, up to ``chunk`` of them stacked along a first axis."""
+        for first in range(0, self.steps, self.chunk):
+            yield self.gather(first, min(first + self.chunk, self.steps))
+
+
+def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
+    """carry ← step(model, carry, batch, *constants) for every batch; returns the last carry.
+
+    ``step`` is pure, for one client, and keeps the structure, shapes and dtypes of ``carry``. It is traced once per
+    shapes and then replayed, so it must not branch on values. Numbers among carry and constants become 0-d tensors:
+    changing a learning rate or a λ does not trace anew.
+    """
+    carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
+    state, tail = leaves(carry), leaves(fixed)
+    call: Flat | None = None
+    for block in batches.blocks():
+        call = call or batches.runtime.prepare(step, batches.model, (carry, row(block, 0), *fixed))
+        with torch.inference_mode():
+            for batch in zip(*(leaf.unbind(0) for leaf in leaves(block)), strict=True):
+                state = call(*state, *batch, *tail)
+    return fill(carry, iter(state))
+
+
+def _tensor(leaf: Tensor | float) -> Tensor:
+    # float64 is exact for a Python number, and a 0-d tensor does not widen the float32 tensors it is multiplied with
+    return leaf if isinstance(leaf, Tensor) else torch.tensor(leaf, dtype=torch.float64)
+
+
+def simplex_step(c: Tensor, slope: Tensor, rate: float, floor: float = 1e-6) -> Tensor:
+    """One entropic mirror-descent step on the unit simplex: c ∘ exp(−rate · slope), normalised (PPFL eq. 25).
+
+    ``c`` and ``slope`` are [..., K]. Entries are kept at ``floor`` or above and the result sums to 1, so that no
+    model is lost for good.
+    """
+    logits = torch.log(c) - rate * slope
+    moved = torch.softmax(logits, -1).clamp_min(floor)
+    return moved / moved.sum(-1, keepdim=True)

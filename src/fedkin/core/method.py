@@ -1,0 +1,157 @@
+"""The contract: a method is a value, a few pure functions written for ONE client.
+
+Nothing in a method knows how many clients there are, where they run, or that messages are counted. The server state S,
+the personal state P, the messages D (down) and U (up) are trees: dicts and tuples of tensors and numbers. The top-level
+names of a message say what kind of thing is sent; they are the ledger's columns (see ``KINDS``).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+from torch import Tensor
+
+from fedkin.core.kit import Batches
+from fedkin.core.model import Batch, Model
+from fedkin.core.rng import Key
+from fedkin.core.tree import Params, Tree
+
+KINDS = ("parameters", "predictions", "centroids", "coefficients", "control")
+
+
+class Info(NamedTuple):
+    """What a client knows of itself before training."""
+
+    client: int
+    architecture: str
+    samples: int  # training samples n_i
+    histogram: Tensor  # [classes] float32, counts of its training labels; zeros for regression
+    public: int  # rows of the public set
+    classes: int  # 0 for regression
+
+
+class Start(NamedTuple):
+    """What the server knows before the first message."""
+
+    parameters: Mapping[str, Params]  # initial parameters of each architecture
+    clients: tuple[int, ...]
+    public: int
+    classes: int
+
+    def only(self) -> Params:
+        """The initial parameters where there is one architecture."""
+        (params,) = self.parameters.values()
+        return params
+
+
+class Reply(NamedTuple):
+    """What the server received from one client: its message and its number of training samples."""
+
+    message: Tree
+    weight: float
+
+
+class Data(Protocol):
+    """One client's data and tools during one round's work. Nothing of it leaves the client but what U holds."""
+
+    info: Info
+    model: Model
+    key: Key  # (seed, round, client)
+    public: Tensor | None  # [public, …] unlabeled
+    public_y: Tensor | None
+
+    @property
+    def decay(self) -> float:
+        """This round's learning-rate factor, from the schedule in [train]."""
+
+    def batches(self, draw: Literal["permuted", "uniform"] = "permuted", purpose: str = "batches") -> Batches:
+        """The round's mini-batches of private training data: Batch leaves, as [train] steps or epochs say."""
+
+    def epochs(self, number: int, purpose: str) -> Batches:
+        """Mini-batches for so many passes over the private training data."""
+
+    def rows(self, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
+        """Mini-batches of ``size`` rows, drawn uniformly, of tensors that share a first axis (a public set)."""
+
+    def whole(self, split: str) -> list[Batch]:
+        """All samples of "train", "val" or "test", in large batches; the weights of ALL rows together sum to 1."""
+
+    def score(self, predictor: Callable[[Tensor], Tensor], split: str) -> tuple[float, float]:
+        """(mean loss, accuracy) of a predictor x → log-probabilities (or means) on a split; nan where it is empty."""
+
+
+class Needs(NamedTuple):
+    """What a method needs of an experiment; checked before training."""
+
+    one_architecture: bool = True
+    public: Literal["none", "unlabeled", "labeled"] = "none"
+    full_participation: bool = False
+    classes: bool = False  # class probabilities, not regression
+    sampling: Literal["uniform", "size"] = "uniform"  # participants drawn uniformly, or with probability p_k
+    introduction: Literal["none", "participants", "everyone"] = "none"  # who sends before the first round
+
+
+def _nothing(*_: Any) -> dict[str, Any]:
+    return {}
+
+
+def _accept(start: Start, participants: int) -> None:
+    pass
+
+
+def likelihood(model: Model, outputs: Tensor) -> Tensor:
+    """Outputs as predictions: log-probabilities [batch, classes], or means [batch, 1] for regression."""
+    if not model.family.classes:
+        return model.family.mean(outputs)
+    if model.family.name == "bernoulli":
+        return two_classes(outputs)
+    return outputs.log_softmax(1)
+
+
+def two_classes(outputs: Tensor) -> Tensor:
+    """One logit [batch, 1] as log-probabilities of two classes [batch, 2]."""
+    from torch import stack
+    from torch.nn.functional import logsigmoid
+
+    return stack([logsigmoid(-outputs[:, 0]), logsigmoid(outputs[:, 0])], 1)
+
+
+def plain_prediction(model: Model, q: Params, x: Tensor) -> Tensor:
+    """The default ``predict``: the model with parameters ``q``."""
+    return likelihood(model, model.outputs(q, x))
+
+
+class Method(NamedTuple):
+    """A personalized federated learning method. See METHODS in fedkin.methods for all of them."""
+
+    name: str
+    server: Callable[[Start], Tree]
+    """First server state S."""
+    client: Callable[[Params, Info], Tree]
+    """One client's first personal state P, given the initial parameters of its architecture."""
+    down: Callable[[Tree, int], Tree]
+    """(S, client) → D, the message to one client. Equal tensors are sent once and counted as a broadcast."""
+    local: Callable[[Tree, Tree, Data], tuple[Tree, Tree]]
+    """(D, P, data) → (P, U): the round's work of one client and its message up."""
+    expects: Callable[[Tree, Info], Tree]
+    """(D, info) → a tree with the structure, shapes and dtypes that U must have; anything else is rejected."""
+    merge: Callable[[Tree, Mapping[int, Reply], Key], Tree]
+    """(S, replies, key) → S: the server's update from the replies that arrived, in client order."""
+    personal: Callable[[Tree, Tree], dict[str, Tree]]
+    """(D, P) → views: {"personal": what the client would deploy, "global": … where there is one}."""
+    predict: Callable[[Model, Tree, Tensor], Tensor] = plain_prediction
+    """(model, Q, x) → log-probabilities [batch, classes] of a view Q (means [batch, 1] for regression)."""
+    finish: Callable[[Tree, Tree, Data], Tree] | None = None
+    """(D, P, data) → P: local work after the last round; also what a new client runs to join."""
+    introduce: Callable[[Tree, Data], Tree] | None = None
+    """(P, data) → U: a message before the first round (``needs.introduction`` says whose)."""
+    meet: Callable[[Tree, Mapping[int, Reply], Key], Tree] | None = None
+    """(S, introductions, key) → S."""
+    notes: Callable[[Tree], dict[str, Any]] = _nothing
+    """P → what the record should tell of a client: {name: number, or vector}. Not a message."""
+    lens: Callable[[Tree], dict[str, dict[int, Any]]] = _nothing
+    """S → what the record should tell of the federation: {name: {client: number or vector}}."""
+    check: Callable[[Start, int], None] = _accept
+    """(start, participants a round) raises FedkinError where the hyper-parameters do not fit the federation."""
+    hyper: Mapping[str, Any] = {}
+    """The hyper-parameters it was made with."""
+    needs: Needs = Needs()

@@ -1,0 +1,94 @@
+"""A model as methods see it: pure functions of parameters; the torch module is only their recipe."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from fedkin.core.family import CATEGORICAL, Family
+from fedkin.core.tree import BUFFER, Params, is_buffer
+
+
+class Batch(NamedTuple):
+    """One mini-batch. Rows with weight 0 are padding; the other weights are 1 / (samples in the batch)."""
+
+    x: Tensor  # [batch, …] uint8 pixels (scaled to [0, 1] by the model) or float features
+    y: Tensor  # [batch] int64 classes, or float targets
+    weight: Tensor  # [batch], sums to 1
+
+
+class Model(NamedTuple):
+    """One architecture. ``w`` is a flat dict, name → tensor; running statistics are named ``buffer:…``."""
+
+    name: str
+    initial: Params
+    family: Family
+    outputs: Callable[[Params, Tensor], Tensor]
+    """(w, x) → linear predictors (logits) [batch, C], evaluation mode."""
+    train_outputs: Callable[[Params, Tensor], Tensor]
+    """The same in training mode: batch statistics, dropout."""
+    pads: bool
+    """Whether padded rows change nothing (False with batch norm, which would mix them into its statistics)."""
+
+    def loss(self, w: Params, batch: Batch) -> Tensor:
+        """f(w; batch) = Σ weight · negative log-likelihood: the mean over the batch's real rows."""
+        return (self.family.nll(self.train_outputs(w, batch.x), batch.y) * batch.weight).sum()
+
+    def probabilities(self, w: Params, x: Tensor) -> Tensor:
+        """s(w, x): class probabilities [batch, classes], training mode (COMET's ∇s)."""
+        return self.family.mean(self.train_outputs(w, x))
+
+
+_refreshed: ContextVar[list[Params] | None] = ContextVar("fedkin_refreshed_buffers", default=None)
+
+
+@contextmanager
+def collecting_buffers() -> Iterator[list[Params]]:
+    """Collect the running statistics that training-mode forward passes leave behind (used by the kit's gradient)."""
+    found: list[Params] = []
+    token = _refreshed.set(found)
+    try:
+        yield found
+    finally:
+        _refreshed.reset(token)
+
+
+def pixels(x: Tensor, like: Tensor) -> Tensor:
+    """uint8 images become numbers in [0, 1]; floats are cast to the model's dtype; integers (tokens) stay."""
+    if x.dtype == torch.uint8:
+        return x.to(like.dtype) / 255
+    return x.to(like.dtype) if x.is_floating_point() else x
+
+
+def from_module(name: str, module: nn.Module, family: Family = CATEGORICAL) -> Model:
+    """A torch module as a Model. Its current parameters are the initial ones; the module itself is never changed.
+
+    Integer buffers (``num_batches_tracked``) are left out: they carry no statistics.
+    """
+    weights = {key: value.detach().clone() for key, value in module.named_parameters()}
+    statistics = {
+        BUFFER + key: value.detach().clone() for key, value in module.named_buffers() if value.is_floating_point()
+    }
+
+    def forward(w: Params, x: Tensor, training: bool) -> Tensor:
+        own = {key.removeprefix(BUFFER): value.clone() for key, value in w.items() if is_buffer(key)}
+        values = {key: value for key, value in w.items() if not is_buffer(key)}
+        counters = {key: value.clone() for key, value in module.named_buffers() if not value.is_floating_point()}
+        inputs = pixels(x, next(iter(values.values())))
+        module.train(training)
+        out: Tensor = torch.func.functional_call(module, {**values, **own, **counters}, (inputs,))
+        if training and own and (box := _refreshed.get()) is not None:
+            box.append({BUFFER + key: value for key, value in own.items()})
+        return out
+
+    return Model(
+        name=name,
+        initial={**weights, **statistics},
+        family=family,
+        outputs=lambda w, x: forward(w, x, training=False),
+        train_outputs=lambda w, x: forward(w, x, training=True),
+        pads=not statistics,
+    )

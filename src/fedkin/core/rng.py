@@ -1,0 +1,35 @@
+"""All randomness is a function of (seed, purpose, round, client): nothing else may draw."""
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+
+class Key(NamedTuple):
+    """Names one independent random stream.
+
+    Two keys that differ anywhere give independent streams; the same key gives the same stream on every machine, in
+    every process, whatever was drawn before. ``round`` and ``client`` are -1 where a stream belongs to neither.
+    """
+
+    seed: int
+    round: int = -1
+    client: int = -1
+
+    def numpy(self, purpose: str) -> np.random.Generator:
+        """A NumPy generator for one purpose ("batches", "sampling", "kmeans", …)."""
+        return np.random.Generator(np.random.Philox(np.random.SeedSequence(self._words(purpose))))
+
+    def integer(self, purpose: str) -> int:
+        """A 63-bit seed for libraries that take only a number."""
+        return int.from_bytes(hashlib.sha256(repr(self._words(purpose)).encode()).digest()[:8], "big") >> 1
+
+    def torch(self, purpose: str) -> torch.Generator:
+        """A CPU torch generator for one purpose."""
+        return torch.Generator().manual_seed(self.integer(purpose))
+
+    def _words(self, purpose: str) -> list[int]:
+        label = int.from_bytes(hashlib.sha256(purpose.encode()).digest()[:4], "big")
+        return [self.seed, label, self.round + 1, self.client + 1]

@@ -1,0 +1,130 @@
+"""Trees: nested dicts and tuples of tensors and numbers, and the arithmetic that methods are written with.
+
+A model's parameters are a flat dict, name → tensor. Entries whose name begins with ``buffer:`` are batch-norm statistics:
+they are averaged and sent like parameters, but gradients and distances do not see them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Tree = Any  # dict[str, Tree] | tuple[Tree, ...] | Tensor | int | float
+Params = dict[str, Tensor]
+
+BUFFER = "buffer:"
+
+
+def is_buffer(name: str) -> bool:
+    """True for the entries of a parameter dict that hold running statistics, not weights."""
+    return name.startswith(BUFFER)
+
+
+def children(tree: Tree) -> list[tuple[str, Tree]] | None:
+    """The named children of a dict or tuple in their order, or None for a leaf."""
+    if isinstance(tree, dict):
+        return list(tree.items())
+    if isinstance(tree, tuple):
+        return [(str(i), child) for i, child in enumerate(tree)]
+    return None
+
+
+def rebuild(like: Tree, parts: Sequence[Tree]) -> Tree:
+    """A node of the same kind as ``like`` (dict, tuple or NamedTuple) with other children."""
+    if isinstance(like, dict):
+        return dict(zip(like, parts, strict=True))
+    return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
+
+
+def map_tree(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
+    """Apply ``function`` leaf by leaf to trees of the same structure."""
+    kids = children(tree)
+    if kids is None:
+        return function(tree, *others)
+    rows = [dict(children(other) or []) for other in others]
+    return rebuild(tree, [map_tree(function, child, *(row[name] for row in rows)) for name, child in kids])
+
+
+def leaves(tree: Tree) -> list[Any]:
+    """The leaves, in order."""
+    kids = children(tree)
+    return [tree] if kids is None else [leaf for _, child in kids for leaf in leaves(child)]
+
+
+def named_leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Pairs of a slash-separated path and a leaf, in order."""
+    kids = children(tree)
+    if kids is None:
+        yield path, tree
+        return
+    for name, child in kids:
+        yield from named_leaves(child, f"{path}/{name}" if path else name)
+
+
+def fill(like: Tree, values: Iterator[Any]) -> Tree:
+    """A tree of the structure of ``like`` whose leaves are drawn from ``values``, in order."""
+    kids = children(like)
+    if kids is None:
+        return next(values)
+    return rebuild(like, [fill(child, values) for _, child in kids])
+
+
+def add(a: Tree, b: Tree) -> Tree:
+    """a + b, leaf by leaf."""
+    return map_tree(lambda x, y: x + y, a, b)
+
+
+def sub(a: Tree, b: Tree) -> Tree:
+    """a − b, leaf by leaf."""
+    return map_tree(lambda x, y: x - y, a, b)
+
+
+def scale(factor: float | Tensor, tree: Tree) -> Tree:
+    """factor · tree, leaf by leaf."""
+    return map_tree(lambda x: factor * x, tree)
+
+
+def mix(a: Tree, b: Tree, share: float | Tensor) -> Tree:
+    """(1 − share) · a + share · b, leaf by leaf; share = 1 gives exactly b."""
+    return map_tree(lambda x, y: (1 - share) * x + share * y, a, b)
+
+
+def sq_dist(a: Params, b: Params) -> Tensor:
+    """‖a − b‖², the sum over all weights; running statistics are not weights."""
+    parts = [(a[name] - b[name]).square().sum() for name in a if not is_buffer(name)]
+    return torch.stack(parts).sum()
+
+
+def weighted_mean(trees: Iterable[Tree], weights: Iterable[float]) -> Tree:
+    """Σ weight · tree / Σ weight, summed in the order given, one tree in memory at a time.
+
+    Sums in double precision, so that a mean does not depend on how large the federation is; leaves keep their dtype.
+    """
+    total: Tree | None = None
+    like: Tree = None
+    mass = 0.0
+    for tree, weight in zip(trees, weights, strict=True):
+        like, mass = tree, mass + weight
+        if total is None:
+            total = map_tree(lambda x, w=weight: x.to(torch.float64) * w, tree)
+        else:
+            map_tree(lambda t, x, w=weight: t.add_(x, alpha=w), total, tree)
+    if total is None or mass <= 0:
+        raise ValueError("a weighted mean needs at least one tree and a positive total weight")
+    return map_tree(lambda t, x: (t / mass).to(x.dtype), total, like)
+
+
+def flat(params: Params) -> Tensor:
+    """All weights as one vector [d], in the order of the names; running statistics left out."""
+    return torch.cat([value.reshape(-1) for name, value in params.items() if not is_buffer(name)])
+
+
+def stack(trees: Sequence[Tree]) -> Tree:
+    """Trees of one structure as one tree whose leaves have a new first axis."""
+    return map_tree(lambda *xs: torch.stack(xs), trees[0], *trees[1:])
+
+
+def row(tree: Tree, index: int) -> Tree:
+    """Entry ``index`` of a stacked tree."""
+    return map_tree(lambda x: x[index], tree)

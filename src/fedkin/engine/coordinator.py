@@ -1,0 +1,195 @@
+"""The coordinator owns the server state. A round: sample → down → [transport] → merge → evaluate → record."""
+
+import hashlib
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Info, Method, Reply, Start
+from fedkin.core.rng import Key
+from fedkin.core.tree import Tree, named_leaves
+from fedkin.engine.host import Answer, Order
+from fedkin.engine.transport import Transport, one_thread
+from fedkin.engine.wire import BadMessage, Counted, check, count, decode, encode
+from fedkin.runs.record import Record, Sent
+
+
+class Federation(NamedTuple):
+    """Who takes part, and how."""
+
+    start: Start
+    infos: Mapping[int, Info]
+    seed: int
+    participation: float
+    min_replies: int = 1
+
+
+class Coordinator:
+    """Runs a method's server side over a transport. ``state`` is the server state S."""
+
+    def __init__(self, method: Method, federation: Federation, transport: Transport) -> None:
+        self.method, self.federation, self.transport = method, federation, transport
+        self.state: Tree = method.server(federation.start)
+
+    def setup(self) -> Record:
+        """Before the first round: the introductions, where a method has them."""
+        method, began = self.method, time.perf_counter()
+        who = self._introducing()
+        sent: list[Sent] = []
+        missing: dict[int, str] = {}
+        if who and method.meet is not None:
+            answers = self.transport.ask("introduce", 0, [Order(client, None) for client in who])
+            replies = self._replies(answers, None, sent, missing, 0)
+            with one_thread():
+                self.state = method.meet(self.state, replies, Key(self.federation.seed, 0))
+        return self._record(0, "setup", who, sent, missing, began, {})
+
+    def round(self, number: int, evaluate: bool = True) -> Record:
+        """One communication round; rounds count from 1."""
+        began = time.perf_counter()
+        who = self.sample(number)
+        sent: list[Sent] = []
+        missing: dict[int, str] = {}
+        orders, downs = self._orders(who, sent)
+        answers = self.transport.ask("local", number, orders)
+        replies = self._replies(answers, downs, sent, missing, number)
+        at = {"local": time.perf_counter() - began}
+        with one_thread():
+            self.state = self.method.merge(self.state, replies, Key(self.federation.seed, number))
+        at["server"] = time.perf_counter() - began - at["local"]
+        return self._record(number, "round", who, sent, missing, began, at, "evaluate" if evaluate else None)
+
+    def finish(self, number: int) -> Record:
+        """After the last round: every client's ``finish`` (its message is the last one down), and a full evaluation."""
+        began = time.perf_counter()
+        everyone = sorted(self.federation.infos)
+        sent: list[Sent] = []
+        missing: dict[int, str] = {}
+        if self.method.finish is not None:
+            orders, _ = self._orders(everyone, sent)
+            for answer in self.transport.ask("finish", number, orders):
+                if answer.error is not None:
+                    missing[answer.client] = answer.error
+        at = {"local": time.perf_counter() - began}
+        return self._record(number, "finish", everyone, sent, missing, began, at, "evaluate_all")
+
+    def sample(self, number: int) -> list[int]:
+        """m = ⌈C·M⌉ participants of a round, drawn without replacement; in order."""
+        clients = sorted(self.federation.infos)
+        m = max(1, math.ceil(round_up_noise(self.federation.participation * len(clients))))
+        if m >= len(clients):
+            return clients
+        rng = Key(self.federation.seed, number).numpy("participants")
+        chances = None
+        if self.method.needs.sampling == "size":
+            sizes = [self.federation.infos[client].samples for client in clients]
+            chances = [size / sum(sizes) for size in sizes]
+        return sorted(int(client) for client in rng.choice(clients, m, replace=False, p=chances))
+
+    def views(self, client: int) -> dict[str, Tree]:
+        """What a client would deploy now: {view: parameters, or what the method predicts with}."""
+        (answer,) = self.transport.ask("views", 0, self._orders([client], [])[0])
+        if answer.message is None:
+            raise FedkinError(f"client {client} has no model to show: {answer.error}")
+        found: dict[str, Tree] = decode(answer.message)
+        return found
+
+    def fingerprint(self) -> str:
+        """sha256 over the server state and all personal states, in client order."""
+        whole = hashlib.sha256(encode(self.state))
+        for client, digest in sorted(self.transport.digests().items()):
+            whole.update(f"{client}:{digest}".encode())
+        return whole.hexdigest()
+
+    def _introducing(self) -> list[int]:
+        wants = self.method.needs.introduction
+        return {"none": list, "everyone": lambda: sorted(self.federation.infos), "participants": lambda: self.sample(0)}[
+            wants
+        ]()
+
+    def _orders(self, who: Sequence[int], sent: list[Sent]) -> tuple[list[Order], dict[int, Tree]]:
+        """Each client's message down, equal ones encoded once; the ledger notes which is the first copy."""
+        encoded: dict[Any, tuple[bytes, Counted]] = {}
+        orders, downs = [], {}
+        for client in who:
+            down = self.method.down(self.state, client)
+            identity = tuple((path, _identity(leaf)) for path, leaf in named_leaves(down))
+            copy = int(identity in encoded)
+            if not copy:
+                blob = encode(down)
+                encoded[identity] = blob, count(down, blob)
+            blob, size = encoded[identity]
+            sent.append(Sent(client, "down", copy, *size))
+            orders.append(Order(client, blob))
+            downs[client] = down
+        return orders, downs
+
+    def _replies(
+        self,
+        answers: Any,
+        downs: dict[int, Tree] | None,
+        sent: list[Sent],
+        missing: dict[int, str],
+        number: int,
+    ) -> dict[int, Reply]:
+        """The messages that arrived well-formed, in client order; the others are noted with their reason."""
+        replies: dict[int, Reply] = {}
+        for answer in answers:
+            try:
+                replies[answer.client] = self._accept(answer, downs, sent)
+            except BadMessage as error:
+                missing[answer.client] = str(error)
+        if len(replies) < self.federation.min_replies:
+            reasons = "; ".join(f"client {client}: {why}" for client, why in sorted(missing.items())[:3])
+            raise FedkinError(
+                f"round {number}: {len(replies)} usable replies, at least {self.federation.min_replies} needed. {reasons}"
+            )
+        sent.sort(key=lambda item: (item.direction, item.client))
+        return dict(sorted(replies.items()))
+
+    def _accept(self, answer: Answer, downs: dict[int, Tree] | None, sent: list[Sent]) -> Reply:
+        if answer.message is None:
+            raise BadMessage(answer.error or "no message")
+        message = decode(answer.message)
+        if downs is not None:
+            check(message, self.method.expects(downs[answer.client], self.federation.infos[answer.client]))
+        sent.append(Sent(answer.client, "up", 0, *count(message, answer.message)))
+        return Reply(message, answer.weight)
+
+    def _record(
+        self,
+        number: int,
+        phase: str,
+        who: list[int],
+        sent: list[Sent],
+        missing: dict[int, str],
+        began: float,
+        at: dict[str, float],
+        evaluate: str | None = None,
+    ) -> Record:
+        scores, notes = {}, {}
+        before = time.perf_counter()
+        if evaluate is not None:
+            orders, _ = self._orders(sorted(self.federation.infos), [])
+            for answer in self.transport.ask(evaluate, number, orders):
+                if answer.error is not None:
+                    raise FedkinError(f"round {number}: client {answer.client} cannot be evaluated: {answer.error}")
+                scores[answer.client] = answer.record["scores"]
+                notes[answer.client] = dict(answer.record["notes"])
+        now = time.perf_counter()
+        seconds = {**at, "evaluation": now - before, "total": now - began}
+        return Record(number, phase, who, sent, missing, scores, notes, self.method.lens(self.state), seconds)
+
+
+def _identity(leaf: Any) -> Any:
+    if hasattr(leaf, "data_ptr"):
+        return leaf.data_ptr(), tuple(leaf.shape), leaf.stride(), leaf.dtype
+    return leaf
+
+
+def round_up_noise(value: float) -> float:
+    """0.1 · 30 is 3.0000000000000004 in floating point: its ceiling must be 3."""
+    return round(value, 9)
+

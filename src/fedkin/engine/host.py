@@ -1,0 +1,182 @@
+"""A host owns clients: their data, their personal state, their models. Only messages leave it."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from fedkin.core.method import Info, Method
+from fedkin.core.model import Model
+from fedkin.core.rng import Key
+from fedkin.core.trace import Runtime
+from fedkin.core.tree import Tree
+from fedkin.data.clients import Population
+from fedkin.engine.store import Store, write_file
+from fedkin.engine.wire import check, check_kinds, decode, encode
+from fedkin.engine.work import LocalData, Schedule
+
+SPLITS = ("val", "test")
+
+
+class Order(NamedTuple):
+    """One thing that a client is asked to do in a round, with the message that came for it."""
+
+    client: int
+    message: bytes | None
+
+
+class Answer(NamedTuple):
+    """What a client did: its message up (or why there is none), and what the record keeps of it."""
+
+    client: int
+    message: bytes | None = None
+    weight: float = 0.0
+    error: str | None = None
+    record: Mapping[str, Any] = {}
+    seconds: float = 0.0
+
+
+class Host:
+    """Runs a method's client side for the clients it owns.
+
+    ``do(op, round, orders)`` yields one Answer an order; ``op`` is the name of one of the functions in OPS. An exception
+    of one client's work becomes its Answer's ``error``, and its personal state stays as it was.
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        models: Mapping[str, Model],
+        infos: Mapping[int, Info],
+        population: Population,
+        schedule: Schedule,
+        runtime: Runtime,
+        store: Store,
+        seed: int,
+    ) -> None:
+        self.method, self.models, self.infos = method, models, infos
+        self.population, self.schedule, self.runtime = population, schedule, runtime
+        self.store, self.seed = store, seed
+        self._dirty: set[int] = set()
+        self._decoded: tuple[bytes, Tree] | None = None
+
+    def do(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+        work = OPS[op]
+        for order in orders:
+            began = time.perf_counter()
+            try:
+                with torch.random.fork_rng(devices=[]):
+                    torch.manual_seed(Key(self.seed, round, order.client).integer(f"{op}:dropout"))
+                    answer = work(self, round, order)
+            except Exception as error:  # one client's failure is recorded and must not end the others' round
+                answer = Answer(order.client, error=f"{type(error).__name__}: {error}")
+            yield answer._replace(seconds=time.perf_counter() - began)
+
+    def save(self, folder: Path, round: int) -> list[int]:
+        """Write the states that changed since the last call, as ``{client}.{round}.safetensors``; returns whose."""
+        changed = sorted(self._dirty)
+        for client in changed:
+            write_file(folder / f"{client}.{round}.safetensors", encode(self.store.get(client)))
+        self._dirty.clear()
+        return changed
+
+    def load(self, states: Mapping[int, Path]) -> None:
+        """Take over the states of a checkpoint."""
+        for client, path in states.items():
+            self.store.put(client, decode(path.read_bytes()))
+
+    def digests(self) -> dict[int, str]:
+        """sha256 of every client's personal state."""
+        return {client: hashlib.sha256(encode(self.own(client))).hexdigest() for client in self.infos}
+
+    def own(self, client: int) -> Tree:
+        """The personal state of a client, the first one if it never worked."""
+        state = self.store.get(client)
+        if state is None:
+            info = self.infos[client]
+            state = self.method.client(self.models[info.architecture].initial, info)
+        return state
+
+    def data(self, round: int, client: int) -> LocalData:
+        """What the method's functions are given for this client in this round."""
+        info = self.infos[client]
+        model = self.models[info.architecture]
+        key = Key(self.seed, round, client)
+        return LocalData(info, model, key, self.population, self.runtime, self.schedule)
+
+    def receive(self, order: Order) -> Tree:
+        """The message that came for a client; a broadcast is read once."""
+        if order.message is None:
+            return {}
+        if self._decoded is None or self._decoded[0] != order.message:
+            self._decoded = order.message, decode(order.message)
+        return self._decoded[1]
+
+    def keep(self, client: int, state: Tree) -> None:
+        if state:
+            self.store.put(client, state)
+            self._dirty.add(client)
+
+    def answer(self, client: int, message: Tree, down: Tree) -> Answer:
+        """Check a message against what the method promises, and encode it."""
+        info = self.infos[client]
+        check_kinds(message, self.method.name)
+        check(message, self.method.expects(down, info))
+        return Answer(client, encode(message), float(info.samples))
+
+
+def _introduce(host: Host, round: int, order: Order) -> Answer:
+    assert host.method.introduce is not None
+    message = host.method.introduce(host.own(order.client), host.data(round, order.client))
+    check_kinds(message, host.method.name)
+    return Answer(order.client, encode(message), float(host.infos[order.client].samples))
+
+
+def _local(host: Host, round: int, order: Order) -> Answer:
+    down = host.receive(order)
+    state, message = host.method.local(down, host.own(order.client), host.data(round, order.client))
+    answer = host.answer(order.client, message, down)
+    host.keep(order.client, state)
+    return answer
+
+
+def _finish(host: Host, round: int, order: Order) -> Answer:
+    assert host.method.finish is not None
+    state = host.method.finish(host.receive(order), host.own(order.client), host.data(round, order.client))
+    host.keep(order.client, state)
+    return Answer(order.client)
+
+
+def _evaluate(host: Host, round: int, order: Order, splits: tuple[str, ...] = SPLITS) -> Answer:
+    data, own = host.data(round, order.client), host.own(order.client)
+    views = host.method.personal(host.receive(order), own)
+    scores: dict[int, dict[str, tuple[float, float]]] = {}
+    for view in views.values():  # two views may be one model: it is evaluated once
+        if id(view) not in scores:
+            scores[id(view)] = {
+                split: data.score(lambda x, q=view: host.method.predict(data.model, q, x), split) for split in splits
+            }
+    record = {"scores": {name: scores[id(view)] for name, view in views.items()}, "notes": host.method.notes(own)}
+    return Answer(order.client, record=record)
+
+
+def _evaluate_all(host: Host, round: int, order: Order) -> Answer:
+    return _evaluate(host, round, order, ("train", *SPLITS))
+
+
+def _views(host: Host, round: int, order: Order) -> Answer:
+    return Answer(order.client, encode(host.method.personal(host.receive(order), host.own(order.client))))
+
+
+OPS: dict[str, Callable[[Host, int, Order], Answer]] = {
+    "introduce": _introduce,
+    "local": _local,
+    "finish": _finish,
+    "evaluate": _evaluate,
+    "evaluate_all": _evaluate_all,
+    "views": _views,
+}
+

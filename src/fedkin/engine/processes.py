@@ -1,0 +1,196 @@
+"""Hosts in worker processes, one torch thread each. What passes is JSON headers and codec bytes; nothing is pickled."""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from multiprocessing.connection import Client, Connection, Listener, wait
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Info
+from fedkin.engine.host import Answer, Host, Order
+
+KEY = "FEDKIN_WORKER_KEY"
+
+
+def place(infos: Mapping[int, Info], workers: int) -> list[list[int]]:
+    """Clients over workers by load: the largest first, each to the worker with the fewest samples so far."""
+    loads, places = [0] * workers, [[] for _ in range(workers)]  # type: list[int], list[list[int]]
+    for client in sorted(infos, key=lambda k: (-infos[k].samples, k)):
+        lightest = loads.index(min(loads))
+        places[lightest].append(client)
+        loads[lightest] += infos[client].samples
+    return [sorted(clients) for clients in places]
+
+
+class Processes:
+    """Worker processes as a Transport. ``setups`` is one JSON-able dict a worker, which its builder understands."""
+
+    def __init__(self, module: str, setups: list[dict[str, Any]], places: list[list[int]]) -> None:
+        self._owner = {client: worker for worker, clients in enumerate(places) for client in clients}
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._connections: list[Connection[Any, Any]] = []
+        key = secrets.token_hex(16)
+        environment = {**os.environ, KEY: key, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        with Listener(None, authkey=key.encode()) as listener:
+            listener._listener._socket.settimeout(120)  # type: ignore[attr-defined]
+            address = json.dumps(listener.address)
+            for worker, setup in enumerate(setups):
+                command = [sys.executable, "-m", module, address]
+                self._processes.append(subprocess.Popen(command, env=environment))
+                self._connections.append(self._accept(listener, worker))
+                send(self._connections[worker], setup, [])
+        for worker in range(len(setups)):
+            self._receive(worker)  # built: an error of the build is raised here
+
+    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+        piles: dict[int, list[Order]] = {}
+        for order in orders:
+            piles.setdefault(self._owner[order.client], []).append(order)
+        for worker, pile in piles.items():
+            header, blobs = pack(pile)
+            self._send(worker, {"call": "do", "op": op, "round": round, "orders": header}, blobs)
+        left = {self._connections[worker]: (worker, len(pile)) for worker, pile in piles.items()}
+        while left:
+            for connection in wait(list(left)):
+                worker, open_orders = left.pop(connection)  # type: ignore[call-overload]
+                header, blobs = self._receive(worker)
+                yield Answer(**{**header, "message": blobs[0] if blobs else None})
+                if open_orders > 1:
+                    left[connection] = worker, open_orders - 1  # type: ignore[index]
+
+    def save(self, folder: Path, round: int) -> list[int]:
+        answers = self._everyone({"call": "save", "folder": str(folder), "round": round})
+        return sorted(client for answer in answers for client in answer["result"])
+
+    def load(self, states: Mapping[int, Path]) -> None:
+        for worker in range(len(self._processes)):
+            own = {str(client): str(path) for client, path in states.items() if self._owner[client] == worker}
+            self._send(worker, {"call": "load", "states": own}, [])
+            self._receive(worker)
+
+    def digests(self) -> dict[int, str]:
+        answers = self._everyone({"call": "digests"})
+        return {int(client): digest for answer in answers for client, digest in answer["result"].items()}
+
+    def said(self) -> list[str]:
+        answers = self._everyone({"call": "said"})
+        return sorted({sentence for answer in answers for sentence in answer["result"]})
+
+    def close(self) -> None:
+        for connection in self._connections:
+            connection.close()
+        for process in self._processes:
+            try:
+                process.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _accept(self, listener: Listener, worker: int) -> "Connection[Any, Any]":
+        try:
+            return listener.accept()
+        except OSError:
+            raise FedkinError(f"worker process {worker} did not start (exit code {self._exit(worker)})") from None
+
+    def _everyone(self, header: dict[str, Any]) -> list[dict[str, Any]]:
+        for worker in range(len(self._processes)):
+            self._send(worker, header, [])
+        return [self._receive(worker)[0] for worker in range(len(self._processes))]
+
+    def _send(self, worker: int, header: dict[str, Any], blobs: list[bytes]) -> None:
+        try:
+            send(self._connections[worker], header, blobs)
+        except OSError:
+            raise self._lost(worker) from None
+
+    def _receive(self, worker: int) -> tuple[dict[str, Any], list[bytes]]:
+        try:
+            header, blobs = receive(self._connections[worker])
+        except (EOFError, OSError):
+            raise self._lost(worker) from None
+        if "failed" in header:
+            raise FedkinError(header["failed"])
+        return header, blobs
+
+    def _lost(self, worker: int) -> FedkinError:
+        code = self._exit(worker)
+        return FedkinError(f"worker process {worker} ended (exit code {code}); what is committed can be resumed")
+
+    def _exit(self, worker: int) -> int | None:
+        try:
+            return self._processes[worker].wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def send(connection: "Connection[Any, Any]", header: dict[str, Any], blobs: list[bytes]) -> None:
+    """One header and so many blobs."""
+    connection.send_bytes(json.dumps({**header, "blobs": len(blobs)}).encode())
+    for blob in blobs:
+        connection.send_bytes(blob)
+
+
+def receive(connection: "Connection[Any, Any]") -> tuple[dict[str, Any], list[bytes]]:
+    """What ``send`` sent."""
+    header = json.loads(connection.recv_bytes())
+    return header, [connection.recv_bytes() for _ in range(header.pop("blobs"))]
+
+
+def pack(orders: list[Order]) -> tuple[list[tuple[int, int | None]], list[bytes]]:
+    """Orders as (client, blob number) pairs and the distinct blobs: a broadcast crosses to a worker once."""
+    numbers: dict[bytes, int] = {}
+    header = []
+    for client, message in orders:
+        number = None if message is None else numbers.setdefault(message, len(numbers))
+        header.append((client, number))
+    return header, list(numbers)
+
+
+def serve(address: str, build: Any) -> None:
+    """The loop of a worker process: ``build(setup) → Host`` once, then calls until the coordinator hangs up."""
+    with Client(json.loads(address), authkey=os.environ.pop(KEY).encode()) as connection:
+        try:
+            host: Host = build(receive(connection)[0])
+        except FedkinError as error:
+            send(connection, {"failed": str(error)}, [])
+            return
+        send(connection, {}, [])
+        while True:
+            try:
+                header, blobs = receive(connection)
+            except (EOFError, OSError):
+                return
+            _call(host, connection, header, blobs)
+
+
+def _call(host: Host, connection: "Connection[Any, Any]", header: dict[str, Any], blobs: list[bytes]) -> None:
+    if header["call"] == "do":
+        orders = [Order(client, None if n is None else blobs[n]) for client, n in header["orders"]]
+        for answer in host.do(header["op"], header["round"], orders):
+            content = answer._asdict()
+            message = content.pop("message")
+            send(connection, content, [] if message is None else [message])
+        return
+    try:
+        send(connection, {"result": CALLS[header["call"]](host, header)}, [])
+    except OSError as error:
+        send(connection, {"failed": f"{header['call']}: {error}"}, [])
+
+
+def _load(host: Host, header: dict[str, Any]) -> None:
+    host.load({int(client): Path(path) for client, path in header["states"].items()})
+
+
+CALLS = {
+    "save": lambda host, header: host.save(Path(header["folder"]), header["round"]),
+    "load": _load,
+    "digests": lambda host, header: host.digests(),
+    "said": lambda host, header: host.runtime.said,
+}
+
+

@@ -1,0 +1,74 @@
+"""Where a host keeps its clients' personal states: in memory, or on disk when there are too many."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from fedkin.core.tree import Tree
+from fedkin.engine.wire import decode, encode
+
+
+class Store(Protocol):
+    """Personal states by client."""
+
+    def get(self, client: int) -> Tree | None:
+        """The state of a client, or None before its first round."""
+
+    def put(self, client: int, state: Tree) -> None:
+        """Replace the state of a client."""
+
+    def clients(self) -> list[int]:
+        """Clients that have a state, in order."""
+
+
+class Memory:
+    """States in this process's memory."""
+
+    def __init__(self) -> None:
+        self._states: dict[int, Tree] = {}
+
+    def get(self, client: int) -> Tree | None:
+        return self._states.get(client)
+
+    def put(self, client: int, state: Tree) -> None:
+        self._states[client] = state
+
+    def clients(self) -> list[int]:
+        return sorted(self._states)
+
+
+class Disk:
+    """One safetensors file a client, written under another name and renamed: memory holds one state at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._known = {int(path.stem) for path in folder.glob("*.safetensors")}
+
+    def get(self, client: int) -> Tree | None:
+        return decode(self._path(client).read_bytes()) if client in self._known else None
+
+    def put(self, client: int, state: Tree) -> None:
+        write_file(self._path(client), encode(state), durable=False)
+        self._known.add(client)
+
+    def clients(self) -> list[int]:
+        return sorted(self._known)
+
+    def _path(self, client: int) -> Path:
+        return self._folder / f"{client}.safetensors"
+
+
+def write_file(path: Path, content: bytes, durable: bool = True) -> None:
+    """Write, fsync, rename: a reader sees the old file or the whole new one."""
+    part = path.with_name(path.name + ".part")
+    with open(part, "wb") as file:
+        file.write(content)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    part.replace(path)
+
+
+STORES: dict[str, Callable[[Path], Store]] = {"memory": lambda _: Memory(), "disk": Disk}

@@ -1,0 +1,69 @@
+"""How a coordinator reaches its hosts: the same three verbs in process, over processes, and beyond."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import torch
+
+from fedkin.engine.host import Answer, Host, Order
+
+
+class Transport(Protocol):
+    """Hosts, from where the coordinator stands. Answers may come in any order."""
+
+    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+        """Hand orders to the hosts that own the clients; yield their answers as they come."""
+
+    def save(self, folder: Path, round: int) -> list[int]:
+        """Let every host write its changed states; returns whose."""
+
+    def load(self, states: Mapping[int, Path]) -> None:
+        """Let every host take over its clients' states."""
+
+    def digests(self) -> dict[int, str]:
+        """sha256 of every client's personal state."""
+
+    def said(self) -> list[str]:
+        """What the hosts' runtimes want in the record."""
+
+    def close(self) -> None:
+        """End the hosts."""
+
+
+class InProcess:
+    """One host, in the caller's process. One torch thread, as in workers, so that results are the same bits."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+
+    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+        with one_thread():
+            yield from list(self.host.do(op, round, orders))
+
+    def save(self, folder: Path, round: int) -> list[int]:
+        return self.host.save(folder, round)
+
+    def load(self, states: Mapping[int, Path]) -> None:
+        self.host.load(states)
+
+    def digests(self) -> dict[int, str]:
+        return self.host.digests()
+
+    def said(self) -> list[str]:
+        return self.host.runtime.said
+
+    def close(self) -> None:
+        pass
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One intra-op torch thread: small steps get slower with two, and sums change their last bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,122 @@
+"""The one codec: trees to bytes and back (safetensors), and the checks that every message passes.
+
+A message is a dict {kind: tree}; ``KINDS`` are the ledger's columns. Nothing is pickled: what arrives can only be
+tensors and numbers in the shapes that the method expects.
+"""
+
+import json
+import math
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import KINDS
+from fedkin.core.tree import Tree, children, named_leaves
+
+MAX_BYTES = 2 << 30  # of one message: larger ones are refused unread
+
+
+class BadMessage(FedkinError):
+    """A message that is malformed: its sender is left out of the round, with this reason in the record."""
+
+
+class Counted(NamedTuple):
+    """The size of one message: scalars by kind, and bytes on the wire (header included)."""
+
+    scalars: dict[str, int]
+    bytes: int
+
+
+def _outline(tree: Tree) -> Any:
+    kids = children(tree)
+    if kids is None:
+        return "t" if isinstance(tree, Tensor) else "i" if isinstance(tree, int) else "f"
+    parts = {name: _outline(child) for name, child in kids}
+    return parts if isinstance(tree, dict) else {"(": parts}
+
+
+def _tensor(leaf: Any) -> Tensor:
+    if isinstance(leaf, Tensor):
+        return leaf.detach().contiguous()
+    return torch.tensor(leaf, dtype=torch.int64 if isinstance(leaf, int) else torch.float64)
+
+
+def encode(tree: Tree) -> bytes:
+    """A tree as safetensors bytes; its structure and the Python numbers in it are kept in the header."""
+    tensors = {path or ".": _tensor(leaf) for path, leaf in named_leaves(tree)}
+    owned: dict[int, str] = {}
+    for path, tensor in tensors.items():  # safetensors refuses two names for one memory: copy the second
+        if owned.setdefault(tensor.data_ptr(), path) != path and tensor.numel():
+            tensors[path] = tensor.clone()
+    return save(tensors, {"tree": json.dumps(_outline(tree))})
+
+
+def decode(blob: bytes) -> Tree:
+    """The tree that ``encode`` wrote. Raises BadMessage for anything else."""
+    if len(blob) > MAX_BYTES:
+        raise BadMessage(f"message of {len(blob)} bytes, more than the {MAX_BYTES} allowed")
+    try:
+        tensors = load(blob)
+        size = int.from_bytes(blob[:8], "little")
+        outline = json.loads(json.loads(blob[8 : 8 + size])["__metadata__"]["tree"])
+        return _grow(outline, tensors, "")
+    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise BadMessage(f"message cannot be read: {type(error).__name__}: {error}") from None
+
+
+def _grow(outline: Any, tensors: dict[str, Tensor], path: str) -> Tree:
+    if isinstance(outline, str):
+        leaf = tensors[path or "."]
+        return leaf if outline == "t" else int(leaf.item()) if outline == "i" else float(leaf.item())
+    if set(outline) == {"("}:
+        return tuple(_grow(part, tensors, _join(path, name)) for name, part in outline["("].items())
+    return {name: _grow(part, tensors, _join(path, name)) for name, part in outline.items()}
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name
+
+
+def count(message: Tree, blob: bytes) -> Counted:
+    """Scalars by kind of a message {kind: tree}, and its bytes."""
+    scalars = dict.fromkeys(KINDS, 0)
+    for kind, part in message.items():
+        for _, leaf in named_leaves(part):
+            scalars[kind] += leaf.numel() if isinstance(leaf, Tensor) else 1
+    return Counted(scalars, len(blob))
+
+
+def check_kinds(message: Tree, method: str) -> None:
+    """A method's own mistake: a message whose top level is not {kind: tree}."""
+    if not isinstance(message, dict) or not set(message) <= set(KINDS):
+        found = sorted(message) if isinstance(message, dict) else type(message).__name__
+        raise FedkinError(f"method {method!r} sends {found}: the top level of a message must be among {list(KINDS)}")
+
+
+def check(message: Tree, expected: Tree) -> None:
+    """Raise BadMessage unless ``message`` has the expected names, shapes and dtypes, and only finite numbers."""
+    got, want = dict(named_leaves(message)), dict(named_leaves(expected))
+    if got.keys() != want.keys():
+        missing, extra = sorted(want.keys() - got.keys()), sorted(got.keys() - want.keys())
+        raise BadMessage(f"message has the wrong entries: missing {missing[:3]}, unknown {extra[:3]}")
+    for path, leaf in got.items():
+        _check_leaf(path, leaf, want[path])
+
+
+def _check_leaf(path: str, leaf: Any, like: Any) -> None:
+    if isinstance(like, Tensor) != isinstance(leaf, Tensor):
+        raise BadMessage(f"{path}: expected a {'tensor' if isinstance(like, Tensor) else 'number'}")
+    if not isinstance(leaf, Tensor):
+        if not math.isfinite(leaf):
+            raise BadMessage(f"{path}: {leaf} is not finite")
+        return
+    if leaf.shape != like.shape or leaf.dtype != like.dtype:
+        want = f"{list(like.shape)} {like.dtype}"
+        raise BadMessage(f"{path}: expected {want}, got {list(leaf.shape)} {leaf.dtype}")
+    # a finite sum proves every entry finite; only a sum that is not needs the look at each
+    if leaf.is_floating_point() and not math.isfinite(leaf.sum().item()) and not bool(torch.isfinite(leaf).all()):
+        raise BadMessage(f"{path}: contains NaN or infinity")

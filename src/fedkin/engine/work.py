@@ -1,0 +1,138 @@
+"""One client's data and tools during one round: what a method's ``local`` is given (the Data protocol)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedkin.core.kit import Batches
+from fedkin.core.method import Info
+from fedkin.core.model import Batch, Model
+from fedkin.core.rng import Key
+from fedkin.core.trace import Runtime
+from fedkin.core.tree import Tree
+from fedkin.data import plan
+from fedkin.data.clients import Population
+
+LARGE = 1024  # rows of an evaluation batch
+
+
+class Schedule(NamedTuple):
+    """[train]: how much local work a round is, for every method alike."""
+
+    batch_size: int
+    steps: int | None = None  # mini-batches a round …
+    epochs: int | None = None  # … or passes over the client's training data
+    milestones: tuple[int, ...] = ()  # rounds after which the learning rate is multiplied by decay
+    decay: float = 0.1
+
+    def factor(self, round: int) -> float:
+        """The learning-rate factor of a round (rounds count from 1)."""
+        return float(self.decay ** sum(round > milestone for milestone in self.milestones))
+
+
+@dataclass(frozen=True)
+class LocalData:
+    """The Data protocol over one client's rows of a population."""
+
+    info: Info
+    model: Model
+    key: Key
+    population: Population
+    runtime: Runtime
+    schedule: Schedule
+
+    @property
+    def decay(self) -> float:
+        return self.schedule.factor(self.key.round)
+
+    @property
+    def public(self) -> Tensor | None:
+        return self.population.public
+
+    @property
+    def public_y(self) -> Tensor | None:
+        return self.population.public_y
+
+    def batches(self, draw: Literal["permuted", "uniform"] = "permuted", purpose: str = "batches") -> Batches:
+        n, size, pad = self.info.samples, self.schedule.batch_size, self.model.pads
+        rng = self.key.numpy(purpose)
+        if self.schedule.steps is None:
+            return self._batches(plan.epochs(n, size, self.schedule.epochs or 1, rng, pad=pad))
+        if draw == "uniform":
+            return self._batches(plan.uniform(n, size, self.schedule.steps, rng, pad=pad))
+        return self._batches(plan.steps(n, size, self.schedule.steps, rng, pad=pad))
+
+    def epochs(self, number: int, purpose: str) -> Batches:
+        rng = self.key.numpy(purpose)
+        return self._batches(
+            plan.epochs(self.info.samples, self.schedule.batch_size, number, rng, pad=self.model.pads)
+        )
+
+    def rows(self, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
+        n = len(tensors[0])
+        index = plan.uniform(n, min(size, n), steps, self.key.numpy(purpose)).index
+
+        def gather(first: int, last: int) -> Tree:
+            return tuple(_take(tensor, index[first:last]) for tensor in tensors)
+
+        return Batches(self.runtime, self.model, steps, gather)
+
+    def whole(self, split: str) -> list[Batch]:
+        rows = self._rows(split)
+        return [
+            Batch(*self._take(part), torch.full((len(part),), 1 / len(rows), dtype=self._dtype))
+            for part in _parts(rows, LARGE)
+        ]
+
+    def score(self, predictor: Callable[[Tensor], Tensor], split: str) -> tuple[float, float]:
+        rows = self._rows(split)
+        if len(rows) == 0:
+            return float("nan"), float("nan")
+        loss, right = 0.0, 0.0
+        with torch.inference_mode():
+            for part in _parts(rows, LARGE):
+                x, y = self._take(part)
+                nll, hits = grade(self.model, predictor(x), y)
+                loss, right = loss + nll, right + hits
+        return loss / len(rows), right / len(rows)
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return next(iter(self.model.initial.values())).dtype
+
+    def _rows(self, split: str) -> Tensor:
+        chosen: np.ndarray[tuple[int], np.dtype[np.int64]] = getattr(self.population, split)[self.info.client]
+        return torch.from_numpy(np.asarray(chosen))
+
+    def _take(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        return self.population.x.index_select(0, rows), self.population.y.index_select(0, rows)
+
+    def _batches(self, planned: plan.Plan) -> Batches:
+        rows = self._rows("train")
+        weight = planned.weight.to(self._dtype)
+
+        def gather(first: int, last: int) -> Tree:
+            index = rows[planned.index[first:last]]
+            return Batch(_take(self.population.x, index), _take(self.population.y, index), weight[first:last])
+
+        return Batches(self.runtime, self.model, len(planned.index), gather)
+
+
+def grade(model: Model, predictions: Tensor, y: Tensor) -> tuple[float, float]:
+    """(summed loss, number right) of predictions; the latter is nan for regression."""
+    if not model.family.classes:
+        return float(model.family.nll_of_mean(predictions, y).sum()), float("nan")
+    loss = -predictions.gather(1, y[:, None]).sum()
+    return float(loss), float((predictions.argmax(1) == y).sum())
+
+
+def _take(tensor: Tensor, index: Tensor) -> Tensor:
+    return tensor.index_select(0, index.reshape(-1)).view(*index.shape, *tensor.shape[1:])
+
+
+def _parts(rows: Tensor, size: int) -> Iterator[Tensor]:
+    yield from (rows[first : first + size] for first in range(0, len(rows), size))

@@ -1,0 +1,257 @@
+"""Run an experiment: spec → objects → records. The Python interface and the command line both come here."""
+
+import contextlib
+import importlib.metadata
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+import torch
+
+from fedkin.assemble import Assembled, assemble, host_of, setup_of
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+from fedkin.engine.coordinator import Coordinator
+from fedkin.engine.processes import Processes, place
+from fedkin.engine.store import write_file
+from fedkin.engine.transport import InProcess, Transport, one_thread
+from fedkin.engine.wire import decode, encode
+from fedkin.runs import checkpoint
+from fedkin.runs.database import Database, create, open_run, put_rows
+from fedkin.runs.record import Record
+from fedkin.runs.recorder import Recorder
+from fedkin.runs.spec import Spec, assign, parse, read
+
+Progress = Callable[[Record], None]
+
+
+class Interrupted(FedkinError):
+    """The user stopped the run; its last round is committed."""
+
+
+def experiment(content: Mapping[str, Any] | None = None, **settings: Any) -> Spec:
+    """A checked specification from sections (as in TOML) and keywords with dots as double underscores.
+
+    >>> experiment(method__name="fedavg", run__rounds=5).run.rounds
+    5
+    """
+    merged: dict[str, Any] = {key: dict(value) for key, value in (content or {}).items()}
+    for key, value in settings.items():
+        assign(merged, key.replace("__", "."), value)
+    return parse(merged)[0]
+
+
+def run(spec: Spec, out: Path | str | None = None, *, method: Method | None = None, progress: Progress | None = None) -> Path:
+    """Run an experiment from its beginning; returns the run directory.
+
+    ``method``: a Method value in place of [method], for methods that are not registered (engine inprocess only).
+    Raises FedkinError before training for whatever does not fit, Interrupted after Ctrl-C.
+    """
+    _check_engine(spec, method)
+    parts = assemble(spec, method)
+    folder = _new_folder(spec, parts, out)
+    database = create(folder / "run.db", _facts(parts))
+    try:
+        with database.commit() as transaction:
+            put_rows(transaction, "clients", _clients(parts))
+        write_file(folder / "experiment.toml", _toml(parts))
+        _train(parts, folder, database, progress or _silent)
+    finally:
+        database.close()
+    return folder
+
+
+def resume(folder: Path, *, method: Method | None = None, progress: Progress | None = None, workers: int | None = None) -> Path:
+    """Continue a run from its last committed round; a finished run is left as it is. Returns the run directory."""
+    database = open_run(folder, write=True)
+    try:
+        content, text = read(folder / "experiment.toml")
+        spec, _ = parse(content, text, str(folder / "experiment.toml"))
+        if workers is not None:
+            spec = spec.model_copy(update={"engine": spec.engine.model_copy(update={"workers": workers})})
+        facts = database.facts()
+        if facts["finished"]:
+            return folder
+        _check_engine(spec, method)
+        parts = assemble(spec, method)
+        if parts.population.digest() != facts["data_digest"]:
+            raise FedkinError(f"{folder}: the data are not those that this run began with")
+        _train(parts, folder, database, progress or _silent)
+    finally:
+        database.close()
+    return folder
+
+
+def load(folder: Path, *, method: Method | None = None) -> tuple[Coordinator, Assembled]:
+    """A run at its last committed round, in this process: for looking at models, not for training on."""
+    with contextlib.closing(open_run(folder)) as database:
+        content, text = read(folder / "experiment.toml")
+        parts = assemble(parse(content, text)[0], method)
+        transport = InProcess(host_of(parts, sorted(parts.infos), folder / "state"))
+        coordinator = Coordinator(parts.method, parts.federation, transport)
+        _restore(coordinator, checkpoint.committed(folder, database))
+    return coordinator, parts
+
+
+def _train(parts: Assembled, folder: Path, database: Database, progress: Progress) -> None:
+    spec = parts.spec
+    with one_thread(), _transport(parts, folder) as transport, _interrupts() as interrupted:
+        coordinator = Coordinator(parts.method, parts.federation, transport)
+        recorder = Recorder(folder, database, _saver(coordinator), spec.run.commit_every)
+        done = database.last_round()
+        if done >= 0:
+            states = checkpoint.committed(folder, database)
+            checkpoint.tidy(folder, states)
+            _restore(coordinator, states)
+        for number in range(done + 1, spec.run.rounds + 2):
+            record = _one(coordinator, spec, number)
+            recorder.add(record)
+            progress(record)
+            if interrupted() and number <= spec.run.rounds:
+                recorder.commit()
+                raise Interrupted(f"stopped after round {number}; continue with: fedkin resume {folder}")
+        recorder.commit(finished=True, fingerprint=coordinator.fingerprint(), said=transport.said())
+
+
+def _one(coordinator: Coordinator, spec: Spec, number: int) -> Record:
+    if number == 0:
+        return coordinator.setup()
+    if number > spec.run.rounds:
+        return coordinator.finish(number)
+    return coordinator.round(number, number % spec.run.evaluate_every == 0 or number == spec.run.rounds)
+
+
+def _saver(coordinator: Coordinator) -> Callable[[Path, int], list[int]]:
+    def save(folder: Path, round: int) -> list[int]:
+        write_file(folder / checkpoint.name(checkpoint.SERVER, round), encode(coordinator.state))
+        return [checkpoint.SERVER, *coordinator.transport.save(folder, round)]
+
+    return save
+
+
+def _restore(coordinator: Coordinator, states: dict[int, Path]) -> None:
+    server = states.get(checkpoint.SERVER)
+    if server is None:
+        raise FedkinError("nothing is committed yet: start the run again")
+    coordinator.state = decode(server.read_bytes())
+    coordinator.transport.load({client: path for client, path in states.items() if client != checkpoint.SERVER})
+
+
+@contextlib.contextmanager
+def _transport(parts: Assembled, folder: Path) -> Iterator[Transport]:
+    engine, everyone = parts.spec.engine, sorted(parts.infos)
+    workers = min(engine.workers or os.cpu_count() or 1, len(everyone))
+    with contextlib.ExitStack() as stack:
+        if engine.name == "inprocess":
+            transport: Transport = InProcess(host_of(parts, everyone, folder / "state"))
+        else:
+            shared = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fedkin-")))
+            parts.population.save(shared)
+            places = place(parts.infos, workers)
+            setups = [setup_of(parts.spec, shared, clients, folder / "state") for clients in places]
+            transport = Processes("fedkin.worker", setups, places)
+        stack.callback(transport.close)
+        yield transport
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C is remembered until the round is done; a second one stops at once."""
+    seen: list[int] = []
+
+    def remember(number: int, frame: Any) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    try:
+        before = signal.signal(signal.SIGINT, remember)
+    except ValueError:  # not in the main thread: nothing to catch there
+        yield lambda: False
+        return
+    try:
+        yield lambda: bool(seen)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _check_engine(spec: Spec, method: Method | None) -> None:
+    if method is not None and spec.engine.name != "inprocess":
+        raise FedkinError(
+            "a method that is given as a value runs with engine inprocess: register it (entry point fedkin.methods) "
+            "to run it in worker processes"
+        )
+
+
+def _new_folder(spec: Spec, parts: Assembled, out: Path | str | None) -> Path:
+    chosen = out or spec.run.out
+    if chosen is None:
+        stem = f"{parts.method.name}-{spec.data.name.split('/')[-1]}-seed{spec.run.seed}"
+        chosen = next(p for n in range(1, 100_000) if not (p := Path("runs") / f"{stem}-{n}").exists())
+    folder = Path(chosen)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FedkinError(f"{folder} exists and is not empty: choose another run.out, or: fedkin resume {folder}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
+    return folder
+
+
+def _facts(parts: Assembled) -> dict[str, Any]:
+    spec = parts.spec
+    return {
+        "method": parts.method.name,
+        "hyper": {key: value for key, value in parts.method.hyper.items() if _plain(value)},
+        "seed": spec.run.seed,
+        "clients": len(parts.infos),
+        "rounds": spec.run.rounds,
+        "participation": spec.run.participation,
+        "data": spec.data.name,
+        "split": spec.split.name,
+        "model": ", ".join(parts.models),
+        "parameters": {name: sum(t.numel() for t in m.initial.values()) for name, m in parts.models.items()},
+        "class_names": list(parts.population.class_names),
+        "data_digest": parts.population.digest(),
+        "spec": spec.model_dump(mode="json"),
+        "versions": _versions(),
+        "finished": False,
+    }
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str, list, tuple))
+
+
+def _versions() -> dict[str, str]:
+    return {"fedkin": importlib.metadata.version("fedkin"), "torch": torch.__version__}
+
+
+def _clients(parts: Assembled) -> list[tuple[Any, ...]]:
+    population = parts.population
+    return [
+        (
+            client,
+            population.names[client],
+            info.architecture,
+            info.samples,
+            len(population.val[client]),
+            len(population.test[client]),
+            str([int(count) for count in info.histogram]),
+        )
+        for client, info in parts.infos.items()
+    ]
+
+
+def _toml(parts: Assembled) -> bytes:
+    content = parts.spec.model_dump(mode="json", exclude_none=True)
+    content["record"] = {"data_digest": parts.population.digest(), **_versions()}
+    return tomli_w.dumps(content).encode()
+
+
+def _silent(record: Record) -> None:
+    pass

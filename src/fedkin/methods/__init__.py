@@ -1,0 +1,42 @@
+"""Every method, by name. A method is a function of keyword-only hyper-parameters that returns a Method record."""
+
+import inspect
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.method import Method
+from fedkin.methods.fedavg import fedavg
+
+METHODS: dict[str, Callable[..., Method]] = {
+    "fedavg": fedavg,
+}
+
+ALIASES = {"perfed-ckt": "comet", "perfed_ckt": "comet", "cgpfl-heur": "cgpfl_heur"}
+
+
+def registry() -> dict[str, Callable[..., Method]]:
+    """fedkin's own methods and those of installed packages (entry-point group ``fedkin.methods``)."""
+    others = {entry.name: entry.load() for entry in entry_points(group="fedkin.methods")}
+    return {**others, **METHODS}
+
+
+def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
+    """The method called ``name`` with the hyper-parameters of [method]; ``shared`` ([train]) fills those it also takes.
+
+    Raises FedkinError for an unknown method or hyper-parameter, a missing one, or a value out of range.
+    """
+    known = registry()
+    name = ALIASES.get(name.lower(), name)
+    if name not in known:
+        raise unknown("method", name, [*known, *ALIASES])
+    accepted = inspect.signature(known[name]).parameters
+    for key in given:
+        if key not in accepted:
+            raise unknown(f"hyper-parameter of method {name!r}", key, accepted)
+    chosen = {**{key: value for key, value in shared.items() if key in accepted}, **given}
+    missing = [key for key, p in accepted.items() if p.default is p.empty and key not in chosen]
+    if missing:
+        raise FedkinError(f"method {name!r} needs {', '.join(missing)} in [method]")
+    return known[name](**chosen)

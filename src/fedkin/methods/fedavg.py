@@ -1,0 +1,54 @@
+"""FedAvg (McMahan et al., 2017): w ← Σ p_i w_i over the participants."""
+
+from collections.abc import Mapping
+
+from torch import Tensor
+
+from fedkin.core.kit import descend, gradient, scan
+from fedkin.core.method import Data, Info, Method, Reply, Start
+from fedkin.core.model import Batch, Model
+from fedkin.core.rng import Key
+from fedkin.core.tree import Params, Tree, weighted_mean
+
+
+def sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
+    """w ← w − lr ∇f(w; batch)."""
+    return descend(w, gradient(model.loss)(w, batch), lr)
+
+
+def merge(state: Tree, replies: Mapping[int, Reply], key: Key) -> Tree:
+    """w ← Σ n_i w_i / Σ n_i over the replies that arrived."""
+    mean = weighted_mean((r.message["parameters"] for r in replies.values()), (r.weight for r in replies.values()))
+    return {"parameters": mean}
+
+
+def fedavg(*, lr: float) -> Method:
+    """FedAvg: every participant trains the global model on its data, the server averages by samples.
+
+    lr: learning rate of local SGD (no momentum). Batches and steps come from [train].
+    """
+
+    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+        w = scan(sgd_step, down["parameters"], data.batches(), lr * data.decay)
+        return own, {"parameters": w}
+
+    def personal(down: Tree, own: Tree) -> dict[str, Params]:
+        return {"personal": down["parameters"], "global": down["parameters"]}
+
+    def client(initial: Params, info: Info) -> Tree:
+        return {}
+
+    def server(start: Start) -> Tree:
+        return {"parameters": start.only()}
+
+    return Method(
+        name="fedavg",
+        server=server,
+        client=client,
+        down=lambda state, client: state,
+        local=local,
+        expects=lambda down, info: down,
+        merge=merge,
+        personal=personal,
+        hyper={"lr": lr},
+    )

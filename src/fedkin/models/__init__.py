@@ -1,0 +1,1 @@
+"""Named architectures, and any torch module of the user's own."""

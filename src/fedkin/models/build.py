@@ -1,0 +1,91 @@
+"""From a name to a Model: fedkin's architectures, or any torch module by ``package.module:Class``."""
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.family import FAMILIES
+from fedkin.core.model import Model, from_module
+from fedkin.core.rng import Key
+from fedkin.models.small import Shape, cnn_cgpfl, cnn_comet, cnn_persfl, dnn, glm, mlr
+from fedkin.models.vgg import vgg11, vgg13
+
+MODELS: dict[str, Callable[..., nn.Module]] = {
+    "mlr": mlr,
+    "dnn": dnn,
+    "glm": glm,
+    "cnn_persfl": cnn_persfl,
+    "cnn_comet": cnn_comet,
+    "cnn_cgpfl": cnn_cgpfl,
+    "vgg11": vgg11,
+    "vgg13": vgg13,
+}
+
+
+def build(name: str, shape: Shape, classes: int, key: Key, family: str = "categorical", **options: Any) -> Model:
+    """The model called ``name`` for samples of ``shape``, its first parameters drawn from (seed, "model:name").
+
+    ``options`` go to the architecture (``hidden`` for dnn). Raises FedkinError for an unknown name or option, a user's
+    class that cannot be imported or built, or data that the architecture cannot take.
+    """
+    if family not in FAMILIES:
+        raise unknown("family", family, FAMILIES)
+    recipe = _user_class(name) if ":" in name else MODELS.get(name)
+    if recipe is None:
+        raise unknown("model", name, [*MODELS, "package.module:Class"])
+    accepted = inspect.signature(recipe).parameters
+    given = {"shape": shape, "classes": classes}
+    chosen = {key: value for key, value in given.items() if key in accepted}
+    for option in options:
+        if option not in accepted:
+            raise unknown(f"option of model {name!r}", option, set(accepted) - set(given))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(key.integer(f"model:{name}"))
+        module = _make(name, recipe, {**chosen, **options})
+    model = from_module(name, module, FAMILIES[family])
+    _try_on(model, shape, classes)
+    return model
+
+
+def _make(name: str, recipe: Callable[..., nn.Module], arguments: dict[str, Any]) -> nn.Module:
+    try:
+        module = recipe(**arguments)
+    except FedkinError:
+        raise
+    except Exception as error:  # the user's own constructor may raise anything
+        raise FedkinError(f"model {name!r} cannot be built: {type(error).__name__}: {error}") from None
+    if not isinstance(module, nn.Module):
+        raise FedkinError(f"model {name!r} is a {type(module).__name__}, not a torch.nn.Module")
+    if not any(True for _ in module.parameters()):
+        raise FedkinError(f"model {name!r} has no parameters to train")
+    return module
+
+
+def _try_on(model: Model, shape: Shape, classes: int) -> None:
+    """One forward pass of zeros, so that a wrong shape is said before training."""
+    try:
+        with torch.no_grad():
+            out = model.outputs(model.initial, torch.zeros(2, *shape))
+    except Exception as error:  # whatever the user's forward raises
+        reason = str(error).splitlines()[0]
+        raise FedkinError(f"model {model.name!r} cannot take samples of shape {list(shape)}: {reason}") from None
+    width = classes if model.family.name == "categorical" else 1
+    if not isinstance(out, torch.Tensor) or out.shape != (2, width):
+        found = list(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
+        raise FedkinError(f"model {model.name!r} must return [batch, {width}], for a batch of 2 it returned {found}")
+
+
+def _user_class(path: str) -> Callable[..., nn.Module]:
+    module_name, _, attribute = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise FedkinError(f"model {path!r} cannot be imported: {error}") from None
+    if not callable(found):
+        raise FedkinError(f"model {path!r} is not a class or a function that returns a torch module")
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,90 @@
+"""Small models of the papers. ``shape`` is one sample's shape, e.g. (1, 28, 28); ``classes`` the number of outputs."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from fedkin.core.errors import FedkinError
+
+Shape = tuple[int, ...]
+
+
+def mlr(shape: Shape, classes: int) -> nn.Module:
+    """Multinomial logistic regression: one linear layer."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), classes))
+
+
+def dnn(shape: Shape, classes: int, hidden: int = 128) -> nn.Module:
+    """One hidden ReLU layer: 128 units in CGPFL and PPFL's code, 100 in PersFL (``hidden = 100``)."""
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(math.prod(shape), hidden), nn.ReLU(), nn.Linear(hidden, classes)
+    )
+
+
+def glm(shape: Shape, classes: int) -> nn.Module:
+    """A generalized linear model: one linear predictor. The likelihood comes from [model] family."""
+    return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), 1))
+
+
+class _Convolutional(nn.Module):
+    """Convolutions, then fully connected layers; the first of these is sized by one forward pass of zeros."""
+
+    def __init__(self, features: nn.Module, shape: Shape, widths: tuple[int, ...], classes: int) -> None:
+        super().__init__()
+        self.features = features
+        flat = features(torch.zeros(1, *shape)).numel()
+        sizes = (flat, *widths, classes)
+        layers = [nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False)]
+        self.classifier = nn.Sequential(*_with_relu(layers))
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.classifier(self.features(x).flatten(1))
+        return out
+
+
+def _with_relu(layers: list[nn.Linear]) -> list[nn.Module]:
+    return [part for layer in layers[:-1] for part in (layer, nn.ReLU())] + [layers[-1]]
+
+
+def _needs_image(name: str, shape: Shape, least: int) -> None:
+    if len(shape) != 3 or min(shape[1:]) < least:
+        raise FedkinError(
+            f"model {name!r} needs images of {least}×{least} pixels or more, the data have shape {list(shape)}: try dnn"
+        )
+
+
+def cnn_persfl(shape: Shape, classes: int) -> nn.Module:
+    """PersFL's CNN: two 5×5 convolutions (6, 16 channels) with max pool, fully connected 400-120-84-C.
+
+    With 3×32×32 images the flattened features are the paper's 400.
+    """
+    _needs_image("cnn_persfl", shape, 16)
+    features = nn.Sequential(
+        nn.Conv2d(shape[0], 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)
+    )
+    return _Convolutional(features, shape, (120, 84), classes)
+
+
+def cnn_comet(shape: Shape, classes: int) -> nn.Module:
+    """COMET's CNN: two 5×5 convolutions with max pool, fully connected 120-100-84-50-C.
+
+    Reading: the paper does not give the channels; 6 and 16, as in the LeNet of the other papers.
+    """
+    _needs_image("cnn_comet", shape, 16)
+    features = nn.Sequential(
+        nn.Conv2d(shape[0], 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)
+    )
+    return _Convolutional(features, shape, (120, 100, 84, 50), classes)
+
+
+def cnn_cgpfl(shape: Shape, classes: int) -> nn.Module:
+    """CGPFL's CNN: two 5×5 convolutions (32, 64 channels) with max pool, fully connected 512-C.
+
+    Reading: the paper says "two convolutional and two fully connected layers"; widths as in FedAvg's CNN.
+    """
+    _needs_image("cnn_cgpfl", shape, 16)
+    features = nn.Sequential(
+        nn.Conv2d(shape[0], 32, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 5), nn.ReLU(), nn.MaxPool2d(2)
+    )
+    return _Convolutional(features, shape, (512,), classes)

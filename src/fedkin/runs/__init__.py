@@ -1,0 +1,1 @@
+"""The run directory: specification, database, checkpoints."""

@@ -1,0 +1,53 @@
+"""The checkpoint of a run directory, and the rule that makes a round one transaction.
+
+Order: every changed state is written under a new name and fsynced; then one database transaction adds the rounds and
+says which files belong to them; then files that nothing refers to are removed. Killed anywhere, the database still
+names a complete set of files.
+"""
+
+import os
+from pathlib import Path
+
+from fedkin.core.errors import FedkinError
+from fedkin.runs.database import Database
+
+SERVER = -1  # the server's entry among the clients' states
+
+
+def folder_of(run: Path) -> Path:
+    """Where a run's states lie."""
+    return run / "checkpoint"
+
+
+def name(client: int, round: int) -> str:
+    """The file of one state: the server's, or a client's."""
+    return f"{'server' if client == SERVER else client}.{round}.safetensors"
+
+
+def sync(folder: Path) -> None:
+    """Make renames in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def committed(run: Path, database: Database) -> dict[int, Path]:
+    """client (SERVER for the server) → file of the last committed state. Raises FedkinError for a missing file."""
+    paths = {
+        int(client): folder_of(run) / name(client, round)
+        for client, round in database.rows("SELECT client, round FROM states")
+    }
+    for path in paths.values():
+        if not path.is_file():
+            raise FedkinError(f"{run} is damaged: {path.name} is missing from its checkpoint")
+    return paths
+
+
+def tidy(run: Path, keep: dict[int, Path]) -> None:
+    """Remove what no commit refers to: superseded states and half-written files."""
+    wanted = set(keep.values())
+    for path in folder_of(run).iterdir():
+        if path not in wanted:
+            path.unlink()

@@ -1,0 +1,117 @@
+"""run.db: what happened, round by round. SQLite; what one commit holds appears whole or not at all."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import KINDS
+
+VERSION = 1  # of the run directory: a run of another version is refused, not guessed at
+
+SCHEMA = f"""
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE rounds (round INTEGER PRIMARY KEY, phase TEXT NOT NULL, participants TEXT NOT NULL,
+    seconds TEXT NOT NULL);
+CREATE TABLE metrics (round INTEGER, client INTEGER, view TEXT, split TEXT, loss REAL, accuracy REAL,
+    PRIMARY KEY (round, client, view, split)) WITHOUT ROWID;
+CREATE TABLE messages (round INTEGER, phase TEXT, client INTEGER, direction TEXT, copy INTEGER, bytes INTEGER,
+    {", ".join(f"{kind} INTEGER" for kind in KINDS)});
+CREATE TABLE notes (round INTEGER, client INTEGER, name TEXT, value TEXT,
+    PRIMARY KEY (round, client, name)) WITHOUT ROWID;
+CREATE TABLE clients (client INTEGER PRIMARY KEY, name TEXT, architecture TEXT, train INTEGER, val INTEGER,
+    test INTEGER, histogram TEXT);
+CREATE TABLE events (round INTEGER, client INTEGER, kind TEXT, text TEXT);
+CREATE TABLE states (client INTEGER PRIMARY KEY, round INTEGER);
+"""
+"""``client`` -1 in states is the server; in messages, copy 0 marks the first copy of a broadcast. ``notes`` holds what a
+method tells (cluster, membership, teacher, …) as JSON; nan is NULL."""
+
+
+class Database:
+    """A run's records. Opened for writing by its run, read-only by everyone else."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+
+    def facts(self) -> dict[str, Any]:
+        """name → value of everything that is true of the run as a whole."""
+        return {name: json.loads(value) for name, value in self.rows("SELECT name, value FROM facts")}
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise FedkinError(f"{self.path} is damaged: {error}") from None
+
+    @contextmanager
+    def commit(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is on disk when the block ends, or has left no trace."""
+        with self._connection as open_transaction:
+            open_transaction.execute("BEGIN IMMEDIATE")
+            yield open_transaction
+
+    def last_round(self) -> int:
+        """The last committed round, -1 if there is none."""
+        return int(self.rows("SELECT coalesce(max(round), -1) FROM rounds")[0][0])
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def create(path: Path, facts: dict[str, Any]) -> Database:
+    """A new run.db. Raises FedkinError if the folder cannot be written."""
+    try:
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.executescript(SCHEMA)
+    except sqlite3.Error as error:
+        raise FedkinError(f"{path} cannot be written: {error}") from None
+    database = Database(path, connection)
+    with database.commit() as transaction:
+        put_facts(transaction, {"version": VERSION, **facts})
+    return database
+
+
+def open_run(folder: Path, write: bool = False) -> Database:
+    """The run.db of a run directory. Raises FedkinError for a missing, damaged or other-version run."""
+    path = folder / "run.db"
+    if not path.is_file():
+        raise FedkinError(f"{folder} is not a run directory: it has no run.db")
+    mode = "rw" if write else "ro"
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
+        if write:
+            connection.execute("PRAGMA synchronous = FULL")
+        ((version,),) = connection.execute("SELECT value FROM facts WHERE name = 'version'").fetchall()
+    except (sqlite3.Error, ValueError) as error:
+        raise FedkinError(f"{path} is not a readable run record: {error}") from None
+    if int(version) != VERSION:
+        connection.close()
+        raise FedkinError(f"{folder} was written in version {version} of the run format, this fedkin reads {VERSION}")
+    return Database(path, connection)
+
+
+def put_facts(transaction: sqlite3.Connection, facts: dict[str, Any]) -> None:
+    """Add or replace facts."""
+    rows = [(name, json.dumps(value)) for name, value in facts.items()]
+    transaction.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
+
+
+def put_rows(transaction: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Insert rows into a table of SCHEMA."""
+    rows = list(rows)
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        transaction.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+
+def read_only(folder: Path) -> "closing[Database]":
+    """``with read_only(folder) as database:`` closes it again."""
+    return closing(open_run(folder))

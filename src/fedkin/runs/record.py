@@ -1,0 +1,27 @@
+"""What happened in one round: what the coordinator hands to the recorder."""
+
+from typing import Any, NamedTuple
+
+
+class Sent(NamedTuple):
+    """One message in the ledger. ``copy`` is 0 for the first copy of a broadcast, 1 for the others."""
+
+    client: int
+    direction: str  # "down" or "up"
+    copy: int
+    scalars: dict[str, int]  # by kind
+    bytes: int
+
+
+class Record(NamedTuple):
+    """What happened in one round (or in the setup before, or the finish after)."""
+
+    round: int
+    phase: str  # "setup", "round" or "finish"
+    participants: list[int]
+    sent: list[Sent]
+    missing: dict[int, str]  # client → why it was left out
+    scores: dict[int, dict[str, dict[str, tuple[float, float]]]]  # client → view → split → (loss, accuracy)
+    notes: dict[int, dict[str, Any]]  # client → what its method tells
+    lens: dict[str, dict[int, Any]]  # name → client → what the server's side tells
+    seconds: dict[str, float]  # local, server, evaluation, total

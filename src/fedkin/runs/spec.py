@@ -1,0 +1,256 @@
+"""The specification of an experiment: a TOML file, command-line options, or Python keywords, checked once."""
+
+import re
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from fedkin.core.errors import FedkinError
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class _Open(BaseModel):
+    """A section whose further keys belong to what its ``name`` says."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, validate_default=True)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The keys beyond the declared ones."""
+        return dict(self.__pydantic_extra__ or {})
+
+
+class DataSection(_Open):
+    """[data] where samples come from; further keys go to the source."""
+
+    name: str = "digits"
+    dir: str | None = None
+    client: str | None = None  # the column that names the client, in tables
+    label: str = "label"
+    pool: Literal["train", "all"] = "train"  # what is divided where a set has an official test part
+    test: Literal["holdout", "official"] = "holdout"  # "official": a client's test samples are its official ones
+
+
+class SplitSection(_Open):
+    """[split] how samples are divided over clients, and each client's into train, validation and test."""
+
+    name: str = "dirichlet"
+    holdout: Literal["fractions", "comet"] = "fractions"
+    train: float = Field(0.6, gt=0, le=1)
+    val: float = Field(0.2, ge=0, lt=1)
+    test: float = Field(0.2, ge=0, lt=1)
+    group: str | None = None  # rows that share it stay in one part (har: "bout")
+    empty: Literal["error", "drop"] = "error"  # clients too small for the three parts
+
+
+class PublicSection(_Section):
+    """[public] a public set, for methods that exchange predictions."""
+
+    source: str | None = None  # another data set, or "held-out": samples of the same one, taken before the split
+    samples: int = Field(2000, ge=1)
+    labeled: bool = False
+
+
+class ModelSection(_Open):
+    """[model] one architecture, or a map of several with a rule that says which client has which."""
+
+    name: str = "mlr"
+    map: dict[str, str] = {}
+    rule: Literal["size", "turn", "random"] = "size"
+    family: str = "categorical"
+
+
+class MethodSection(_Open):
+    """[method] a method and its hyper-parameters."""
+
+    name: str = "comet"
+
+
+class TrainSection(_Section):
+    """[train] the local work of a round, shared by all methods."""
+
+    lr: float = Field(0.1, gt=0)
+    batch_size: int = Field(20, ge=1)
+    steps: int | None = Field(None, ge=1)
+    epochs: int | None = Field(None, ge=1)
+    milestones: tuple[int, ...] = ()
+    decay: float = Field(0.1, gt=0, le=1)
+
+    @model_validator(mode="after")
+    def _one_measure(self) -> "TrainSection":
+        if self.steps is not None and self.epochs is not None:
+            raise ValueError("give steps or epochs, not both")
+        return self
+
+
+class EngineSection(_Section):
+    """[engine] how the run is executed; never changes its result beyond rounding."""
+
+    name: Literal["processes", "inprocess"] = "processes"
+    workers: int | None = Field(None, ge=1)  # default: one a core
+    compile: Literal["auto", "always", "trace", "never"] = "auto"
+    state: Literal["memory", "disk"] = "memory"
+    device: Literal["cpu"] = "cpu"
+
+
+
+
+class RunSection(_Section):
+    """[run] how many clients and rounds, and where records go."""
+
+    clients: int | None = Field(None, ge=1)  # default: 20, or all that the data name
+    participation: float = Field(1.0, gt=0, le=1)
+    rounds: int = Field(30, ge=1)
+    seed: int = Field(0, ge=0, lt=2**63)
+    min_replies: int = Field(1, ge=1)
+    evaluate_every: int = Field(1, ge=1)
+    commit_every: float = Field(2.0, ge=0)  # seconds between commits
+    out: str | None = None
+
+
+class Spec(_Section):
+    """A whole experiment."""
+
+    data: DataSection = DataSection()
+    split: SplitSection = SplitSection()
+    public: PublicSection = PublicSection()
+    model: ModelSection = ModelSection()
+    method: MethodSection = MethodSection()
+    train: TrainSection = TrainSection()
+    engine: EngineSection = EngineSection()
+    run: RunSection = RunSection()
+
+
+# The names that other libraries use, and ours.
+USUAL_NAMES = {
+    "num_clients": "run.clients",
+    "join_ratio": "run.participation",
+    "sampling_rate": "run.participation",
+    "fraction_train": "run.participation",
+    "global_rounds": "run.rounds",
+    "num_server_rounds": "run.rounds",
+    "comm_round": "run.rounds",
+    "n_rounds": "run.rounds",
+    "local_epochs": "train.epochs",
+    "local_learning_rate": "train.lr",
+    "batch_size": "train.batch_size",
+    "lr": "train.lr",
+    "dataset": "data.name",
+    "algorithm": "method.name",
+    "alpha": "split.alpha",
+    "lamda": "method.lam",
+    "lambda": "method.lam",
+}
+
+
+def parse(content: dict[str, Any], text: str = "", where: str = "specification") -> tuple[Spec, list[str]]:
+    """A checked Spec and hints about renamed keys. ``text`` is the TOML source, to name the line of a mistake.
+
+    Raises FedkinError with one sentence for the first mistake.
+    """
+    content, hints = _with_our_names(content)
+    content.pop("record", None)  # what a run wrote beside its specification
+    try:
+        return Spec.model_validate(content), hints
+    except ValidationError as error:
+        raise FedkinError(f"{where}: {_explain(error, text)}") from None
+
+
+def read(path: Path) -> tuple[dict[str, Any], str]:
+    """A TOML file as a dict, and its text."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return tomllib.loads(text), text
+    except FileNotFoundError:
+        raise FedkinError(f"{path} does not exist") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise FedkinError(f"{path} cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise FedkinError(f"{path} is not valid TOML: {error}") from None
+
+
+def assign(content: dict[str, Any], key: str, value: Any) -> None:
+    """content[section][key] = value for ``key`` = "section.key" (deeper dots nest)."""
+    *sections, last = key.split(".")
+    place = content
+    for section in sections:
+        place = place.setdefault(section, {})
+        if not isinstance(place, dict):
+            raise FedkinError(f"{key}: {section!r} is not a section")
+    place[last] = value
+
+
+def literal(text: str) -> Any:
+    """A command-line value: TOML where it parses (numbers, lists, true), else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _with_our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    ours: dict[str, Any] = {}
+    hints: list[str] = []
+    for key, value in content.items():
+        plain = key.replace("-", "_")
+        if isinstance(value, dict) and key in Spec.model_fields:
+            for inner, item in value.items():
+                renamed = USUAL_NAMES.get(inner.replace("-", "_"), "")
+                known = inner in type(getattr(Spec(), key)).model_fields or key == "split" and inner == "alpha"
+                goes = renamed if renamed and not known and _moves(key, renamed) else f"{key}.{inner}"
+                if goes != f"{key}.{inner}":
+                    hints.append(f"{key}.{inner} is called {goes} here")
+                assign(ours, goes, item)
+            ours.setdefault(key, {})
+        elif plain in USUAL_NAMES and not isinstance(value, dict):
+            hints.append(f"{key} is called {USUAL_NAMES[plain]} here")
+            assign(ours, USUAL_NAMES[plain], value)
+        else:
+            ours[key] = value
+    return ours, hints
+
+
+def _moves(section: str, renamed: str) -> bool:
+    """A usual name moves to our section, except that method's own keys (a method's lr or alpha) stay."""
+    return section != "method" or renamed.startswith("method.")
+
+
+def _explain(error: ValidationError, text: str) -> str:
+    first = error.errors()[0]
+    path = [str(part) for part in first["loc"]]
+    key = ".".join(path)
+    line = _line_of(text, path)
+    at = f" (line {line})" if line else ""
+    if first["type"] == "extra_forbidden":
+        choices = _choices(path)
+        near = get_close_matches(path[-1], choices, n=1, cutoff=0.4)
+        hint = f": did you mean {near[0]!r}?" if near else ""
+        return f"unknown key {key!r}{at}{hint} (choices: {', '.join(sorted(choices))})"
+    reason = first["msg"].removeprefix("Value error, ")
+    given = first.get("input")
+    shown = "" if isinstance(given, (dict, BaseModel)) else f", not {given!r}"
+    return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}"
+
+
+def _choices(path: list[str]) -> list[str]:
+    if len(path) == 1:
+        return list(Spec.model_fields)
+    return list(type(getattr(Spec(), path[0])).model_fields)
+
+
+def _line_of(text: str, path: list[str]) -> int | None:
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if heading := re.match(r"\s*\[([^\]]+)\]", line):
+            section = heading[1].strip()
+            if [section] == path:
+                return number
+        elif re.match(rf"\s*[\"']?{re.escape(path[-1])}[\"']?\s*=", line) and section == ".".join(path[:-1]):
+            return number
+    return None
