@@ -1,0 +1,152 @@
+"""Each client's samples into train, validation and test: seeded per client, exact, never empty by accident."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.data.source import Array, Ints, Mask
+
+Fractions = Sequence[float] | Literal["comet"]
+SPLITS = ("train", "val", "test")
+COMET_TRAIN = (0.1, 0.3, 0.4)
+COMET_VAL, COMET_TEST = 0.1, 0.5
+
+
+class Holdout(NamedTuple):
+    """One ascending int64 index array a client for each split; ``share`` [clients] is the train fraction asked for."""
+
+    train: list[Ints]
+    val: list[Ints]
+    test: list[Ints]
+    share: npt.NDArray[np.float64]
+
+
+def holdout(
+    indices: Sequence[Ints],
+    key: Key,
+    fractions: Fractions = (0.6, 0.2, 0.2),
+    *,
+    official: Mask | None = None,
+    group: Array | None = None,
+    names: Sequence[str] | None = None,
+) -> Holdout:
+    """Divides every client's indices at random; a client's division depends on the seed, its number and its indices.
+
+    fractions: (train, val, test), sum at most 1 (the rest stays unused); "comet" draws the train share of each client
+    from {0.1, 0.3, 0.4}, with val 0.1 and test 0.5 (COMET, appendix "Data Partitioning"). Sizes are the largest
+    remainders of fraction·n; every split whose fraction is above 0 gets at least one sample.
+    official [n]: a client's test set is its official test rows; its other rows are train and val in the ratio of their
+    fractions (the test fraction is then not used). group [n]: rows of one group (a recording) stay in one split.
+    Raises FedkinError naming the client that is too small for the splits.
+    """
+    parts: list[list[Ints]] = []
+    shares = np.empty(len(indices))
+    checked = None if isinstance(fractions, str) else check_fractions(fractions)
+    if checked is None and fractions != "comet":
+        raise FedkinError(f"fractions={fractions!r} is not known: use 'comet' or three numbers (train, val, test)")
+    if checked is None and official is not None:
+        raise FedkinError("fractions='comet' sets its own test share: leave out test='official', or give three numbers")
+    for k, mine in enumerate(indices):
+        rng = Key(key.seed, client=k).numpy("holdout")
+        wanted = checked or (float(rng.choice(COMET_TRAIN)), COMET_VAL, COMET_TEST)
+        who = f"client {names[k] if names else k}"
+        if official is None:
+            three = _divide(mine, wanted, rng, group, who)
+        else:
+            three = _keep_official(mine, wanted, rng, group, who, official)
+        shares[k] = wanted[0]
+        parts.append(three)
+    train, val, test = ([three[i] for three in parts] for i in range(3))
+    return Holdout(train, val, test, shares)
+
+
+def check_fractions(fractions: Sequence[float]) -> tuple[float, float, float]:
+    """Three checked fractions (train, val, test)."""
+    try:
+        values = tuple(float(f) for f in fractions)
+    except (TypeError, ValueError):
+        raise FedkinError(f"fractions={fractions!r} must be three numbers (train, val, test)") from None
+    if len(values) != 3 or not all(math.isfinite(f) and 0 <= f <= 1 for f in values):
+        raise FedkinError(f"fractions={values} must be three numbers from 0 to 1 (train, val, test)")
+    if sum(values) > 1 + 1e-9:
+        raise FedkinError(f"fractions={values} sum to {sum(values):g}: they may sum to 1 at most")
+    if values[0] == 0:
+        raise FedkinError(f"fractions={values} leave nothing to train on: the first is the training fraction")
+    return values[0], values[1], values[2]
+
+
+def split_sizes(n: int, fractions: Sequence[float]) -> list[int]:
+    """Whole sizes: round(n·sum) in all by largest remainders, then at least 1 wherever a fraction is above 0.
+
+    Needs n >= the number of fractions above 0.
+    """
+    exact = [n * f for f in fractions]
+    sizes = [math.floor(e + 1e-9) for e in exact]
+    total = max(round(sum(exact)), sum(f > 0 for f in fractions))
+    for i in sorted(range(len(sizes)), key=lambda i: sizes[i] - exact[i])[: max(0, total - sum(sizes))]:
+        sizes[i] += fractions[i] > 0
+    for i, f in enumerate(fractions):
+        if f > 0 and sizes[i] == 0:
+            if sum(sizes) >= total:
+                sizes[int(np.argmax(sizes))] -= 1
+            sizes[i] = 1
+    return sizes
+
+
+def _divide(
+    mine: Ints, fractions: Sequence[float], rng: np.random.Generator, group: Array | None, who: str
+) -> list[Ints]:
+    asked = [name for name, f in zip(SPLITS, fractions) if f > 0]
+    unit = "samples" if group is None else "groups"
+    pieces = [mine] if group is None else _groups(mine, group)
+    have = len(mine) if group is None else len(pieces)
+    if have < len(asked):
+        raise FedkinError(
+            f"{who} has {have} {unit}, too few for {' and '.join(asked)}: raise the floor, leave a split out, "
+            "or use empty='drop'"
+        )
+    if group is None:
+        ends = np.cumsum([0, *split_sizes(len(mine), fractions)])
+        order = rng.permutation(mine)
+        return [np.sort(order[low:high]) for low, high in pairwise(ends)]
+    order_of = rng.permutation(len(pieces))
+    return _whole_groups([pieces[i] for i in order_of], fractions, len(mine))
+
+
+def _keep_official(
+    mine: Ints, fractions: Sequence[float], rng: np.random.Generator, group: Array | None, who: str, official: Mask
+) -> list[Ints]:
+    test, rest = mine[official[mine]], mine[~official[mine]]
+    if len(test) == 0:
+        raise FedkinError(f"{who} holds no official test rows: use test='holdout', or empty='drop'")
+    train, val = fractions[0], fractions[1]
+    whole = train + val
+    first, second, _ = _divide(rest, (train / whole, val / whole, 0.0), rng, group, who)
+    return [first, second, np.sort(test)]
+
+
+def _groups(mine: Ints, group: Array) -> list[Ints]:
+    order = mine[np.argsort(group[mine], kind="stable")]
+    cuts = np.flatnonzero(group[order][1:] != group[order][:-1]) + 1
+    return [part for part in np.split(order, cuts) if len(part)]
+
+
+def _whole_groups(pieces: list[Ints], fractions: Sequence[float], n: int) -> list[Ints]:
+    """Consecutive pieces to each split, cut where the running size comes nearest to the fractions; none empty."""
+    ends = np.cumsum([0, *(len(piece) for piece in pieces)])
+    parts: list[Ints] = []
+    low, target = 0, 0.0
+    for i, f in enumerate(fractions):
+        target += f * n
+        later = sum(g > 0 for g in fractions[i + 1 :])
+        high = int(np.argmin(np.abs(ends - target))) if f > 0 else low
+        high = min(max(high, low + (f > 0)), len(pieces) - later)
+        parts.append(np.sort(np.concatenate([np.empty(0, np.int64), *pieces[low:high]])))
+        low = high
+    return parts

@@ -1,0 +1,67 @@
+"""The public set: samples that every client and the server may see, from another data set or held out of this one."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.data.source import Array, Ints, Source
+
+
+class Public(NamedTuple):
+    """What is asked for: ``size`` samples from ``source`` (None: held out of the private data before it is divided).
+
+    labeled: keep the labels (FedMD needs them). Otherwise they are stripped.
+    """
+
+    size: int = 2000
+    source: Source | None = None
+    labeled: bool = False
+
+
+class Drawn(NamedTuple):
+    """x: [p, ...] as the private samples; y: [p] labels or None; rows: what is left of the private pool (ascending)."""
+
+    x: Array
+    y: Array | None
+    rows: Ints
+
+
+def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
+    """Draws the public samples at random, without repetition.
+
+    From another source, its official test rows are left alone and sample shapes and type must equal the private ones:
+    nothing is resized. From the same source, the chosen rows leave the private pool, and official test rows are never
+    chosen. Raises FedkinError where there are too few samples, or where shapes or labels do not fit.
+    """
+    origin = spec.source or source
+    if spec.source is not None:
+        _fits(spec, source, spec.source)
+    candidates = np.arange(len(origin.x)) if spec.source is not None else rows
+    if origin.official_test is not None:
+        candidates = candidates[~origin.official_test[candidates]]
+    limit = len(candidates) if spec.source is not None else len(candidates) - 1
+    if not 1 <= spec.size <= limit:
+        raise FedkinError(f"public size={spec.size} is not possible: {origin.name} can give 1 to {limit} samples")
+    chosen = np.sort(key.numpy("public").choice(candidates, spec.size, replace=False))
+    left = rows if spec.source is not None else np.setdiff1d(rows, chosen, assume_unique=True)
+    return Drawn(origin.x[chosen], origin.y[chosen] if spec.labeled else None, left)
+
+
+def _fits(spec: Public, source: Source, other: Source) -> None:
+    if other.x.shape[1:] != source.x.shape[1:]:
+        raise FedkinError(
+            f"public samples of {other.name} have shape {other.x.shape[1:]}, but {source.name} has "
+            f"{source.x.shape[1:]}: choose a set of the same shape, or hold the public set out of {source.name}"
+        )
+    if other.x.dtype != source.x.dtype:
+        raise FedkinError(
+            f"public samples of {other.name} are {other.x.dtype}, but {source.name} has {source.x.dtype}: "
+            "choose a set of the same type"
+        )
+    if spec.labeled and (other.task != source.task or other.classes > source.classes):
+        raise FedkinError(
+            f"public labels of {other.name} ({other.classes} classes) do not fit models for {source.name} "
+            f"({source.classes} classes): set labeled to false, or choose a set with at most as many classes"
+        )

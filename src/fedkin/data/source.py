@@ -1,0 +1,127 @@
+"""What every reader returns: one table of samples, checked once, with what is known about its origin."""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fedkin.core.errors import FedkinError
+
+Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Task = Literal["classification", "regression"]
+
+
+class Source(NamedTuple):
+    """One data set, before it is divided over clients.
+
+    x: [n, ...] uint8 pixels in 0..255 (images are [n, channels, height, width]) or float32 features.
+    y: [n] int64 labels in 0..classes-1; float32 targets where the task is regression (classes = 0).
+    client: [n] natural client labels (str or int), or None. official_test: [n] bool, or None.
+    truth: what is known beyond labels: a row a sample ("bout"), or a row a natural client where the key is in
+    ``per_client`` ("alpha"; clients in sorted order of their labels), or anything else ("theta").
+    """
+
+    name: str
+    x: Array
+    y: Array
+    classes: int
+    client: Array | None = None
+    official_test: Mask | None = None
+    class_names: tuple[str, ...] = ()
+    task: Task = "classification"
+    truth: dict[str, Array] = {}  # noqa: RUF012 (read only)
+    per_client: tuple[str, ...] = ()
+
+
+def classified(
+    name: str,
+    x: Array,
+    y: Array,
+    *,
+    where: str,
+    classes: int | None = None,
+    class_names: tuple[str, ...] = (),
+    client: Array | None = None,
+    official_test: Mask | None = None,
+    truth: dict[str, Array] | None = None,
+) -> Source:
+    """A checked Source. Integer (or bool) y is classification, floating y is regression.
+
+    ``where`` names the file in errors. ``classes`` is the known number of classes; otherwise it is the number of class
+    names, otherwise the largest label + 1. Raises FedkinError for anything a model could not train on.
+    """
+    x, y = features(x, where), np.asarray(y)
+    if y.ndim != 1 or len(y) != len(x):
+        raise FedkinError(f"{where}: x has {len(x)} rows but y has shape {y.shape}: give one label a row")
+    if len(x) == 0:
+        raise FedkinError(f"{where} has no rows")
+    for label, column in (("client", client), *(truth or {}).items()):
+        if column is not None and len(column) != len(x):
+            raise FedkinError(f"{where}: {label} has {len(column)} entries for {len(x)} rows: give one a row")
+    common = {"client": client, "official_test": official_test, "truth": dict(truth or {})}
+    if y.dtype.kind == "f":
+        return Source(name, x, targets(y, where), 0, task="regression", **common)  # type: ignore[arg-type]
+    labels, classes = class_labels(y, classes or len(class_names) or None, where)
+    return Source(name, x, labels, classes, class_names=class_names, **common)  # type: ignore[arg-type]
+
+
+def features(x: Array, where: str) -> Array:
+    """uint8 stays (pixels), every other number becomes float32; refuses text, NaN and infinity."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "buif":
+        raise FedkinError(f"{where}: x holds {x.dtype} values: give uint8 pixels or numbers")
+    if x.ndim < 2:
+        raise FedkinError(f"{where}: x has shape {x.shape}: give one row a sample, [n, features] or an image shape")
+    if x.dtype == np.uint8:
+        return np.ascontiguousarray(x)
+    with np.errstate(over="ignore"):
+        x = np.ascontiguousarray(x, dtype=np.float32)
+    bad = np.flatnonzero(~np.isfinite(x).reshape(len(x), -1).all(axis=1))
+    if len(bad):
+        raise FedkinError(f"{where}: row {bad[0]} of x holds NaN, infinity or a number too large for float32")
+    return x
+
+
+def targets(y: Array, where: str) -> Array:
+    """Regression targets as finite float32."""
+    with np.errstate(over="ignore"):
+        y = y.astype(np.float32)
+    bad = np.flatnonzero(~np.isfinite(y))
+    if len(bad):
+        raise FedkinError(f"{where}: row {bad[0]} of y is NaN, infinite or too large for float32")
+    return y
+
+
+def class_labels(y: Array, classes: int | None, where: str) -> tuple[Ints, int]:
+    """Labels as int64 in 0..classes-1, and the number of classes."""
+    if y.dtype.kind not in "bui":
+        raise FedkinError(f"{where}: y holds {y.dtype} values: give integers (classes) or floats (regression)")
+    low, high = int(y.min()), int(y.max())
+    if low < 0:
+        raise FedkinError(f"{where}: y holds the label {low}: number the classes from 0")
+    if classes is not None and high >= classes:
+        raise FedkinError(f"{where}: y holds the label {high}, but there are {classes} classes: use 0 to {classes - 1}")
+    if classes is None and high >= max(1000, len(y)):
+        raise FedkinError(f"{where}: y reaches {high} with only {len(y)} rows: number the classes from 0, without gaps")
+    return y.astype(np.int64), classes or high + 1
+
+
+def images(x: Array) -> Array:
+    """uint8 images with the channel axis first: [n,h,w] gets one, [n,h,w,1 or 3] is turned; the rest stays."""
+    if x.dtype != np.uint8:
+        return x
+    if x.ndim == 3:
+        return x[:, None]
+    if x.ndim == 4 and x.shape[-1] in (1, 3) and x.shape[1] not in (1, 3):
+        return np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    return x
+
+
+def text(values: Array) -> Array:
+    """Client labels as str or int64: bytes are decoded, every integer type becomes one."""
+    values = np.asarray(values)
+    if values.dtype.kind == "S":
+        return np.char.decode(values, "utf-8")
+    return values.astype(np.int64) if values.dtype.kind in "bui" else values.astype(str)

@@ -1,0 +1,186 @@
+"""Data sets by name: where each one is looked for, and what is said when it is not there."""
+
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.data.cifar import find_cifar, read_cifar
+from fedkin.data.idx import DIGITS, FASHION, find_idx, read_mnist_like
+from fedkin.data.npz import npz_names, read_npz
+from fedkin.data.source import Source, classified, images
+from fedkin.data.synthetic import linear_toy, synthetic_mixture
+from fedkin.data.table import SUFFIXES, read_table
+
+LETTERS = (*DIGITS, *"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
+
+
+def load(
+    name: str, dir: Path | str | None = None, *, client: str | None = None, label: str = "label", **params: Any
+) -> Source:
+    """A data set by name (see ``SOURCES``), by the name of an .npz file in the data folder, or by path.
+
+    dir: the data folder; None takes the environment variable FEDKIN_DATA. client, label: column names, for .csv and
+    .parquet paths only. params: arguments of the generated sets (``clients=30``, ``seed=1``), or ``task=`` of a table.
+    Raises FedkinError in one sentence for an unknown name, a missing or a damaged file.
+    """
+    folder = data_folder(dir)
+    path = Path(name).expanduser()
+    if path.suffix.lower() in SUFFIXES:
+        _only(params, {"task"}, f"{path.suffix} table")
+        return read_table(_existing(path, folder), client=client, label=label, **params)
+    if client is not None:
+        raise FedkinError(f"data set {name!r} has no client column to choose: leave out client={client!r}")
+    if path.suffix.lower() == ".npz":
+        _only(params, set(), ".npz file")
+        return read_npz(_existing(path, folder), path.stem)
+    if name in SOURCES:
+        reader = SOURCES[name]
+        known = set(inspect.signature(reader).parameters)
+        _only(params, known - {"dir"}, f"data set {name!r}")
+        return reader(folder) if "dir" in known else reader(**params)
+    found = npz_names(folder) if folder else []
+    if name in found and folder:
+        _only(params, set(), ".npz file")
+        return read_npz(folder / f"{name}.npz", name)
+    raise unknown("data set", name, {*SOURCES, *found})
+
+
+def data_folder(dir: Path | str | None) -> Path | None:
+    """The folder with the data: the argument, else FEDKIN_DATA, else None."""
+    chosen = dir if dir is not None else os.environ.get("FEDKIN_DATA") or None
+    if chosen is None:
+        return None
+    folder = Path(chosen).expanduser()
+    if not folder.is_dir():
+        whence = "FEDKIN_DATA" if dir is None else "--data-dir"
+        raise FedkinError(f"{whence} names {folder}, which is not a folder: name the folder that holds the data files")
+    return folder
+
+
+def digits(dir: Path | None = None) -> Source:
+    """Scikit-learn's 1,797 handwritten digits, uint8 [1797,1,8,8]; its 0..16 are scaled to 0..255. Needs no file."""
+    from sklearn.datasets import load_digits
+
+    x, y = load_digits(return_X_y=True)
+    pixels = np.rint(x / 16 * 255).astype(np.uint8).reshape(-1, 8, 8)
+    return classified("digits", images(pixels), y.astype(np.int64), where="digits", class_names=DIGITS)
+
+
+def mnist(dir: Path | None = None) -> Source:
+    """MNIST uint8 [70000,1,28,28], the last 10,000 official test: mnist.npz or the four IDX files."""
+    return _mnist_like("mnist", dir, DIGITS)
+
+
+def fashion_mnist(dir: Path | None = None) -> Source:
+    """Fashion-MNIST uint8 [70000,1,28,28], the last 10,000 official test: fashion_mnist.npz or the four IDX files."""
+    return _mnist_like("fashion_mnist", dir, FASHION)
+
+
+def cifar10(dir: Path | None = None) -> Source:
+    """CIFAR-10 uint8 [60000,3,32,32], the last 10,000 official test: cifar10.npz or the binary version."""
+    return _cifar("cifar10", dir)
+
+
+def cifar100(dir: Path | None = None) -> Source:
+    """CIFAR-100 (fine labels) uint8 [60000,3,32,32], the last 10,000 official test: cifar100.npz or the binary one."""
+    return _cifar("cifar100", dir)
+
+
+def cifar100_12k(dir: Path | None = None) -> Source:
+    """10,000 train and 2,000 test images of CIFAR-100, uint8 [12000,3,32,32]: cifar100_12k.npz."""
+    return read_npz(_npz("cifar100_12k", dir), "cifar100_12k", classes=100)
+
+
+def femnist(dir: Path | None = None) -> Source:
+    """FEMNIST, uint8 [n,1,28,28], 62 classes, writers as natural clients, official test rows per writer."""
+    return read_npz(_npz("femnist", dir), "femnist", classes=62, class_names=LETTERS)
+
+
+def femnist_extra(dir: Path | None = None) -> Source:
+    """The FEMNIST writers of femnist.npz that ``femnist`` leaves out: clients who join later. No official test."""
+    path = _npz("femnist", dir)
+    return read_npz(path, "femnist_extra", classes=62, class_names=LETTERS, parts=("extra",))
+
+
+def har(dir: Path | None = None) -> Source:
+    """UCI HAR, float32 [n, 9 channels, 128 samples], 6 activities, 30 subjects as natural clients.
+
+    ``truth["bout"]`` [n] numbers the unbroken recordings. Windows of one bout overlap by half: split with group="bout".
+    """
+    path = _npz("har", dir)
+    source = read_npz(path, "har", classes=6, class_names=ACTIVITIES)
+    if source.x.shape[1:] != (128, 9):
+        raise FedkinError(f"{path}: x has shape {source.x.shape}: it needs [n, 128, 9] (time, channel)")
+    return source._replace(x=np.ascontiguousarray(source.x.transpose(0, 2, 1)))
+
+
+# Readers take the data folder; generators take only parameters.
+SOURCES: dict[str, Callable[..., Source]] = {
+    "digits": digits,
+    "mnist": mnist,
+    "fashion_mnist": fashion_mnist,
+    "cifar10": cifar10,
+    "cifar100": cifar100,
+    "cifar100_12k": cifar100_12k,
+    "femnist": femnist,
+    "femnist_extra": femnist_extra,
+    "har": har,
+    "synthetic_mixture": synthetic_mixture,
+    "linear_toy": linear_toy,
+}
+
+
+def _mnist_like(name: str, dir: Path | None, class_names: tuple[str, ...]) -> Source:
+    if dir is not None and (dir / f"{name}.npz").is_file():
+        return read_npz(dir / f"{name}.npz", name, classes=10, class_names=class_names)
+    files = find_idx([dir / name, dir]) if dir is not None else None
+    if files is None:
+        raise _absent(name, dir, f"the four IDX files (train-images-idx3-ubyte.gz, …) into its sub-folder {name}")
+    return read_mnist_like(name, files, class_names)
+
+
+def _cifar(name: str, dir: Path | None) -> Source:
+    if dir is not None and (dir / f"{name}.npz").is_file():
+        return read_npz(dir / f"{name}.npz", name, classes=100 if name == "cifar100" else 10)
+    folder = find_cifar(name, [dir / name, dir]) if dir is not None else None
+    if folder is None:
+        raise _absent(name, dir, "the .bin files of the official binary version into its sub-folder " + name)
+    return read_cifar(name, folder)
+
+
+def _npz(name: str, dir: Path | None) -> Path:
+    file = name.removesuffix("_extra")
+    if dir is None or not (dir / f"{file}.npz").is_file():
+        raise _absent(file, dir, "")
+    return dir / f"{file}.npz"
+
+
+def _absent(name: str, dir: Path | None, other: str) -> FedkinError:
+    where = f"in {dir}" if dir is not None else "because no data folder is named"
+    either = f", or {other}" if other else ""
+    return FedkinError(
+        f"data set {name!r} was not found {where}: put {name}.npz into the data folder{either}, "
+        "and name that folder with --data-dir or FEDKIN_DATA"
+    )
+
+
+def _existing(path: Path, folder: Path | None) -> Path:
+    for candidate in (path, folder / path if folder else path):
+        if candidate.is_file():
+            return candidate
+    also = f" (nor in {folder})" if folder and not path.is_absolute() else ""
+    raise FedkinError(f"file {path} does not exist{also}: check the path, or name its folder with --data-dir")
+
+
+def _only(params: dict[str, Any], allowed: set[str], what: str) -> None:
+    for name in params:
+        if not allowed:
+            raise FedkinError(f"a {what} takes no parameter {name!r}: leave it out")
+        if name not in allowed:
+            raise unknown(f"parameter of {what}", name, allowed)

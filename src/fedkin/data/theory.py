@@ -1,0 +1,115 @@
+"""COMET's theory on linear regression (Theorem IV.7), and the toy of its Fig. 2.
+
+Model: w_k = theta + zeta_k, zeta_k ~ N(0, v_k² I), theta without prior; X_kᵀX_k = beta I, PᵀP = nu I, noise sigma².
+Client k knows its least-squares estimate ŵ_k = w_k + N(0, sigma²/beta I) and the others' predictions P ŵ_i.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.cluster import KMeans
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.data.synthetic import linear_toy
+
+Floats = npt.NDArray[np.float64]
+
+
+def lambda_star(sigma: float, v: Any, nu: float) -> Floats:
+    """λ_k* = sigma² / (v_k² nu) (eq. 16), one a client: the more a client differs, the less it should listen."""
+    v = _spread(v)
+    if sigma < 0 or nu <= 0 or (v == 0).any():
+        raise FedkinError("lambda_star needs sigma >= 0, nu > 0 and every v other than 0")
+    return np.asarray(sigma**2 / (v**2 * nu))
+
+
+def alpha_star(sigma: float, v: Any, beta: float, *, printed: bool = False) -> Floats:
+    """α*_{k,i} = B_k / (sigma² + beta v_i²), [clients, clients], row k for client k (eq. 16).
+
+    Reading: B_k = A_k u_k / (u_k + A_k) with u_k = sigma² + beta v_k² and A_k = 1 / sum_{i≠k} 1/u_i, so B_k =
+    1 / sum_i 1/u_i: all rows are equal and sum to 1. The paper prints B_k = A_k u_k / (sigma² + A_k beta v_k²). There
+    the units do not match, the rows do not sum to 1, and the expected error is not minimal; ``printed=True`` gives it.
+    """
+    v = _spread(v)
+    if sigma < 0 or beta <= 0 or len(v) < 2 or (sigma == 0 and (v == 0).any()):
+        raise FedkinError(
+            "alpha_star needs sigma >= 0, beta > 0 and at least two clients, not all of them without spread"
+        )
+    u = sigma**2 + beta * v**2
+    a = 1 / ((1 / u).sum() - 1 / u)
+    b = a * u / (sigma**2 + a * beta * v**2) if printed else a * u / (u + a)
+    return np.asarray(b[:, None] / u[None, :])
+
+
+def minimiser(xtx: Floats, ptp: Floats, lam: float, own: Floats, taught: Floats) -> Floats:
+    """w̃ = (XᵀX + λPᵀP)⁻¹ (XᵀX ŵ + λPᵀP Σ_i α_i ŵ_i), eq. 14 as METHODS reads it (two signs are lost in the paper).
+
+    xtx, ptp: [d, d]; own: ŵ_k [d]; taught: Σ_i α_i ŵ_i [d]. It minimises ‖Xw − y‖² + λ‖Pw − P·taught‖².
+    """
+    return np.asarray(np.linalg.solve(xtx + lam * ptp, xtx @ own + lam * ptp @ taught))
+
+
+def combination(k: int, lam: float, alpha: Floats, beta: float, nu: float) -> Floats:
+    """The weights [clients] with which w̃_k mixes all ŵ_i when XᵀX = beta I and PᵀP = nu I (eq. 49)."""
+    pull = lam * nu / (beta + lam * nu)
+    return pull * np.asarray(alpha, dtype=float) + (1 - pull) * np.eye(len(alpha))[k]
+
+
+def expected_error(k: int, weights: Floats, sigma: float, v: Any, beta: float) -> float:
+    """E‖Σ_i weights_i ŵ_i − w_k‖² per dimension; infinite unless the weights sum to 1, because theta has no prior."""
+    v = _spread(v)
+    if abs(weights.sum() - 1) > 1e-9:
+        return float("inf")
+    own = np.eye(len(v))[k]
+    return float((weights**2 * sigma**2 / beta).sum() + ((weights - own) ** 2 * v**2).sum())
+
+
+class Toy(NamedTuple):
+    """Models [clients, d] of the toy: the truth, each client's least squares, and what each method ends with."""
+
+    true: Floats
+    local: Floats
+    fedavg: Floats
+    plain: Floats
+    clustered: Floats
+    groups: npt.NDArray[np.int64]
+
+    def distances(self) -> dict[str, Floats]:
+        """Distance of each client's model to its truth, [clients], by method."""
+        methods = {"local": self.local, "fedavg": self.fedavg, "KT without clustering": self.plain, "KT with clustering": self.clustered}
+        return {name: np.linalg.norm(models - self.true, axis=1) for name, models in methods.items()}
+
+
+def toy(seed: int = 0, *, rows: int = 20, lam: float = 50.0, clusters: int = 2, public: int = 20) -> Toy:
+    """The example of COMET's Fig. 2 (section III-B and appendix): three clients, of which two are alike.
+
+    Without clustering, every client is taught the mean of all predictions (α = 1/3); with clustering, the mean of its
+    c-means cluster of predictions on ``public`` samples from the same range. Both in closed form (``minimiser``).
+    With λ = 50, far above ``lambda_star``, clients 0 and 1 end nearer to their truth with clustering than without it or by
+    FedAvg, but ``local`` least squares is nearer still: the figure does not show it, ``distances`` does.
+    Reading: sizes, noise and the number of public samples are not in the paper, see ``linear_toy``.
+    """
+    source = linear_toy(rows=rows, seed=seed)
+    clients = len(source.truth["w"])
+    x = source.x.reshape(clients, rows, -1).astype(np.float64)
+    y = source.y.reshape(clients, rows).astype(np.float64)
+    p = Key(seed).numpy("linear toy public").uniform(-10, 10, (public, x.shape[2]))
+    xtx = np.einsum("krd,kre->kde", x, x)
+    local = np.stack([np.linalg.lstsq(x[k], y[k], rcond=None)[0] for k in range(clients)])
+    pooled = np.linalg.lstsq(x.reshape(-1, x.shape[2]), y.ravel(), rcond=None)[0]
+    groups = KMeans(clusters, n_init=10, random_state=0).fit(local @ p.T).labels_
+    alike = (groups[:, None] == groups[None, :]).astype(float)
+    taught = alike / alike.sum(axis=1, keepdims=True) @ local
+
+    def teach(teachers: Floats) -> Floats:
+        return np.stack([minimiser(xtx[k], p.T @ p, lam, local[k], teachers[k]) for k in range(clients)])
+
+    mean = np.broadcast_to(local.mean(axis=0), local.shape)
+    fedavg = np.broadcast_to(pooled, local.shape)
+    return Toy(source.truth["w"], local, fedavg, teach(mean), teach(taught), groups.astype(np.int64))
+
+
+def _spread(v: Any) -> Floats:
+    return np.asarray(v, dtype=np.float64)
