@@ -12,6 +12,7 @@ from fedkin.core.method import Info, Method, Start
 from fedkin.core.model import Model
 from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime
+from fedkin.core.tree import Params
 from fedkin.data.build import build as build_population
 from fedkin.data.clients import Population
 from fedkin.data.public import Public
@@ -57,6 +58,7 @@ def around(spec: Spec, method: Method, population: Population) -> Assembled:
         tuple(infos),
         0 if population.public is None else len(population.public),
         population.classes,
+        lambda k: _another(spec, population, next(iter(models)), k),
     )
     federation = Federation(start, infos, spec.run.seed, spec.run.participation, spec.run.min_replies)
     _check_needs(method, federation, population, models, architectures)
@@ -113,11 +115,20 @@ def models_of(spec: Spec, population: Population, names: list[str]) -> dict[str,
     shape = tuple(population.x.shape[1:])
     family = spec.model.family
     if population.task == "regression" and family == "categorical":
-        raise FedkinError("the labels are numbers, not classes: set model.family to gaussian or poisson, with model glm")
+        raise FedkinError(
+            "the labels are numbers, not classes: set model.family to gaussian or poisson, with model glm"
+        )
     return {
         name: build_model(name, shape, population.classes, Key(spec.run.seed), family, **spec.model.options)
         for name in names
     }
+
+
+def _another(spec: Spec, population: Population, name: str, number: int) -> Params:
+    """Other initial parameters of an architecture: its draw ``number``, of which 0 is the model's own."""
+    key = Key(spec.run.seed, round=number - 1)
+    shape = tuple(population.x.shape[1:])
+    return build_model(name, shape, population.classes, key, spec.model.family, **spec.model.options).initial
 
 
 def infos_of(population: Population, architectures: list[str]) -> dict[int, Info]:
@@ -193,6 +204,8 @@ def _check_needs(
         raise FedkinError(f"{method.name} needs every client in every round: set run.participation to 1")
     if needs.classes and not all(model.family.classes for model in models.values()):
         raise FedkinError(f"{method.name} needs class probabilities, the model's family is for regression")
+    if needs.validation and not all(len(rows) for rows in population.val):
+        raise FedkinError(f"{method.name} chooses by validation: set split.val above 0 so that every client has some")
     if federation.min_replies > participants_of(federation):
         raise FedkinError(
             f"run.min_replies is {federation.min_replies}, but a round has {participants_of(federation)} participants"

@@ -45,7 +45,9 @@ def experiment(content: Mapping[str, Any] | None = None, **settings: Any) -> Spe
     return parse(merged)[0]
 
 
-def run(spec: Spec, out: Path | str | None = None, *, method: Method | None = None, progress: Progress | None = None) -> Path:
+def run(
+    spec: Spec, out: Path | str | None = None, *, method: Method | None = None, progress: Progress | None = None
+) -> Path:
     """Run an experiment from its beginning; returns the run directory.
 
     ``method``: a Method value in place of [method], for methods that are not registered (engine inprocess only).
@@ -65,7 +67,9 @@ def run(spec: Spec, out: Path | str | None = None, *, method: Method | None = No
     return folder
 
 
-def resume(folder: Path, *, method: Method | None = None, progress: Progress | None = None, workers: int | None = None) -> Path:
+def resume(
+    folder: Path, *, method: Method | None = None, progress: Progress | None = None, workers: int | None = None
+) -> Path:
     """Continue a run from its last committed round; a finished run is left as it is. Returns the run directory."""
     database = open_run(folder, write=True)
     try:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fedkin.core.model import Model, collecting_buffers
+from fedkin.core.model import Batch, Model, collecting_buffers
 from fedkin.core.trace import Flat, Runtime, Step
 from fedkin.core.tree import Params, Tree, fill, is_buffer, leaves, map_tree, row
 
@@ -83,12 +83,37 @@ def _tensor(leaf: Tensor | float) -> Tensor:
     return leaf if isinstance(leaf, Tensor) else torch.tensor(leaf, dtype=torch.float64)
 
 
-def simplex_step(c: Tensor, slope: Tensor, rate: float, floor: float = 1e-6) -> Tensor:
-    """One entropic mirror-descent step on the unit simplex: c ∘ exp(−rate · slope), normalised (PPFL eq. 25).
+def outputs(model: Model, w: Params, batches: list[Batch]) -> Tensor:
+    """Linear predictors (logits) of all samples of these batches, one after the other: [n, C], evaluation mode."""
+    with torch.inference_mode():
+        return torch.cat([model.outputs(w, batch.x) for batch in batches])
 
-    ``c`` and ``slope`` are [..., K]. Entries are kept at ``floor`` or above and the result sums to 1, so that no
+
+def predictions(model: Model, w: Params, x: Tensor | None, rows: int = 1024) -> Tensor:
+    """s(w, x): class probabilities [n, classes] of a public set, in evaluation mode. Rows lie on the simplex."""
+    if x is None:
+        raise ValueError("this method needs a public set: say so in its needs")
+    with torch.inference_mode():
+        return torch.cat([model.family.mean(model.outputs(w, part)) for part in x.split(rows)])
+
+
+def slope(function: Callable[..., Tensor], at: Tree, batches: list[Batch], *constants: Tree) -> Tree:
+    """Σ over batches of ∇ function(at, batch, *constants) by plain autograd: the full gradient where it is needed once."""
+    with torch.inference_mode(False):
+        at = map_tree(lambda leaf: leaf.clone(), at)
+        parts = [torch.func.grad(function)(at, batch, *constants) for batch in batches]
+    total = parts[0]
+    for part in parts[1:]:
+        total = map_tree(lambda a, b: a + b, total, part)
+    return total
+
+
+def simplex_step(c: Tensor, direction: Tensor, rate: float | Tensor, floor: float = 1e-6) -> Tensor:
+    """One entropic mirror-descent step on the unit simplex: c ∘ exp(−rate · direction), normalised (PPFL eq. 25).
+
+    ``c`` and ``direction`` are [..., K]. Entries are kept at ``floor`` or above and the result sums to 1, so that no
     model is lost for good.
     """
-    logits = torch.log(c) - rate * slope
+    logits = torch.log(c) - rate * direction
     moved = torch.softmax(logits, -1).clamp_min(floor)
     return moved / moved.sum(-1, keepdim=True)

@@ -36,6 +36,7 @@ class Start(NamedTuple):
     clients: tuple[int, ...]
     public: int
     classes: int
+    draw: Callable[[int], Params]  # other initial parameters of the one architecture; draw(0) are the initial ones
 
     def only(self) -> Params:
         """The initial parameters where there is one architecture."""
@@ -66,8 +67,8 @@ class Data(Protocol):
     def batches(self, draw: Literal["permuted", "uniform"] = "permuted", purpose: str = "batches") -> Batches:
         """The round's mini-batches of private training data: Batch leaves, as [train] steps or epochs say."""
 
-    def epochs(self, number: int, purpose: str) -> Batches:
-        """Mini-batches for so many passes over the private training data."""
+    def epochs(self, number: int, purpose: str, beside: Tensor) -> Batches:
+        """Pairs (Batch, rows of ``beside`` [n_i, …]) for so many passes over the private training data."""
 
     def rows(self, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
         """Mini-batches of ``size`` rows, drawn uniformly, of tensors that share a first axis (a public set)."""
@@ -86,6 +87,7 @@ class Needs(NamedTuple):
     public: Literal["none", "unlabeled", "labeled"] = "none"
     full_participation: bool = False
     classes: bool = False  # class probabilities, not regression
+    validation: bool = False  # validation samples at every client
     sampling: Literal["uniform", "size"] = "uniform"  # participants drawn uniformly, or with probability p_k
     introduction: Literal["none", "participants", "everyone"] = "none"  # who sends before the first round
 

@@ -74,14 +74,16 @@ def from_module(name: str, module: nn.Module, family: Family = CATEGORICAL) -> M
     }
 
     def forward(w: Params, x: Tensor, training: bool) -> Tensor:
-        own = {key.removeprefix(BUFFER): value.clone() for key, value in w.items() if is_buffer(key)}
+        seen = _refreshed.get() if training else None
+        held = {**w, **seen[-1]} if seen else w  # a second pass moves the statistics on from the first, as torch does
+        own = {key.removeprefix(BUFFER): value.clone() for key, value in held.items() if is_buffer(key)}
         values = {key: value for key, value in w.items() if not is_buffer(key)}
         counters = {key: value.clone() for key, value in module.named_buffers() if not value.is_floating_point()}
         inputs = pixels(x, next(iter(values.values())))
         module.train(training)
         out: Tensor = torch.func.functional_call(module, {**values, **own, **counters}, (inputs,))
-        if training and own and (box := _refreshed.get()) is not None:
-            box.append({BUFFER + key: value for key, value in own.items()})
+        if own and seen is not None:
+            seen.append({BUFFER + key: value for key, value in own.items()})
         return out
 
     return Model(

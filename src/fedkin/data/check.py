@@ -78,8 +78,8 @@ def _owned_once(
         other = p.names[owner[taken[0]]]
         raise FedkinError(f"{p.name}: sample {taken[0]} belongs to clients or splits twice ({other} and {p.names[k]})")
     owner[rows] = k
-    if np.count_nonzero(np.diff(rows) <= 0):
-        raise FedkinError(f"{p.name}: the {split} rows of client {p.names[k]} must be ascending, each once")
+    if len(np.unique(rows)) < len(rows):
+        raise FedkinError(f"{p.name}: the {split} rows of client {p.names[k]} hold a sample twice")
 
 
 def _public(p: "Population") -> None:

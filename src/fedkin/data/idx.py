@@ -30,9 +30,9 @@ def read_idx(path: Path) -> Array:
     if len(raw) < 4 or raw[:3] != b"\x00\x00\x08" or not 1 <= raw[3] <= 4:
         raise FedkinError(f"{path} is not an IDX file of bytes (wrong magic number): download it again")
     head = 4 + 4 * raw[3]
-    shape = tuple(int(size) for size in np.frombuffer(raw[4:head], ">u4"))
-    if len(shape) != raw[3] or len(raw) - head != math.prod(shape):
-        raise FedkinError(f"{path} is damaged: its header says {shape}, but {len(raw) - head} bytes follow")
+    shape = tuple(int.from_bytes(raw[at : at + 4], "big") for at in range(4, head, 4))
+    if len(raw) - head != math.prod(shape):
+        raise FedkinError(f"{path} is damaged: its header says {shape}, but {max(len(raw) - head, 0)} bytes follow")
     return np.frombuffer(raw, np.uint8, offset=head).reshape(shape)
 
 

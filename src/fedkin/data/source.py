@@ -55,8 +55,6 @@ def classified(
     x, y = features(x, where), np.asarray(y)
     if y.ndim != 1 or len(y) != len(x):
         raise FedkinError(f"{where}: x has {len(x)} rows but y has shape {y.shape}: give one label a row")
-    if len(x) == 0:
-        raise FedkinError(f"{where} has no rows")
     for label, column in (("client", client), *(truth or {}).items()):
         if column is not None and len(column) != len(x):
             raise FedkinError(f"{where}: {label} has {len(column)} entries for {len(x)} rows: give one a row")
@@ -74,6 +72,10 @@ def features(x: Array, where: str) -> Array:
         raise FedkinError(f"{where}: x holds {x.dtype} values: give uint8 pixels or numbers")
     if x.ndim < 2:
         raise FedkinError(f"{where}: x has shape {x.shape}: give one row a sample, [n, features] or an image shape")
+    if x.size == 0:
+        raise FedkinError(
+            f"{where} has no rows" if len(x) == 0 else f"{where}: x has shape {x.shape}: it holds no features"
+        )
     if x.dtype == np.uint8:
         return np.ascontiguousarray(x)
     with np.errstate(over="ignore"):

@@ -88,4 +88,4 @@ def round_rows(demand: npt.NDArray[np.float64], totals: Ints) -> Ints:
     counts = np.floor(demand + 1e-9).astype(np.int64)
     rest = totals - counts.sum(axis=1)
     rank = np.argsort(np.argsort(counts - demand, axis=1, kind="stable"), axis=1)
-    return counts + (rank < rest[:, None])
+    return np.asarray(counts + (rank < rest[:, None]), dtype=np.int64)

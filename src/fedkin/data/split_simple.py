@@ -86,17 +86,18 @@ def _class_groups(groups: Sequence[int] | Sequence[Sequence[int]], classes: int,
             "partition label_groups: groups is empty: give sizes such as [3, 3, 2, 2], or lists of classes"
         )
     result = np.full(classes, -1)
-    if all(isinstance(g, int | np.integer) for g in groups):
-        sizes = np.asarray(groups, dtype=np.int64)
+    numbers = [g for g in groups if isinstance(g, int | np.integer)]
+    if len(numbers) == len(groups):
+        sizes = np.asarray(numbers, dtype=np.int64)
         if (sizes < 1).any() or sizes.sum() != classes:
             raise FedkinError(
-                f"partition label_groups: sizes {list(groups)} sum to {sizes.sum()}, but there are {classes} classes: "
+                f"partition label_groups: sizes {numbers} sum to {sizes.sum()}, but there are {classes} classes: "
                 f"give positive sizes that sum to {classes}"
             )
         result[rng.permutation(classes)] = np.repeat(np.arange(len(sizes)), sizes)
         return result
     for g, members in enumerate(groups):
-        if isinstance(members, int | np.integer) or len(members) == 0:
+        if not isinstance(members, Sequence | np.ndarray) or len(members) == 0:
             raise FedkinError(f"partition label_groups: group {g} is {members!r}: give every group a list of classes")
         for c in members:
             whole("label_groups", f"a class of group {g}", c, 0, classes - 1)

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,8 @@ def read_table(
     numbered in sorted order (``class_names`` keeps the values). No row is ever dropped: an empty, non-numeric or
     infinite cell is a FedkinError with its column and its line (CSV) or row (Parquet, from 0).
     """
+    if task not in ("auto", "classification", "regression"):
+        raise FedkinError(f"task={task!r} is not known: use 'auto', 'classification' or 'regression'")
     is_csv = path.suffix.lower() == ".csv"
     frame = _csv(path, [client] if client else []) if is_csv else _parquet(path)
     place: Place = _line if is_csv else _row
@@ -124,7 +126,7 @@ def _missing(path: Path, role: str, name: str, columns: list[str]) -> FedkinErro
     return FedkinError(f"{path} has no {role} column {name!r}{hint} (columns: {', '.join(columns[:12])}{more})")
 
 
-def _numbers(column: "pd.Series[float]", path: Path, place: Place) -> Array:
+def _numbers(column: "pd.Series[Any]", path: Path, place: Place) -> Array:
     """One feature column as finite float32."""
     numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
     values = pd.to_numeric(column, errors="coerce") if not numeric else column
@@ -138,7 +140,7 @@ def _numbers(column: "pd.Series[float]", path: Path, place: Place) -> Array:
             "turn text into numbers, or leave the column out"
         )
     with np.errstate(over="ignore"):
-        numbers = values.to_numpy(dtype=np.float32)
+        numbers: Array = values.to_numpy(dtype=np.float32)
     infinite = ~np.isfinite(numbers)
     if infinite.any():
         row = int(infinite.argmax())
@@ -146,17 +148,20 @@ def _numbers(column: "pd.Series[float]", path: Path, place: Place) -> Array:
     return numbers
 
 
-def _labels(column: "pd.Series[float]", task: TableTask, path: Path, place: Place) -> tuple[Array, tuple[str, ...]]:
+def _labels(column: "pd.Series[Any]", task: TableTask, path: Path, place: Place) -> tuple[Array, tuple[str, ...]]:
     """Regression targets as float64 without names, or class numbers with the sorted values as names."""
     fractional = pd.api.types.is_float_dtype(column) and bool((column % 1 != 0).any())
     if task == "regression" or (task == "auto" and fractional):
         return _numbers(column, path, place).astype(np.float64), ()
     if pd.api.types.is_float_dtype(column) and not fractional:
         column = column.astype("int64")
-    values, numbers = np.unique(column.to_numpy(dtype=object if column.dtype == object else None), return_inverse=True)
+    plain = pd.api.types.is_integer_dtype(column) or pd.api.types.is_float_dtype(column)
+    values, numbers = np.unique(
+        column.to_numpy() if plain else column.astype(str).to_numpy(dtype=str), return_inverse=True
+    )
     return numbers.astype(np.int64), tuple(str(value) for value in values)
 
 
-def _clients(column: "pd.Series[str]") -> Array:
+def _clients(column: "pd.Series[Any]") -> Array:
     """Client labels, as integers where the file's type is integer, otherwise as text."""
     return text(column.to_numpy() if pd.api.types.is_integer_dtype(column) else column.astype(str).to_numpy(dtype=str))

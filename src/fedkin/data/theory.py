@@ -54,7 +54,7 @@ def minimiser(xtx: Floats, ptp: Floats, lam: float, own: Floats, taught: Floats)
 def combination(k: int, lam: float, alpha: Floats, beta: float, nu: float) -> Floats:
     """The weights [clients] with which w̃_k mixes all ŵ_i when XᵀX = beta I and PᵀP = nu I (eq. 49)."""
     pull = lam * nu / (beta + lam * nu)
-    return pull * np.asarray(alpha, dtype=float) + (1 - pull) * np.eye(len(alpha))[k]
+    return np.asarray(pull * alpha + (1 - pull) * np.eye(len(alpha))[k])
 
 
 def expected_error(k: int, weights: Floats, sigma: float, v: Any, beta: float) -> float:
@@ -78,7 +78,12 @@ class Toy(NamedTuple):
 
     def distances(self) -> dict[str, Floats]:
         """Distance of each client's model to its truth, [clients], by method."""
-        methods = {"local": self.local, "fedavg": self.fedavg, "KT without clustering": self.plain, "KT with clustering": self.clustered}
+        methods = {
+            "local": self.local,
+            "fedavg": self.fedavg,
+            "KT without clustering": self.plain,
+            "KT with clustering": self.clustered,
+        }
         return {name: np.linalg.norm(models - self.true, axis=1) for name, models in methods.items()}
 
 
@@ -87,8 +92,8 @@ def toy(seed: int = 0, *, rows: int = 20, lam: float = 50.0, clusters: int = 2, 
 
     Without clustering, every client is taught the mean of all predictions (α = 1/3); with clustering, the mean of its
     c-means cluster of predictions on ``public`` samples from the same range. Both in closed form (``minimiser``).
-    With λ = 50, far above ``lambda_star``, clients 0 and 1 end nearer to their truth with clustering than without it or by
-    FedAvg, but ``local`` least squares is nearer still: the figure does not show it, ``distances`` does.
+    With λ = 50, far above ``lambda_star``, clients 0 and 1 end nearer to their truth with clustering than without it or
+    by FedAvg, but ``local`` least squares is nearer still: the figure does not show it, ``distances`` does.
     Reading: sizes, noise and the number of public samples are not in the paper, see ``linear_toy``.
     """
     source = linear_toy(rows=rows, seed=seed)

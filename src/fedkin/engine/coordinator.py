@@ -105,9 +105,11 @@ class Coordinator:
 
     def _introducing(self) -> list[int]:
         wants = self.method.needs.introduction
-        return {"none": list, "everyone": lambda: sorted(self.federation.infos), "participants": lambda: self.sample(0)}[
-            wants
-        ]()
+        return {
+            "none": list,
+            "everyone": lambda: sorted(self.federation.infos),
+            "participants": lambda: self.sample(0),
+        }[wants]()
 
     def _orders(self, who: Sequence[int], sent: list[Sent]) -> tuple[list[Order], dict[int, Tree]]:
         """Each client's message down, equal ones encoded once; the ledger notes which is the first copy."""
@@ -192,4 +194,3 @@ def _identity(leaf: Any) -> Any:
 def round_up_noise(value: float) -> float:
     """0.1 · 30 is 3.0000000000000004 in floating point: its ceiling must be 3."""
     return round(value, 9)
-

@@ -179,4 +179,3 @@ OPS: dict[str, Callable[[Host, int, Order], Answer]] = {
     "evaluate_all": _evaluate_all,
     "views": _views,
 }
-

@@ -192,5 +192,3 @@ CALLS = {
     "digests": lambda host, header: host.digests(),
     "said": lambda host, header: host.runtime.said,
 }
-
-

@@ -82,7 +82,9 @@ def _join(path: str, name: str) -> str:
 
 
 def count(message: Tree, blob: bytes) -> Counted:
-    """Scalars by kind of a message {kind: tree}, and its bytes."""
+    """Scalars by kind of a message {kind: tree}, and its bytes; an empty message is not sent."""
+    if not message:
+        return Counted(dict.fromkeys(KINDS, 0), 0)
     scalars = dict.fromkeys(KINDS, 0)
     for kind, part in message.items():
         for _, leaf in named_leaves(part):

@@ -66,11 +66,11 @@ class LocalData:
             return self._batches(plan.uniform(n, size, self.schedule.steps, rng, pad=pad))
         return self._batches(plan.steps(n, size, self.schedule.steps, rng, pad=pad))
 
-    def epochs(self, number: int, purpose: str) -> Batches:
+    def epochs(self, number: int, purpose: str, beside: Tensor) -> Batches:
         rng = self.key.numpy(purpose)
-        return self._batches(
-            plan.epochs(self.info.samples, self.schedule.batch_size, number, rng, pad=self.model.pads)
-        )
+        planned = plan.epochs(self.info.samples, self.schedule.batch_size, number, rng, pad=self.model.pads)
+        batches = self._batches(planned)
+        return batches.beside(batches._replace(gather=lambda a, b: _take(beside, planned.index[a:b])))
 
     def rows(self, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
         n = len(tensors[0])

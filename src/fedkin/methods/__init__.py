@@ -7,10 +7,24 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
+from fedkin.methods.cgpfl import cgpfl
+from fedkin.methods.cgpfl_heur import cgpfl_heur
+from fedkin.methods.comet import comet
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.local import local
+from fedkin.methods.persfl import persfl
+from fedkin.methods.pfedme import pfedme
+from fedkin.methods.ppfl import ppfl
 
 METHODS: dict[str, Callable[..., Method]] = {
+    "local": local,
     "fedavg": fedavg,
+    "comet": comet,
+    "persfl": persfl,
+    "pfedme": pfedme,
+    "cgpfl": cgpfl,
+    "cgpfl_heur": cgpfl_heur,
+    "ppfl": ppfl,
 }
 
 ALIASES = {"perfed-ckt": "comet", "perfed_ckt": "comet", "cgpfl-heur": "cgpfl_heur"}

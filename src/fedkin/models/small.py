@@ -17,9 +17,7 @@ def mlr(shape: Shape, classes: int) -> nn.Module:
 
 def dnn(shape: Shape, classes: int, hidden: int = 128) -> nn.Module:
     """One hidden ReLU layer: 128 units in CGPFL and PPFL's code, 100 in PersFL (``hidden = 100``)."""
-    return nn.Sequential(
-        nn.Flatten(), nn.Linear(math.prod(shape), hidden), nn.ReLU(), nn.Linear(hidden, classes)
-    )
+    return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), hidden), nn.ReLU(), nn.Linear(hidden, classes))
 
 
 def glm(shape: Shape, classes: int) -> nn.Module:

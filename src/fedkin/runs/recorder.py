@@ -96,4 +96,3 @@ def _notes(record: Record) -> list[tuple[int, int, str, str]]:
 
 def _null(value: float) -> float | None:
     return value if math.isfinite(value) else None
-

@@ -99,8 +99,6 @@ class EngineSection(_Section):
     device: Literal["cpu"] = "cpu"
 
 
-
-
 class RunSection(_Section):
     """[run] how many clients and rounds, and where records go."""
 
@@ -202,7 +200,7 @@ def _with_our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]
         if isinstance(value, dict) and key in Spec.model_fields:
             for inner, item in value.items():
                 renamed = USUAL_NAMES.get(inner.replace("-", "_"), "")
-                known = inner in type(getattr(Spec(), key)).model_fields or key == "split" and inner == "alpha"
+                known = inner in type(getattr(Spec(), key)).model_fields or (key == "split" and inner == "alpha")
                 goes = renamed if renamed and not known and _moves(key, renamed) else f"{key}.{inner}"
                 if goes != f"{key}.{inner}":
                     hints.append(f"{key}.{inner} is called {goes} here")

@@ -1,0 +1,126 @@
+"""CGPFL: personalized FL with clustered generalization (under review at ICLR 2022). Algorithm 1.
+
+K cluster models Ω; each client solves a Moreau envelope around the model of its cluster and uploads its local copy; the
+server clusters the uploads. K = 1 is pFedMe.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from fedkin.core.cluster import Clusters, kmeans, match
+from fedkin.core.errors import FedkinError
+from fedkin.core.kit import descend, gradient, scan
+from fedkin.core.method import Data, Info, Method, Reply, Start
+from fedkin.core.model import Batch, Model
+from fedkin.core.rng import Key
+from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, stack, weighted_mean
+
+
+def cgpfl(
+    *, lr: float, clusters: int = 4, lam: float = 12.0, personal_lr: float = 0.1, inner: int = 5, alpha: float = 1.0
+) -> Method:
+    """CGPFL. The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
+
+    lr: β, the step of the local copy ω. clusters: K. lam: λ of the envelope. personal_lr: η, the step of the personal
+    model θ. inner: S, gradient steps on each mini-batch. alpha: α, the server's step towards the new means.
+    [train] steps is R.
+
+    Readings: η is not in the paper; 0.1 fits its tables (0.005 and 0.05 fit worse). θ persists between rounds. The mean
+    within a cluster is uniform. New clusters are matched to the old ones by the assignment of least distance, so that
+    mixing (α < 1) is meaningful and cluster numbers are stable; a cluster without members keeps its model.
+    """
+    if clusters < 1 or inner < 1 or lam < 0 or personal_lr <= 0 or not 0 < alpha <= 1:
+        raise FedkinError(
+            "cgpfl needs clusters and inner of at least 1, lam of at least 0, personal_lr > 0, alpha in (0, 1]"
+        )
+
+    def envelope(theta: Params, model: Model, omega: Params, batch: Batch, pull: Tensor) -> Tensor:
+        return model.loss(theta, batch) + pull / 2 * sq_dist(theta, omega)
+
+    def step(model: Model, both: tuple[Params, Params], batch: Batch, eta: Tensor, beta: Tensor, pull: Tensor) -> Tree:
+        theta, omega = both
+        for _ in range(inner):
+            theta = descend(theta, gradient(envelope)(theta, model, omega, batch, pull), eta)
+        return theta, mix(omega, theta, beta * pull)  # ω ← ω − βλ (ω − θ)
+
+    def server(start: Start) -> Tree:
+        models = stack([start.only()] * clusters)
+        return {"models": models, "cluster": torch.zeros(len(start.clients), dtype=torch.int64), "stability": 1.0}
+
+    def client(initial: Params, info: Info) -> Tree:
+        return {"theta": initial}
+
+    def down(state: Tree, client: int) -> Tree:
+        return {"parameters": row(state["models"], int(state["cluster"][client]))}
+
+    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+        both = own["theta"], down["parameters"]
+        theta, omega = scan(step, both, data.batches(), personal_lr * data.decay, lr * data.decay, lam)
+        return {"theta": theta}, {"parameters": omega}
+
+    def merge(state: Tree, replies: Mapping[int, Reply], key: Key) -> Tree:
+        return regroup(state, replies, kmeans(uploads(replies), clusters, key), alpha)
+
+    def check(start: Start, participants: int) -> None:
+        if clusters > participants:
+            raise FedkinError(f"cgpfl: {clusters} clusters of {participants} participants: lower method.clusters")
+
+    return Method(
+        name="cgpfl",
+        server=server,
+        client=client,
+        down=down,
+        local=local,
+        expects=lambda down, info: down,
+        merge=merge,
+        personal=lambda down, own: {"personal": own["theta"], "global": down["parameters"]},
+        lens=lens,
+        check=check,
+        hyper={"lr": lr, "clusters": clusters, "lam": lam, "personal_lr": personal_lr, "inner": inner, "alpha": alpha},
+    )
+
+
+def uploads(replies: Mapping[int, Reply]) -> Tensor:
+    """The uploaded models ω_{i,R} as rows [participants, d], in client order."""
+    return torch.stack([flat(reply.message["parameters"]) for reply in replies.values()])
+
+
+def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: float) -> Tree:
+    """ω_k ← (1−α) ω_k + α · mean of the members of the new cluster that is matched to k (line 14)."""
+    models, cluster = state["models"], state["cluster"].clone()
+    count = len(next(iter(models.values())))
+    used = sorted(set(found.labels.tolist()))
+    old = torch.stack([flat(row(models, k)) for k in range(count)])
+    places = dict(zip(used, match(found.centroids[used], old), strict=True))
+    renewed = [row(models, k) for k in range(count)]
+    for label, place in places.items():
+        members = [
+            r.message["parameters"] for r, own in zip(replies.values(), found.labels, strict=True) if own == label
+        ]
+        renewed[place] = mix(renewed[place], weighted_mean(members, [1.0] * len(members)), alpha)
+    before = cluster.clone()
+    for client, label in zip(replies, found.labels.tolist(), strict=True):
+        cluster[client] = places[label]
+    stability = float((before == cluster)[list(replies)].double().mean())
+    return {**state, "models": stack(renewed), "cluster": cluster, "stability": stability}
+
+
+def lens(state: Tree) -> dict[str, dict[int, float]]:
+    """Who is in which cluster, the share that stayed, and the mean distance between cluster models."""
+    models = state["models"]
+    count = len(next(iter(models.values())))
+    rows = torch.stack([flat(row(models, k)) for k in range(count)])
+    apart = float(torch.pdist(rows.double()).mean()) if count > 1 else 0.0
+    return {
+        "cluster": dict(enumerate(state["cluster"].tolist())),
+        "stability": {-1: state["stability"]},
+        "clusters": {-1: count},
+        "distance": {-1: apart},
+    }
+
+
+def widen(state: Tree, count: int) -> Tree:
+    """The state with ``count`` copies of its one model: CGPFL-Heur's start once it knows K."""
+    return {**state, "models": map_tree(lambda x: x.expand(count, *x.shape[1:]).clone(), state["models"])}

@@ -1,0 +1,61 @@
+"""CGPFL-Heur: the number of clusters chosen by the server in the first round (CGPFL, section 5, eq. 12)."""
+
+import math
+from collections.abc import Mapping
+
+import torch
+
+from fedkin.core.cluster import Clusters, kmeans
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method, Reply, Start
+from fedkin.core.rng import Key
+from fedkin.core.tree import Tree
+from fedkin.methods.cgpfl import cgpfl, regroup, uploads, widen
+
+
+def trade_off(k: int, samples: float, dimension: int, mu: float, cost: float) -> float:
+    """e(K) = sqrt(d K log(e m / d) / m) + μ · cost(K).
+
+    Reading: with more parameters than samples the logarithm is clamped at 1.
+    """
+    return math.sqrt(dimension * k * max(math.log(math.e * samples / dimension), 1.0) / samples) + mu * cost
+
+
+def cost_of(found: Clusters, points: torch.Tensor, weights: torch.Tensor) -> float:
+    """cost(K) = Σ (m_i / m) ‖ω_i − ω_k(i)‖² on the uploaded models; the server never sees θ_i."""
+    apart = (points - found.centroids[found.labels]).to(torch.float64).square().sum(1)
+    return float((apart * weights).sum() / weights.sum())
+
+
+def cgpfl_heur(
+    *, lr: float, mu: float = 1000.0, lam: float = 12.0, personal_lr: float = 0.1, inner: int = 5, alpha: float = 1.0
+) -> Method:
+    """CGPFL whose server picks K in 1…⌊N/2⌋ by the least e(K) on the first round's uploads, and then keeps it.
+
+    mu: μ, how much a client's distance to its cluster counts against the price of more clusters; in units of
+    1 / parameter², so it depends on model and step size: after a short first round distances are small. The other
+    hyper-parameters are those of cgpfl.
+    """
+    if mu < 0:
+        raise FedkinError("cgpfl_heur needs mu of at least 0")
+    base = cgpfl(lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=alpha)
+
+    def server(start: Start) -> Tree:
+        return {**base.server(start), "chosen": 0}
+
+    def merge(state: Tree, replies: Mapping[int, Reply], key: Key) -> Tree:
+        points = uploads(replies)
+        if state["chosen"]:
+            return regroup(state, replies, kmeans(points, state["chosen"], key), alpha)
+        weights = torch.tensor([reply.weight for reply in replies.values()], dtype=torch.float64)
+        tried = [kmeans(points, k, key) for k in range(1, max(len(points) // 2, 1) + 1)]
+        scores = [
+            trade_off(k, float(weights.sum()), points.shape[1], mu, cost_of(found, points, weights))
+            for k, found in enumerate(tried, 1)
+        ]
+        best = scores.index(min(scores))
+        return regroup({**widen(state, best + 1), "chosen": best + 1}, replies, tried[best], alpha)
+
+    hyper = {**base.hyper, "mu": mu}
+    del hyper["clusters"]
+    return base._replace(name="cgpfl_heur", server=server, merge=merge, hyper=hyper)

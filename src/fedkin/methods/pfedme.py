@@ -1,0 +1,16 @@
+"""pFedMe (Dinh, Tran & Nguyen, 2020): personal models as Moreau envelopes around one global model."""
+
+from fedkin.core.method import Method
+from fedkin.methods.cgpfl import cgpfl
+
+
+def pfedme(*, lr: float, lam: float = 15.0, personal_lr: float = 0.1, inner: int = 5, beta: float = 1.0) -> Method:
+    """pFedMe: CGPFL with one cluster, which is how CGPFL's authors define it.
+
+    lr: the step of the local copy w. lam: λ. personal_lr: the step of the personal model θ. inner: gradient steps on
+    each mini-batch (K of the paper). beta: the server's mixing, w ← (1−β) w + β mean. [train] steps is R.
+    The personal view is θ, not w: the two are reported apart.
+    """
+    base = cgpfl(lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=beta)
+    hyper = {"lr": lr, "lam": lam, "personal_lr": personal_lr, "inner": inner, "beta": beta}
+    return base._replace(name="pfedme", lens=lambda state: {}, hyper=hyper)

@@ -1,0 +1,280 @@
+"""PPFL: canonical models × membership vectors. Each client mixes K shared canonical models by its own c_i on the simplex.
+
+min over θ_com, θ_1…θ_K, C of Σ p_i f_i(θ_com, {θ_k}, c_i) + λ Cᵀ L C: Algorithm 1 (random block) and 3 (alternating).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.kit import descend, gradient, scan, simplex_step, slope
+from fedkin.core.method import Data, Info, Method, Needs, Reply, Start, likelihood
+from fedkin.core.model import Batch, Model
+from fedkin.core.rng import Key
+from fedkin.core.tree import Params, Tree, is_buffer, weighted_mean
+
+THETA, MEMBERSHIP = 0, 1  # the blocks of Algorithm 1
+
+
+def ppfl(
+    *,
+    lr: float,
+    models: int = 4,
+    structure: Literal[1, 2] = 1,
+    schedule: Literal["alternate", "random"] = "alternate",
+    canonical: str | Sequence[str] = "all",
+    lam: float = 1e-5,
+    membership_lr: float = 0.5,
+    membership_steps: Literal["full", "batches"] = "full",
+    membership_scale: Literal["client", "paper"] = "client",
+    affinity: Literal["label_cosine", "none"] | Sequence[Sequence[float]] = "label_cosine",
+    weights: Literal["samples", "uniform"] = "samples",
+    theta_share: float = 0.5,
+) -> Method:
+    """PPFL1 (structure 1: outputs are mixed) and PPFL2 (structure 2: parameters are mixed).
+
+    lr: the step of one local SGD step on θ (the paper's η/E). models: K. canonical: which layers are canonical, by
+    name: "all", or prefixes of parameter names ("2." is the last layer of dnn); the others are shared. lam: λ of the
+    Laplacian. membership_lr: η of the mirror step on c. membership_steps: one step a round with the full gradient
+    (Algorithm 3), or one a mini-batch over the round's batches (the authors' scripts). membership_scale: "client" uses
+    ∇f_i; "paper" p_i ∇f_i, which with many clients hardly moves c. affinity: W, from the label histograms that clients
+    report once, none, or a matrix [clients, clients]. weights: p_i by samples, or uniform (the authors' scripts).
+    theta_share: ρ of the θ block in schedule "random".
+
+    Readings: canonical models start from K different draws (equal ones could never separate); classification mixes
+    logits, generalized linear models (family bernoulli, gaussian, poisson) mix means (eq. 11); the client doubles the
+    λ(LC)_i that it receives, as eq. 25 says; under partial participation θ is averaged over the participants.
+    """
+    _check(models, structure, schedule, membership_steps, membership_scale, weights, lam, membership_lr, theta_share)
+    mixed = _mixed_outputs if structure == 1 else _mixed_parameters
+
+    def loss(theta: Params, model: Model, c: Tensor, batch: Batch) -> Tensor:
+        return mixed(model, theta, c, batch.x, batch.y, model.train_outputs, split) @ batch.weight
+
+    def split(name: str) -> bool:
+        """Whether a parameter is canonical."""
+        return not is_buffer(name) and (canonical == "all" or name.startswith(prefixes))
+
+    prefixes = (canonical,) if isinstance(canonical, str) else tuple(canonical)
+
+    def theta_step(model: Model, theta: Params, batch: Batch, c: Tensor, rate: Tensor) -> Params:
+        return descend(theta, gradient(loss)(theta, model, c, batch), rate)
+
+    def membership_step(
+        model: Model, c: Tensor, batch: Batch, theta: Params, rate: Tensor, share: Tensor, pull: Tensor
+    ) -> Tensor:
+        g = torch.func.grad(lambda own: loss(theta, model, own, batch))(c)
+        return simplex_step(c, share * g + 2 * pull, rate)
+
+    def full_slope(theta: Params, c: Tensor, data: Data) -> Tensor:
+        """∇_c f_i(c; θ) over all training data."""
+        result: Tensor = slope(lambda own, batch: loss(theta, data.model, own, batch), c, data.whole("train"))
+        return result
+
+    def server(start: Start) -> Tree:
+        drawn = [start.draw(k) for k in range(models)]
+        names = [name for name in start.only() if split(name)]
+        if not names:
+            raise unknown("canonical layer", str(canonical), [n for n in start.only() if not is_buffer(n)])
+        theta = {n: torch.stack([w[n] for w in drawn]) if split(n) else w0 for n, w0 in start.only().items()}
+        count = len(start.clients)
+        even = torch.full((count, models), 1 / models, dtype=theta[names[0]].dtype)
+        zero = torch.zeros(count, count, dtype=torch.float64)
+        return {"theta": theta, "memberships": even, "laplacian": zero, "shares": torch.ones(count), "block": THETA}
+
+    def client(initial: Params, info: Info) -> Tree:
+        return {"membership": torch.full((models,), 1 / models, dtype=next(iter(initial.values())).dtype)}
+
+    def introduce(own: Tree, data: Data) -> Tree:
+        if affinity == "label_cosine":
+            return {"coefficients": data.info.histogram}
+        return {"control": {"samples": data.info.samples}}
+
+    def meet(state: Tree, replies: Mapping[int, Reply], key: Key) -> Tree:
+        shares = torch.tensor([reply.weight for reply in replies.values()], dtype=torch.float64)
+        laplacian = _laplacian(_affinity(affinity, replies))
+        return _drawn({**state, "laplacian": laplacian, "shares": shares / shares.sum()}, key)
+
+    def _drawn(state: Tree, key: Key) -> Tree:
+        """The block of the next round (Algorithm 1, line 3)."""
+        theta_next = schedule == "alternate" or key.numpy("block").random() < theta_share
+        return {**state, "block": THETA if theta_next else MEMBERSHIP}
+
+    def down(state: Tree, client: int) -> Tree:
+        c = state["memberships"]
+        pull = lam * (state["laplacian"][client].to(c.dtype) @ c)  # λ(LC)_i
+        control = {"block": state["block"], "share": float(state["shares"][client])}
+        return {
+            "parameters": state["theta"],
+            "coefficients": {"pull": pull, "membership": c[client]},
+            "control": control,
+        }
+
+    def alternate(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+        theta, c = down["parameters"], down["coefficients"]["membership"]
+        c = moved(c, theta, down, data)
+        theta = scan(theta_step, theta, data.batches(), c, lr * data.decay)
+        return {"membership": c}, {"parameters": theta, "coefficients": c}
+
+    def moved(c: Tensor, theta: Params, down: Tree, data: Data) -> Tensor:
+        pull, rate = down["coefficients"]["pull"], membership_lr * data.decay
+        share = down["control"]["share"] if membership_scale == "paper" else 1.0
+        if membership_steps == "full":
+            return simplex_step(c, share * full_slope(theta, c, data) + 2 * pull, rate)
+        result: Tensor = scan(membership_step, c, data.batches(purpose="membership"), theta, rate, share, pull)
+        return result
+
+    def one_block(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+        theta, c = down["parameters"], down["coefficients"]["membership"]
+        if down["control"]["block"] == THETA:
+            return {"membership": c}, {"parameters": scan(theta_step, theta, data.batches(), c, lr * data.decay)}
+        c = moved(c, theta, down, data)
+        return {"membership": c}, {"coefficients": c}
+
+    def merge(state: Tree, replies: Mapping[int, Reply], key: Key) -> Tree:
+        first = next(iter(replies.values())).message
+        theta, memberships = state["theta"], state["memberships"].clone()
+        if "coefficients" in first:
+            for client, reply in replies.items():
+                memberships[client] = reply.message["coefficients"]
+        if "parameters" in first:
+            mass = [reply.weight if weights == "samples" else 1.0 for reply in replies.values()]
+            theta = weighted_mean((reply.message["parameters"] for reply in replies.values()), mass)
+        return _drawn({**state, "theta": theta, "memberships": memberships}, key)
+
+    def expects(down: Tree, info: Info) -> Tree:
+        both = {"parameters": down["parameters"], "coefficients": down["coefficients"]["membership"]}
+        if schedule == "alternate":
+            return both
+        kind = "parameters" if down["control"]["block"] == THETA else "coefficients"
+        return {kind: both[kind]}
+
+    def predict(model: Model, view: Tree, x: Tensor) -> Tensor:
+        return _prediction(model, view, x, structure, split)
+
+    def check(start: Start, participants: int) -> None:
+        if not isinstance(affinity, str) and [len(r) for r in affinity] != [len(start.clients)] * len(start.clients):
+            raise FedkinError(f"ppfl: affinity must be a matrix of {len(start.clients)} × {len(start.clients)}")
+
+    return Method(
+        name="ppfl",
+        server=server,
+        client=client,
+        down=down,
+        local=alternate if schedule == "alternate" else one_block,
+        expects=expects,
+        merge=merge,
+        personal=lambda down, own: {
+            "personal": {"theta": down["parameters"], "membership": down["coefficients"]["membership"]}
+        },
+        predict=predict,
+        introduce=introduce,
+        meet=meet,
+        lens=lambda state: {"membership": dict(enumerate(state["memberships"].tolist()))},
+        check=check,
+        hyper={
+            "lr": lr,
+            "models": models,
+            "structure": structure,
+            "schedule": schedule,
+            "canonical": canonical,
+            "lam": lam,
+            "membership_lr": membership_lr,
+            "membership_steps": membership_steps,
+            "membership_scale": membership_scale,
+            "affinity": affinity if isinstance(affinity, str) else "matrix",
+            "weights": weights,
+            "theta_share": theta_share,
+        },
+        needs=Needs(introduction="everyone"),
+    )
+
+
+Split = Callable[[str], bool]
+Forward = Callable[[Params, Tensor], Tensor]
+
+
+def _one(theta: Params, k: int, split: Split) -> Params:
+    """The model made of θ_com and canonical model k."""
+    return {name: value[k] if split(name) else value for name, value in theta.items()}
+
+
+def _blend(theta: Params, c: Tensor, split: Split) -> Params:
+    """The model made of θ_com and Σ c_k θ_k (figure 2b)."""
+    return {n: torch.tensordot(c, v, dims=1) if split(n) else v for n, v in theta.items()}
+
+
+def _mixed_outputs(
+    model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward, split: Split
+) -> Tensor:
+    """Structure 1: negative log-likelihood [batch] of Σ c_k r(θ_k) (figure 2a), or of Σ c_k g⁻¹(xθ_k) (eq. 11)."""
+    each = torch.stack([forward(_one(theta, k, split), x) for k in range(len(c))])
+    if model.family.name == "categorical":
+        return model.family.nll(torch.tensordot(c, each, dims=1), y)
+    return model.family.nll_of_mean(torch.tensordot(c, model.family.mean(each), dims=1), y)
+
+
+def _mixed_parameters(
+    model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward, split: Split
+) -> Tensor:
+    """Structure 2: negative log-likelihood [batch] of the model with parameters Σ c_k θ_k (eq. 12)."""
+    return model.family.nll(forward(_blend(theta, c, split), x), y)
+
+
+def _prediction(model: Model, view: Tree, x: Tensor, structure: int, split: Split) -> Tensor:
+    theta, c = view["theta"], view["membership"]
+    if structure == 2:
+        return likelihood(model, model.outputs(_blend(theta, c, split), x))
+    each = torch.stack([model.outputs(_one(theta, k, split), x) for k in range(len(c))])
+    if model.family.name == "categorical":
+        return likelihood(model, torch.tensordot(c, each, dims=1))
+    means = torch.tensordot(c, model.family.mean(each), dims=1)
+    if not model.family.classes:
+        return means
+    tiny = torch.finfo(means.dtype).tiny
+    return torch.cat([1 - means, means], 1).clamp_min(tiny).log()
+
+
+def _affinity(affinity: Any, replies: Mapping[int, Reply]) -> Tensor:
+    """W [clients, clients], float64: cosine similarity of label histograms, zeros, or as given."""
+    count = len(replies)
+    if affinity == "none":
+        return torch.zeros(count, count, dtype=torch.float64)
+    if affinity != "label_cosine":
+        return torch.tensor(affinity, dtype=torch.float64)
+    rows = torch.stack([reply.message["coefficients"] for reply in replies.values()]).to(torch.float64)
+    unit = torch.nn.functional.normalize(rows, dim=1)
+    return unit @ unit.T
+
+
+def _laplacian(affinity: Tensor) -> Tensor:
+    """L = D − W."""
+    return torch.diag(affinity.sum(1)) - affinity
+
+
+def _check(
+    models: int,
+    structure: int,
+    schedule: str,
+    steps: str,
+    scale: str,
+    weights: str,
+    lam: float,
+    membership_lr: float,
+    theta_share: float,
+) -> None:
+    allowed = {
+        "structure": (structure, (1, 2)),
+        "schedule": (schedule, ("alternate", "random")),
+        "membership_steps": (steps, ("full", "batches")),
+        "membership_scale": (scale, ("client", "paper")),
+        "weights": (weights, ("samples", "uniform")),
+    }
+    for name, (value, choices) in allowed.items():
+        if value not in choices:
+            raise FedkinError(f"ppfl: {name} is {' or '.join(map(repr, choices))}, not {value!r}")
+    if models < 1 or lam < 0 or membership_lr < 0 or not 0 < theta_share <= 1:
+        raise FedkinError("ppfl needs models of at least 1, lam and membership_lr of at least 0, theta_share in (0, 1]")
