@@ -27,6 +27,8 @@ from fedkin.models.build import build as build_model
 from fedkin.runs.spec import Spec
 
 DEFAULT_CLIENTS = 20
+HELD_OUT = "held-out"  # [public] source: samples of the private data, taken before they are divided
+MOST_PUBLIC = 2000  # public samples unless [public] says: a tenth of the data, at most the papers' 2,000
 GENERATED = ("synthetic_mixture", "linear_toy")  # sources that are drawn, from the run's seed unless [data] gives one
 
 
@@ -44,7 +46,7 @@ class Assembled(NamedTuple):
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     """All objects of a run. Raises FedkinError with one sentence for whatever does not fit."""
     method = method or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
-    population = population_of(spec)
+    population = population_of(spec, method.needs.public != "none")
     return around(spec, method, population)
 
 
@@ -65,9 +67,9 @@ def around(spec: Spec, method: Method, population: Population) -> Assembled:
     return Assembled(spec, method, population, models, infos, federation)
 
 
-def population_of(spec: Spec) -> Population:
-    """The clients' data, as [data], [split], [public] and [run] say."""
-    data, split, public = spec.data, spec.split, spec.public
+def population_of(spec: Spec, wanted: bool) -> Population:
+    """The clients' data, as [data], [split], [public] and [run] say; ``wanted``: the method needs a public set."""
+    data, split = spec.data, spec.split
     folder = None if data.dir is None else Path(data.dir)
     generated = {"seed": spec.run.seed} if data.name in GENERATED else {}
     source = load(data.name, folder, client=data.client, label=data.label, **{**generated, **data.options})
@@ -82,18 +84,21 @@ def population_of(spec: Spec) -> Population:
         partition_params=split.options,
         fractions="comet" if split.holdout == "comet" else (split.train, split.val, split.test),
         pool=data.pool,
-        public=None if public.source is None else _public(spec, source, folder),
+        public=_public(spec, source, folder, wanted),
         test=data.test,
         group=split.group,
         empty=split.empty,
     )
 
 
-def _public(spec: Spec, source: Source, folder: Path | None) -> Public:
+def _public(spec: Spec, source: Source, folder: Path | None, wanted: bool) -> Public | None:
+    """What [public] asks for. Where a method needs a public set and none is named, it is held out of the same data."""
     public = spec.public
-    assert public.source is not None
-    other = None if public.source == "held-out" else load(public.source, folder)
-    return Public(size=public.samples, source=other, labeled=public.labeled)
+    if public.source is None and not wanted:
+        return None
+    other = None if public.source in (None, HELD_OUT) else load(public.source, folder)
+    size = public.samples or min(MOST_PUBLIC, len((other or source).x) // 10)
+    return Public(size=size, source=other, labeled=public.labeled)
 
 
 def architectures_of(spec: Spec, population: Population) -> list[str]:
@@ -116,7 +121,7 @@ def models_of(spec: Spec, population: Population, names: list[str]) -> dict[str,
     family = spec.model.family
     if population.task == "regression" and family == "categorical":
         raise FedkinError(
-            "the labels are numbers, not classes: set model.family to gaussian or poisson, with model glm"
+            "labels are numbers, not classes: set model.name to glm and model.family to gaussian or poisson"
         )
     return {
         name: build_model(name, shape, population.classes, Key(spec.run.seed), family, **spec.model.options)
@@ -195,7 +200,7 @@ def _check_needs(
         )
     if needs.public != "none" and population.public is None:
         raise FedkinError(
-            f"{method.name} needs a public set: set public.source to a data set's name, or to 'held-out' to take "
+            f"{method.name} needs a public set: set public.source to a data set's name, or to {HELD_OUT!r} to take "
             "samples of the same data before they are split"
         )
     if needs.public == "labeled" and population.public_y is None:

@@ -1,7 +1,7 @@
 """k-means with k-means++ seeding, from a key: the same clusters on every machine with the same library."""
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -46,9 +46,7 @@ def kmeans(points: Tensor, k: int, key: Key, starts: int = 1) -> Clusters:
     return best
 
 
-def _mean(
-    points: Tensor, labels: Tensor, cluster: int, centers: np.ndarray[tuple[int, int], np.dtype[np.float64]]
-) -> Tensor:
+def _mean(points: Tensor, labels: Tensor, cluster: int, centers: Any) -> Tensor:
     members = points[labels == cluster]
     if len(members):
         return members.to(torch.float64).mean(0).to(points.dtype)

@@ -1,6 +1,6 @@
 """What methods are written with: gradients, steps over batches, small algorithms on the simplex."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -68,7 +68,8 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
     changing a learning rate or a λ does not trace anew.
     """
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
-    state, tail = leaves(carry), leaves(fixed)
+    tail = leaves(fixed)
+    state: Sequence[Tensor] = leaves(carry)
     call: Flat | None = None
     for block in batches.blocks():
         call = call or batches.runtime.prepare(step, batches.model, (carry, row(block, 0), *fixed))
@@ -89,16 +90,14 @@ def outputs(model: Model, w: Params, batches: list[Batch]) -> Tensor:
         return torch.cat([model.outputs(w, batch.x) for batch in batches])
 
 
-def predictions(model: Model, w: Params, x: Tensor | None, rows: int = 1024) -> Tensor:
+def predictions(model: Model, w: Params, x: Tensor, rows: int = 1024) -> Tensor:
     """s(w, x): class probabilities [n, classes] of a public set, in evaluation mode. Rows lie on the simplex."""
-    if x is None:
-        raise ValueError("this method needs a public set: say so in its needs")
     with torch.inference_mode():
-        return torch.cat([model.family.mean(model.outputs(w, part)) for part in x.split(rows)])
+        return torch.cat([model.family.mean(model.outputs(w, part)) for part in torch.split(x, rows)])
 
 
 def slope(function: Callable[..., Tensor], at: Tree, batches: list[Batch], *constants: Tree) -> Tree:
-    """Σ over batches of ∇ function(at, batch, *constants) by plain autograd: the full gradient where it is needed once."""
+    """Σ over batches of ∇ function(at, batch, *constants), by plain autograd: a full gradient that is needed once."""
     with torch.inference_mode(False):
         at = map_tree(lambda leaf: leaf.clone(), at)
         parts = [torch.func.grad(function)(at, batch, *constants) for batch in batches]

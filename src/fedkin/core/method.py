@@ -54,11 +54,25 @@ class Reply(NamedTuple):
 class Data(Protocol):
     """One client's data and tools during one round's work. Nothing of it leaves the client but what U holds."""
 
-    info: Info
-    model: Model
-    key: Key  # (seed, round, client)
-    public: Tensor | None  # [public, …] unlabeled
-    public_y: Tensor | None
+    @property
+    def info(self) -> Info:
+        """What the client knows of itself."""
+
+    @property
+    def model(self) -> Model:
+        """Its architecture."""
+
+    @property
+    def key(self) -> Key:
+        """(seed, round, client): the source of all randomness."""
+
+    @property
+    def public(self) -> Tensor | None:
+        """The public set [public, …], without labels."""
+
+    @property
+    def public_y(self) -> Tensor | None:
+        """Its labels [public], where [public] labeled = true."""
 
     @property
     def decay(self) -> float:
@@ -78,6 +92,13 @@ class Data(Protocol):
 
     def score(self, predictor: Callable[[Tensor], Tensor], split: str) -> tuple[float, float]:
         """(mean loss, accuracy) of a predictor x → log-probabilities (or means) on a split; nan where it is empty."""
+
+
+def public_set(data: Data) -> Tensor:
+    """The public set [public, …] of a method that needs one."""
+    if data.public is None:
+        raise ValueError("this method uses a public set: say so in its needs")
+    return data.public
 
 
 class Needs(NamedTuple):

@@ -77,7 +77,8 @@ class Runtime:
             return None
         try:
             with FileLock(_lock_path()):  # workers compile the same graphs: the first does, the others read its cache
-                return torch._inductor.compile(graph, inputs)  # type: ignore[no-any-return]
+                compiled: Flat = torch._inductor.compile(graph, list[Any](inputs))
+                return compiled
         except Exception as error:  # no C++ compiler, no headers, a full disk: slower, not wrong
             self._say(f"steps replay uncompiled: {_first_line(error)}")
             return None

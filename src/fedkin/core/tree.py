@@ -1,7 +1,7 @@
 """Trees: nested dicts and tuples of tensors and numbers, and the arithmetic that methods are written with.
 
-A model's parameters are a flat dict, name → tensor. Entries whose name begins with ``buffer:`` are batch-norm statistics:
-they are averaged and sent like parameters, but gradients and distances do not see them.
+A model's parameters are a flat dict, name → tensor. Entries whose name begins with ``buffer:`` are batch-norm
+statistics: they are averaged and sent like parameters, but gradients and distances do not see them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

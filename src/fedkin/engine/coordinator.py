@@ -104,12 +104,10 @@ class Coordinator:
         return whole.hexdigest()
 
     def _introducing(self) -> list[int]:
-        wants = self.method.needs.introduction
-        return {
-            "none": list,
-            "everyone": lambda: sorted(self.federation.infos),
-            "participants": lambda: self.sample(0),
-        }[wants]()
+        if self.method.needs.introduction == "none":
+            return []
+        everyone = self.method.needs.introduction == "everyone"
+        return sorted(self.federation.infos) if everyone else self.sample(0)
 
     def _orders(self, who: Sequence[int], sent: list[Sent]) -> tuple[list[Order], dict[int, Tree]]:
         """Each client's message down, equal ones encoded once; the ledger notes which is the first copy."""
@@ -145,9 +143,8 @@ class Coordinator:
                 missing[answer.client] = str(error)
         if len(replies) < self.federation.min_replies:
             reasons = "; ".join(f"client {client}: {why}" for client, why in sorted(missing.items())[:3])
-            raise FedkinError(
-                f"round {number}: {len(replies)} usable replies, at least {self.federation.min_replies} needed. {reasons}"
-            )
+            least = self.federation.min_replies
+            raise FedkinError(f"round {number}: {len(replies)} usable replies, at least {least} needed. {reasons}")
         sent.sort(key=lambda item: (item.direction, item.client))
         return dict(sorted(replies.items()))
 

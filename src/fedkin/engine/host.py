@@ -3,6 +3,8 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,8 +44,8 @@ class Answer(NamedTuple):
 class Host:
     """Runs a method's client side for the clients it owns.
 
-    ``do(op, round, orders)`` yields one Answer an order; ``op`` is the name of one of the functions in OPS. An exception
-    of one client's work becomes its Answer's ``error``, and its personal state stays as it was.
+    ``do(op, round, orders)`` yields one Answer an order; ``op`` names one of the functions in OPS. An exception of one
+    client's work becomes its Answer's ``error``, and its personal state stays as it was.
     """
 
     def __init__(
@@ -68,8 +70,7 @@ class Host:
         for order in orders:
             began = time.perf_counter()
             try:
-                with torch.random.fork_rng(devices=[]):
-                    torch.manual_seed(Key(self.seed, round, order.client).integer(f"{op}:dropout"))
+                with drawing_from(Key(self.seed, round, order.client).integer(f"{op}:dropout")):
                     answer = work(self, round, order)
             except Exception as error:  # one client's failure is recorded and must not end the others' round
                 answer = Answer(order.client, error=f"{type(error).__name__}: {error}")
@@ -128,6 +129,20 @@ class Host:
         return Answer(client, encode(message), float(info.samples))
 
 
+@contextmanager
+def drawing_from(seed: int) -> Iterator[None]:
+    """What a module draws for itself (dropout) comes from ``seed``; the caller's generator is left as it was.
+
+    ``torch.manual_seed`` would also queue a call for GPUs that are not there, stack trace and all, at every use.
+    """
+    before = torch.default_generator.get_state()
+    torch.default_generator.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.default_generator.set_state(before)
+
+
 def _introduce(host: Host, round: int, order: Order) -> Answer:
     assert host.method.introduce is not None
     message = host.method.introduce(host.own(order.client), host.data(round, order.client))
@@ -156,9 +171,8 @@ def _evaluate(host: Host, round: int, order: Order, splits: tuple[str, ...] = SP
     scores: dict[int, dict[str, tuple[float, float]]] = {}
     for view in views.values():  # two views may be one model: it is evaluated once
         if id(view) not in scores:
-            scores[id(view)] = {
-                split: data.score(lambda x, q=view: host.method.predict(data.model, q, x), split) for split in splits
-            }
+            predictor = partial(host.method.predict, data.model, view)
+            scores[id(view)] = {split: data.score(predictor, split) for split in splits}
     record = {"scores": {name: scores[id(view)] for name, view in views.items()}, "notes": host.method.notes(own)}
     return Answer(order.client, record=record)
 

@@ -5,7 +5,7 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from multiprocessing.connection import Client, Connection, Listener, wait
 from pathlib import Path
 from typing import Any
@@ -58,8 +58,8 @@ class Processes:
         while left:
             for connection in wait(list(left)):
                 worker, open_orders = left.pop(connection)  # type: ignore[call-overload]
-                header, blobs = self._receive(worker)
-                yield Answer(**{**header, "message": blobs[0] if blobs else None})
+                content, messages = self._receive(worker)
+                yield Answer(**content, message=messages[0] if messages else None)
                 if open_orders > 1:
                     left[connection] = worker, open_orders - 1  # type: ignore[index]
 
@@ -186,7 +186,7 @@ def _load(host: Host, header: dict[str, Any]) -> None:
     host.load({int(client): Path(path) for client, path in header["states"].items()})
 
 
-CALLS = {
+CALLS: dict[str, Callable[[Host, dict[str, Any]], Any]] = {
     "save": lambda host, header: host.save(Path(header["folder"]), header["round"]),
     "load": _load,
     "digests": lambda host, header: host.digests(),

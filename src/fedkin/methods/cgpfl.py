@@ -33,7 +33,7 @@ def cgpfl(
     """
     if clusters < 1 or inner < 1 or lam < 0 or personal_lr <= 0 or not 0 < alpha <= 1:
         raise FedkinError(
-            "cgpfl needs clusters and inner of at least 1, lam of at least 0, personal_lr > 0, alpha in (0, 1]"
+            "cgpfl needs clusters, inner of at least 1, lam of at least 0, personal_lr > 0, 0 < alpha ≤ 1"
         )
 
     def envelope(theta: Params, model: Model, omega: Params, batch: Batch, pull: Tensor) -> Tensor:
@@ -95,10 +95,9 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
     old = torch.stack([flat(row(models, k)) for k in range(count)])
     places = dict(zip(used, match(found.centroids[used], old), strict=True))
     renewed = [row(models, k) for k in range(count)]
+    sent = [reply.message["parameters"] for reply in replies.values()]
     for label, place in places.items():
-        members = [
-            r.message["parameters"] for r, own in zip(replies.values(), found.labels, strict=True) if own == label
-        ]
+        members = [w for w, own in zip(sent, found.labels.tolist(), strict=True) if own == label]
         renewed[place] = mix(renewed[place], weighted_mean(members, [1.0] * len(members)), alpha)
     before = cluster.clone()
     for client, label in zip(replies, found.labels.tolist(), strict=True):

@@ -12,7 +12,7 @@ from torch import Tensor
 from fedkin.core.cluster import kmeans
 from fedkin.core.errors import FedkinError
 from fedkin.core.kit import descend, gradient, predictions, scan
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Start
+from fedkin.core.method import Data, Info, Method, Needs, Reply, Start, public_set
 from fedkin.core.model import Batch, Model
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree
@@ -41,7 +41,7 @@ def comet(*, lr: float, clusters: int = 3, lam: float = 2.0, public_batch: int =
     towards the centroid; 0 is local training. public_batch: b'. starts: k-means++ seedings, the best is kept.
 
     Reading: round 0 has no predictions, so the first participants send theirs before training (the Initialize line of
-    Algorithm 1); the ledger shows that exchange as "setup". Public rows are drawn uniformly each step, private ones too.
+    Algorithm 1); the ledger shows that exchange as "setup". Private and public rows are drawn uniformly each step.
     """
     if clusters < 1 or lam < 0 or public_batch < 1 or starts < 1:
         raise FedkinError("comet needs clusters, public_batch and starts of at least 1, and lam of at least 0")
@@ -54,10 +54,10 @@ def comet(*, lr: float, clusters: int = 3, lam: float = 2.0, public_batch: int =
         return {"parameters": initial, "cluster": 0}
 
     def introduce(own: Tree, data: Data) -> Tree:
-        return {"predictions": predictions(data.model, own["parameters"], data.public)}
+        return {"predictions": predictions(data.model, own["parameters"], public_set(data))}
 
     def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        w, public = own["parameters"], data.public
+        w, public = own["parameters"], public_set(data)
         cluster = nearest(down["centroids"], predictions(data.model, w, public))
         target = down["centroids"][cluster]  # s̄_k, fixed during the round
         private = data.batches(draw="uniform")

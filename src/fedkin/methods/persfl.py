@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -79,7 +80,7 @@ def persfl(
 
     def consider(candidate: Params, own: Tree, data: Data, number: int) -> Tree:
         """Keep the candidate if its validation loss is the least so far (lines 5-9)."""
-        loss, _ = data.score(lambda x: plain_prediction(data.model, candidate, x), "val")
+        loss, _ = data.score(partial(plain_prediction, data.model, candidate), "val")
         return {"teacher": candidate, "loss": loss, "round": number} if loss < own["loss"] else own
 
     def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
@@ -99,7 +100,7 @@ def persfl(
         found = []
         for lam, t in grid():
             w = scan(step, expert, batches, student_lr or lr, lam, t)
-            loss, accuracy = data.score(lambda x, w=w: plain_prediction(data.model, w, x), "val")
+            loss, accuracy = data.score(partial(plain_prediction, data.model, w), "val")
             found.append(Student(w, lam, t, accuracy, loss))
         return found
 

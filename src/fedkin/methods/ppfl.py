@@ -1,4 +1,4 @@
-"""PPFL: canonical models × membership vectors. Each client mixes K shared canonical models by its own c_i on the simplex.
+"""PPFL: canonical models × membership vectors. Each client mixes K shared canonical models by its own c_i.
 
 min over θ_com, θ_1…θ_K, C of Σ p_i f_i(θ_com, {θ_k}, c_i) + λ Cᵀ L C: Algorithm 1 (random block) and 3 (alternating).
 """
@@ -221,7 +221,8 @@ def _mixed_parameters(
     model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward, split: Split
 ) -> Tensor:
     """Structure 2: negative log-likelihood [batch] of the model with parameters Σ c_k θ_k (eq. 12)."""
-    return model.family.nll(forward(_blend(theta, c, split), x), y)
+    nll: Tensor = model.family.nll(forward(_blend(theta, c, split), x), y)
+    return nll
 
 
 def _prediction(model: Model, view: Tree, x: Tensor, structure: int, split: Split) -> Tensor:

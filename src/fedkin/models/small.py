@@ -1,5 +1,6 @@
 """Small models of the papers. ``shape`` is one sample's shape, e.g. (1, 28, 28); ``classes`` the number of outputs."""
 
+import itertools
 import math
 
 import torch
@@ -33,7 +34,7 @@ class _Convolutional(nn.Module):
         self.features = features
         flat = features(torch.zeros(1, *shape)).numel()
         sizes = (flat, *widths, classes)
-        layers = [nn.Linear(a, b) for a, b in zip(sizes, sizes[1:], strict=False)]
+        layers = [nn.Linear(a, b) for a, b in itertools.pairwise(sizes)]
         self.classifier = nn.Sequential(*_with_relu(layers))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -42,7 +43,7 @@ class _Convolutional(nn.Module):
 
 
 def _with_relu(layers: list[nn.Linear]) -> list[nn.Module]:
-    return [part for layer in layers[:-1] for part in (layer, nn.ReLU())] + [layers[-1]]
+    return [*(part for layer in layers[:-1] for part in (layer, nn.ReLU())), layers[-1]]
 
 
 def _needs_image(name: str, shape: Shape, least: int) -> None:

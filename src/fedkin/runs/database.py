@@ -27,8 +27,8 @@ CREATE TABLE clients (client INTEGER PRIMARY KEY, name TEXT, architecture TEXT, 
 CREATE TABLE events (round INTEGER, client INTEGER, kind TEXT, text TEXT);
 CREATE TABLE states (client INTEGER PRIMARY KEY, round INTEGER);
 """
-"""``client`` -1 in states is the server; in messages, copy 0 marks the first copy of a broadcast. ``notes`` holds what a
-method tells (cluster, membership, teacher, …) as JSON; nan is NULL."""
+"""``client`` -1 in states is the server; in messages, copy 0 marks the first copy of a broadcast. ``notes`` holds what
+a method tells (cluster, membership, teacher, …) as JSON; nan is NULL."""
 
 
 class Database:

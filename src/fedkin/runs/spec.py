@@ -4,7 +4,7 @@ import re
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -12,7 +12,7 @@ from fedkin.core.errors import FedkinError
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False)
 
 
 class _Open(BaseModel):
@@ -42,9 +42,9 @@ class SplitSection(_Open):
 
     name: str = "dirichlet"
     holdout: Literal["fractions", "comet"] = "fractions"
-    train: float = Field(0.6, gt=0, le=1)
-    val: float = Field(0.2, ge=0, lt=1)
-    test: float = Field(0.2, ge=0, lt=1)
+    train: float = Field(default=0.6, gt=0, le=1)
+    val: float = Field(default=0.2, ge=0, lt=1)
+    test: float = Field(default=0.2, ge=0, lt=1)
     group: str | None = None  # rows that share it stay in one part (har: "bout")
     empty: Literal["error", "drop"] = "error"  # clients too small for the three parts
 
@@ -53,7 +53,7 @@ class PublicSection(_Section):
     """[public] a public set, for methods that exchange predictions."""
 
     source: str | None = None  # another data set, or "held-out": samples of the same one, taken before the split
-    samples: int = Field(2000, ge=1)
+    samples: int | None = Field(default=None, ge=1)  # default: a tenth of the source, at most 2,000
     labeled: bool = False
 
 
@@ -75,12 +75,12 @@ class MethodSection(_Open):
 class TrainSection(_Section):
     """[train] the local work of a round, shared by all methods."""
 
-    lr: float = Field(0.1, gt=0)
-    batch_size: int = Field(20, ge=1)
-    steps: int | None = Field(None, ge=1)
-    epochs: int | None = Field(None, ge=1)
+    lr: float = Field(default=0.1, gt=0)
+    batch_size: int = Field(default=20, ge=1)
+    steps: int | None = Field(default=None, ge=1)
+    epochs: int | None = Field(default=None, ge=1)
     milestones: tuple[int, ...] = ()
-    decay: float = Field(0.1, gt=0, le=1)
+    decay: float = Field(default=0.1, gt=0, le=1)
 
     @model_validator(mode="after")
     def _one_measure(self) -> "TrainSection":
@@ -93,7 +93,7 @@ class EngineSection(_Section):
     """[engine] how the run is executed; never changes its result beyond rounding."""
 
     name: Literal["processes", "inprocess"] = "processes"
-    workers: int | None = Field(None, ge=1)  # default: one a core
+    workers: int | None = Field(default=None, ge=1)  # default: one a core
     compile: Literal["auto", "always", "trace", "never"] = "auto"
     state: Literal["memory", "disk"] = "memory"
     device: Literal["cpu"] = "cpu"
@@ -102,13 +102,13 @@ class EngineSection(_Section):
 class RunSection(_Section):
     """[run] how many clients and rounds, and where records go."""
 
-    clients: int | None = Field(None, ge=1)  # default: 20, or all that the data name
-    participation: float = Field(1.0, gt=0, le=1)
-    rounds: int = Field(30, ge=1)
-    seed: int = Field(0, ge=0, lt=2**63)
-    min_replies: int = Field(1, ge=1)
-    evaluate_every: int = Field(1, ge=1)
-    commit_every: float = Field(2.0, ge=0)  # seconds between commits
+    clients: int | None = Field(default=None, ge=1)  # default: 20, or all that the data name
+    participation: float = Field(default=1.0, gt=0, le=1)
+    rounds: int = Field(default=30, ge=1)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    min_replies: int = Field(default=1, ge=1)
+    evaluate_every: int = Field(default=1, ge=1)
+    commit_every: float = Field(default=2.0, ge=0)  # seconds between commits
     out: str | None = None
 
 
@@ -152,7 +152,7 @@ def parse(content: dict[str, Any], text: str = "", where: str = "specification")
 
     Raises FedkinError with one sentence for the first mistake.
     """
-    content, hints = _with_our_names(content)
+    content, hints = our_names(content)
     content.pop("record", None)  # what a run wrote beside its specification
     try:
         return Spec.model_validate(content), hints
@@ -187,12 +187,15 @@ def assign(content: dict[str, Any], key: str, value: Any) -> None:
 def literal(text: str) -> Any:
     """A command-line value: TOML where it parses (numbers, lists, true), else the text itself."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        found = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
+    plain = list(found) == ["value"] and isinstance(found["value"], bool | int | float | str | list | dict)
+    return found["value"] if plain else text  # a date is a name here
 
 
-def _with_our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The content under our names where it has the usual ones of other libraries, and a hint for each."""
     ours: dict[str, Any] = {}
     hints: list[str] = []
     for key, value in content.items():
@@ -223,17 +226,30 @@ def _explain(error: ValidationError, text: str) -> str:
     first = error.errors()[0]
     path = [str(part) for part in first["loc"]]
     key = ".".join(path)
-    line = _line_of(text, path)
+    line = _line_of(text, path) or _line_of(text, path[:2])  # an item of a list stands in its key's line
     at = f" (line {line})" if line else ""
+    given = first.get("input")
     if first["type"] == "extra_forbidden":
         choices = _choices(path)
-        near = get_close_matches(path[-1], choices, n=1, cutoff=0.4)
-        hint = f": did you mean {near[0]!r}?" if near else ""
-        return f"unknown key {key!r}{at}{hint} (choices: {', '.join(sorted(choices))})"
+        return f"unknown key {key!r}{at}{_nearest(path[-1], choices)} (choices: {', '.join(sorted(choices))})"
+    if first["type"] == "model_type" and path[0] in Spec.model_fields:
+        return f"{key}{at} is a section: write {key}.{_choices([key, ''])[0]} = {given!r}"
+    if first["type"] == "literal_error":
+        choices = _literals(path)
+        return f"{key}{at}: unknown value {given!r}{_nearest(given, choices)} (choices: {', '.join(choices)})"
     reason = first["msg"].removeprefix("Value error, ")
-    given = first.get("input")
     shown = "" if isinstance(given, (dict, BaseModel)) else f", not {given!r}"
     return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}"
+
+
+def _nearest(given: Any, choices: list[str]) -> str:
+    near = get_close_matches(str(given), choices, n=1, cutoff=0.4)
+    return f": did you mean {near[0]!r}?" if near else ""
+
+
+def _literals(path: list[str]) -> list[str]:
+    field = type(getattr(Spec(), path[0])).model_fields[path[1]]
+    return [str(choice) for choice in get_args(field.annotation)]
 
 
 def _choices(path: list[str]) -> list[str]:

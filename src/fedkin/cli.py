@@ -1,0 +1,339 @@
+"""The ``fedkin`` command. Importing it is cheap: torch comes with the command that needs it."""
+
+import contextlib
+import json
+import math
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+from fedkin.core.errors import FedkinError
+
+if TYPE_CHECKING:
+    from fedkin.cli_progress import Tally
+    from fedkin.runs.record import Record
+    from fedkin.runs.spec import Spec
+
+WRONG = 2  # exit code: a mistake of the user, told in one sentence
+STOPPED = 130  # exit code: Ctrl-C, as shells have it
+
+
+class Commands(TyperGroup):
+    """Every command, so that all mistakes end alike: one line on stderr, exit code 2, no traceback."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        try:
+            code = super().main(*args, **{**options, "standalone_mode": False})
+        except (typer.Abort, KeyboardInterrupt):
+            code = STOPPED
+        except FedkinError as error:
+            code = _told(str(error), STOPPED if type(error).__name__ == "Interrupted" else WRONG)
+        except (OSError, sqlite3.Error) as error:  # a full disk, a folder that may not be written
+            code = _told(str(error), WRONG)
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # what the parser of the command line raises has it
+                raise
+            code = _told(_usage(error), WRONG)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="fedkin",
+    help="Train personal models for many clients, without moving their data.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.", show_default=False)]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", metavar="DIR", help="Where data files lie; else FEDKIN_DATA says.")
+]
+WHAT, HOW, WHERE = "What is trained", "How it is trained", "Where"
+
+
+def _option(name: str, panel: str, metavar: str, text: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=panel, show_default=False)
+
+
+def main() -> None:
+    """The console script."""
+    app()
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        from fedkin import __version__
+
+        print(f"fedkin {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    spec: Annotated[
+        Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment; options win over it.", show_default=False)
+    ] = None,
+    method: Annotated[str | None, _option("--method", WHAT, "NAME", "comet, fedavg, …: see fedkin methods.")] = None,
+    data: Annotated[str | None, _option("--data", WHAT, "NAME", "A data set or a file: see fedkin data.")] = None,
+    split: Annotated[str | None, _option("--split", WHAT, "NAME", "Who holds what, such as dirichlet:0.01.")] = None,
+    model: Annotated[str | None, _option("--model", WHAT, "NAME", "mlr, dnn, …, or your package.module:Class.")] = None,
+    public: Annotated[
+        str | None, _option("--public", WHAT, "NAME", "Public set: a data set, or held-out; :500 for 500 samples.")
+    ] = None,
+    clients: Annotated[int | None, _option("--clients", HOW, "N", "Number of clients.")] = None,
+    participation: Annotated[
+        float | None, _option("--participation", HOW, "SHARE", "Share of the clients in a round, above 0, up to 1.")
+    ] = None,
+    rounds: Annotated[int | None, _option("--rounds", HOW, "N", "Communication rounds.")] = None,
+    seed: Annotated[int | None, _option("--seed", HOW, "N", "Equal seeds give equal results.")] = None,
+    set_: Annotated[
+        list[str] | None, _option("--set", HOW, "KEY=VALUE", "Any key of the file: --set train.lr=0.05. Repeatable.")
+    ] = None,
+    data_dir: Annotated[
+        Path | None, _option("--data-dir", WHERE, "DIR", "Where data files lie; else FEDKIN_DATA says.")
+    ] = None,
+    engine: Annotated[str | None, _option("--engine", WHERE, "NAME", "processes or inprocess.")] = None,
+    workers: Annotated[
+        int | None, _option("--workers", WHERE, "N", "Worker processes; one a core if not given.")
+    ] = None,
+    out: Annotated[Path | None, _option("--out", WHERE, "DIR", "The run directory; must be new or empty.")] = None,
+) -> None:
+    """Train: by default COMET on scikit-learn's digits, 20 clients."""
+    from fedkin.cli_options import specification
+
+    options = {
+        "method": method,
+        "data": data,
+        "split": split,
+        "model": model,
+        "public": public,
+        "clients": clients,
+        "participation": participation,
+        "rounds": rounds,
+        "seed": seed,
+        "data_dir": None if data_dir is None else str(data_dir.expanduser().absolute()),
+        "engine": engine,
+        "workers": workers,
+    }
+    chosen, hints = specification(spec, options, set_ or [])
+    _hint(hints)
+    _train(chosen, lambda progress: _experiment().run(chosen, out=out, progress=progress))
+
+
+@app.command()
+def resume(
+    folder: Folder,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Another number of processes.", min=1)
+    ] = None,
+) -> None:
+    """Continue a run from its last committed round; the result is that of a run that was never stopped."""
+    from fedkin.runs.database import read_only
+    from fedkin.runs.spec import parse, read
+
+    with read_only(folder) as database:
+        ((sent,),) = database.rows("SELECT coalesce(sum(bytes), 0) FROM messages")
+        finished = database.facts().get("finished")
+    content, text = read(folder / "experiment.toml")
+    chosen, _ = parse(content, text, str(folder / "experiment.toml"))
+    if finished:
+        print(f"{folder} is finished: there is nothing to resume")
+    _train(
+        chosen, lambda progress: _experiment().resume(folder, progress=progress, workers=workers), sent, not finished
+    )
+
+
+@app.command()
+def show(folder: Folder, as_json: AsJson = False) -> None:
+    """A run in numbers."""
+    from fedkin.report import tables
+    from fedkin.report.summary import summary
+
+    found = summary(folder)
+    if as_json:
+        _json(found)
+    else:
+        _console().print(tables.show(found))
+
+
+@app.command()
+def methods(as_json: AsJson = False) -> None:
+    """The methods, their hyper-parameters and what they need."""
+    from fedkin import cli_lists
+
+    found = cli_lists.methods()
+    if as_json:
+        _json(found)
+    else:
+        cli_lists.show_methods(_console(), found)
+
+
+@app.command()
+def data(data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """The data sets, which of them are here, and the ways to split them over clients."""
+    from fedkin import cli_lists
+
+    found = cli_lists.data(data_dir)
+    if as_json:
+        _json(found)
+    else:
+        cli_lists.show_data(_console(), found)
+
+
+@app.command()
+def compare(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Runs side by side."""
+    from fedkin.report import tables
+    from fedkin.report.compare import comparison
+
+    found = comparison(folders)
+    if as_json:
+        _json(found.runs.to_dict("records"))
+    else:
+        _console().print(tables.compare(found))
+        for warning in found.warnings if False else []:
+            print(warning)
+
+
+@app.command()
+def report(folder: Folder) -> None:
+    """Write report.html into a run directory: one file, to be opened in a browser."""
+    from fedkin.report.html import write_report
+
+    print(write_report(folder))
+
+
+def _experiment() -> Any:
+    # found from the folder of the command, as worker processes do: --model package.module:Class
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    import fedkin.experiment
+
+    return fedkin.experiment
+
+
+def _train(
+    spec: "Spec", work: Callable[[Callable[["Record"], None]], Path], sent: int = 0, unfinished: bool = True
+) -> None:
+    """Do the work under a display, then say what came out and where it is."""
+    from fedkin.cli_progress import Tally, display, head
+
+    console = _console()
+    tally = Tally(spec, head(spec), sent)
+    shown = display(tally, console) if unfinished else None
+    with contextlib.nullcontext() if shown is None else shown:
+        folder = work(shown.update if shown else lambda record: None)
+    _closing(folder, console, tally)
+
+
+def _closing(folder: Path, console: Console, tally: "Tally") -> None:
+    from fedkin.report.html import write_report
+    from fedkin.report.summary import summary
+
+    found = summary(folder)
+    page: Path | str
+    try:
+        page = write_report(folder)
+    except (FedkinError, OSError) as error:  # the run itself is safe
+        page = f"not written: {error}"
+    lines = {
+        "result": f"{_result(found)} (mean over {found['clients']} clients, test, {tally.rounds} rounds)",
+        "run": str(folder),
+        "report": str(page),
+        "next": f"fedkin show {_quoted(folder)}   fedkin report {_quoted(folder)}",
+    }
+    for name, text in lines.items():
+        console.print(f"[bold]{name:<7}[/bold]", end="", highlight=False)
+        console.print(text, soft_wrap=True, markup=False, highlight=False)
+    _notes(folder)
+
+
+def _result(found: Mapping[str, Any]) -> str:
+    """The final numbers of a summary in one line."""
+    from fedkin.report import words
+
+    measure, form = ("accuracy", words.percent) if found["accuracy"] else ("loss", words.decimal)
+    parts = []
+    for view, picks in found[measure].items():
+        final = picks["final"]
+        parts.append(f"{form(final['mean'])} {view}, worst decile {form(final['worst_decile'])}")
+    return f"{found['method']}: {measure} {'; '.join(parts) or 'not measured'}"
+
+
+def _notes(folder: Path) -> None:
+    """What the engine found worth saying: steps that could not be compiled, clients that were left out."""
+    from fedkin.runs.database import read_only
+
+    with read_only(folder) as database:
+        said = database.facts().get("said") or []
+        ((left_out,),) = database.rows("SELECT count(*) FROM events WHERE kind = 'missing'")
+    _hint(said, "note")
+    if left_out:
+        _hint([f"clients were left out of rounds {left_out} times: fedkin show {_quoted(folder)} says why"], "note")
+
+
+def _console() -> Console:
+    """Standard output; where it is no terminal, wide enough that tables keep their lines."""
+    console = Console()
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=160)
+
+
+def _json(value: Any) -> None:
+    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no nan and no infinity: they become null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item"):  # a NumPy number
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _hint(sentences: list[str], kind: str = "hint") -> None:
+    for sentence in dict.fromkeys(sentences):
+        print(f"{kind}: {sentence}", file=sys.stderr)
+
+
+def _told(sentence: str, code: int) -> int:
+    """One line on stderr, whatever the sentence holds."""
+    print(f"error: {' '.join(sentence.split())}", file=sys.stderr)
+    return code
+
+
+def _usage(error: Any) -> str:
+    """What was wrong with the command line; other libraries' names of options lead to ours."""
+    from fedkin.runs.spec import USUAL_NAMES
+
+    option = str(getattr(error, "option_name", "") or "").lstrip("-").replace("-", "_")
+    if option in USUAL_NAMES:
+        return f"--{option.replace('_', '-')} is called {USUAL_NAMES[option]} here: --set {USUAL_NAMES[option]}=VALUE"
+    return str(error.format_message())
+
+
+def _quoted(folder: Path) -> str:
+    import shlex
+
+    return shlex.quote(str(folder))
+
+
+if __name__ == "__main__":
+    main()
