@@ -104,16 +104,16 @@ def persfl_ds3(
     rng: np.random.Generator,
     *,
     classes: int = 2,
-    mean: float = 0.0,
     sigma: float = 2.0,
     floor: int = 10,
     pairs: Pairs = "balanced",
 ) -> Partition:
     """PersFL's data split 3: two classes a user, sizes from a log-normal(0, 2).
 
-    Reading (as pFedMe's public generator, which the paper follows): every user first gets ``floor`` samples, divided
-    over its classes; each class's remaining samples go to its holders in proportion to log-normal draws, one a user and
-    class. All samples of classes that somebody holds are used. truth["classes"] [clients, classes].
+    Reading (as pFedMe's public generator; the paper names pFedMe as the origin): every user first gets ``floor``
+    samples, divided over its classes; each class's remaining samples go to its holders in proportion to log-normal
+    draws, one a user and class (the log-normal's mu cancels out). All samples of classes that somebody holds are used.
+    truth["classes"] [clients, classes].
     """
     available = class_count(labels, clients, "persfl_ds3")
     positive("persfl_ds3", sigma=sigma)
@@ -130,7 +130,7 @@ def persfl_ds3(
             f"partition persfl_ds3: class {short[0]} has {pools[short[0]]} samples, but its holders need "
             f"{base[:, short[0]].sum()}: lower floor or clients"
         )
-    draws = np.where(base > 0, rng.lognormal(mean, sigma, base.shape), 0.0)
+    draws = np.where(base > 0, rng.lognormal(0.0, sigma, base.shape), 0.0)
     sums = draws.sum(axis=0)
     shares = draws / np.where(sums > 0, sums, 1.0)
     counts = base + np.where(sums > 0, round_columns(shares, np.where(sums > 0, rest, 0)), 0)

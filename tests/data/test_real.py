@@ -1,0 +1,71 @@
+"""The real files, where FEDKIN_DATA names them."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedkin.core.rng import Key
+from fedkin.data.build import build
+from fedkin.data.clients import Population
+from fedkin.data.public import Public
+from fedkin.data.sources import load
+
+FOLDER = Path(os.environ.get("FEDKIN_DATA") or "/nonexistent")
+SHAPES = {
+    "mnist": ((70000, 1, 28, 28), 10, 10000),
+    "fashion_mnist": ((70000, 1, 28, 28), 10, 10000),
+    "cifar10": ((60000, 3, 32, 32), 10, 10000),
+    "cifar100_12k": ((12000, 3, 32, 32), 100, 2000),
+    "femnist": ((16393, 1, 28, 28), 62, 1685),
+    "har": ((10299, 9, 128), 6, 0),
+}
+
+
+def real(name: str):  # type: ignore[no-untyped-def]
+    if not (FOLDER / f"{name}.npz").is_file():
+        pytest.skip(f"FEDKIN_DATA names no folder with {name}.npz")
+    return load(name)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_and_counts(name: str) -> None:
+    source = real(name)
+    shape, classes, official = SHAPES[name]
+    assert source.x.shape == shape
+    assert source.classes == classes == len(source.class_names)
+    assert (0 if source.official_test is None else source.official_test.sum()) == official
+    assert np.unique(source.y).tolist() == list(range(classes))
+
+
+def test_har_activities_have_the_published_counts() -> None:
+    source = real("har")
+    named = dict(zip(source.class_names, np.bincount(source.y).tolist(), strict=True))
+    assert named == {
+        "walking": 1722, "walking upstairs": 1544, "walking downstairs": 1406,
+        "sitting": 1777, "standing": 1906, "lying": 1944,
+    }  # fmt: skip
+    p = build(source, "natural", None, Key(0), group="bout")
+    assert p.clients == 30
+
+
+def test_femnist_writers_keep_their_official_test_rows() -> None:
+    source = real("femnist")
+    p = build(source, "natural", None, Key(0), fractions=(0.8, 0.2, 0.0), pool="all", test="official")
+    assert p.clients == 105
+    assert p.sizes("test").sum() == 1685
+    assert not set(p.names) & set(load("femnist_extra").client)  # type: ignore[arg-type]
+
+
+def test_comets_population(tmp_path: Path) -> None:
+    source, public = real("cifar10"), real("cifar100_12k")
+    p = build(
+        source, "dirichlet", 100, Key(1), fractions="comet", pool="all", public=Public(2000, public),
+        partition_params={"alpha": 0.01},
+    )  # fmt: skip
+    assert p.public is not None
+    assert tuple(p.public.shape) == (2000, 3, 32, 32)
+    assert p.sizes("train").min() >= 1
+    p.save(tmp_path)
+    assert Population.load(tmp_path).digest() == p.digest()

@@ -1,0 +1,176 @@
+"""COMET's Theorem IV.7 against brute force, its toy, and the synthetic mixture against its definition."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.synthetic import linear_toy, synthetic_mixture
+from fedkin.data.theory import alpha_star, combination, expected_error, lambda_star, minimiser, toy
+
+SETTINGS = [
+    (1.0, [0.5, 1.0, 2.0], 3.0, 2.0),
+    (2.0, [2.0, 5.0, 200.0], 7.0, 0.5),
+    (0.3, [1.0, 1.0, 1.0, 4.0, 0.2], 1.0, 10.0),
+]
+
+
+def bayes_error(k: int, sigma: float, v: np.ndarray, beta: float) -> float:
+    """Smallest error of any linear, unbiased combination: numerically, over weights that sum to 1."""
+    clients = len(v)
+
+    def error(free: np.ndarray) -> float:
+        weights = np.insert(free, k, 1 - free.sum())
+        return expected_error(k, weights, sigma, v, beta)
+
+    best = minimize(error, np.zeros(clients - 1), method="BFGS", tol=1e-12)
+    return float(best.fun)
+
+
+@pytest.mark.parametrize(("sigma", "v", "beta", "nu"), SETTINGS)
+def test_lambda_and_alpha_star_minimise_the_expected_error(
+    sigma: float, v: list[float], beta: float, nu: float
+) -> None:
+    spread = np.array(v)
+    alpha, lam = alpha_star(sigma, spread, beta), lambda_star(sigma, spread, nu)
+    np.testing.assert_allclose(alpha.sum(axis=1), 1)
+    for k in range(len(v)):
+        best = expected_error(k, combination(k, lam[k], alpha[k], beta, nu), sigma, spread, beta)
+        assert best == pytest.approx(bayes_error(k, sigma, spread, beta), rel=1e-5)
+        for factor in (0.5, 0.9, 1.1, 2.0):
+            weights = combination(k, factor * lam[k], alpha[k], beta, nu)
+            assert expected_error(k, weights, sigma, spread, beta) > best
+        rng = np.random.default_rng(k)
+        for _ in range(20):
+            other = alpha[k] + 0.02 * (lambda d: d - d.mean())(rng.normal(size=len(v)))
+            assert expected_error(k, combination(k, lam[k], other, beta, nu), sigma, spread, beta) >= best - 1e-12
+
+
+@pytest.mark.parametrize(("sigma", "v", "beta", "nu"), SETTINGS)
+def test_the_printed_alpha_does_not(sigma: float, v: list[float], beta: float, nu: float) -> None:
+    printed = alpha_star(sigma, v, beta, printed=True)
+    lam = lambda_star(sigma, v, nu)
+    assert np.abs(printed.sum(axis=1) - 1).max() > 1e-3
+    assert expected_error(0, combination(0, lam[0], printed[0], beta, nu), sigma, v, beta) == float("inf")
+    scaled = printed[0] / printed[0].sum()  # its proportions are right
+    np.testing.assert_allclose(scaled, alpha_star(sigma, v, beta)[0])
+
+
+def test_expected_error_against_simulation() -> None:
+    rng = np.random.default_rng(0)
+    sigma, v, beta, runs = 1.5, np.array([0.7, 1.5, 3.0]), 4.0, 200_000
+    weights = np.array([0.5, 0.3, 0.2])
+    w = rng.uniform(-10, 10, runs)[:, None] + v * rng.normal(size=(runs, 3))
+    estimate = w + sigma / np.sqrt(beta) * rng.normal(size=(runs, 3))
+    for k in range(3):
+        simulated = ((estimate @ weights - w[:, k]) ** 2).mean()
+        assert expected_error(k, weights, sigma, v, beta) == pytest.approx(simulated, rel=0.02)
+
+
+def test_minimiser_minimises() -> None:
+    rng = np.random.default_rng(1)
+    x, p = rng.normal(size=(12, 3)), rng.normal(size=(8, 3))
+    y, taught, lam = rng.normal(size=12), rng.normal(size=3), 1.7
+    own = np.linalg.lstsq(x, y, rcond=None)[0]
+    closed = minimiser(x.T @ x, p.T @ p, lam, own, taught)
+    found = minimize(
+        lambda w: ((x @ w - y) ** 2).sum() + lam * ((p @ (w - taught)) ** 2).sum(), np.zeros(3), tol=1e-12
+    ).x
+    np.testing.assert_allclose(closed, found, atol=1e-5)
+    np.testing.assert_allclose(minimiser(x.T @ x, p.T @ p, 0.0, own, taught), own)
+    np.testing.assert_allclose(minimiser(x.T @ x, p.T @ p, 1e12, own, taught), taught, atol=1e-6)
+    estimates = rng.normal(size=(3, 3))
+    mixed = minimiser(4 * np.eye(3), 2 * np.eye(3), lam, estimates[1], np.full(3, 1 / 3) @ estimates)
+    np.testing.assert_allclose(combination(1, lam, np.full(3, 1 / 3), 4, 2) @ estimates, mixed)
+
+
+def test_theory_refuses_what_has_no_answer() -> None:
+    with pytest.raises(FedkinError, match="every v other than 0"):
+        lambda_star(1.0, [0.0, 1.0], 1.0)
+    with pytest.raises(FedkinError, match="at least two clients"):
+        alpha_star(1.0, [1.0], 1.0)
+
+
+def test_the_toy_shows_what_the_figure_shows() -> None:
+    nearest = []
+    for seed in range(20):
+        result = toy(seed)
+        d = result.distances()
+        if result.groups[0] == result.groups[1] != result.groups[2]:
+            nearest.append(
+                all(d["KT with clustering"][k] < min(d["fedavg"][k], d["KT without clustering"][k]) for k in (0, 1))
+            )
+    assert len(nearest) >= 17  # c-means finds the kin
+    assert np.mean(nearest) >= 0.9
+
+
+def test_the_toys_fedavg_is_the_pooled_fit() -> None:
+    source, result = linear_toy(seed=4), toy(4)
+    w = result.fedavg[0]
+    gradient = source.x.T.astype(float) @ (source.x.astype(float) @ w - source.y)
+    assert np.abs(gradient).max() < 1e-4 * np.abs(source.x.T @ source.y).max()
+
+
+def test_linear_toy_follows_its_model() -> None:
+    source = linear_toy(rows=4000, noise=3.0, seed=1)
+    assert source.client is not None
+    assert np.abs(source.x).max() <= 10
+    for k in range(3):
+        mine = source.client == k
+        residual = source.y[mine] - source.x[mine] @ source.truth["w"][k]
+        assert residual.std() == pytest.approx(3.0, rel=0.1)
+    zeta = np.stack(
+        [linear_toy(rows=1, seed=s).truth["w"] - linear_toy(rows=1, seed=s).truth["theta"] for s in range(400)]
+    )
+    np.testing.assert_allclose(zeta.std(axis=(0, 2)), [2, 5, 200], rtol=0.12)
+
+
+def test_example_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = Path(__file__).parents[2] / "examples" / "linear_toy.py"
+    main = runpy.run_path(str(example))["main"]
+    for name, magic in (("toy.png", b"\x89PNG"), ("toy.svg", b"<svg")):
+        main(str(tmp_path / name))
+        assert (tmp_path / name).read_bytes().startswith(magic)
+    assert "KT with clustering" in capsys.readouterr().out
+
+
+def test_mixture_follows_its_definition() -> None:
+    source = synthetic_mixture(clients=40, dim=20, test=400, seed=2)
+    assert source.client is not None
+    assert source.official_test is not None
+    alpha, theta, component = (source.truth[key] for key in ("alpha", "theta", "component"))
+    np.testing.assert_allclose(alpha.sum(axis=1), 1)
+    assert np.abs(theta).max() <= 1
+    assert np.abs(source.x).max() <= 1
+    np.testing.assert_allclose(source.x.std(), 1 / np.sqrt(3), rtol=0.01)
+    train = np.bincount(source.client[~source.official_test], minlength=40)
+    assert train.min() >= 50
+    assert train.max() <= 1000
+    assert (np.bincount(source.client[source.official_test]) == 400).all()
+    for k in range(40):
+        mine = component[(source.client == k) & source.official_test]
+        np.testing.assert_allclose(np.bincount(mine, minlength=3) / 400, alpha[k], atol=0.12)
+    logit = np.einsum("nd,nd->n", source.x, theta[component])
+    clear = np.abs(logit) > 0.5  # five deviations of the noise
+    np.testing.assert_array_equal(source.y[clear], (logit > 0)[clear])
+    near = np.abs(logit) < 0.02
+    assert 0.05 < np.mean(source.y[near] != (logit > 0)[near]) < 0.5
+
+
+def test_mixture_weights_are_dirichlet() -> None:
+    alpha = synthetic_mixture(clients=3000, dim=1, test=1, largest=50, seed=1).truth["alpha"]
+    assert alpha.mean(axis=0) == pytest.approx(np.full(3, 1 / 3), abs=0.02)
+    assert alpha.var() == pytest.approx(1 / 3 * 2 / 3 / (3 * 0.4 + 1), rel=0.05)
+
+
+def test_mixture_is_seeded_and_refuses_nonsense() -> None:
+    one, same, other = (synthetic_mixture(clients=3, dim=4, test=5, seed=s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one.x, same.x)
+    assert one.x.shape != other.x.shape or not np.array_equal(one.x, other.x)
+    assert synthetic_mixture(clients=3, dim=400, test=500, features="normal").x.std() == pytest.approx(1, rel=0.01)
+    for wrong in ({"clients": 0}, {"alpha": 0}, {"features": "cauchy"}, {"largest": 10}, {"noise": -1}):
+        with pytest.raises(FedkinError):
+            synthetic_mixture(**wrong)  # type: ignore[arg-type]
