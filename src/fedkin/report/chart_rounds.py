@@ -1,0 +1,123 @@
+"""Accuracy over rounds, and against the bytes that were sent for it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+
+from fedkin.report.charts import CHOSEN_LINE, GREEN, ORANGE, PALETTE, ROWS, Figure, evenly, figure
+from fedkin.report.matrix import Matrix
+
+VIEW_COLOURS = alt.Scale(domain=["personal", "global"], range=[PALETTE[0], ORANGE])
+ROUNDS = 400  # more points than that no screen shows
+CELLS = 400_000  # of the lines of single clients
+
+
+def over_rounds(matrices: Mapping[str, Matrix], what: str, planned: int | None) -> Figure:
+    """The mean over clients with a band from the worst to the best decile, a view in a colour."""
+    rows: list[dict[str, Any]] = []
+    for view, matrix in matrices.items():
+        for at, low, mean, high in evenly(matrix.bands(), ROUNDS):
+            rows.append({"view": view, "round": at, "low": _r(low), "mean": _r(mean), "high": _r(high)})
+    rounds = sorted({row["round"] for row in rows})
+    few = len(rounds) <= 30
+    base = alt.Chart(ROWS).encode(
+        x=_round_axis(rounds),
+        color=alt.Color("view:N", scale=VIEW_COLOURS, title=None, legend=alt.Legend(symbolOpacity=1)),
+        tooltip=_tips(what),
+    )
+    band = base.mark_area(opacity=0.15).encode(y=_axis("low", what), y2="high:Q")
+    if len(rounds) == 1:
+        band = base.mark_rule(strokeWidth=6, opacity=0.25).encode(y=_axis("low", what), y2="high:Q")
+    line = base.mark_line(point=few, clip=True).encode(y=_axis("mean", what))
+    own = alt.Chart(CHOSEN_LINE).mark_line(color="#000", strokeDash=[4, 3], point=few).encode(x="round:Q", y="value:Q")
+    note = "Lines: mean over clients. Bands: from the mean of the worst tenth of the clients to that of the best tenth."
+    if planned is not None and rounds[-1] > planned:
+        note += f" Round {rounds[-1]} is the finish, after the last round."
+    note += " A chosen client is the dashed line (personal view)."
+    title = f"Test {what} over rounds"
+    return figure("rounds", title, note, alt.layer(band, line, own), rows, 300)
+
+
+def against_bytes(matrices: Mapping[str, Matrix], what: str, sent: Mapping[int, tuple[int, int]]) -> Figure | None:
+    """The mean against cumulative bytes; None where nothing is sent, or there is but one round."""
+    total, until = 0, {}
+    for at in sorted(sent):
+        total += sent[at][1]
+        until[at] = total
+    rows = [
+        {"view": view, "round": at, "bytes": until[at], "mean": _r(mean), "low": _r(low), "high": _r(high)}
+        for view, matrix in matrices.items()
+        for at, low, mean, high in evenly(matrix.bands(), ROUNDS)
+        if until.get(at)
+    ]
+    if len({row["round"] for row in rows}) < 2:
+        return None
+    chart = (
+        alt.Chart(ROWS)
+        .mark_line(point=len(rows) <= 60)
+        .encode(
+            x=alt.X("bytes:Q", title="bytes sent so far", scale=alt.Scale(type="log", nice=False), axis=_size_axis()),
+            y=_axis("mean", what),
+            order="round:Q",
+            color=alt.Color("view:N", scale=VIEW_COLOURS, title=None),
+            tooltip=[*_tips(what), alt.Tooltip("bytes:Q", format=".4s")],
+        )
+    )
+    note = (
+        "Every message of the rounds counted (unicast), up and down, on a logarithmic scale; setup and finish are not."
+    )
+    return figure("bytes", f"Test {what} against communication", note, alt.layer(chart), rows)
+
+
+def lines(matrix: Matrix, name: Any) -> dict[str, Any]:
+    """The numbers from which the page draws a chosen client's line: {rounds, values: {client's name: [× 10⁻⁴]}}."""
+    keep = evenly(range(len(matrix.rounds)), max(2, min(ROUNDS, CELLS // max(1, len(matrix.clients)))))
+    whole = {
+        name(client): [None if v != v else round(10_000 * v) for v in matrix.values[keep, j].tolist()]
+        for j, client in enumerate(matrix.clients)
+    }
+    return {"rounds": [matrix.rounds[k] for k in keep], "values": whole}
+
+
+def over_time(matrix: Matrix, name: str) -> Figure:
+    """A number that the clients' method tells: mean, lowest and highest by round."""
+    rows = [
+        {"round": at, "low": _r(low), "mean": _r(mean), "high": _r(high)}
+        for at, low, mean, high in evenly(matrix.bands(), ROUNDS)
+    ]
+    rounds = [row["round"] for row in rows]
+    base = alt.Chart(ROWS).encode(x=_round_axis(rounds), tooltip=_tips(name))
+    y = alt.Y("low:Q", title=name, scale=alt.Scale(zero=False))
+    band = base.mark_area(opacity=0.15, color=GREEN).encode(y=y, y2="high:Q")
+    line = base.mark_line(color=GREEN, point=len(rounds) <= 30).encode(y=alt.Y("mean:Q", title=name))
+    note = "What the method tells of its clients: mean, with a band from the lowest tenth to the highest."
+    return figure(f"note-{name}", name, note, alt.layer(band, line), rows, 200)
+
+
+def _round_axis(rounds: list[int]) -> alt.X:
+    low, high = (rounds[0], rounds[-1]) if rounds else (0, 1)
+    if high == low:
+        only = alt.Axis(format="d", values=[low], grid=False)
+        return alt.X("round:Q", title="round", scale=alt.Scale(domain=[low - 1, high + 1]), axis=only)
+    axis = alt.Axis(format="d", tickMinStep=1, grid=False)
+    return alt.X("round:Q", title="round", scale=alt.Scale(domain=[low, high], nice=False), axis=axis)
+
+
+def _axis(field: str, what: str) -> alt.Y:
+    axis = alt.Axis(format="~%") if what == "accuracy" else alt.Axis()
+    return alt.Y(f"{field}:Q", title=f"test {what}", axis=axis, scale=alt.Scale(zero=False))
+
+
+def _size_axis() -> alt.Axis:
+    return alt.Axis(format=".2~s", grid=False, labelFlush=True, tickCount=5)
+
+
+def _tips(what: str) -> list[alt.Tooltip]:
+    form = ".2%" if what == "accuracy" else ".4~g"
+    names = {"low": "lowest tenth", "mean": "mean", "high": "highest tenth"}
+    return ["round:Q", *(alt.Tooltip(f"{key}:Q", title=title, format=form) for key, title in names.items())]  # type: ignore[list-item]
+
+
+def _r(value: float) -> float:
+    return float(f"{value:.5g}")

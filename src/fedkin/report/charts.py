@@ -1,0 +1,81 @@
+"""What all charts share: colours, sizes, the chosen client, and how a chart becomes a Vega-Lite specification.
+
+Charts get rows (lists of dicts) that Python has already added up, so that a page stays small for thousands of clients.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+
+BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+PALETTE = [BLUE, "#E69F00", GREEN, PINK, "#56B4E9", ORANGE, "#F0E442", "#000000"]  # Okabe and Ito
+MANY = 60  # from here on clients are sampled or drawn as a heat map
+CHOSEN = "chosen"  # the parameter that every chart has: the name of the chosen client, or null
+IS_CHOSEN = f"{CHOSEN} === null || datum.client === {CHOSEN}"
+HEIGHT = 260
+ROWS = alt.NamedData("rows")  # what a chart shows
+CHOSEN_LINE = alt.NamedData("chosen_line")  # the chosen client's curve, which the page puts in
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class Figure(NamedTuple):
+    """One chart of the page. ``spec`` is a Vega-Lite specification; ``rows``: how many are drawn."""
+
+    name: str  # also its anchor
+    title: str
+    note: str  # what is to be seen, and what was left out
+    spec: dict[str, Any]
+    rows: int
+
+
+def figure(
+    name: str, title: str, note: str, chart: alt.LayerChart | alt.FacetChart, rows: Rows, height: int = HEIGHT
+) -> Figure:
+    """A figure as wide as its page, of a chart of ``ROWS``; ``title`` is what screen readers say first."""
+    sized = chart.add_params(alt.param(name=CHOSEN, value=None)).properties(
+        width="container",
+        height=height,
+        description=f"{title}. {note}",
+        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
+    )
+    spec: dict[str, Any] = sized.configure(**STYLE).to_dict(validate=False)
+    # Put in afterwards: altair would check row by row.
+    spec["datasets"] = {ROWS.name: list(rows), CHOSEN_LINE.name: []}
+    return Figure(name, title, note, spec, len(rows))
+
+
+STYLE: dict[str, Any] = {
+    "font": "system-ui, sans-serif",
+    "background": "white",
+    "view": {"stroke": None},
+    "axis": {
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "gridColor": "#e4e4e4",
+        "labelOverlap": True,
+    },
+    "axisX": {"labelSeparation": 6},
+    "legend": {"orient": "top", "direction": "horizontal", "labelFontSize": 12, "titleFontSize": 12, "symbolLimit": 30},
+}
+
+
+def faded(opacity: float = 1.0) -> alt.Opacity:
+    """Clients that are not the chosen one step back."""
+    return alt.condition(IS_CHOSEN, alt.value(opacity), alt.value(0.15))  # type: ignore[return-value]
+
+
+def colours(names: Sequence[str]) -> alt.Scale:
+    """One colour a name: the safe palette, beyond eight names a sequential scheme."""
+    if len(names) <= len(PALETTE):
+        return alt.Scale(domain=list(names), range=PALETTE[: len(names)])
+    return alt.Scale(domain=list(names), scheme="viridis")
+
+
+def evenly(items: Sequence[Any], most: int) -> list[Any]:
+    """At most ``most`` items, evenly spaced, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(k * (len(items) - 1) / (most - 1))] for k in range(most)]

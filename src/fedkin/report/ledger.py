@@ -1,0 +1,65 @@
+"""The communication totals. ``unicast``: every message. ``paper``: uplinks and ONE copy of what is broadcast."""
+
+from typing import Any, NamedTuple
+
+from fedkin.core.method import KINDS
+from fedkin.report.records import Run
+
+DIRECTIONS = ("up", "down")
+RULES = ("paper", "unicast")
+
+
+class Line(NamedTuple):
+    """Messages of one phase, direction and copy, added up."""
+
+    phase: str
+    direction: str
+    first: bool  # the first copy of a broadcast (uplinks always are)
+    bytes: int
+    scalars: dict[str, int]
+
+
+def communication(run: Run) -> dict[str, Any]:
+    """{paper | unicast | setup | finish: …}: the two totals over the rounds; setup and finish stand beside them.
+
+    Scalars under ``paper`` leave out kind "control"; its bytes cannot be told apart and stay in.
+    """
+    lines = _lines(run)
+    totals: dict[str, Any] = {rule: total(lines, rule, "round") for rule in RULES}
+    for phase in ("setup", "finish"):
+        totals[phase] = {rule: total(lines, rule, phase) for rule in RULES}
+    return totals
+
+
+def total(lines: list[Line], rule: str, phase: str) -> dict[str, Any]:
+    """{scalars, bytes: {up, down, total}, by_kind: {kind: {up, down, total}}} of one phase under one rule."""
+    counted = [line for line in lines if line.phase == phase and (rule == "unicast" or line.first)]
+    kinds = [kind for kind in KINDS if rule == "unicast" or kind != "control"]
+    by_kind = {kind: _both([(line.direction, line.scalars[kind]) for line in counted]) for kind in kinds}
+    return {
+        "scalars": {key: sum(by_kind[kind][key] for kind in kinds) for key in (*DIRECTIONS, "total")},
+        "bytes": _both([(line.direction, line.bytes) for line in counted]),
+        "by_kind": by_kind,
+    }
+
+
+def bytes_by_round(run: Run) -> dict[int, tuple[int, int]]:
+    """{round: (paper bytes, unicast bytes)} of the rounds (phase "round")."""
+    query = """SELECT round, sum(CASE WHEN direction = 'up' OR copy = 0 THEN bytes ELSE 0 END), sum(bytes)
+               FROM messages WHERE phase = 'round' GROUP BY round ORDER BY round"""
+    return {at: (paper or 0, unicast or 0) for at, paper, unicast in run.rows(query)}
+
+
+def _lines(run: Run) -> list[Line]:
+    sums = ", ".join(f"sum({kind})" for kind in KINDS)
+    query = f"""SELECT phase, direction, direction = 'up' OR copy = 0 AS first, sum(bytes), {sums}
+                FROM messages GROUP BY phase, direction, first"""
+    return [
+        Line(phase, direction, bool(first), size or 0, {k: n or 0 for k, n in zip(KINDS, scalars, strict=True)})
+        for phase, direction, first, size, *scalars in run.rows(query)
+    ]
+
+
+def _both(counted: list[tuple[str, int]]) -> dict[str, int]:
+    up, down = (sum(n for where, n in counted if where == direction) for direction in DIRECTIONS)
+    return {"up": up, "down": down, "total": up + down}

@@ -1,0 +1,160 @@
+"""The report page as text: head line, key numbers, figures, tables, settings, from one run's records."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from importlib import resources
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from fedkin.report import words
+from fedkin.report.chart_clients import by_client, histogram, who_has_what
+from fedkin.report.chart_costs import by_kind, by_part
+from fedkin.report.chart_notes import told_figures
+from fedkin.report.chart_rounds import against_bytes, lines, over_rounds
+from fedkin.report.charts import Figure
+from fedkin.report.ledger import bytes_by_round
+from fedkin.report.matrix import Matrix, measured
+from fedkin.report.page_tables import client_table, communication_table, score_table, section, table
+from fedkin.report.records import Run
+from fedkin.report.summary import of_run
+
+# Nothing may be fetched, whatever a chart or a name says; Vega compiles its expressions, hence unsafe-eval.
+POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+def page(run: Run) -> str:
+    """The whole of report.html."""
+    found = of_run(run)
+    what, matrices = measured(run, found)
+    figures = _figures(run, found, what, matrices)
+    chosen = lines(matrices["personal"], run.name) if "personal" in matrices else None
+    content = {"figures": [f._asdict() for f in figures], "lines": chosen}
+    title = f"{found['method']} on {found['data']}"
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title><style>{_asset('page.css')}</style></head><body>",
+            '<div id="chosen" role="status" hidden><span></span> <button id="forget">show all</button></div>',
+            _head(found, title),
+            score_table(found),
+            *_body(figures),
+            communication_table(found["communication"]),
+            client_table(run, found, what, matrices),
+            _left_out(found["missing"]),
+            _settings(run),
+            f'<script type="application/json" id="figures">{_inert(content)}</script>',
+            f"<script>{_libraries()}</script>",
+            f"<script>{_asset('page.js')}</script>",
+            "</body></html>\n",
+        ]
+    )
+
+
+def _figures(run: Run, found: Mapping[str, Any], what: str, matrices: dict[str, Matrix]) -> list[Figure]:
+    names = [str(name) for name in run.facts.get("class_names") or []]
+    drawn: list[Figure | None] = []
+    if matrices:
+        drawn += [
+            over_rounds(matrices, what, run.planned()),
+            against_bytes(matrices, what, bytes_by_round(run)),
+            by_client(matrices, what, run.clients),
+            histogram(matrices, what, run.clients),
+        ]
+    drawn += [who_has_what(list(run.clients.values()), names), *told_figures(run)]
+    drawn += [by_kind(found["communication"]), by_part(found["seconds"])]
+    return [figure for figure in drawn if figure is not None]
+
+
+def _head(found: Mapping[str, Any], title: str) -> str:
+    hyper = words.plain(found["hyper"] or {})
+    told = [
+        words.many(found["clients"], "client"),
+        f"split {found['split']}",
+        f"model {found['model']}",
+        f"participation {found['participation']}",
+        f"seed {found['seed']}",
+        words.progress(found),
+    ]
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(' · '.join(told))}</p>"]
+    parts.append(f'<p class="soft">{escape(hyper)}</p>' if hyper else "")
+    if not found["finished"]:
+        parts.append('<p class="warn">This run is not finished: its numbers are those of the last committed round.</p>')
+    keys = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in _keys(found).items()
+    )
+    return "\n".join([*parts, f'<dl class="keys">{keys}</dl>'])
+
+
+def _keys(found: Mapping[str, Any]) -> dict[str, str]:
+    """The numbers that a reader looks for first."""
+    keys: dict[str, str] = {}
+    for view, picks in found["accuracy"].items():
+        final, best = picks["final"], picks["best_by_validation"]
+        keys[f"{view}: final test accuracy, weighted"] = words.percent(final["weighted"])
+        if view == "personal":
+            keys["personal: worst 10 % of clients"] = words.percent(final["worst_decile"])
+        if best is not None:
+            keys[f"{view}: at the best round by validation"] = words.percent(best["weighted"])
+    if not keys:
+        for view, picks in found["loss"].items():
+            keys[f"{view}: final test loss, weighted"] = words.decimal(picks["final"]["weighted"])
+    keys["sent (unicast)"] = words.size(found["communication"]["unicast"]["bytes"]["total"])
+    keys["scalars (paper)"] = words.count(found["communication"]["paper"]["scalars"]["total"])
+    keys["time of a round (median)"] = words.seconds(found["seconds"]["per_round"])
+    return keys
+
+
+def _body(figures: list[Figure]) -> list[str]:
+    """The figures, in order."""
+    parts = []
+    for drawn in figures:
+        parts.append(
+            f'<figure id="{escape(drawn.name)}"><h2>{escape(drawn.title)}</h2>'
+            f"<figcaption>{escape(drawn.note)}</figcaption>"
+            f'<div class="chart" id="chart-{escape(drawn.name)}"></div></figure>'
+        )
+    return parts
+
+
+def _left_out(missing: list[dict[str, Any]], most: int = 200) -> str:
+    if not missing:
+        return ""
+    rows = [[event["round"], event["client"], event["reason"] or ""] for event in missing[:most]]
+    note = words.many(len(missing), "time") + (f"; the first {most} are shown." if len(missing) > most else ".")
+    head = [("round", "n"), ("client", ""), ("reason", "long")]
+    return section("left-out", "Clients left out", note, table(head, rows), tall=True)
+
+
+def _settings(run: Run) -> str:
+    spec = json.dumps(run.facts.get("spec"), indent=2, ensure_ascii=False)
+    versions = words.plain(run.facts.get("versions") or {}) or words.NONE
+    return (
+        f"<section><h2>Settings</h2><p>Versions: {escape(versions)}</p>"
+        f'<p class="soft">Fingerprint: {escape(str(run.facts.get("fingerprint") or words.NONE))}</p>'
+        f"<details><summary>The resolved specification</summary><pre>{escape(spec)}</pre></details></section>"
+    )
+
+
+@cache
+def _libraries() -> str:
+    """Vega, Vega-Lite and vega-embed, once; the version that altair's charts are written for."""
+    wanted = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    version = wanted if wanted in vl_convert.get_vegalite_versions() else None  # None: the newest it has
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
+    return bundle.replace("</script", "<\\/script")
+
+
+def _inert(content: Any) -> str:
+    """JSON that cannot end the script element that holds it, whatever the clients are called."""
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def _asset(name: str) -> str:
+    return resources.files("fedkin.report").joinpath(name).read_text(encoding="utf-8")

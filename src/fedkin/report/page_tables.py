@@ -1,0 +1,100 @@
+"""The tables of the report page."""
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from fedkin.report import words
+from fedkin.report.matrix import Matrix
+from fedkin.report.records import Run
+
+
+def score_table(found: Mapping[str, Any]) -> str:
+    """The numbers over clients, for each view and each way to choose a round."""
+    what, shown = ("accuracy", words.percent) if found["accuracy"] else ("loss", words.decimal)
+    rows = [
+        [
+            view,
+            name,
+            words.at_round(numbers["round"], found["planned"]),
+            *(shown(numbers[key]) for key in words.SPREADS),
+        ]
+        for view, picks in found[what].items()
+        for pick, name in words.PICKS.items()
+        if (numbers := picks.get(pick)) is not None
+    ]
+    if not rows:
+        return "<section><h2>Numbers</h2><p>Nothing was evaluated yet.</p></section>"
+    note = "On the clients' test data. Weighted: by test samples. Std: over clients."
+    if what == "accuracy":
+        note += f" {words.PRINTED}"
+    head = [("view", ""), ("round is", ""), ("round", "n"), *((name, "n") for name in words.SPREADS.values())]
+    return section("numbers", f"Test {what} over clients", note, table(head, rows))
+
+
+def communication_table(communication: Mapping[str, Any]) -> str:
+    rows = []
+    for name, part in (
+        ("paper", communication["paper"]),
+        ("unicast", communication["unicast"]),
+        ("setup", communication["setup"]["unicast"]),
+        ("finish", communication["finish"]["unicast"]),
+    ):
+        if name in ("setup", "finish") and not part["bytes"]["total"]:
+            continue
+        for unit, shown in (("scalars", words.count), ("bytes", words.size)):
+            rows.append([name, unit, *(shown(part[unit][key]) for key in ("up", "down", "total"))])
+    for kind, sent in communication["unicast"]["by_kind"].items():
+        if sent["total"]:
+            rows.append([f"unicast: {kind}", "scalars", *(words.count(sent[k]) for k in ("up", "down", "total"))])
+    head = [("counted", ""), ("unit", ""), ("up", "n"), ("down", "n"), ("total", "n")]
+    note = "Paper: uplinks and one copy of what is broadcast; its scalars leave out control. Unicast: every message. "
+    note += "Setup and finish (unicast) are not in the totals."
+    return section("communication", "Communication", note, table(head, rows))
+
+
+def client_table(run: Run, found: Mapping[str, Any], what: str, matrices: Mapping[str, Matrix]) -> str:
+    """One row a client: data, final scores and what the method last told of it."""
+    finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
+    shown = words.percent if what == "accuracy" else words.decimal
+    told = {name: values for name, values in found["extras"].items() if set(values) != {"federation"}}
+    head = [("client", ""), ("model", ""), ("train", "n"), ("val", "n"), ("test", "n")]
+    head += [(f"{view} {what}", "n") for view in finals] + [(name, "long") for name in told]
+    rows, names = [], []
+    for k, client in run.clients.items():
+        scores = [(shown(final.get(k)), final.get(k)) for final in finals.values()]
+        extras = [words.plain(values[client.name]) if client.name in values else "" for values in told.values()]
+        rows.append([client.name, client.architecture, client.train, client.val, client.test, *scores, *extras])
+        names.append(client.name)
+    federation = [
+        f"{name} = {words.plain(v['federation'])}" for name, v in found["extras"].items() if "federation" in v
+    ]
+    note = "Choose a row to see the client in the charts; choose a heading to sort."
+    note += f" Of the federation: {'; '.join(federation)}." if federation else ""
+    return section("table", "The clients", note, table(head, rows, names), tall=True)
+
+
+def table(head: list[tuple[str, str]], rows: list[list[Any]], clients: list[str] | None = None) -> str:
+    """``head``: (name, class). A cell that is a pair is (text, the number to sort by)."""
+    button = ("<button>", "</button>") if clients is not None else ("", "")
+    top = "".join(f'<th scope="col" class="{kind}">{button[0]}{escape(name)}{button[1]}</th>' for name, kind in head)
+    lines = []
+    for n, row in enumerate(rows):
+        mark = f' data-client="{escape(clients[n])}"' if clients is not None else ""
+        cells = "".join(_cell(cell, kind) for cell, (_, kind) in zip(row, head, strict=True))
+        lines.append(f"<tr{mark}>{cells}</tr>")
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def _cell(cell: Any, kind: str) -> str:
+    style = f' class="{kind}"' if kind else ""
+    if isinstance(cell, tuple):
+        text, value = cell
+        return f'<td{style} data-v="{"" if value is None else f"{value:.6g}"}">{escape(text)}</td>'
+    return f"<td{style}>{escape(str(cell))}</td>"
+
+
+def section(name: str, title: str, note: str, content: str, tall: bool = False) -> str:
+    kind = "scroll tall" if tall else "scroll"
+    caption = f'<p class="soft">{escape(note)}</p>' if note else ""
+    return f'<section id="{name}"><h2>{escape(title)}</h2>{caption}<div class="{kind}">{content}</div></section>'

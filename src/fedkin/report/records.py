@@ -1,0 +1,110 @@
+"""A run's records, opened for reading: facts, clients and seconds in plain Python. Only run.db is read."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError
+from fedkin.runs.database import Database, read_only
+
+FEDERATION = -1  # the client number of notes that are about the whole federation
+
+
+class Client(NamedTuple):
+    """One row of ``clients``. ``histogram``: training samples by class, empty where it is not known."""
+
+    number: int
+    name: str
+    architecture: str
+    train: int
+    val: int
+    test: int
+    histogram: list[int]
+
+
+@dataclass(frozen=True)
+class Run:
+    """An open run. ``clients`` in the order of their numbers; names are unique."""
+
+    folder: Path
+    database: Database
+    facts: dict[str, Any]
+    clients: dict[int, Client]
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self.database.rows(query, *values)
+
+    def name(self, client: int) -> str:
+        """What people call a client; -1 is the federation."""
+        if client in self.clients:
+            return self.clients[client].name
+        return "federation" if client == FEDERATION else str(client)
+
+    @property
+    def finished(self) -> bool:
+        return self.facts.get("finished") is True
+
+    def planned(self) -> int | None:
+        """The number of rounds the run was asked for."""
+        rounds = self.facts.get("rounds")
+        return rounds if isinstance(rounds, int) else None
+
+    def committed(self) -> int:
+        """How many rounds are in the record (setup and finish not counted)."""
+        return int(self.rows("SELECT count(*) FROM rounds WHERE phase = 'round'")[0][0])
+
+    def seconds(self) -> list[tuple[str, dict[str, float]]]:
+        """(phase, {part: seconds}) of every row of ``rounds``, in order."""
+        return [
+            (phase, self.read(text)) for phase, text in self.rows("SELECT phase, seconds FROM rounds ORDER BY round")
+        ]
+
+    def read(self, text: str) -> Any:
+        """A JSON value of the record. Raises FedkinError where it is damaged."""
+        return _read(text, self.database.path)
+
+    def read_all(self, texts: Sequence[str]) -> list[Any]:
+        """``read`` of many, at once: a large run has a million notes."""
+        values: list[Any] = _read(f"[{','.join(texts)}]", self.database.path)
+        return values if len(values) == len(texts) else [self.read(text) for text in texts]
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Run]:
+    """``with opened(folder) as run:``. Raises FedkinError for a folder that is no run, or a damaged one."""
+    folder = Path(folder)
+    with read_only(folder) as database:
+        try:
+            facts = database.facts()
+        except ValueError as error:
+            raise FedkinError(f"{database.path} is damaged: {error}") from None
+        yield Run(folder, database, facts, _clients(database))
+
+
+def number(value: float | None) -> float | None:
+    """A number that JSON can hold: None for nan and infinity."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _clients(database: Database) -> dict[int, Client]:
+    query = "SELECT client, name, architecture, train, val, test, histogram FROM clients ORDER BY client"
+    found = [
+        Client(k, str(k) if name is None else str(name), kind or "", train or 0, val or 0, test or 0,
+               _read(counts, database.path) if counts else [])
+        for k, name, kind, train, val, test, counts in database.rows(query)
+    ]  # fmt: skip
+    seen = Counter(client.name for client in found)
+    unique = [c if seen[c.name] == 1 else c._replace(name=f"{c.name} ({c.number})") for c in found]
+    return {client.number: client for client in unique}
+
+
+def _read(text: str, path: Path) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise FedkinError(f"{path} is damaged: {error}") from None

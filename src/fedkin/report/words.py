@@ -1,0 +1,77 @@
+"""Numbers and names as people read them; the same in the terminal and on the page."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+NONE = "–"
+PICKS = {
+    "final": "final",
+    "best_by_validation": "best by validation",
+    "best_on_test": "best on test",
+}
+PRINTED = "“Best on test” chooses the round on the test data: it is what most papers print, and it flatters."
+SPREADS = {"mean": "mean", "weighted": "weighted", "std": "std", "worst_decile": "worst 10 %"}
+
+
+def percent(value: float | None) -> str:
+    """0.7346 → 73.46 %."""
+    return NONE if value is None or math.isnan(value) else f"{100 * value:.2f} %"
+
+
+def decimal(value: float | None, digits: int = 4) -> str:
+    return NONE if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def count(value: float | None) -> str:
+    """1234567 → 1,234,567; from ten millions on 1.23e+07."""
+    if value is None or math.isnan(value):
+        return NONE
+    return f"{value:,.0f}" if abs(value) < 1e7 else f"{value:.3g}"
+
+
+def size(value: float | None) -> str:
+    """Bytes in powers of 1000."""
+    if value is None or math.isnan(value):
+        return NONE
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if abs(value) < 999.5 or unit == "TB":
+            break
+        value /= 1000
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.3g} {unit}" if value < 100 else f"{value:.0f} {unit}"
+
+
+def seconds(value: float | None) -> str:
+    if value is None or math.isnan(value):
+        return NONE
+    return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.1f} s" if value < 600 else f"{value / 60:.1f} min"
+
+
+def many(number: int, thing: str) -> str:
+    """1 client, 2 clients."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def at_round(round: int | None, planned: int | None) -> str:
+    """The round a number is from; what follows the last round is the finish."""
+    if round is None:
+        return NONE
+    return "finish" if planned is not None and round > planned else str(round)
+
+
+def progress(found: Mapping[str, Any]) -> str:
+    """How far a run (a ``summary``) has come."""
+    planned = NONE if found["planned"] is None else found["planned"]
+    return f"{found['rounds']} of {planned} rounds, {'finished' if found['finished'] else 'NOT finished'}"
+
+
+def plain(value: Any) -> str:
+    """A note or a setting, short."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return ", ".join(plain(item) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {plain(item)}" for key, item in value.items())
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,120 @@
+"""Runs side by side: what is compared, what is averaged, and what is not."""
+
+import math
+import sqlite3
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from fedkin.core.errors import FedkinError
+from fedkin.report import tables
+from fedkin.report.compare import COLUMNS, compare, comparison
+from fedkin.report.summary import summary
+from tests.report.records_for_tests import write
+
+
+def shift(folder: Path, by: list[float]) -> Path:
+    """Add to the clients' personal test accuracies in every round."""
+    with sqlite3.connect(folder / "run.db") as connection:
+        for client, change in enumerate(by):
+            change_it = (
+                "UPDATE metrics SET accuracy = accuracy + ? WHERE client = ? AND split = 'test' AND view = 'personal'"
+            )
+            connection.execute(change_it, (change, client))
+    return folder
+
+
+def printed(renderable: object, width: int = 120) -> str:
+    out = StringIO()
+    Console(file=out, width=width).print(renderable)
+    return out.getvalue()
+
+
+def test_one_row_a_run(tmp_path: Path) -> None:
+    table = compare([write(tmp_path / "x"), write(tmp_path / "y", seed=8)])
+    assert list(table.columns) == COLUMNS
+    row = table.iloc[0]
+    assert (row["run"], row["method"], row["seed"], row["state"], row["rounds"]) == ("x", "comet", 7, "finished", 2)
+    assert row["personal final weighted"] == pytest.approx(0.68)
+    assert row["personal best by validation mean"] == pytest.approx(0.7)
+    assert row["global final mean"] == pytest.approx(0.5)
+    assert (row["paper scalars"], row["unicast bytes"], row["seconds per round"]) == (460, 3040, 5)
+    assert math.isnan(row["helped"])
+
+
+def test_helped_and_hurt_against_local(tmp_path: Path) -> None:
+    # Two clients are better than local by 0.1, one is as good as local: 2/3 helped, none hurt; then one hurt.
+    local = shift(write(tmp_path / "local", method="local"), [-0.1, -0.1, 0.0])
+    table = compare([write(tmp_path / "x"), local, shift(write(tmp_path / "y"), [0.0, -0.2, 0.0])]).set_index("run")
+    assert (table.loc["x", "helped"], table.loc["x", "hurt"]) == (pytest.approx(2 / 3), 0)
+    assert (table.loc["y", "helped"], table.loc["y", "hurt"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert math.isnan(table.loc["local", "helped"])
+
+
+@pytest.mark.parametrize("other", [{"seed": 8}, {"data_digest": "d8"}, {"split": "iid"}, {"finished": False}])
+def test_local_must_be_finished_and_on_the_same_data(tmp_path: Path, other: dict[str, object]) -> None:
+    local = write(tmp_path / "local", method="local", **other)  # type: ignore[arg-type]
+    assert math.isnan(compare([write(tmp_path / "x"), local])["helped"][0])
+
+
+def test_seeds_are_averaged_with_the_sample_deviation(tmp_path: Path) -> None:
+    # Means 0.6 and 0.7 (every client 0.1 better): 0.65, deviation √(2 · 0.05²) = 0.0707.
+    runs = [write(tmp_path / "x"), shift(write(tmp_path / "y", seed=8), [0.1, 0.1, 0.1])]
+    found = comparison(runs)
+    assert found.warnings == []
+    (row,) = found.seeds.to_dict("records")
+    assert (row["method"], row["seeds"]) == ("comet", [7, 8])
+    assert row["personal final mean"] == pytest.approx(0.65)
+    assert row["personal final mean sd"] == pytest.approx(0.1 / math.sqrt(2))
+    assert "65.00 ± 7.07" in printed(tables.compare(found), 160)
+
+
+def test_runs_of_different_experiments_are_not_averaged(tmp_path: Path) -> None:
+    runs = [
+        write(tmp_path / "x"),
+        write(tmp_path / "y", seed=8, hyper={"lam": 0.6}),
+        write(tmp_path / "z", seed=9, rounds=3),
+    ]
+    assert len(comparison(runs).seeds) == 0
+
+
+def test_unfinished_and_damaged_runs_are_shown_and_never_averaged_in(tmp_path: Path) -> None:
+    runs = [write(tmp_path / "x"), write(tmp_path / "y", seed=8, finished=False, until=1), tmp_path / "nothing"]
+    found = comparison(runs)
+    states = list(found.runs["state"])
+    assert states[:2] == ["finished", "unfinished: round 1 of 2"]
+    assert states[2].startswith("damaged: ")
+    assert len(found.seeds) == 0
+    text = printed(tables.compare(found))
+    assert "y is unfinished: round 1 of 2" in text
+    assert "nothing is damaged" in text
+
+
+def test_the_same_seed_counts_once(tmp_path: Path) -> None:
+    found = comparison([write(tmp_path / "x"), write(tmp_path / "y"), shift(write(tmp_path / "z", seed=8), [0.1] * 3)])
+    assert found.seeds["personal final mean"][0] == pytest.approx(0.65)
+    assert any("x, y" in warning for warning in found.warnings)
+
+
+def test_a_warning_where_the_setting_differs(tmp_path: Path) -> None:
+    spec = {"data": {"name": "digits"}, "split": {"name": "dirichlet", "alpha": 0.1}}
+    (warning,) = comparison([write(tmp_path / "x"), write(tmp_path / "y", spec=spec)]).warnings
+    assert "differ in data, split or clients" in warning
+
+
+def test_nothing_to_compare() -> None:
+    with pytest.raises(FedkinError):
+        compare([])
+
+
+@pytest.mark.parametrize("options", [{}, {"accuracy": False}, {"finished": False, "until": 0}])
+def test_show_prints_every_kind_of_run(tmp_path: Path, options: dict[str, object]) -> None:
+    text = printed(tables.show(summary(write(tmp_path, **options))))  # type: ignore[arg-type]
+    if not options:
+        assert "68.00 %" in text
+        assert "timed out" in text
+    if "until" in options:
+        assert "Nothing was evaluated yet" in text
+    assert "comet" in printed(tables.compare(comparison([tmp_path])))
