@@ -9,7 +9,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info, Method, Start
-from fedkin.core.model import Model
+from fedkin.core.model import Inputs, Model
 from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime
 from fedkin.core.tree import Params
@@ -124,7 +124,9 @@ def models_of(spec: Spec, population: Population, names: list[str]) -> dict[str,
             "labels are numbers, not classes: set model.name to glm and model.family to gaussian or poisson"
         )
     return {
-        name: build_model(name, shape, population.classes, Key(spec.run.seed), family, **spec.model.options)
+        name: build_model(
+            name, shape, population.classes, Key(spec.run.seed), family, inputs_of(spec, shape), **spec.model.options
+        )
         for name in names
     }
 
@@ -133,7 +135,17 @@ def _another(spec: Spec, population: Population, name: str, number: int) -> Para
     """Other initial parameters of an architecture: its draw ``number``, of which 0 is the model's own."""
     key = Key(spec.run.seed, round=number - 1)
     shape = tuple(population.x.shape[1:])
-    return build_model(name, shape, population.classes, key, spec.model.family, **spec.model.options).initial
+    family, inputs = spec.model.family, inputs_of(spec, shape)
+    return build_model(name, shape, population.classes, key, family, inputs, **spec.model.options).initial
+
+
+def inputs_of(spec: Spec, shape: tuple[int, ...]) -> Inputs:
+    """[data] mean and std, one for all or one a channel."""
+    inputs = Inputs(spec.data.mean, spec.data.std)
+    for name, values in inputs._asdict().items():
+        if len(values) not in (0, 1, shape[0]):
+            raise FedkinError(f"data.{name} has {len(values)} values: give one, or one for each of {shape[0]} channels")
+    return inputs
 
 
 def infos_of(population: Population, architectures: list[str]) -> dict[int, Info]:

@@ -1,12 +1,12 @@
 """The ``fedkin`` command. Importing it is cheap: torch comes with the command that needs it."""
 
-import contextlib
 import json
 import math
 import os
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,6 @@ from typer.core import TyperGroup
 from fedkin.core.errors import FedkinError
 
 if TYPE_CHECKING:
-    from fedkin.cli_progress import Tally
     from fedkin.runs.record import Record
     from fedkin.runs.spec import Spec
 
@@ -31,16 +30,18 @@ class Commands(TyperGroup):
     def main(self, *args: Any, **options: Any) -> Any:
         try:
             code = super().main(*args, **{**options, "standalone_mode": False})
+            if code == STOPPED:  # newer versions of typer return it, older ones raise Abort
+                raise KeyboardInterrupt
         except (typer.Abort, KeyboardInterrupt):
-            code = STOPPED
+            code = _told("stopped", STOPPED)
         except FedkinError as error:
-            code = _told(str(error), STOPPED if type(error).__name__ == "Interrupted" else WRONG)
+            code = _told(str(error), STOPPED) if _interrupted(error) else _told(f"error: {error}", WRONG)
         except (OSError, sqlite3.Error) as error:  # a full disk, a folder that may not be written
-            code = _told(str(error), WRONG)
+            code = _told(f"error: {error}", WRONG)
         except Exception as error:
             if not hasattr(error, "format_message"):  # what the parser of the command line raises has it
                 raise
-            code = _told(_usage(error), WRONG)
+            code = _told(f"error: {_usage(error)}", WRONG)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -48,7 +49,6 @@ app = typer.Typer(
     cls=Commands,
     name="fedkin",
     help="Train personal models for many clients, without moving their data.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -72,12 +72,15 @@ def main() -> None:
 
 
 @app.callback(invoke_without_command=True)
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+def _root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
     if version:
         from fedkin import __version__
 
         print(f"fedkin {__version__}")
-        raise typer.Exit
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 @app.command()
@@ -128,7 +131,8 @@ def run(
         "workers": workers,
     }
     chosen, hints = specification(spec, options, set_ or [])
-    _hint(hints)
+    for hint in dict.fromkeys(hints):
+        print(f"hint: {hint}", file=sys.stderr)
     _train(chosen, lambda progress: _experiment().run(chosen, out=out, progress=progress))
 
 
@@ -145,14 +149,13 @@ def resume(
 
     with read_only(folder) as database:
         ((sent,),) = database.rows("SELECT coalesce(sum(bytes), 0) FROM messages")
-        finished = database.facts().get("finished")
+        finished, done = database.facts().get("finished"), database.last_round()
     content, text = read(folder / "experiment.toml")
     chosen, _ = parse(content, text, str(folder / "experiment.toml"))
     if finished:
         print(f"{folder} is finished: there is nothing to resume")
-    _train(
-        chosen, lambda progress: _experiment().resume(folder, progress=progress, workers=workers), sent, not finished
-    )
+    work = partial(_resumed, folder, workers)
+    _train(chosen, work, None if finished else (done, sent))
 
 
 @app.command()
@@ -206,8 +209,6 @@ def compare(
         _json(found.runs.to_dict("records"))
     else:
         _console().print(tables.compare(found))
-        for warning in found.warnings if False else []:
-            print(warning)
 
 
 @app.command()
@@ -227,64 +228,28 @@ def _experiment() -> Any:
     return fedkin.experiment
 
 
+def _resumed(folder: Path, workers: int | None, progress: Callable[["Record"], None]) -> Path:
+    found: Path = _experiment().resume(folder, progress=progress, workers=workers)
+    return found
+
+
 def _train(
-    spec: "Spec", work: Callable[[Callable[["Record"], None]], Path], sent: int = 0, unfinished: bool = True
+    spec: "Spec", work: Callable[[Callable[["Record"], None]], Path], before: tuple[int, int] | None = (0, 0)
 ) -> None:
-    """Do the work under a display, then say what came out and where it is."""
+    """Do the work under a display, then say what came out and where it is.
+
+    ``before``: rounds done and bytes sent before a resume; None where nothing is left to do.
+    """
+    from fedkin.cli_closing import closing
     from fedkin.cli_progress import Tally, display, head
 
     console = _console()
-    tally = Tally(spec, head(spec), sent)
-    shown = display(tally, console) if unfinished else None
-    with contextlib.nullcontext() if shown is None else shown:
-        folder = work(shown.update if shown else lambda record: None)
-    _closing(folder, console, tally)
-
-
-def _closing(folder: Path, console: Console, tally: "Tally") -> None:
-    from fedkin.report.html import write_report
-    from fedkin.report.summary import summary
-
-    found = summary(folder)
-    page: Path | str
-    try:
-        page = write_report(folder)
-    except (FedkinError, OSError) as error:  # the run itself is safe
-        page = f"not written: {error}"
-    lines = {
-        "result": f"{_result(found)} (mean over {found['clients']} clients, test, {tally.rounds} rounds)",
-        "run": str(folder),
-        "report": str(page),
-        "next": f"fedkin show {_quoted(folder)}   fedkin report {_quoted(folder)}",
-    }
-    for name, text in lines.items():
-        console.print(f"[bold]{name:<7}[/bold]", end="", highlight=False)
-        console.print(text, soft_wrap=True, markup=False, highlight=False)
-    _notes(folder)
-
-
-def _result(found: Mapping[str, Any]) -> str:
-    """The final numbers of a summary in one line."""
-    from fedkin.report import words
-
-    measure, form = ("accuracy", words.percent) if found["accuracy"] else ("loss", words.decimal)
-    parts = []
-    for view, picks in found[measure].items():
-        final = picks["final"]
-        parts.append(f"{form(final['mean'])} {view}, worst decile {form(final['worst_decile'])}")
-    return f"{found['method']}: {measure} {'; '.join(parts) or 'not measured'}"
-
-
-def _notes(folder: Path) -> None:
-    """What the engine found worth saying: steps that could not be compiled, clients that were left out."""
-    from fedkin.runs.database import read_only
-
-    with read_only(folder) as database:
-        said = database.facts().get("said") or []
-        ((left_out,),) = database.rows("SELECT count(*) FROM events WHERE kind = 'missing'")
-    _hint(said, "note")
-    if left_out:
-        _hint([f"clients were left out of rounds {left_out} times: fedkin show {_quoted(folder)} says why"], "note")
+    if before is None:
+        folder = work(lambda record: None)
+    else:
+        with display(Tally(spec, head(spec), *before), console) as shown:
+            folder = work(shown.update)
+    closing(folder, console)
 
 
 def _console() -> Console:
@@ -308,15 +273,15 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _hint(sentences: list[str], kind: str = "hint") -> None:
-    for sentence in dict.fromkeys(sentences):
-        print(f"{kind}: {sentence}", file=sys.stderr)
-
-
 def _told(sentence: str, code: int) -> int:
     """One line on stderr, whatever the sentence holds."""
-    print(f"error: {' '.join(sentence.split())}", file=sys.stderr)
+    print(" ".join(sentence.split()), file=sys.stderr)
     return code
+
+
+def _interrupted(error: FedkinError) -> bool:
+    experiment = sys.modules.get("fedkin.experiment")  # who has not loaded it was not interrupted in it
+    return experiment is not None and isinstance(error, experiment.Interrupted)
 
 
 def _usage(error: Any) -> str:
@@ -327,12 +292,6 @@ def _usage(error: Any) -> str:
     if option in USUAL_NAMES:
         return f"--{option.replace('_', '-')} is called {USUAL_NAMES[option]} here: --set {USUAL_NAMES[option]}=VALUE"
     return str(error.format_message())
-
-
-def _quoted(folder: Path) -> str:
-    import shlex
-
-    return shlex.quote(str(folder))
 
 
 if __name__ == "__main__":

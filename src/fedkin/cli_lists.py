@@ -2,11 +2,11 @@
 
 import inspect
 import math
+import textwrap
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from fedkin.core.errors import FedkinError
@@ -17,6 +17,8 @@ from fedkin.data.partition import PARTITIONS, parameters
 from fedkin.data.sources import SOURCES, data_folder
 from fedkin.methods import ALIASES, make, registry
 
+IDX_SETS = ("mnist", "fashion_mnist")
+LONG = 7  # items of a list that are shown
 SHARED = ("lr",)  # hyper-parameters that [train] gives to every method that takes them
 
 
@@ -30,7 +32,7 @@ def methods() -> list[dict[str, Any]]:
             {
                 "name": name,
                 "aliases": [alias for alias, target in ALIASES.items() if target == name],
-                "summary": _first_line(recipe),
+                "summary": _first_line(inspect.getmodule(recipe)) or _first_line(recipe),
                 "hyper_parameters": {key: _plain(p.default) for key, p in own.items() if p.default is not p.empty},
                 "required": [key for key, p in own.items() if p.default is p.empty],
                 "needs": _needs(name),
@@ -64,9 +66,8 @@ def show_methods(console: Console, found: list[dict[str, Any]]) -> None:
     """``methods`` as text: a paragraph a method."""
     for one in found:
         also = f"  (also {', '.join(one['aliases'])})" if one["aliases"] else ""
-        values = [*one["required"], *(f"{key}={_shown(value)}" for key, value in one["hyper_parameters"].items())]
-        rest = [one["summary"], *(["  ".join(values)] if values else []), _said(one["needs"])]
-        _paragraph(console, one["name"] + also, rest)
+        values = "  ".join([*one["required"], _values(one["hyper_parameters"])])
+        _paragraph(console, one["name"] + also, [one["summary"], values, _said(one["needs"])])
     _note(console, "fedkin run --method NAME:key=value,key=value   (lr, batch size and steps are in the section train)")
 
 
@@ -80,8 +81,7 @@ def show_data(console: Console, found: dict[str, Any]) -> None:
     _note(console, "or a file of your own: --data table.csv, table.parquet, arrays.npz")
     _heading(console, "Partitions", "--split NAME, NAME:VALUE (the first parameter) or NAME:key=value,key=value")
     for one in found["partitions"]:
-        values = [f"{key}={_shown(value)}" for key, value in one["parameters"].items()]
-        _paragraph(console, one["name"], [one["summary"], *(["  ".join(values)] if values else [])])
+        _paragraph(console, one["name"], [one["summary"], _values(one["parameters"])])
 
 
 def _needs(name: str) -> dict[str, Any] | None:
@@ -117,9 +117,11 @@ def _presence(name: str, folder: Path | None) -> dict[str, Any]:
     if name == "digits":
         return _there("comes with scikit-learn", file=False)
     file = f"{name.removesuffix('_extra')}.npz"
-    either = (
-        " or the official binary files" if name in LAYOUTS else " or the four IDX files" if "mnist" == name[-5:] else ""
-    )
+    either = ""
+    if name in LAYOUTS:
+        either = " or the official binary files"
+    elif name in IDX_SETS:
+        either = " or the four IDX files"
     if folder is None:
         return {"present": False, "where": None, "missing": f"name a data folder that holds {file}{either}"}
     try:
@@ -135,7 +137,7 @@ def _official(name: str, folder: Path) -> Path | None:
     """The folder with the files as the makers of a data set publish them."""
     if name in LAYOUTS:
         return find_cifar(name, [folder / name, folder])
-    if name in ("mnist", "fashion_mnist"):
+    if name in IDX_SETS:
         files = find_idx([folder / name, folder])
         return None if files is None else next(iter(files.values())).parent
     return None
@@ -146,7 +148,7 @@ def _there(where: str, file: bool = True) -> dict[str, Any]:
 
 
 def _first_line(thing: Any) -> str:
-    return (inspect.getdoc(thing) or "").strip().partition("\n")[0]
+    return (inspect.getdoc(thing) or "").strip().partition("\n")[0].replace("``", "")
 
 
 def _plain(value: Any) -> Any:
@@ -158,15 +160,22 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
+def _values(parameters: dict[str, Any]) -> str:
+    return "  ".join(f"{key}={_shown(value)}" for key, value in parameters.items())
+
+
 def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else str(value).replace("None", "none")
+    if isinstance(value, list) and len(value) > LONG:
+        return f"[{value[0]}, {value[1]}, …, {value[-1]}]"
+    return "none" if value is None else str(value)
 
 
 def _paragraph(console: Console, title: str, rest: list[str], last: str = "dim") -> None:
     console.print(Text(title, style="bold"), soft_wrap=True)
-    for number, text in enumerate(rest):
-        style = last if number and number == len(rest) - 1 else ""
-        console.print(Padding(Text(text, style=style), (0, 0, 0, 4)))
+    for number, text in enumerate(line for line in rest if line):
+        style = last if number else ""
+        for line in textwrap.wrap(text, console.width - 5):
+            console.print(Text(f"    {line}", style=style), soft_wrap=True)
 
 
 def _heading(console: Console, title: str, rest: str) -> None:

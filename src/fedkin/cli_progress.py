@@ -13,6 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from fedkin.assemble import DEFAULT_CLIENTS
 from fedkin.report import words
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
@@ -21,11 +22,11 @@ WINDOW = 10  # rounds that the estimate of the time left looks back on
 
 
 class Tally:
-    """The numbers on display, kept up to date record by record. ``sent``: bytes of the rounds before a resume."""
+    """The numbers on display, kept up to date by records. ``done``, ``sent``: rounds and bytes before a resume."""
 
-    def __init__(self, spec: Spec, head: str, sent: int = 0) -> None:
+    def __init__(self, spec: Spec, head: str, done: int = 0, sent: int = 0) -> None:
         self.head, self.rounds, self.sent = head, spec.run.rounds, sent
-        self.round = 0
+        self.round = min(max(done, 0), self.rounds)
         self.phase = ""
         self.measure = "accuracy"
         self.means: dict[str, float] = {}
@@ -172,7 +173,7 @@ def line(tally: Tally) -> str:
     """The tally as one plain line."""
     parts = [f"round {tally.round}/{tally.rounds}"]
     if tally.means:
-        parts += [f"{tally.measure} {tally.means_shown}", f"worst decile {tally.worst_shown}"]
+        parts += [f"{tally.measure} {tally.means_shown}", f"worst decile {tally.worst_shown.split('   ')[0]}"]
     parts += [f"{words.size(tally.sent)} sent", _time(tally)]
     if tally.left_out:
         parts.append(f"left out: {', '.join(f'client {client}' for client in sorted(tally.left_out))}")
@@ -184,9 +185,10 @@ def head(spec: Spec) -> str:
     split = [spec.split.name, *(f"{key}={value}" for key, value in spec.split.options.items())]
     data = spec.data.name.replace("\\", "/").split("/")[-1]
     models = ", ".join(dict.fromkeys(spec.model.map.values())) or spec.model.name
-    clients = [f"{spec.run.clients} clients"] if spec.run.clients is not None else []
+    natural = spec.split.name == "natural" and spec.run.clients is None
+    clients = "natural clients" if natural else f"{spec.run.clients or DEFAULT_CLIENTS} clients"
     part = [f"{spec.run.participation:.0%} a round"] if spec.run.participation < 1 else []
-    words = [spec.method.name, data, " ".join(split), models, *clients, *part]
+    words = [spec.method.name, data, " ".join(split), models, clients, *part]
     return " · ".join([*words, f"{spec.run.rounds} rounds", f"seed {spec.run.seed}"])
 
 
@@ -206,7 +208,7 @@ def clock(seconds: float) -> str:
 
 def _time(tally: Tally) -> str:
     if tally.pace is None:
-        return "…"
+        return "preparing: the first round may compile its steps"
     if tally.phase == "finish":
         return f"{clock(tally.pace)} a round"
     if tally.round == tally.rounds:

@@ -3,8 +3,11 @@
 import contextlib
 import importlib.metadata
 import os
+import shutil
 import signal
+import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,14 +20,16 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.processes import Processes, place
-from fedkin.engine.store import write_file
+from fedkin.engine.store import read_state, write_file
 from fedkin.engine.transport import InProcess, Transport, one_thread
-from fedkin.engine.wire import decode, encode
+from fedkin.engine.wire import encode
 from fedkin.runs import checkpoint
-from fedkin.runs.database import Database, create, open_run, put_rows
+from fedkin.runs.database import Database, create, open_run
 from fedkin.runs.record import Record
 from fedkin.runs.recorder import Recorder
 from fedkin.runs.spec import Spec, assign, parse, read
+
+SPEC, RECORD = "experiment.toml", "run.db"
 
 Progress = Callable[[Record], None]
 
@@ -56,14 +61,9 @@ def run(
     _check_engine(spec, method)
     parts = assemble(spec, method)
     folder = _new_folder(spec, parts, out)
-    database = create(folder / "run.db", _facts(parts))
-    try:
-        with database.commit() as transaction:
-            put_rows(transaction, "clients", _clients(parts))
-        write_file(folder / "experiment.toml", _toml(parts))
-        _train(parts, folder, database, progress or _silent)
-    finally:
-        database.close()
+    with checkpoint.alone(folder):
+        write_file(folder / SPEC, _toml(parts))
+        _begin(parts, folder, progress)
     return folder
 
 
@@ -71,31 +71,60 @@ def resume(
     folder: Path, *, method: Method | None = None, progress: Progress | None = None, workers: int | None = None
 ) -> Path:
     """Continue a run from its last committed round; a finished run is left as it is. Returns the run directory."""
-    database = open_run(folder, write=True)
-    try:
-        content, text = read(folder / "experiment.toml")
-        spec, _ = parse(content, text, str(folder / "experiment.toml"))
-        if workers is not None:
-            spec = spec.model_copy(update={"engine": spec.engine.model_copy(update={"workers": workers})})
-        facts = database.facts()
-        if facts["finished"]:
+    unrecorded = (folder / SPEC).is_file() and not (folder / RECORD).exists()  # killed before its record was there
+    if not unrecorded:
+        open_run(folder).close()  # not a run, or not one of ours: said before anything is written
+    with checkpoint.alone(folder):
+        if unrecorded:
+            spec = _spec_of(folder, workers)
+            _check_engine(spec, method)
+            _begin(assemble(spec, method), folder, progress)
             return folder
-        _check_engine(spec, method)
-        parts = assemble(spec, method)
-        if parts.population.digest() != facts["data_digest"]:
-            raise FedkinError(f"{folder}: the data are not those that this run began with")
-        _train(parts, folder, database, progress or _silent)
-    finally:
-        database.close()
+        with contextlib.closing(open_run(folder, write=True)) as database:
+            facts = database.facts()
+            if facts.get("finished"):
+                return folder
+            spec = _spec_of(folder, workers)
+            _unchanged(folder, spec, facts.get("spec", {}))
+            _check_engine(spec, method)
+            parts = assemble(spec, method)
+            if parts.population.digest() != facts.get("data_digest"):
+                raise FedkinError(f"{folder}: the data are not those that this run began with")
+            _train(parts, folder, database, progress or _silent)
     return folder
+
+
+def _begin(parts: Assembled, folder: Path, progress: Progress | None) -> None:
+    with contextlib.closing(create(folder / RECORD, _facts(parts), _clients(parts))) as database:
+        checkpoint.sync(folder)
+        _train(parts, folder, database, progress or _silent)
+
+
+def _spec_of(folder: Path, workers: int | None = None) -> Spec:
+    content, text = read(folder / SPEC)
+    spec, _ = parse(content, text, str(folder / SPEC))
+    if workers is None:
+        return spec
+    return spec.model_copy(update={"engine": spec.engine.model_copy(update={"workers": workers})})
+
+
+def _unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
+    """Rounds of one run belong to one specification; [engine] does not change results and may change."""
+    for section, now in spec.model_dump(mode="json").items():
+        if section != "engine" and now != recorded.get(section, now):
+            before = recorded[section]
+            keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+            what = f"{section}.{keys[0]} is not what this run began with"
+            raise FedkinError(f"{folder / SPEC}: {what}: put it back, or start another run")
 
 
 def load(folder: Path, *, method: Method | None = None) -> tuple[Coordinator, Assembled]:
     """A run at its last committed round, in this process: for looking at models, not for training on."""
     with contextlib.closing(open_run(folder)) as database:
-        content, text = read(folder / "experiment.toml")
-        parts = assemble(parse(content, text)[0], method)
-        transport = InProcess(host_of(parts, sorted(parts.infos), folder / "state"))
+        parts = assemble(_spec_of(folder), method)
+        states = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
+        transport = InProcess(host_of(parts, sorted(parts.infos), states))
+        weakref.finalize(transport, shutil.rmtree, states, ignore_errors=True)
         coordinator = Coordinator(parts.method, parts.federation, transport)
         _restore(coordinator, checkpoint.committed(folder, database))
     return coordinator, parts
@@ -111,13 +140,17 @@ def _train(parts: Assembled, folder: Path, database: Database, progress: Progres
             states = checkpoint.committed(folder, database)
             checkpoint.tidy(folder, states)
             _restore(coordinator, states)
-        for number in range(done + 1, spec.run.rounds + 2):
-            record = _one(coordinator, spec, number)
-            recorder.add(record)
-            progress(record)
-            if interrupted() and number <= spec.run.rounds:
-                recorder.commit()
-                raise Interrupted(f"stopped after round {number}; continue with: fedkin resume {folder}")
+        try:
+            for number in range(done + 1, spec.run.rounds + 2):
+                record = _one(coordinator, spec, number)
+                recorder.add(record)
+                progress(record)
+                if interrupted() and number <= spec.run.rounds:
+                    recorder.commit()
+                    raise Interrupted(f"stopped after round {number}; continue with: fedkin resume {folder}")
+        except KeyboardInterrupt:
+            last = database.last_round()
+            raise Interrupted(f"stopped at once, committed up to round {last}: fedkin resume {folder}") from None
         recorder.commit(finished=True, fingerprint=coordinator.fingerprint(), said=transport.said())
 
 
@@ -141,22 +174,25 @@ def _restore(coordinator: Coordinator, states: dict[int, Path]) -> None:
     server = states.get(checkpoint.SERVER)
     if server is None:
         raise FedkinError("nothing is committed yet: start the run again")
-    coordinator.state = decode(server.read_bytes())
+    coordinator.state = read_state(server)
     coordinator.transport.load({client: path for client, path in states.items() if client != checkpoint.SERVER})
 
 
 @contextlib.contextmanager
 def _transport(parts: Assembled, folder: Path) -> Iterator[Transport]:
     engine, everyone = parts.spec.engine, sorted(parts.infos)
+    state = folder / "state"
+    shutil.rmtree(state, ignore_errors=True)  # a killed run's, ahead of its last commit
     workers = min(engine.workers or os.cpu_count() or 1, len(everyone))
     with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, state, ignore_errors=True)
         if engine.name == "inprocess":
-            transport: Transport = InProcess(host_of(parts, everyone, folder / "state"))
+            transport: Transport = InProcess(host_of(parts, everyone, state))
         else:
             shared = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fedkin-")))
             parts.population.save(shared)
             places = place(parts.infos, workers)
-            setups = [setup_of(parts.spec, shared, clients, folder / "state") for clients in places]
+            setups = [setup_of(parts.spec, shared, clients, state) for clients in places]
             transport = Processes("fedkin.worker", setups, places)
         stack.callback(transport.close)
         yield transport
@@ -171,6 +207,7 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
         if seen:
             raise KeyboardInterrupt
         seen.append(number)
+        print("ending this round, then stopping; Ctrl-C again stops at once", file=sys.stderr, flush=True)
 
     try:
         before = signal.signal(signal.SIGINT, remember)
@@ -197,7 +234,7 @@ def _new_folder(spec: Spec, parts: Assembled, out: Path | str | None) -> Path:
         stem = f"{parts.method.name}-{spec.data.name.split('/')[-1]}-seed{spec.run.seed}"
         chosen = next(p for n in range(1, 100_000) if not (p := Path("runs") / f"{stem}-{n}").exists())
     folder = Path(chosen)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(not checkpoint.leftover(path) for path in folder.iterdir())):
         raise FedkinError(f"{folder} exists and is not empty: choose another run.out, or: fedkin resume {folder}")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""``python -m fedkin.worker ADDRESS``: a host in a process of its own, started by the engine."""
+"""``python -m fedkin.worker ADDRESS NUMBER``: a host in a process of its own, started by the engine."""
 
 import signal
 import sys
@@ -11,4 +11,4 @@ from fedkin.engine.processes import serve
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the coordinator's to handle: it ends the round first
     torch.set_num_threads(1)
-    serve(sys.argv[1], host_from_setup)
+    serve(sys.argv[1], sys.argv[2], host_from_setup)

@@ -219,7 +219,7 @@ def test_official_test_rows_per_natural_client() -> None:
 
 
 def test_per_client_truth_follows_its_client() -> None:
-    source = synthetic_mixture(clients=9, dim=5, test=10)
+    source = synthetic_mixture(clients=9, dim=5, test_rows=10)
     whole = make("natural", None, source=source, pool="all", test="official", fractions=(0.8, 0.2, 0.0))
     np.testing.assert_array_equal(whole.truth["alpha"], source.truth["alpha"])
     few = make("natural", 4, source=source, pool="all", test="official", fractions=(0.8, 0.2, 0.0))

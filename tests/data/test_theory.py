@@ -138,7 +138,7 @@ def test_example_prints_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_mixture_follows_its_definition() -> None:
-    source = synthetic_mixture(clients=40, dim=20, test=400, seed=2)
+    source = synthetic_mixture(clients=40, dim=20, test_rows=400, seed=2)
     assert source.client is not None
     assert source.official_test is not None
     alpha, theta, component = (source.truth[key] for key in ("alpha", "theta", "component"))
@@ -161,16 +161,16 @@ def test_mixture_follows_its_definition() -> None:
 
 
 def test_mixture_weights_are_dirichlet() -> None:
-    alpha = synthetic_mixture(clients=3000, dim=1, test=1, largest=50, seed=1).truth["alpha"]
+    alpha = synthetic_mixture(clients=3000, dim=1, test_rows=1, largest=50, seed=1).truth["alpha"]
     assert alpha.mean(axis=0) == pytest.approx(np.full(3, 1 / 3), abs=0.02)
     assert alpha.var() == pytest.approx(1 / 3 * 2 / 3 / (3 * 0.4 + 1), rel=0.05)
 
 
 def test_mixture_is_seeded_and_refuses_nonsense() -> None:
-    one, same, other = (synthetic_mixture(clients=3, dim=4, test=5, seed=s) for s in (1, 1, 2))
+    one, same, other = (synthetic_mixture(clients=3, dim=4, test_rows=5, seed=s) for s in (1, 1, 2))
     np.testing.assert_array_equal(one.x, same.x)
     assert one.x.shape != other.x.shape or not np.array_equal(one.x, other.x)
-    assert synthetic_mixture(clients=3, dim=400, test=500, features="normal").x.std() == pytest.approx(1, rel=0.01)
+    assert synthetic_mixture(clients=3, dim=400, test_rows=500, features="normal").x.std() == pytest.approx(1, rel=0.01)
     for wrong in ({"clients": 0}, {"alpha": 0}, {"features": "cauchy"}, {"largest": 10}, {"noise": -1}):
         with pytest.raises(FedkinError):
             synthetic_mixture(**wrong)  # type: ignore[arg-type]

@@ -56,14 +56,32 @@ def collecting_buffers() -> Iterator[list[Params]]:
         _refreshed.reset(token)
 
 
-def pixels(x: Tensor, like: Tensor) -> Tensor:
-    """uint8 images become numbers in [0, 1]; floats are cast to the model's dtype; integers (tokens) stay."""
-    if x.dtype == torch.uint8:
-        return x.to(like.dtype) / 255
-    return x.to(like.dtype) if x.is_floating_point() else x
+class Inputs(NamedTuple):
+    """How samples enter a model: (x − mean) / std, per channel [C] or one number for all; () leaves them as they are."""
+
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+
+    def __call__(self, x: Tensor, like: Tensor) -> Tensor:
+        """uint8 images become numbers in [0, 1] first; floats take the model's dtype; integers (tokens) stay."""
+        if x.dtype != torch.uint8 and not x.is_floating_point():
+            return x
+        x = x.to(like.dtype) / 255 if x.dtype == torch.uint8 else x.to(like.dtype)
+        if self.mean:
+            x = x - _by_channel(self.mean, x)
+        return x / _by_channel(self.std, x) if self.std else x
 
 
-def from_module(name: str, module: nn.Module, family: Family = CATEGORICAL) -> Model:
+PLAIN = Inputs()
+
+
+def _by_channel(values: tuple[float, ...], x: Tensor) -> Tensor | float:
+    if len(values) == 1:
+        return values[0]
+    return torch.tensor(values, dtype=x.dtype).view(-1, *[1] * (x.dim() - 2))
+
+
+def from_module(name: str, module: nn.Module, family: Family = CATEGORICAL, inputs: Inputs = PLAIN) -> Model:
     """A torch module as a Model. Its current parameters are the initial ones; the module itself is never changed.
 
     Integer buffers (``num_batches_tracked``) are left out: they carry no statistics.
@@ -79,9 +97,9 @@ def from_module(name: str, module: nn.Module, family: Family = CATEGORICAL) -> M
         own = {key.removeprefix(BUFFER): value.clone() for key, value in held.items() if is_buffer(key)}
         values = {key: value for key, value in w.items() if not is_buffer(key)}
         counters = {key: value.clone() for key, value in module.named_buffers() if not value.is_floating_point()}
-        inputs = pixels(x, next(iter(values.values())))
+        entering = inputs(x, next(iter(values.values())))
         module.train(training)
-        out: Tensor = torch.func.functional_call(module, {**values, **own, **counters}, (inputs,))
+        out: Tensor = torch.func.functional_call(module, {**values, **own, **counters}, (entering,))
         if own and seen is not None:
             seen.append({BUFFER + key: value for key, value in own.items()})
         return out

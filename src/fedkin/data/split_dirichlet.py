@@ -14,7 +14,7 @@ def dirichlet(
     clients: int,
     rng: np.random.Generator,
     *,
-    alpha: float = 0.01,
+    alpha: float = 0.1,
     over: Literal["clients", "classes"] = "clients",
     floor: int = 10,
 ) -> Partition:

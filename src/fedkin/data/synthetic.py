@@ -18,20 +18,20 @@ def synthetic_mixture(
     largest: int = 1000,
     mean: float = 4.0,
     sigma: float = 2.0,
-    test: int = 5000,
+    test_rows: int = 5000,
     features: str = "uniform",
     seed: int = 0,
 ) -> Source:
     """PPFL's synthetic set (its appendix C; generator of Marfoq et al. 2021), float32 [n, dim], labels 0 and 1.
 
     Component k has coefficients theta_k ~ U[-1,1]^dim. Client i mixes components with alpha_i ~ Dirichlet(alpha), holds
-    min(smallest + floor(lognormal(mean, sigma)), largest) training rows and ``test`` official test rows of the same
+    min(smallest + floor(lognormal(mean, sigma)), largest) training rows and ``test_rows`` official test rows of the same
     mixture. Counts per component are multinomial; y = round(sigmoid(x theta + e)), e ~ N(0, noise).
     Reading: x ~ U[-1,1]^dim as in the authors' script; features="normal" gives N(0, 1), as the paper's text has it.
-    Needs 4·dim bytes a row: the defaults make about 0.9 GB; tests use fewer clients and ``test`` rows.
+    Needs 4·dim bytes a row: the defaults make about 0.9 GB; tests use fewer clients and ``test_rows`` each.
     truth: "alpha" [clients, components], "theta" [components, dim], "component" [n].
     """
-    _positive(clients=clients, components=components, dim=dim, smallest=smallest, test=test, alpha=alpha)
+    _positive(clients=clients, components=components, dim=dim, smallest=smallest, test_rows=test_rows, alpha=alpha)
     if features not in ("uniform", "normal"):
         raise FedkinError(f"synthetic_mixture: features={features!r} is not known: use 'uniform' or 'normal'")
     if largest < smallest or noise < 0 or sigma < 0:
@@ -41,7 +41,7 @@ def synthetic_mixture(
     weights = rng.dirichlet(np.full(components, alpha), size=clients)
     drawn = np.minimum(rng.lognormal(mean, sigma, clients), float(largest))
     train = np.minimum(smallest + drawn.astype(np.int64), largest)
-    counts = np.stack([rng.multinomial(train, weights), rng.multinomial(np.full(clients, test), weights)], axis=1)
+    counts = np.stack([rng.multinomial(train, weights), rng.multinomial(np.full(clients, test_rows), weights)], axis=1)
     rows = int(counts.sum())
     component = np.repeat(np.tile(np.arange(components), 2 * clients), counts.ravel()).astype(np.int8)
     x = np.empty((rows, dim), np.float32)

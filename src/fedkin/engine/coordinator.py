@@ -12,7 +12,7 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.host import Answer, Order
 from fedkin.engine.transport import Transport, one_thread
-from fedkin.engine.wire import BadMessage, Counted, check, count, decode, encode
+from fedkin.engine.wire import BadMessage, Counted, check, check_kinds, count, decode, encode
 from fedkin.runs.record import Record, Sent
 
 
@@ -152,8 +152,12 @@ class Coordinator:
         if answer.message is None:
             raise BadMessage(answer.error or "no message")
         message = decode(answer.message)
-        if downs is not None:
-            check(message, self.method.expects(downs[answer.client], self.federation.infos[answer.client]))
+        check_kinds(message, self.method.name)
+        info = self.federation.infos[answer.client]
+        # nothing promises the shapes of an introduction: that its numbers are finite is all that can be asked
+        check(message, message if downs is None else self.method.expects(downs[answer.client], info))
+        if not 0 < answer.weight < math.inf:
+            raise BadMessage(f"its weight is {answer.weight}")
         sent.append(Sent(answer.client, "up", 0, *count(message, answer.message)))
         return Reply(message, answer.weight)
 
@@ -189,5 +193,5 @@ def _identity(leaf: Any) -> Any:
 
 
 def round_up_noise(value: float) -> float:
-    """0.1 · 30 is 3.0000000000000004 in floating point: its ceiling must be 3."""
+    """0.07 · 100 is 7.000000000000001 in floating point: its ceiling must be 7."""
     return round(value, 9)

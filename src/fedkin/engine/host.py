@@ -16,7 +16,7 @@ from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime
 from fedkin.core.tree import Tree
 from fedkin.data.clients import Population
-from fedkin.engine.store import Store, write_file
+from fedkin.engine.store import Store, StoreError, read_state, write_file
 from fedkin.engine.wire import check, check_kinds, decode, encode
 from fedkin.engine.work import LocalData, Schedule
 
@@ -72,6 +72,8 @@ class Host:
             try:
                 with drawing_from(Key(self.seed, round, order.client).integer(f"{op}:dropout")):
                     answer = work(self, round, order)
+            except StoreError:
+                raise
             except Exception as error:  # one client's failure is recorded and must not end the others' round
                 answer = Answer(order.client, error=f"{type(error).__name__}: {error}")
             yield answer._replace(seconds=time.perf_counter() - began)
@@ -87,7 +89,7 @@ class Host:
     def load(self, states: Mapping[int, Path]) -> None:
         """Take over the states of a checkpoint."""
         for client, path in states.items():
-            self.store.put(client, decode(path.read_bytes()))
+            self.store.put(client, read_state(path))
 
     def digests(self) -> dict[int, str]:
         """sha256 of every client's personal state."""

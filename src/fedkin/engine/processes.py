@@ -3,9 +3,13 @@
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener, wait
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,7 @@ from fedkin.core.method import Info
 from fedkin.engine.host import Answer, Host, Order
 
 KEY = "FEDKIN_WORKER_KEY"
+START_SECONDS = 120
 
 
 def place(infos: Mapping[int, Info], workers: int) -> list[list[int]]:
@@ -35,17 +40,28 @@ class Processes:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._connections: list[Connection[Any, Any]] = []
         key = secrets.token_hex(16)
-        environment = {**os.environ, KEY: key, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        with Listener(None, authkey=key.encode()) as listener:
-            listener._listener._socket.settimeout(120)  # type: ignore[attr-defined]
-            address = json.dumps(listener.address)
+        path = os.pathsep.join(part for part in sys.path if part)  # a user's module is found there too
+        threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        environment = {**os.environ, **threads, KEY: key, "PYTHONPATH": path}
+        try:
+            with Listener(None, authkey=key.encode()) as listener:
+                listener._listener._socket.settimeout(0.5)  # type: ignore[attr-defined]
+                address = json.dumps(listener.address)
+                with _deaf():
+                    for worker in range(len(setups)):
+                        command = [sys.executable, "-m", module, address, str(worker)]
+                        self._processes.append(subprocess.Popen(command, env=environment))
+                arrived = dict(self._accept(listener) for _ in setups)
+            self._connections = [arrived[worker] for worker in range(len(setups))]
             for worker, setup in enumerate(setups):
-                command = [sys.executable, "-m", module, address]
-                self._processes.append(subprocess.Popen(command, env=environment))
-                self._connections.append(self._accept(listener, worker))
-                send(self._connections[worker], setup, [])
-        for worker in range(len(setups)):
-            self._receive(worker)  # built: an error of the build is raised here
+                self._send(worker, setup, [])
+            for worker in range(len(setups)):
+                self._receive(worker)  # built: an error of the build is raised here
+        except BaseException:
+            for process in self._processes:
+                process.kill()
+            self.close()
+            raise
 
     def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
         piles: dict[int, list[Order]] = {}
@@ -86,16 +102,25 @@ class Processes:
             connection.close()
         for process in self._processes:
             try:
-                process.wait(timeout=5)
+                process.wait(timeout=1)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
 
-    def _accept(self, listener: Listener, worker: int) -> "Connection[Any, Any]":
-        try:
-            return listener.accept()
-        except OSError:
-            raise FedkinError(f"worker process {worker} did not start (exit code {self._exit(worker)})") from None
+    def _accept(self, listener: Listener) -> "tuple[int, Connection[Any, Any]]":
+        """The next worker that calls, and its number: they start side by side and call in any order."""
+        limit = time.monotonic() + START_SECONDS
+        while time.monotonic() < limit:
+            try:
+                connection = listener.accept()
+                return int(receive(connection)[0]["worker"]), connection
+            except TimeoutError:
+                ended = [worker for worker, process in enumerate(self._processes) if process.poll() is not None]
+                if ended:
+                    raise self._lost(ended[0], "did not start") from None
+            except (EOFError, OSError, AuthenticationError):  # it died while it called: the next turn says so
+                continue
+        raise FedkinError(f"worker processes did not start within {START_SECONDS} seconds")
 
     def _everyone(self, header: dict[str, Any]) -> list[dict[str, Any]]:
         for worker in range(len(self._processes)):
@@ -114,18 +139,32 @@ class Processes:
         except (EOFError, OSError):
             raise self._lost(worker) from None
         if "failed" in header:
-            raise FedkinError(header["failed"])
+            raise OSError(header["failed"]) if header.get("system") else FedkinError(header["failed"])
         return header, blobs
 
-    def _lost(self, worker: int) -> FedkinError:
+    def _lost(self, worker: int, what: str = "ended") -> FedkinError:
         code = self._exit(worker)
-        return FedkinError(f"worker process {worker} ended (exit code {code}); what is committed can be resumed")
+        return FedkinError(f"worker process {worker} {what} (exit code {code}); what is committed can be resumed")
 
     def _exit(self, worker: int) -> int | None:
         try:
             return self._processes[worker].wait(timeout=2)
         except subprocess.TimeoutExpired:
             return None
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes started here never hear Ctrl-C: it is the coordinator's to handle, which ends the round first."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # not in the main thread, which alone gets the signal
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def send(connection: "Connection[Any, Any]", header: dict[str, Any], blobs: list[bytes]) -> None:
@@ -151,35 +190,37 @@ def pack(orders: list[Order]) -> tuple[list[tuple[int, int | None]], list[bytes]
     return header, list(numbers)
 
 
-def serve(address: str, build: Any) -> None:
+def serve(address: str, worker: str, build: Any) -> None:
     """The loop of a worker process: ``build(setup) → Host`` once, then calls until the coordinator hangs up."""
-    with Client(json.loads(address), authkey=os.environ.pop(KEY).encode()) as connection:
+    # the coordinator may be gone at any moment, also between two answers: then there is nobody left to tell
+    with suppress(EOFError, ConnectionError), Client(json.loads(address), authkey=os.environ.pop(KEY).encode()) as line:
+        send(line, {"worker": int(worker)}, [])
         try:
-            host: Host = build(receive(connection)[0])
+            host: Host = build(receive(line)[0])
         except FedkinError as error:
-            send(connection, {"failed": str(error)}, [])
+            send(line, {"failed": str(error)}, [])
             return
-        send(connection, {}, [])
+        send(line, {}, [])
         while True:
-            try:
-                header, blobs = receive(connection)
-            except (EOFError, OSError):
-                return
-            _call(host, connection, header, blobs)
+            _call(host, line, *receive(line))
 
 
-def _call(host: Host, connection: "Connection[Any, Any]", header: dict[str, Any], blobs: list[bytes]) -> None:
-    if header["call"] == "do":
-        orders = [Order(client, None if n is None else blobs[n]) for client, n in header["orders"]]
-        for answer in host.do(header["op"], header["round"], orders):
-            content = answer._asdict()
-            message = content.pop("message")
-            send(connection, content, [] if message is None else [message])
-        return
+def _call(host: Host, line: "Connection[Any, Any]", header: dict[str, Any], blobs: list[bytes]) -> None:
     try:
-        send(connection, {"result": CALLS[header["call"]](host, header)}, [])
+        if header["call"] == "do":
+            orders = [Order(client, None if n is None else blobs[n]) for client, n in header["orders"]]
+            for answer in host.do(header["op"], header["round"], orders):
+                content = answer._asdict()
+                message = content.pop("message")
+                send(line, content, [] if message is None else [message])
+        else:
+            send(line, {"result": CALLS[header["call"]](host, header)}, [])
+    except ConnectionError:
+        raise
+    except FedkinError as error:
+        send(line, {"failed": str(error)}, [])
     except OSError as error:
-        send(connection, {"failed": f"{header['call']}: {error}"}, [])
+        send(line, {"failed": str(error), "system": True}, [])
 
 
 def _load(host: Host, header: dict[str, Any]) -> None:

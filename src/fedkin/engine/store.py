@@ -5,8 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.tree import Tree
-from fedkin.engine.wire import decode, encode
+from fedkin.engine.wire import BadMessage, decode, encode
+
+
+class StoreError(FedkinError):
+    """A state cannot be read or written: the host's failure, not one client's, so it ends the run."""
 
 
 class Store(Protocol):
@@ -47,10 +52,13 @@ class Disk:
         self._known = {int(path.stem) for path in folder.glob("*.safetensors")}
 
     def get(self, client: int) -> Tree | None:
-        return decode(self._path(client).read_bytes()) if client in self._known else None
+        return read_state(self._path(client)) if client in self._known else None
 
     def put(self, client: int, state: Tree) -> None:
-        write_file(self._path(client), encode(state), durable=False)
+        try:
+            write_file(self._path(client), encode(state), durable=False)
+        except OSError as error:
+            raise StoreError(f"{self._folder} cannot be written: {error}") from None
         self._known.add(client)
 
     def clients(self) -> list[int]:
@@ -62,13 +70,27 @@ class Disk:
 
 def write_file(path: Path, content: bytes, durable: bool = True) -> None:
     """Write, fsync, rename: a reader sees the old file or the whole new one."""
-    part = path.with_name(path.name + ".part")
-    with open(part, "wb") as file:
-        file.write(content)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    part.replace(path)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")  # a worker that outlived its run may write here too
+    try:
+        with open(part, "wb") as file:
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def read_state(path: Path) -> Tree:
+    """The tree in a file that ``write_file`` wrote. Raises StoreError, naming the file, if it cannot be read."""
+    try:
+        return decode(path.read_bytes())
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from None
+    except BadMessage as error:
+        raise StoreError(f"{path} is damaged: {error}") from None
 
 
 STORES: dict[str, Callable[[Path], Store]] = {"memory": lambda _: Memory(), "disk": Disk}

@@ -6,6 +6,7 @@ tensors and numbers in the shapes that the method expects.
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -36,23 +37,33 @@ def _outline(tree: Tree) -> Any:
     if kids is None:
         return "t" if isinstance(tree, Tensor) else "i" if isinstance(tree, int) else "f"
     parts = {name: _outline(child) for name, child in kids}
-    return parts if isinstance(tree, dict) else {"(": parts}
+    if not isinstance(tree, dict):
+        return {"(": parts}
+    if any(not isinstance(name, str) for name in tree) or set(tree) == {"("}:
+        raise FedkinError(f"the names of a tree are strings, and not '(' alone: {list(tree)[:3]}")
+    return parts
 
 
 def _tensor(leaf: Any) -> Tensor:
     if isinstance(leaf, Tensor):
         return leaf.detach().contiguous()
+    if not isinstance(leaf, (int, float)):
+        raise FedkinError(f"a tree holds tensors and numbers, in dicts and tuples, not {leaf!r:.60}")
     return torch.tensor(leaf, dtype=torch.int64 if isinstance(leaf, int) else torch.float64)
 
 
 def encode(tree: Tree) -> bytes:
     """A tree as safetensors bytes; its structure and the Python numbers in it are kept in the header."""
-    tensors = {path or ".": _tensor(leaf) for path, leaf in named_leaves(tree)}
+    outline = json.dumps(_outline(tree))
+    named = [(path or ".", _tensor(leaf)) for path, leaf in named_leaves(tree)]
+    tensors = dict(named)
+    if len(tensors) < len(named) or "__metadata__" in tensors:
+        raise FedkinError(f"two entries of a tree have one path, or one is called __metadata__: {sorted(tensors)[:9]}")
     owned: dict[int, str] = {}
-    for path, tensor in tensors.items():  # safetensors refuses two names for one memory: copy the second
-        if owned.setdefault(tensor.data_ptr(), path) != path and tensor.numel():
+    for path, tensor in named:  # safetensors refuses two names for one memory: copy the second
+        if owned.setdefault(tensor.untyped_storage().data_ptr(), path) != path and tensor.numel():
             tensors[path] = tensor.clone()
-    return save(tensors, {"tree": json.dumps(_outline(tree))})
+    return save(tensors, {"tree": outline})
 
 
 def decode(blob: bytes) -> Tree:
@@ -63,15 +74,28 @@ def decode(blob: bytes) -> Tree:
         tensors = load(blob)
         size = int.from_bytes(blob[:8], "little")
         outline = json.loads(json.loads(blob[8 : 8 + size])["__metadata__"]["tree"])
-        return _grow(outline, tensors, "")
-    except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        tree = _grow(outline, tensors, "")
+        if len(tensors) != sum(1 for _ in named_leaves(tree)):
+            raise ValueError("it holds more tensors than its outline names")
+        return tree
+    except UNREADABLE as error:
         raise BadMessage(f"message cannot be read: {type(error).__name__}: {error}") from None
+
+
+# What bytes of somebody else's making provoke in a parser; RuntimeError is torch's (shapes) and Python's (recursion).
+UNREADABLE = (SafetensorError, LookupError, ArithmeticError, ValueError, TypeError, AttributeError, RuntimeError)
+
+READ: dict[str, Callable[[Tensor], Any]] = {
+    "t": lambda leaf: leaf,
+    "i": lambda leaf: int(leaf.item()),
+    "f": lambda leaf: float(leaf.item()),
+}
 
 
 def _grow(outline: Any, tensors: dict[str, Tensor], path: str) -> Tree:
     if isinstance(outline, str):
         leaf = tensors[path or "."]
-        return leaf if outline == "t" else int(leaf.item()) if outline == "i" else float(leaf.item())
+        return READ[outline](leaf)
     if set(outline) == {"("}:
         return tuple(_grow(part, tensors, _join(path, name)) for name, part in outline["("].items())
     return {name: _grow(part, tensors, _join(path, name)) for name, part in outline.items()}
@@ -96,7 +120,7 @@ def check_kinds(message: Tree, method: str) -> None:
     """A method's own mistake: a message whose top level is not {kind: tree}."""
     if not isinstance(message, dict) or not set(message) <= set(KINDS):
         found = sorted(message) if isinstance(message, dict) else type(message).__name__
-        raise FedkinError(f"method {method!r} sends {found}: the top level of a message must be among {list(KINDS)}")
+        raise BadMessage(f"method {method!r} sends {found}: the top level of a message must be among {list(KINDS)}")
 
 
 def check(message: Tree, expected: Tree) -> None:

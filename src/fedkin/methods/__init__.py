@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
@@ -32,8 +32,22 @@ ALIASES = {"perfed-ckt": "comet", "perfed_ckt": "comet", "cgpfl-heur": "cgpfl_he
 
 def registry() -> dict[str, Callable[..., Method]]:
     """fedkin's own methods and those of installed packages (entry-point group ``fedkin.methods``)."""
-    others = {entry.name: entry.load() for entry in entry_points(group="fedkin.methods")}
+    others = {entry.name: _loaded(entry) for entry in entry_points(group="fedkin.methods")}
     return {**others, **METHODS}
+
+
+def _loaded(entry: EntryPoint) -> Callable[..., Method]:
+    """A package's method; a package that cannot be imported spoils only its own methods."""
+    try:
+        found: Callable[..., Method] = entry.load()
+    except Exception as error:  # whatever a foreign package raises when imported
+        reason = f"method {entry.name!r} of another package cannot be loaded: {type(error).__name__}: {error}"
+
+        def refuse() -> Method:
+            raise FedkinError(reason)
+
+        return refuse
+    return found
 
 
 def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:

@@ -93,8 +93,12 @@ def ppfl(
             return {"coefficients": data.info.histogram}
         return {"control": {"samples": data.info.samples}}
 
+    def mass_of(replies: Mapping[int, Reply]) -> list[float]:
+        """p_i before it is normalised: by samples or uniform, for θ and for the "paper" scale of c alike."""
+        return [reply.weight if weights == "samples" else 1.0 for reply in replies.values()]
+
     def meet(state: Tree, replies: Mapping[int, Reply], key: Key) -> Tree:
-        shares = torch.tensor([reply.weight for reply in replies.values()], dtype=torch.float64)
+        shares = torch.tensor(mass_of(replies), dtype=torch.float64)
         laplacian = _laplacian(_affinity(affinity, replies))
         return _drawn({**state, "laplacian": laplacian, "shares": shares / shares.sum()}, key)
 
@@ -141,8 +145,7 @@ def ppfl(
             for client, reply in replies.items():
                 memberships[client] = reply.message["coefficients"]
         if "parameters" in first:
-            mass = [reply.weight if weights == "samples" else 1.0 for reply in replies.values()]
-            theta = weighted_mean((reply.message["parameters"] for reply in replies.values()), mass)
+            theta = weighted_mean((reply.message["parameters"] for reply in replies.values()), mass_of(replies))
         return _drawn({**state, "theta": theta, "memberships": memberships}, key)
 
     def expects(down: Tree, info: Info) -> Tree:

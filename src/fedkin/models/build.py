@@ -10,7 +10,7 @@ from torch import nn
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.family import FAMILIES
-from fedkin.core.model import Model, from_module
+from fedkin.core.model import PLAIN, Inputs, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.models.small import Shape, cnn_cgpfl, cnn_comet, cnn_persfl, dnn, glm, mlr
 from fedkin.models.vgg import vgg11, vgg13
@@ -27,10 +27,18 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
 }
 
 
-def build(name: str, shape: Shape, classes: int, key: Key, family: str = "categorical", **options: Any) -> Model:
+def build(
+    name: str,
+    shape: Shape,
+    classes: int,
+    key: Key,
+    family: str = "categorical",
+    inputs: Inputs = PLAIN,
+    **options: Any,
+) -> Model:
     """The model called ``name`` for samples of ``shape``, its first parameters drawn from (seed, "model:name").
 
-    ``options`` go to the architecture (``hidden`` for dnn). Raises FedkinError for an unknown name or option, a user's
+    ``inputs`` is how samples enter it; ``options`` go to the architecture (``hidden`` for dnn). Raises FedkinError for an unknown name or option, a user's
     class that cannot be imported or built, or data that the architecture cannot take.
     """
     if family not in FAMILIES:
@@ -47,7 +55,7 @@ def build(name: str, shape: Shape, classes: int, key: Key, family: str = "catego
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key.integer(f"model:{name}"))
         module = _make(name, recipe, {**chosen, **options})
-    model = from_module(name, module, FAMILIES[family])
+    model = from_module(name, module, FAMILIES[family], inputs)
     _try_on(model, shape, classes)
     return model
 

@@ -6,12 +6,17 @@ names a complete set of files.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError
 from fedkin.runs.database import Database
 
 SERVER = -1  # the server's entry among the clients' states
+LOCK = "run.lock"
 
 
 def folder_of(run: Path) -> Path:
@@ -50,4 +55,21 @@ def tidy(run: Path, keep: dict[int, Path]) -> None:
     wanted = set(keep.values())
     for path in folder_of(run).iterdir():
         if path not in wanted:
-            path.unlink()
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone(run: Path) -> Iterator[None]:
+    """One process at a time writes a run: two would remove each other's checkpoints. A killed one lets go."""
+    try:
+        with FileLock(run / LOCK, timeout=0):
+            yield
+    except Timeout:
+        raise FedkinError(f"{run} is being written by another process: wait for it, or stop it first") from None
+    except OSError as error:
+        raise FedkinError(f"{run} cannot be written: {error}") from error
+
+
+def leftover(path: Path) -> bool:
+    """What a run leaves in its folder that was killed before its first file."""
+    return path.name == LOCK or path.suffix == ".part"

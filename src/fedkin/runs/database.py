@@ -64,19 +64,23 @@ class Database:
         self._connection.close()
 
 
-def create(path: Path, facts: dict[str, Any]) -> Database:
-    """A new run.db. Raises FedkinError if the folder cannot be written."""
+def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]] = ()) -> Database:
+    """A new run.db: there as a whole or not at all. Raises FedkinError if the folder cannot be written."""
+    part = path.with_name(path.name + ".part")
     try:
-        connection = sqlite3.connect(path, isolation_level=None)
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.executescript(SCHEMA)
-    except sqlite3.Error as error:
+        part.unlink(missing_ok=True)
+        with closing(sqlite3.connect(part, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+            connection.execute("PRAGMA synchronous = FULL")
+            with Database(part, connection).commit() as transaction:
+                for statement in SCHEMA.split(";"):  # executescript would commit
+                    transaction.execute(statement)
+                put_facts(transaction, {"version": VERSION, **facts})
+                put_rows(transaction, "clients", clients)
+        part.replace(path)
+    except (OSError, sqlite3.Error) as error:
         raise FedkinError(f"{path} cannot be written: {error}") from None
-    database = Database(path, connection)
-    with database.commit() as transaction:
-        put_facts(transaction, {"version": VERSION, **facts})
-    return database
+    return open_run(path.parent, write=True)
 
 
 def open_run(folder: Path, write: bool = False) -> Database:
@@ -84,18 +88,29 @@ def open_run(folder: Path, write: bool = False) -> Database:
     path = folder / "run.db"
     if not path.is_file():
         raise FedkinError(f"{folder} is not a run directory: it has no run.db")
-    mode = "rw" if write else "ro"
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None)
-        if write:
-            connection.execute("PRAGMA synchronous = FULL")
-        ((version,),) = connection.execute("SELECT value FROM facts WHERE name = 'version'").fetchall()
+        connection, version = _connect(path, write)
     except (sqlite3.Error, ValueError) as error:
         raise FedkinError(f"{path} is not a readable run record: {error}") from None
-    if int(version) != VERSION:
+    if version != VERSION:
         connection.close()
         raise FedkinError(f"{folder} was written in version {version} of the run format, this fedkin reads {VERSION}")
     return Database(path, connection)
+
+
+def _connect(path: Path, write: bool) -> tuple[sqlite3.Connection, Any]:
+    address = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None)
+    try:
+        if write:
+            connection.execute("PRAGMA synchronous = FULL")
+        ((version,),) = connection.execute("SELECT value FROM facts WHERE name = 'version'").fetchall()
+        return connection, json.loads(version)
+    except (sqlite3.Error, ValueError) as error:
+        connection.close()
+        if write or getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_READONLY_ROLLBACK:
+            raise
+        return _connect(path, True)  # killed within a commit: SQLite undoes it first, and must write for that
 
 
 def put_facts(transaction: sqlite3.Connection, facts: dict[str, Any]) -> None:

@@ -26,7 +26,10 @@ class Recorder:
         self.run, self.database, self.save, self.every = run, database, save, every
         self.waiting: list[Record] = []
         self._last = time.monotonic()
-        checkpoint.folder_of(run).mkdir(exist_ok=True)
+        try:
+            checkpoint.folder_of(run).mkdir(exist_ok=True)
+        except OSError as error:
+            raise FedkinError(f"{run} cannot be written: {error}") from None
 
     def add(self, record: Record) -> None:
         """A round happened; commit if the last commit is long enough ago."""

@@ -4,7 +4,7 @@ import re
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -31,6 +31,8 @@ class DataSection(_Open):
 
     name: str = "digits"
     dir: str | None = None
+    mean: tuple[float, ...] = ()  # samples enter the model as (x − mean) / std; pixels are in [0, 1] before
+    std: tuple[Annotated[float, Field(gt=0)], ...] = ()
     client: str | None = None  # the column that names the client, in tables
     label: str = "label"
     pool: Literal["train", "all"] = "train"  # what is divided where a set has an official test part
@@ -60,7 +62,7 @@ class PublicSection(_Section):
 class ModelSection(_Open):
     """[model] one architecture, or a map of several with a rule that says which client has which."""
 
-    name: str = "mlr"
+    name: str = "dnn"
     map: dict[str, str] = {}
     rule: Literal["size", "turn", "random"] = "size"
     family: str = "categorical"
@@ -76,7 +78,7 @@ class TrainSection(_Section):
     """[train] the local work of a round, shared by all methods."""
 
     lr: float = Field(default=0.1, gt=0)
-    batch_size: int = Field(default=20, ge=1)
+    batch_size: int = Field(default=10, ge=1)
     steps: int | None = Field(default=None, ge=1)
     epochs: int | None = Field(default=None, ge=1)
     milestones: tuple[int, ...] = ()

@@ -1,0 +1,39 @@
+# Sourced by the other scripts: goes to the repository's root, and keeps its virtual environment .venv.
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$ROOT"
+PY="$ROOT/.venv/bin/python"
+
+# The first Python of at least 3.11: $PYTHON if it is set, else python3, else a numbered one.
+find_python() {
+  local candidate candidates=(python3 python3.13 python3.12 python3.11)
+  [ -z "${PYTHON:-}" ] || candidates=("$PYTHON")
+  for candidate in "${candidates[@]}"; do
+    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+  echo "fedkin needs Python 3.11 or later: install it, or set PYTHON to where it is." >&2
+  return 1
+}
+
+# prepare [extra]: fedkin, with an extra, in .venv; nothing happens where nothing changed since the last time.
+prepare() {
+  local extra="${1:-}" stamp="$ROOT/.venv/fedkin-installed" python wanted
+  if ! "$PY" -m pip --version >/dev/null 2>&1; then # not there, or left half made
+    python="$(find_python)"
+    if ! "$python" -m venv "$ROOT/.venv"; then
+      echo "$python cannot make a virtual environment: install its venv module (python3-venv on Debian)." >&2
+      return 1
+    fi
+  fi
+  wanted="$(cat pyproject.toml constraints.txt | cksum) $ROOT"
+  case "$(cat "$stamp" 2>/dev/null)" in
+    "$wanted test") return ;; # the tests' installation holds everything
+    "$wanted core") if [ -z "$extra" ]; then return; fi ;;
+  esac
+  echo "Installing fedkin into .venv (torch is large: this can take a few minutes) …" >&2
+  "$PY" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".${extra:+[$extra]}" >&2
+  echo "$wanted ${extra:-core}" >"$stamp"
+}

@@ -1,0 +1,69 @@
+"""What README.md and CONTRIBUTING.md show works as it stands there."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from fedkin import Experiment, run
+from fedkin.runs.spec import parse, read
+from tests.cli.command import fedkin
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("fedkin run")]
+
+
+def block(document: str, language: str) -> str:
+    """The first block of a language in a document."""
+    found = re.search(rf"```{language}\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_the_readme_are_understood(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = []
+    monkeypatch.setattr("fedkin.cli._train", lambda spec, work: trained.append(spec))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "experiment.toml").write_text(block("README.md", "toml"))
+    result = fedkin(*shlex.split(command, comments=True)[1:])
+    assert result.exit_code == 0, result.output
+    assert len(trained) == 1
+
+
+def test_the_specification_of_the_readme_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "experiment.toml").write_text(block("README.md", "toml"))
+    content, text = read(tmp_path / "experiment.toml")
+    spec, hints = parse(content, text)
+    assert (spec.method.options, spec.run.rounds, hints) == ({"clusters": 3, "lam": 2.0}, 30, [])
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = block("README.md", "python").replace("rounds=30", "rounds=2, engine='inprocess'")
+    found: dict[str, Any] = {}
+    exec(code, found)
+    assert len(found["result"].metrics) > 0
+    assert found["model"](torch.zeros(3, 1, 8, 8)).shape == (3, 10)
+
+
+def test_the_method_of_contributing_runs_and_is_fedavg_without_its_pull(tmp_path: Path) -> None:
+    space: dict[str, Any] = {}
+    exec(block("CONTRIBUTING.md", "python"), space)
+    settings = {"clients": 4, "rounds": 2, "lr": 0.1, "steps": 5, "model": "mlr"}
+
+    def model(method: Any) -> torch.Tensor:
+        result = run(Experiment(method=method, **settings), out=tmp_path / str(len(list(tmp_path.iterdir()))))
+        return torch.cat([p.detach().flatten() for p in result.personal(1).parameters()])
+
+    plain, pulled = model(space["fedprox"](lr=0.1, mu=0.0)), model(space["fedprox"](lr=0.1, mu=5.0))
+    averaged = run(Experiment("fedavg", engine="inprocess", **settings), out=tmp_path / "fedavg").personal(1)
+    torch.testing.assert_close(plain, torch.cat([p.detach().flatten() for p in averaged.parameters()]))
+    assert not torch.allclose(plain, pulled)
+    with pytest.raises(Exception, match="at least 0"):
+        space["fedprox"](lr=0.1, mu=-1)

@@ -1,0 +1,64 @@
+"""Ctrl-C on a real process: the round is finished and committed, and a resume ends where an uninterrupted run ends."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import MODULE, SMALL, fedkin, process
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="SIGINT cannot be sent to one process there")
+
+ROUNDS = 80
+RUN = ["--engine", "inprocess", "--method", "fedavg", "--clients", "5", "--rounds", ROUNDS, "--set", "train.steps=20"]
+
+
+def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
+    stopped = process("run", *RUN, "--out", "stopped", folder=tmp_path)
+    assert stopped.stdout is not None
+    for line in stopped.stdout:
+        if line.startswith("round 1/"):
+            stopped.send_signal(signal.SIGINT)
+            break
+    _, told = stopped.communicate(timeout=60)
+    assert stopped.returncode == 130, told
+    (last,) = told.splitlines()
+    assert last.startswith("stopped after round ")
+    assert last.endswith("; continue with: fedkin resume stopped")
+    half = shown(tmp_path / "stopped")
+    assert not half["finished"]
+    assert 1 <= half["rounds"] < ROUNDS
+    assert fedkin("resume", tmp_path / "stopped").exit_code == 0
+    assert fedkin("run", *RUN, "--out", tmp_path / "whole").exit_code == 0
+    end, expected = shown(tmp_path / "stopped"), shown(tmp_path / "whole")
+    assert end["fingerprint"] == expected["fingerprint"]
+    assert end["accuracy"] == expected["accuracy"]
+    assert end["communication"] == expected["communication"]
+
+
+def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
+    command = f"{shlex.quote(sys.executable)} -m fedkin.cli data | head -n 1"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
+def test_the_console_script_and_its_workers_find_a_users_module(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(MODULE)
+    arguments = [*SMALL[2:], "--engine", "processes:1", "--model", "nets:Net", "--out", "run"]
+    command = Path(sys.executable).with_name("fedkin")
+    done = subprocess.run([command, "run", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert shown(tmp_path / "run")["model"] == "nets:Net"
+
+
+def shown(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(fedkin("show", folder, "--json").stdout)
+    return found

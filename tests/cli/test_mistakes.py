@@ -1,0 +1,134 @@
+"""Every mistake on the command line: one sentence that names it and the nearest valid choice, exit code 2."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import SMALL, fedkin, ran, told
+
+MISTAKES = [
+    (["--method", "fedavgg"], "unknown method 'fedavgg': did you mean 'fedavg'?"),
+    (["--method", "comet:cluster=4"], "'cluster': did you mean 'clusters'?"),
+    (["--set", "method.lamm=1", "--method", "comet"], "'lamm': did you mean 'lam'?"),
+    (["--data", "digit"], "unknown data set 'digit': did you mean 'digits'?"),
+    (["--data", "missing.csv"], "file missing.csv does not exist"),
+    (["--data", "mnist"], "put mnist.npz into the data folder"),
+    (["--data-dir", "/nowhere/at/all"], "/nowhere/at/all, which is not a folder"),
+    (["--model", "mrl"], "unknown model 'mrl': did you mean 'mlr'?"),
+    (["--model", "no.such.module:Net"], "model 'no.such.module:Net' cannot be imported"),
+    (["--model", "json:JSONDecoder"], "model 'json:JSONDecoder' is a JSONDecoder, not a torch.nn.Module"),
+    (["--split", "dirichlett:0.1"], "unknown partition 'dirichlett': did you mean 'dirichlet'?"),
+    (["--split", "dirichlett"], "unknown partition 'dirichlett': did you mean 'dirichlet'?"),
+    (["--split", "dirichlet:alhpa=0.1"], "'alhpa': did you mean 'alpha'?"),
+    (["--split", "iid:3"], "partition iid takes no parameter"),
+    (["--split", "dirichlet:0.1,5"], "write name:value or name:key=value,key=value"),
+    (["--split", "dirichlet:0"], "alpha=0 must be a number greater than 0"),
+    (["--split", "dirichlet:-1"], "alpha=-1 must be a number greater than 0"),
+    (["--split", "dirichlet:nan"], "must be a number greater than 0"),
+    (["--split", "natural"], "digits has no natural clients"),
+    (["--engine", "inproces"], "unknown value 'inproces': did you mean 'inprocess'?"),
+    (["--public", "held-out:sample=3"], "'sample': did you mean 'samples'?"),
+    (["--participation", "0"], "run.participation: input should be greater than 0"),
+    (["--participation", "1.5"], "run.participation: input should be less than or equal to 1"),
+    (["--participation", "nan"], "run.participation: input should be a finite number"),
+    (["--clients", "0"], "run.clients: input should be greater than or equal to 1"),
+    (["--clients", "5000", "--split", "iid"], "5000 clients cannot share 1797 samples"),
+    (["--rounds", "0"], "run.rounds: input should be greater than or equal to 1"),
+    (["--rounds", "many"], "nvalid value for '--rounds'"),
+    (["--seed", "-1"], "run.seed: input should be greater than or equal to 0"),
+    (["--workers", "0"], "engine.workers: input should be greater than or equal to 1"),
+    (["--set", "train.lr=0"], "train.lr: input should be greater than 0"),
+    (["--set", "train.epochs=2"], "train: give steps or epochs, not both"),
+    (["--set", "train.stepps=2"], "unknown key 'train.stepps': did you mean 'steps'?"),
+    (["--set", "trian.steps=2"], "unknown key 'trian': did you mean 'train'?"),
+    (["--set", "train=2"], "train is a section"),
+    (["--set", "train.lr"], "write --set section.key=value"),
+    (["--num-clients", "4"], "--num-clients is called run.clients here"),
+    (["--round", "4"], "--rounds"),
+    (["--method", "comet", "--set", "method.clusters=9"], "9 clusters of 5 participants"),
+    (["--method", "comet", "--public", "held-out:5000"], "public size=5000 is not possible"),
+    (["--set", "model.map.a=mlr", "--set", "model.map.b=dnn"], "fedavg needs one architecture"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), MISTAKES, ids=[" ".join(a) for a, _ in MISTAKES])
+def test_a_wrong_option_is_told_in_one_sentence(
+    arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FEDKIN_DATA", raising=False)
+    out = tmp_path / "run"
+    assert sentence in told("run", *SMALL, *arguments, "--out", out)
+    assert not out.exists()  # nothing is left behind
+
+
+FILES = [
+    ("[run]\nrounds = 3\nround = 4\n", "unknown key 'run.round' (line 3): did you mean 'rounds'?"),
+    ("[run]\n\nrounds = 'many'\n", "run.rounds (line 3): input should be a valid integer"),
+    ("[rnu]\nrounds = 3\n", "unknown key 'rnu' (line 1): did you mean 'run'?"),
+    ("[engine]\nname = 'process'\n", "engine.name (line 2): unknown value 'process': did you mean 'processes'?"),
+    ("[train]\nsteps = 1\nepochs = 1\n", "train (line 1): give steps or epochs, not both"),
+    ("[train]\nmilestones = [5, 'ten']\n", "train.milestones.1 (line 2)"),
+    ("data = 'digits'\n", "data (line 1) is a section: write data.name = 'digits'"),
+    ("[run]\nrounds = \n", "is not valid TOML"),
+    ("[run]\nrounds = 3\nrounds = 4\n", "at line 3"),
+]
+
+
+@pytest.mark.parametrize(("content", "sentence"), FILES, ids=[sentence for _, sentence in FILES])
+def test_a_wrong_file_is_told_with_its_line(content: str, sentence: str, tmp_path: Path) -> None:
+    file = tmp_path / "spec.toml"
+    file.write_text(content)
+    # the options would hide the mistake, if the file were not checked by itself
+    said = told("run", file, *SMALL, "--out", tmp_path / "run")
+    assert sentence in said
+    assert str(file) in said
+
+
+def test_a_wrong_option_is_not_told_with_the_line_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text("[run]\nrounds = 3\n")
+    said = told("run", tmp_path / "spec.toml", "--rounds", "0")
+    assert said.startswith("command line: run.rounds: ")
+
+
+def test_files_and_folders_that_do_not_fit(tmp_path: Path) -> None:
+    assert "absent.toml does not exist" in told("run", tmp_path / "absent.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    assert "cannot be read" in told("run", tmp_path / "bytes.toml")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("do not touch")
+    said = told("run", *SMALL, "--out", tmp_path / "full")
+    assert "exists and is not empty" in said
+    assert os.listdir(tmp_path / "full") == ["thesis.txt"]
+    assert "cannot be made" in told("run", *SMALL, "--out", tmp_path / "full" / "thesis.txt" / "run")
+    for command in ("show", "resume", "report"):
+        assert "is not a run directory" in told(command, tmp_path / "full")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_an_unwritable_directory_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    assert "cannot be made" in told("run", *SMALL, "--out", tmp_path / "locked" / "run")
+
+
+def test_a_run_of_another_version_is_refused_with_the_reason(tmp_path: Path) -> None:
+    ran(tmp_path / "run")
+    with sqlite3.connect(tmp_path / "run" / "run.db") as database:
+        database.execute("UPDATE facts SET value = '99' WHERE name = 'version'")
+    for command in ("show", "resume", "report"):
+        assert "was written in version 99 of the run format" in told(command, tmp_path / "run")
+
+
+def test_an_unknown_command_names_the_nearest() -> None:
+    assert "rnu" in told("rnu")
+    assert "DIR" in told("show")
+
+
+def test_a_bug_is_not_dressed_as_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("fedkin.cli_lists.methods", broken)
+    with pytest.raises(ZeroDivisionError):
+        fedkin("methods")

@@ -1,0 +1,116 @@
+"""Small experiments that finish in a fraction of a second, and what two runs must have in common."""
+
+import os
+import subprocess
+from functools import cache
+from multiprocessing import forkserver, get_context
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+from fedkin.experiment import experiment
+from fedkin.runs.checkpoint import committed
+from fedkin.runs.database import read_only
+from fedkin.runs.spec import Spec
+
+# Every method with hyper-parameters that make it meaningful and quick: several clusters, several canonical models.
+METHODS: dict[str, dict[str, Any]] = {
+    "local": {},
+    "fedavg": {},
+    "comet": {"clusters": 2},
+    "persfl": {"lams": [0.2, 0.6], "temperatures": [1.0, 5.0], "student_epochs": 1},
+    "pfedme": {"inner": 2},
+    "cgpfl": {"clusters": 2, "inner": 2, "alpha": 0.7},
+    "cgpfl_heur": {"inner": 2},
+    "ppfl": {"models": 2},
+}
+FULL = {"persfl"}  # methods that need every client in every round
+TABLES = ("metrics", "messages", "notes", "events", "clients")
+
+
+def content(method: str = "fedavg", **settings: Any) -> dict[str, Any]:
+    """A specification as a dict: digits, 6 clients, 4 a round, 3 rounds, committed after each."""
+    sections: dict[str, dict[str, Any]] = {
+        "data": {"name": "digits"},
+        "split": {"name": "dirichlet", "alpha": 0.5},
+        "model": {"name": "mlr"},
+        "method": {"name": method, **METHODS.get(method, {})},
+        "train": {"steps": 4, "batch_size": 16, "lr": 0.05},
+        "engine": {"name": "inprocess", "compile": "trace"},
+        "run": {"clients": 6, "rounds": 3, "seed": 3, "commit_every": 0, "participation": 0.6},
+    }
+    if method in FULL:
+        sections["run"]["participation"] = 1.0
+    if method == "comet":
+        sections["public"] = {"source": "held-out", "samples": 60}
+    for key, value in settings.items():
+        section, _, name = key.partition("__")
+        sections.setdefault(section, {})[name] = value
+    return sections
+
+
+def small(method: str = "fedavg", **settings: Any) -> Spec:
+    """The same, checked; settings are ``section__key=value``."""
+    return experiment(content(method, **settings))
+
+
+def outcome(folder: Path) -> dict[str, Any]:
+    """Everything two equal runs have in common: fingerprint, states byte for byte, every row but the times."""
+    with read_only(folder) as database:
+        facts = database.facts()
+        assert facts["finished"]
+        rows: dict[str, Any] = {table: sorted(database.rows(f"SELECT * FROM {table}"), key=repr) for table in TABLES}
+        rows["rounds"] = database.rows("SELECT round, phase, participants FROM rounds ORDER BY round")
+        states = {client: path.read_bytes() for client, path in committed(folder, database).items()}
+    return {"fingerprint": facts["fingerprint"], **rows, "states": states}
+
+
+@cache
+def forking() -> ForkServerContext:
+    """Processes that start in milliseconds: forked from a server that has imported torch and run nothing.
+
+    (Forked from pytest itself they would hang: OpenMP does not survive a fork once it has had two threads.)
+    """
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["fedkin.experiment", "sklearn.cluster", "sklearn.datasets", "threadpoolctl"])
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    try:
+        forkserver.ensure_running()
+    finally:
+        del os.environ["OMP_NUM_THREADS"]
+        if before is not None:
+            os.environ["OMP_NUM_THREADS"] = before
+    return context
+
+
+class Forked:
+    """In place of subprocess.Popen: a worker that is forked, and so starts at once."""
+
+    def __init__(self, command: list[str], env: dict[str, str]) -> None:
+        self._process = forking().Process(target=_work, args=(command[-2], command[-1], env), daemon=True)
+        self._process.start()
+        self.pid = self._process.pid
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired("worker", timeout or 0)
+        return self._process.exitcode
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+def _work(address: str, number: str, env: dict[str, str]) -> None:
+    import torch
+
+    from fedkin.assemble import host_from_setup
+    from fedkin.engine.processes import serve
+
+    os.environ.update(env)
+    torch.set_num_threads(1)
+    serve(address, number, host_from_setup)

@@ -1,0 +1,159 @@
+"""What a client is given: the schedule, its evaluation, its failures."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from fedkin.assemble import assemble, host_of
+from fedkin.core.rng import Key
+from fedkin.engine.host import Order, drawing_from
+from fedkin.engine.wire import decode, encode
+from fedkin.engine.work import Schedule
+from tests.engine.small import small
+
+
+@pytest.mark.parametrize(
+    ("milestones", "rounds", "factors"),
+    [
+        ((), (1, 100), (1, 1)),
+        ((2,), (1, 2, 3), (1, 1, 0.1)),
+        ((2, 4), (2, 3, 4, 5, 9), (1, 0.1, 0.1, 0.01, 0.01)),
+    ],
+)
+def test_schedule(milestones, rounds, factors):
+    schedule = Schedule(20, steps=1, milestones=milestones, decay=0.1)
+    assert [schedule.factor(number) for number in rounds] == pytest.approx(list(factors))
+
+
+def test_milestones_reach_the_learning_rate(tmp_path):
+    parts = assemble(small("local", train__milestones=[1], train__decay=1e-9))
+    host = host_of(parts, [0], tmp_path)
+    states = [encode(host.own(0))]
+    for number in (1, 2):
+        list(host.do("local", number, [Order(0, None)]))
+        states.append(host.own(0))
+    moved = (states[2]["parameters"]["1.weight"] - states[1]["parameters"]["1.weight"]).abs().max()
+    assert moved < 1e-7
+    assert encode(states[1]) != states[0]
+
+
+def test_evaluation_against_a_plain_loop(tmp_path):
+    parts = assemble(small("fedavg"))
+    host = host_of(parts, sorted(parts.infos), tmp_path)
+    model = nn.Linear(64, 10)
+    state = {"parameters": {"1.weight": model.weight.detach(), "1.bias": model.bias.detach()}}
+    answers = list(host.do("evaluate_all", 1, [Order(client, encode(state)) for client in parts.infos]))
+    for client, answer in zip(parts.infos, answers, strict=True):
+        assert answer.error is None
+        for split in ("train", "val", "test"):
+            x, y = parts.population.part(client, split)
+            loss, right = 0.0, 0
+            for row in range(len(y)):
+                inputs = x[row].float().flatten() / (255 if x.dtype == torch.uint8 else 1)
+                out = model(inputs)
+                loss += float(-out.log_softmax(0)[y[row]])
+                right += int(out.argmax() == y[row])
+            found = answer.record["scores"]["personal"][split]
+            assert found[0] == pytest.approx(loss / len(y), rel=1e-5)
+            assert found[1] == right / len(y)
+
+
+def test_evaluation_in_parts_is_the_same(tmp_path, monkeypatch):
+    parts = assemble(small("fedavg", run__clients=1))
+    host = host_of(parts, [0], tmp_path)
+    order = [Order(0, encode({"parameters": parts.models["mlr"].initial}))]
+    (whole,) = host.do("evaluate_all", 1, order)
+    monkeypatch.setattr("fedkin.engine.work.LARGE", 7)
+    (split,) = host.do("evaluate_all", 1, order)
+    for name, (loss, accuracy) in whole.record["scores"]["personal"].items():
+        assert split.record["scores"]["personal"][name] == pytest.approx((loss, accuracy), rel=1e-5)
+    weights = torch.cat([batch.weight for batch in host.data(1, 0).whole("train")])
+    assert float(weights.sum()) == pytest.approx(1)
+    assert len(weights) == parts.infos[0].samples
+
+
+def test_an_empty_split_has_no_score(tmp_path):
+    parts = assemble(small("fedavg", split__val=0.0, split__train=0.8))
+    host = host_of(parts, [0], tmp_path)
+    (answer,) = host.do("evaluate", 1, [Order(0, encode({"parameters": parts.models["mlr"].initial}))])
+    assert all(math.isnan(value) for value in answer.record["scores"]["personal"]["val"])
+    assert answer.record["scores"]["personal"]["test"][1] >= 0
+
+
+def failing(parts, client):
+    """The method, raising in one client's work."""
+
+    def local(down, own, data):
+        if data.info.client == client:
+            raise RuntimeError("sensor unplugged")
+        return parts.method.local(down, own, data)
+
+    return parts._replace(method=parts.method._replace(local=local))
+
+
+def test_one_clients_failure_is_its_own(tmp_path):
+    parts = assemble(small("local"))
+    host = host_of(failing(parts, 2), sorted(parts.infos), tmp_path)
+    answers = list(host.do("local", 1, [Order(client, None) for client in parts.infos]))
+    assert [answer.error for answer in answers] == [None, None, "RuntimeError: sensor unplugged", None, None, None]
+    assert host.store.clients() == [0, 1, 3, 4, 5]
+
+
+@pytest.mark.parametrize("spoil", ["nan", "shape", "extra", "kind"])
+def test_a_bad_message_keeps_the_old_state(spoil, tmp_path):
+    parts = assemble(small("cgpfl"))
+    bad = {
+        "nan": lambda up: {"parameters": {name: x / 0 for name, x in up["parameters"].items()}},
+        "shape": lambda up: {"parameters": {name: x[:1] for name, x in up["parameters"].items()}},
+        "extra": lambda up: {**up, "control": 1.0},
+        "kind": lambda up: {"models": up["parameters"]},
+    }[spoil]
+
+    def local(down, own, data):
+        state, up = parts.method.local(down, own, data)
+        return state, bad(up)
+
+    host = host_of(parts._replace(method=parts.method._replace(local=local)), [0], tmp_path)
+    before = encode(host.own(0))
+    down = encode({"parameters": parts.models["mlr"].initial})
+    (answer,) = host.do("local", 1, [Order(0, down)])
+    assert answer.message is None
+    assert "BadMessage" in answer.error
+    assert encode(host.own(0)) == before
+    assert host.save(tmp_path, 1) == []
+
+
+def test_only_changed_states_are_saved(tmp_path):
+    parts = assemble(small("local"))
+    host = host_of(parts, sorted(parts.infos), tmp_path)
+    list(host.do("local", 1, [Order(client, None) for client in (1, 3)]))
+    assert host.save(tmp_path, 1) == [1, 3]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.1.safetensors", "3.1.safetensors"]
+    assert host.save(tmp_path, 2) == []
+    fresh = host_of(parts, sorted(parts.infos), tmp_path)
+    fresh.load({client: tmp_path / f"{client}.1.safetensors" for client in (1, 3)})
+    assert fresh.digests() == host.digests()
+
+
+def test_drawing_from_leaves_no_trace():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    with drawing_from(1):
+        one = torch.rand(3)
+    assert torch.equal(torch.rand(3), expected)
+    with drawing_from(1):
+        assert torch.equal(torch.rand(3), one)
+    assert Key(0, 1, 2).integer("local:dropout") != Key(0, 2, 1).integer("local:dropout")
+
+
+def test_broadcasts_are_decoded_once(tmp_path, monkeypatch):
+    parts = assemble(small("fedavg"))
+    host = host_of(parts, sorted(parts.infos), tmp_path)
+    calls = []
+    monkeypatch.setattr("fedkin.engine.host.decode", lambda blob: calls.append(1) or decode(blob))
+    blob = encode({"parameters": parts.models["mlr"].initial})
+    list(host.do("evaluate", 1, [Order(client, blob) for client in parts.infos]))
+    assert len(calls) == 1

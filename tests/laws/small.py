@@ -1,0 +1,69 @@
+"""Every method of METHODS as a small experiment, by its needs: a method added later is under the laws at once."""
+
+import numpy as np
+
+from fedkin.core.method import Method
+from fedkin.methods import METHODS, make
+from tests.methods.federation import Federated, architecture, population
+
+LR = 0.2
+PUBLIC = 12
+SIZES = (5, 9, 4, 11, 7, 6)
+ENVELOPE = {"lam": 1.5, "personal_lr": 0.15, "inner": 2}
+HYPER = {  # where the defaults are too large for a test
+    "comet": {"clusters": 2, "public_batch": 5},
+    "persfl": {"lams": (0.0, 0.5), "temperatures": (1.0, 5.0), "student_epochs": 2},
+    "pfedme": ENVELOPE,
+    "cgpfl": {**ENVELOPE, "clusters": 2, "alpha": 0.5},
+    "cgpfl_heur": {**ENVELOPE, "mu": 30.0, "alpha": 0.5},
+    "ppfl": {"models": 3, "lam": 0.1},
+}
+NAMES = sorted(METHODS)
+PARTIAL = [name for name in NAMES if not make(name, HYPER.get(name, {}), {"lr": LR}).needs.full_participation]
+
+
+def method(name: str, **hyper) -> Method:
+    return make(name, {**HYPER.get(name, {}), **hyper}, {"lr": LR})
+
+
+def people(**how):
+    return population(**{"sizes": SIZES, "seed": 5, "public": PUBLIC, **how})
+
+
+def federated(name: str, *, hyper=None, group=None, kind: str = "mlr", **work) -> Federated:
+    """An experiment of this method; participation is 1 where it needs everyone."""
+    chosen = method(name, **(hyper or {}))
+    if chosen.needs.full_participation:
+        work["participation"] = 1.0
+    if "epochs" not in work:
+        work.setdefault("steps", 2)
+    group = people() if group is None else group
+    models = {kind: architecture(kind, dtype=group.x.dtype)}
+    return Federated(chosen, group, models, **work)
+
+
+def finished(run: Federated) -> Federated:
+    """The same after its ``finish``, where it has one."""
+    run.moments.append(run.finish())
+    return run
+
+
+def same(a, b) -> bool:
+    """Two trees of arrays, bit by bit."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+    return np.asarray(a).dtype == np.asarray(b).dtype and np.array_equal(
+        a, b, equal_nan=np.asarray(a).dtype.kind == "f"
+    )
+
+
+def close(a, b, tolerance: float = 1e-9) -> None:
+    """Two trees of arrays, up to the order of sums."""
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for name in a:
+            close(a[name], b[name], tolerance)
+    else:
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)

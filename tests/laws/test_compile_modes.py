@@ -1,0 +1,79 @@
+"""However its steps are run, a method computes the same: plain autograd, the recorded graph, and compiled code."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from fedkin.core.tree import named_leaves
+from tests.laws.small import NAMES, federated, finished, people
+
+TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4}
+PLAIN = {}
+
+
+def end_of(name, compile, dtype):
+    """The experiment after two rounds and its finish."""
+    group = people(dtype=dtype)
+    return finished(
+        federated(name, group=group, kind="dnn", compile=compile, epochs=1, participation=0.7).run(2, evaluate=False)
+    )
+
+
+def plain(name, dtype):
+    if (name, dtype) not in PLAIN:
+        PLAIN[name, dtype] = end_of(name, "never", dtype)
+    return PLAIN[name, dtype]
+
+
+def agree(a, b, dtype):
+    for one, other in zip(a.moments, b.moments, strict=True):
+        for ours, theirs in ((one.state, other.state), (one.own, other.own), (one.up, other.up)):
+            ours, theirs = dict(named_leaves(ours)), dict(named_leaves(theirs))
+            assert ours.keys() == theirs.keys()
+            for path, leaf in theirs.items():
+                if leaf is not None:
+                    assert np.asarray(ours[path]).dtype == np.asarray(leaf).dtype
+                    np.testing.assert_allclose(ours[path], leaf, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+def test_trace(name, dtype):
+    traced = end_of(name, "trace", dtype)
+    assert traced.runtime.said == []
+    assert traced.runtime.graphs >= 1
+    agree(traced, plain(name, dtype), dtype)
+
+
+FAST = {"fedavg"}
+
+
+@pytest.mark.skipif(not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler")
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        pytest.param(name, dtype, marks=[] if name in FAST and dtype == torch.float32 else pytest.mark.slow)
+        for name in NAMES
+        for dtype in TOLERANCE
+    ],
+)
+def test_always(name, dtype):
+    compiled = end_of(name, "always", dtype)
+    assert compiled.runtime.said == []
+    agree(compiled, plain(name, dtype), dtype)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_states_keep_the_models_precision(name):
+    """A float32 model stays float32, in states and in messages (ppfl's Laplacian and shares excepted: counts)."""
+    for dtype, kept in ((torch.float32, "float32"), (torch.float64, "float64")):
+        for moment in plain(name, dtype).moments:
+            for tree in (moment.up, moment.own, {n: v for n, v in moment.state.items() if n not in COUNTS}):
+                for path, leaf in named_leaves(tree):
+                    if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f":
+                        assert leaf.dtype == kept, path
+
+
+COUNTS = ("laplacian", "shares")

@@ -1,0 +1,154 @@
+"""What is sent: the kinds and the exact number of scalars of every message, and that nothing personal is among them."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from fedkin.core.method import KINDS
+from fedkin.core.tree import named_leaves
+from tests.laws.small import NAMES, PUBLIC, SIZES, federated, finished
+from tests.methods.federation import CLASSES, WIDTH
+
+M = len(SIZES)
+P = PUBLIC * CLASSES  # one prediction matrix |P| × C
+W = WIDTH * CLASSES + CLASSES  # |w| of mlr
+
+
+class Ledger(NamedTuple):
+    """Scalars by kind of one message, and how many different messages go down in a round (one copy of each is paid)."""
+
+    down: dict[str, int]
+    up: dict[str, int]
+    copies: int = 1
+    setup: Mapping[str, int] = MappingProxyType({})
+    hyper: Mapping[str, object] = MappingProxyType({})
+
+
+K = 3
+MEMBERSHIP = {"coefficients": 2 * K, "control": 2}  # c_i and λ(LC)_i; the block's number and p_i
+EXPECTED = {
+    "local": Ledger({}, {}),
+    "fedavg": Ledger({"parameters": W}, {"parameters": W}),
+    "persfl": Ledger({"parameters": W}, {"parameters": W}),
+    "pfedme": Ledger({"parameters": W}, {"parameters": W}),
+    "cgpfl": Ledger({"parameters": W}, {"parameters": W}, copies=2),
+    "cgpfl_heur": Ledger({"parameters": W}, {"parameters": W}, copies=3, hyper={"mu": 1e9}),  # K = ⌊6 / 2⌋
+    "comet": Ledger({"centroids": 2 * P}, {"predictions": P}, setup={"predictions": P}),
+    "comet, c = 1": Ledger({"centroids": P}, {"predictions": P}, setup={"predictions": P}, hyper={"clusters": 1}),
+    "ppfl": Ledger(
+        {"parameters": K * W, **MEMBERSHIP},
+        {"parameters": K * W, "coefficients": K},
+        copies=M,
+        setup={"coefficients": CLASSES},
+    ),
+    "ppfl, nobody alike": Ledger(
+        {"parameters": K * W, **MEMBERSHIP},
+        {"parameters": K * W, "coefficients": K},
+        copies=M,
+        setup={"control": 1},
+        hyper={"affinity": "none"},
+    ),
+    "ppfl, bias shared": Ledger(
+        {"parameters": K * (W - CLASSES) + CLASSES, **MEMBERSHIP},
+        {"parameters": K * (W - CLASSES) + CLASSES, "coefficients": K},
+        copies=M,
+        setup={"coefficients": CLASSES},
+        hyper={"canonical": "weight"},
+    ),
+}
+
+
+def kinds(scalars):
+    assert set(scalars) == set(KINDS)
+    return {kind: number for kind, number in scalars.items() if number}
+
+
+@pytest.mark.parametrize("case", EXPECTED)
+def test_what_is_sent(case):
+    name, expected = case.split(",")[0], EXPECTED[case]
+    run = federated(name, hyper=dict(expected.hyper)).run(3, evaluate=False)
+    setup = run.introduction.sent
+    assert all(item.direction == "up" for item in setup)
+    assert [kinds(item.scalars) for item in setup] == [expected.setup] * (M if expected.setup else 0)
+    for moment in run.moments:
+        down = [item for item in moment.record.sent if item.direction == "down"]
+        up = [item for item in moment.record.sent if item.direction == "up"]
+        assert [item.client for item in down] == [item.client for item in up] == moment.record.participants
+        assert all(kinds(item.scalars) == expected.down for item in down)
+        assert all(kinds(item.scalars) == expected.up for item in up)
+        assert all((item.bytes > 0) == bool(kinds(item.scalars)) for item in moment.record.sent)
+        first = [item for item in down if item.copy == 0]
+        # clusters share a first message in the first round, and a cluster may lose all its members
+        assert len(first) == expected.copies or (name in ("cgpfl", "cgpfl_heur") and len(first) <= expected.copies)
+    last = [item for item in run.moments[-1].record.sent if item.direction == "down" and item.copy == 0]
+    assert len(last) == expected.copies
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_messages_have_known_kinds_and_finite_numbers(name):
+    run = finished(federated(name, participation=0.7).run(3, evaluate=False))
+    for moment in run.moments:
+        for message in [*moment.down.values(), *(up for up in moment.up.values() if up is not None)]:
+            assert set(message) <= set(KINDS)
+            assert all(np.isfinite(leaf).all() for _, leaf in named_leaves(message))
+
+
+def test_ppfl_blocks_send_one_half_each():
+    """schedule "random": θ rounds send parameters up, C rounds a membership vector and nothing else."""
+    run = federated("ppfl", hyper={"schedule": "random"}).run(6, evaluate=False)
+    seen = set()
+    for moment in run.moments:
+        sent = {tuple(kinds(item.scalars).items()) for item in moment.record.sent if item.direction == "up"}
+        seen |= sent
+        assert len(sent) == 1
+    assert seen == {(("parameters", K * W),), (("coefficients", K),)}
+
+
+# what is a client's alone, by method: never in a message, neither up nor (from others) down
+PERSONAL = {
+    "local": "parameters",
+    "comet": "parameters",
+    "pfedme": "theta",
+    "cgpfl": "theta",
+    "cgpfl_heur": "theta",
+    "persfl": "student",
+}
+
+
+@pytest.mark.parametrize("name", PERSONAL)
+@pytest.mark.parametrize("kind", ["mlr", "dnn"])
+def test_nothing_personal_is_sent(name, kind):
+    hyper = {"student_lr": 0.05} if name == "persfl" else {}  # else a student may repeat what FedAvg's round did
+    run = finished(federated(name, hyper=hyper, kind=kind).run(3, evaluate=False))
+    sent = [
+        leaf
+        for moment in run.moments
+        for message in [*moment.down.values(), *(up for up in moment.up.values() if up is not None)]
+        for _, leaf in named_leaves(message)
+    ]
+    mine = [own[PERSONAL[name]] for moment in run.moments for own in moment.own.values() if PERSONAL[name] in own]
+    assert mine
+    for params in mine:
+        for _, value in named_leaves(params):
+            assert not any(np.shape(leaf) == value.shape and np.array_equal(leaf, value) for leaf in sent)
+    if name == "comet":
+        assert {np.shape(leaf)[-2:] for leaf in sent} == {(PUBLIC, CLASSES)}
+        assert all((leaf >= 0).all() and np.allclose(leaf.sum(-1), 1) for leaf in sent)
+
+
+def test_data_is_never_sent():
+    """No sample and no label of a client is in any message of any method; PPFL's label counts are said so."""
+    for name in NAMES:
+        run = finished(federated(name).run(2, evaluate=False))
+        rows = {tuple(x) for client in run.data.values() for x in client["x"].round(12)}
+        messages = [*run.introductions.values(), *(up for m in run.moments for up in m.up.values() if up)]
+        for message in messages:
+            for _, leaf in named_leaves(message):
+                if np.ndim(leaf) and np.shape(leaf)[-1] == WIDTH:
+                    assert not rows & {tuple(x) for x in np.reshape(leaf, (-1, WIDTH)).round(12)}
+        if name == "ppfl":
+            for k, message in run.introductions.items():
+                assert message["coefficients"].tolist() == np.bincount(run.data[k]["y"], minlength=CLASSES).tolist()

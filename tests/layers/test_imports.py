@@ -1,0 +1,138 @@
+"""Layers import downward only; files stay small; no method asks for another's name."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import fedkin
+
+PACKAGE = Path(fedkin.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+LAYERS = {
+    "core": 0,
+    "data": 1,
+    "models": 1,
+    "methods": 1,
+    "runs": 1,
+    "engine": 2,
+    "assemble": 3,
+    "experiment": 3,
+    "report": 3,
+    "api": 4,
+    "worker": 4,
+    "cli": 4,
+    "cli_closing": 4,
+    "cli_lists": 4,
+    "cli_options": 4,
+    "cli_progress": 4,
+}
+MODULE_LEVEL = {"__init__"}  # the package's own face, which looks everything up lazily
+LONG: dict[str, str] = {}  # file → why it may have more than 300 lines
+LINES = 300
+THIRD_PARTY = {  # where a part that is bought may be used
+    "torch": {"core", "data", "models", "methods", "engine", "assemble", "experiment", "worker", "api"},
+    "sqlite3": {"runs", "cli"},
+    "pydantic": {"runs"},
+    "typer": {"cli"},
+    "altair": {"report"},
+    "sklearn": {"core", "data", "methods"},
+    "subprocess": {"engine"},
+    "multiprocessing": {"engine"},
+}
+
+
+def part(path: Path) -> str:
+    """The layer's part that a file belongs to: a folder, or a module of the package itself."""
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def imports(path: Path) -> set[str]:
+    """Full names of the modules that a file imports, wherever in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def wrong(of: str, path: Path) -> list[str]:
+    """The imports of fedkin by a file of part ``of`` that do not go downward."""
+    own = [name.split(".") for name in imports(path) if name.split(".")[0] == "fedkin"]
+    targets = {parts[1]: ".".join(parts) for parts in own if len(parts) > 1 and parts[1] in LAYERS}
+    return [whole for target, whole in targets.items() if target != of and LAYERS[target] >= _limit(of, target)]
+
+
+def _limit(of: str, target: str) -> int:
+    upper = of in ("assemble", "experiment", "api", "worker") or of.startswith("cli")
+    return LAYERS[of] + (1 if upper and LAYERS[target] == LAYERS[of] else 0)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_run_downward(path):
+    of = part(path)
+    if of in MODULE_LEVEL:
+        return
+    assert of in LAYERS, f"{path.name}: say in this test which layer it belongs to"
+    assert wrong(of, path) == []
+
+
+def test_reports_come_from_records_only():
+    for path in PACKAGE.joinpath("report").rglob("*.py"):
+        used = {name.split(".")[1] for name in imports(path) if name.startswith("fedkin.")}
+        assert used <= {"core", "runs", "report", "__version__"}, path
+
+
+def test_the_test_sees_an_upward_import(tmp_path):
+    for of, line in [
+        ("core", "from fedkin.engine.wire import encode"),
+        ("core", "def f():\n    import fedkin.runs.spec"),
+        ("models", "from fedkin.data.source import Source"),
+        ("methods", "from fedkin.runs import spec"),
+        ("engine", "from fedkin.experiment import run"),
+        ("engine", "from fedkin import assemble"),
+        ("report", "from fedkin.experiment import load"),
+        ("experiment", "from fedkin.cli import main"),
+    ]:
+        path = tmp_path / "planted.py"
+        path.write_text(line)
+        assert wrong(of, path), (of, line)
+
+
+@pytest.mark.parametrize(("package", "users"), THIRD_PARTY.items())
+def test_bought_parts_have_their_place(package, users):
+    found = {part(path) for path in FILES if package in {name.split(".")[0] for name in imports(path)}}
+    assert {name.split("_")[0] for name in found} <= users
+
+
+def test_files_are_short():
+    long = {str(p.relative_to(PACKAGE)): n for p in FILES if (n := len(p.read_text().splitlines())) > LINES}
+    assert set(long) == set(LONG), long
+
+
+def test_no_drawer_for_everything():
+    assert [path for path in FILES if path.stem in ("utils", "util", "helpers", "misc", "common")] == []
+
+
+def test_nothing_asks_for_a_methods_name():
+    from fedkin.methods import ALIASES, METHODS
+
+    names = {*METHODS, *ALIASES}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare):
+                texts = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+                assert not (texts & names), f"{path}:{node.lineno} compares with the name of a method"
+                asked = {ast.unparse(side) for side in [node.left, *node.comparators]}
+                assert not (asked & {"method.name", "self.method.name", "spec.method.name"}), f"{path}:{node.lineno}"
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.joinpath("methods").glob("*.py")), ids=lambda path: path.stem)
+def test_methods_know_nothing_of_engines(path):
+    text = path.read_text()
+    for word in (".detach(", ".cuda(", ".to(device", "inprocess", "processes", "Runtime", "torch.no_grad"):
+        assert word not in text, word

@@ -1,0 +1,139 @@
+"""COMET beside tests/reference/comet.py."""
+
+import numpy as np
+import pytest
+import torch
+
+from fedkin.methods.comet import comet, nearest
+from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.reference import comet as reference
+from tests.reference.kmeans import lloyd
+from tests.reference.model import accuracy, mean_loss
+
+LR, ROUNDS, PUBLIC, PUBLIC_BATCH = 0.3, 4, 12, 5
+CASES = {
+    "steps": {"steps": 3, "clusters": 2, "compile": "trace"},
+    "one cluster": {"steps": 3, "clusters": 1},
+    "some": {"steps": 4, "clusters": 2, "participation": 0.6, "compile": "trace"},
+    "as many as participants": {"steps": 2, "clusters": 3, "participation": 0.6},
+    "lam 0": {"steps": 3, "clusters": 2, "lam": 0.0},
+    "large lam": {"steps": 3, "clusters": 3, "lam": 9.0},
+    "epochs, decay": {"epochs": 1, "clusters": 2, "milestones": (1, 3), "decay": 0.3},
+    "the whole public set": {"steps": 2, "clusters": 2, "public_batch": 99},
+    "a large public set": {"steps": 1, "clusters": 2, "public": 1030},
+    "best of four starts": {"steps": 2, "clusters": 3, "starts": 4},
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "kinds"),
+    [*((case, ("dnn", "mlr")) for case in CASES), ("steps", ("mlr",)), ("some", ("dnn",)), ("large lam", ("mlr",))],
+)
+def test_comet(case, kinds):
+    case = CASES[case]
+    work = dict(case)
+    hyper = {name: work.pop(name) for name in ("clusters", "lam", "public_batch", "starts") if name in case}
+    hyper = {"lam": 2.0, "public_batch": PUBLIC_BATCH, **hyper}
+    models = {kind: architecture(kind, seed=i) for i, kind in enumerate(kinds)}
+    names = [kinds[k % len(kinds)] for k in range(5)]
+    people = population(public=work.pop("public", PUBLIC))  # predictions are made 1024 rows at a time
+    run = Federated(comet(lr=LR, **hyper), people, models, architectures=names, **work).run(ROUNDS)
+    theirs = replay(run, hyper)
+
+    agree("comet", run.introductions, {k: {"predictions": s} for k, s in first_predictions(run).items()})
+    trained = set()
+    for t, (moment, other) in enumerate(zip(run.moments, theirs, strict=True)):
+        centroids = other["server"]["centroids"]
+        trained |= set(other["messages"])
+        agree("comet", moment.up, {k: {"predictions": s} for k, s in other["messages"].items()})
+        for k in other["messages"]:
+            agree_centroids(moment.down[k]["centroids"], centroids)
+        if t + 1 < len(theirs):
+            agree_centroids(moment.state["centroids"], theirs[t + 1]["server"]["centroids"])
+        for k, w in other["personal"].items():
+            agree("comet", moment.own[k]["parameters"], w)
+            x, y = run.data[k]["x_test"], run.data[k]["y_test"]
+            agree_scores("comet", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y))
+        for k, number in other["nearest"].items():  # equal first models predict alike: their centroids are one
+            agree("comet", moment.down[k]["centroids"][moment.own[k]["cluster"]], centroids[number])
+        assert moment.record.notes == {k: {"cluster": own["cluster"]} for k, own in moment.own.items()}
+    assert trained == set(range(5)) or work.get("participation")
+
+
+def agree_centroids(ours, theirs):
+    """The same centroids in the same order; where equal models make fewer than c different ones, the same set."""
+    different = distinct(theirs)
+    if len(different) == len(theirs):
+        agree("comet", ours, theirs)
+    else:
+        assert len(ours) == len(theirs)
+        agree("comet", distinct(ours), different)
+
+
+def distinct(centroids):
+    flat = np.unique(np.round(centroids.reshape(len(centroids), -1), 9), axis=0)
+    return flat.reshape(-1, *centroids.shape[1:])
+
+
+def starts(run):
+    return {k: arrays(run.models[info.architecture].initial) for k, info in run.infos.items()}
+
+
+def first_predictions(run):
+    public = run.people.public.numpy()
+    return {k: reference.predictions(starts(run)[k], public) for k in run.coordinator.sample(0)}
+
+
+def replay(run, hyper):
+    rounds = len(run.moments)
+    who = run.participants(rounds)
+    plan = run.plan(rounds, draw="uniform")
+    size = hyper["public_batch"]
+    public_plan = [{k: run.public_rows(t + 1, k, size, len(plan[t][k])) for k in who[t]} for t in range(rounds)]
+    sent = [run.introductions, *(moment.up for moment in run.moments[:-1])]  # what the k-means of each round was given
+    received = [np.array([s["predictions"] for _, s in sorted(one.items())]) for one in sent]
+    return reference.comet(
+        starts(run),
+        run.data,
+        run.people.public.numpy(),
+        plan,
+        public_plan,
+        who,
+        run.coordinator.sample(0),
+        hyper["lam"],
+        run.rates(LR, rounds),
+        hyper["clusters"],
+        [best_seeds(run, t, points, hyper) for t, points in enumerate(received)],
+    )
+
+
+def best_seeds(run, t, points, hyper):
+    """Of several k-means++ seedings the one whose k-means ends with the least Σ ‖point − centroid‖²."""
+    flat = points.reshape(len(points), -1)
+    found = []
+    for start in range(hyper.get("starts", 1)):
+        seeds = run.seeds(t, points, hyper["clusters"], start)
+        centroids, labels, _ = lloyd(flat, seeds)
+        found.append((round(float(np.sum((flat - centroids[labels]) ** 2)), 12), start, seeds))
+    return min(found)[2]
+
+
+def test_nearest_by_hand():
+    # Two classes, two public rows. Own predictions (1, 0), (1, 0). Squared distances: centroid 0: 0.5 + 0.5 = 1 for
+    # (.5, .5) twice; centroid 1: 0 + 2 = 2 for (1, 0), (0, 1); centroid 2: 0.02 + 0.72 = 0.74 for (.9, .1), (.4, .6).
+    own = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+    centroids = torch.tensor([[[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]]])
+    assert nearest(centroids, own) == 2
+    # By the distance of the row sums, or of the last row alone, another one would win.
+    assert nearest(centroids[:2], own) == 0
+
+
+def test_sampling_is_by_size():
+    """p_k = n_k / Σ n: of clients with 1 and 99 samples, one a round, the large one takes part in most rounds.
+
+    The small one is drawn with probability 0.01 a round: over 300 rounds 3 on average, 12 or more with p < 1e-4.
+    """
+    run = Federated(comet(lr=LR, clusters=1), population((1, 99), public=4), steps=1, participation=0.5)
+    drawn = [run.coordinator.sample(t) for t in range(300)]
+    assert all(len(who) == 1 for who in drawn)
+    assert sum(who == [0] for who in drawn) < 12

@@ -1,0 +1,225 @@
+"""Every architecture on its shapes, parameter counts of the papers, and a user's own modules."""
+
+import sys
+import textwrap
+
+import pytest
+import torch
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.family import FAMILIES
+from fedkin.core.model import Batch
+from fedkin.core.rng import Key
+from fedkin.methods.fedavg import sgd_step
+from fedkin.models.build import MODELS, build
+
+GREY, COLOUR, ROW = (1, 28, 28), (3, 32, 32), (60,)
+SHAPES = {
+    "mlr": [GREY, COLOUR, ROW, (1, 8, 8)],
+    "dnn": [GREY, COLOUR, ROW, (1, 8, 8)],
+    "glm": [ROW, GREY],
+    "cnn_persfl": [GREY, COLOUR, (1, 16, 16)],
+    "cnn_comet": [GREY, COLOUR, (3, 17, 20)],
+    "cnn_cgpfl": [GREY, COLOUR],
+    "vgg11": [COLOUR, (1, 32, 32)],
+    "vgg13": [COLOUR],
+}
+COUNTS = {  # (model, shape, classes) → parameters, by hand
+    ("mlr", GREY, 10): 784 * 10 + 10,
+    ("dnn", GREY, 10): 784 * 128 + 128 + 128 * 10 + 10,
+    ("glm", ROW, 2): 61,
+    ("cnn_persfl", COLOUR, 10): 456 + 2416 + 400 * 120 + 120 + 120 * 84 + 84 + 850,
+    ("cnn_comet", COLOUR, 10): 456 + 2416 + 400 * 120 + 120 + 12100 + 8484 + 4250 + 510,
+    ("cnn_cgpfl", GREY, 10): 832 + 51264 + 1024 * 512 + 512 + 5130,
+}
+
+
+def count(model) -> int:
+    return sum(value.numel() for name, value in model.initial.items() if not name.startswith("buffer:"))
+
+
+@pytest.mark.parametrize(("case", "expected"), COUNTS.items(), ids=str)
+def test_parameter_counts(case, expected):
+    name, shape, classes = case
+    family = "gaussian" if name == "glm" else "categorical"
+    assert count(build(name, shape, classes, Key(0), family)) == expected
+
+
+def test_vgg_counts():
+    small, large = build("vgg11", COLOUR, 10, Key(0)), build("vgg13", COLOUR, 10, Key(0))
+    assert round(count(small) / 1e6, 2) == 9.76
+    assert count(large) - count(small) == (64 * 64 + 128 * 128) * 9 + 64 * 3 + 128 * 3
+    buffers = sum(value.numel() for name, value in small.initial.items() if name.startswith("buffer:"))
+    assert buffers == 2 * (64 + 128 + 256 * 2 + 512 * 4)
+    assert not small.pads
+
+
+def test_the_papers_400_features():
+    assert build("cnn_persfl", COLOUR, 10, Key(0)).initial["classifier.0.weight"].shape == (120, 400)
+
+
+def test_every_model_is_here():
+    assert set(SHAPES) == set(MODELS)
+
+
+@pytest.mark.parametrize(("name", "shape"), [(name, shape) for name, shapes in SHAPES.items() for shape in shapes], ids=str)
+def test_forward_and_a_step(name, shape):
+    family = "gaussian" if name == "glm" else "categorical"
+    model = build(name, shape, 7, Key(1), family)
+    x = torch.randint(0, 256, (4, *shape), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    y = torch.tensor([0, 3, 6, 1]) if family == "categorical" else torch.rand(4)
+    batch = Batch(x, y, torch.full((4,), 0.25))
+    assert model.outputs(model.initial, x).shape == (4, 1 if name == "glm" else 7)
+    moved = sgd_step(model, model.initial, batch, torch.tensor(0.01))
+    assert model.loss(moved, batch) < model.loss(model.initial, batch)
+    unmoved = [key for key, value in moved.items() if torch.equal(value, model.initial[key])]
+    assert unmoved == []
+    assert model.outputs(model.initial, x.float() / 255).allclose(model.outputs(model.initial, x))
+
+
+def test_first_parameters_are_the_seeds():
+    one, same, other = (build("dnn", ROW, 5, key) for key in (Key(3), Key(3), Key(4)))
+    torch.manual_seed(99)
+    third = build("dnn", ROW, 5, Key(3))
+    assert all(torch.equal(one.initial[name], same.initial[name]) for name in one.initial)
+    assert all(torch.equal(one.initial[name], third.initial[name]) for name in one.initial)
+    assert not torch.equal(one.initial["1.weight"], other.initial["1.weight"])
+
+
+def test_options():
+    assert build("dnn", ROW, 5, Key(0), hidden=100).initial["1.weight"].shape == (100, 60)
+    with pytest.raises(FedkinError, match="unknown option of model 'dnn' 'hiden': did you mean 'hidden'"):
+        build("dnn", ROW, 5, Key(0), hiden=100)
+    with pytest.raises(FedkinError, match="unknown model 'vgg12': did you mean 'vgg1"):
+        build("vgg12", COLOUR, 5, Key(0))
+    with pytest.raises(FedkinError, match="unknown family 'gausian': did you mean 'gaussian'"):
+        build("glm", ROW, 0, Key(0), "gausian")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "sentence"),
+    [
+        ("cnn_persfl", ROW, "needs images"),
+        ("cnn_comet", (1, 8, 8), "16×16 pixels or more"),
+        ("cnn_cgpfl", (28, 28), "needs images"),
+        ("vgg11", GREY, "needs 32×32 images.*try dnn"),
+        ("glm", ROW, r"must return \[batch, 5\], for a batch of 2 it returned \[2, 1\]"),
+    ],
+)
+def test_wrong_shapes(name, shape, sentence):
+    with pytest.raises(FedkinError, match=sentence) as caught:
+        build(name, shape, 5, Key(0))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families(family):
+    name = "mlr" if family == "categorical" else "glm"
+    model = build(name, ROW, 2, Key(0), family)
+    y = torch.tensor([0, 1, 1]) if model.family.classes else torch.tensor([0.0, 2.0, 1.0])
+    batch = Batch(torch.rand(3, 60), y, torch.full((3,), 1 / 3))
+    direct = model.family.nll(model.outputs(model.initial, batch.x), y)
+    through_means = model.family.nll_of_mean(model.family.mean(model.outputs(model.initial, batch.x)), y)
+    assert torch.allclose(direct, through_means, atol=1e-5)
+
+
+MINE = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self, shape, classes, width=4):
+            super().__init__()
+            self.a, self.b = nn.Linear(shape[0], width), nn.Linear(width, classes)
+        def forward(self, x):
+            return self.b(torch.relu(self.a(x)))
+
+    class Fixed(nn.Linear):
+        def __init__(self):
+            super().__init__(60, 5)
+
+    def make(classes):
+        return nn.Linear(60, classes)
+
+    class Raises(nn.Module):
+        def __init__(self, shape):
+            raise RuntimeError("no weights\\nin this file")
+
+    class Wide(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(60, 9)
+        def forward(self, x):
+            return self.a(x)
+
+    class Pair(Wide):
+        def forward(self, x):
+            return self.a(x), x
+
+    class Empty(nn.Module):
+        def forward(self, x):
+            return x[:, :5]
+
+    class Demands(nn.Module):
+        def __init__(self, vocabulary):
+            super().__init__()
+
+    def text(shape, classes):
+        return "a model"
+
+    number = 3
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    package = tmp_path / "fedkin_mine_of_a_user"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "nets.py").write_text(textwrap.dedent(MINE))
+    (package / "broken.py").write_text("import a_module_that_is_not_there\n")
+    (package / "typo.py").write_text("class Net(:\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "fedkin_mine_of_a_user"
+    for name in [name for name in sys.modules if name.startswith("fedkin_mine_of_a_user")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("name", ["Net", "Fixed", "make"])
+def test_a_users_module(name, mine):
+    model = build(f"{mine}.nets:{name}", ROW, 5, Key(0))
+    assert model.outputs(model.initial, torch.rand(3, 60)).shape == (3, 5)
+
+
+def test_a_users_options(mine):
+    assert build(f"{mine}.nets:Net", ROW, 5, Key(0), width=9).initial["a.weight"].shape == (9, 60)
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("nowhere.nets:Net", "cannot be imported: No module named 'nowhere'"),
+        ("{mine}.nets:Nte", "cannot be imported: .*has no attribute 'Nte'"),
+        ("{mine}.nets:", "cannot be imported"),
+        ("{mine}.broken:Net", "cannot be imported: No module named 'a_module_that_is_not_there'"),
+        ("{mine}.typo:Net", "cannot be imported"),
+        (":Net", "cannot be imported"),
+        ("{mine}.nets:number", "is not a class or a function"),
+        ("{mine}.nets:text", "is a str, not a torch.nn.Module"),
+        ("{mine}.nets:Raises", "cannot be built: RuntimeError: no weights"),
+        ("{mine}.nets:Demands", "vocabulary"),
+        ("{mine}.nets:Empty", "has no parameters"),
+        ("{mine}.nets:Wide", r"must return \[batch, 5\], for a batch of 2 it returned \[2, 9\]"),
+        ("{mine}.nets:Pair", r"must return \[batch, 5\], for a batch of 2 it returned tuple"),
+    ],
+)
+def test_a_users_mistakes(path, sentence, mine):
+    with pytest.raises(FedkinError, match=sentence) as caught:
+        build(path.format(mine=mine), ROW, 5, Key(0))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_users_module_with_the_wrong_shape(mine):
+    with pytest.raises(FedkinError, match=r"cannot take samples of shape \[1, 28, 28\]") as caught:
+        build(f"{mine}.nets:Fixed", GREY, 5, Key(0))
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,171 @@
+"""Same seed, same bits: whichever engine, however many workers, interrupted or not, states in memory or on disk."""
+
+import shutil
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from fedkin.engine import processes
+from fedkin.engine.transport import InProcess
+from fedkin.experiment import resume, run
+from fedkin.methods import METHODS as ALL
+from fedkin.runs.database import read_only
+from tests.engine.small import METHODS, Forked, outcome, small
+
+EXTRA = {  # further forms of a method: (method, settings)
+    "comet-two-models": ("comet", {"model__map": {"a": "mlr", "b": "dnn"}}),
+    "local-two-models": ("local", {"model__map": {"a": "mlr", "b": "dnn"}, "model__rule": "turn"}),
+    "ppfl-random-2": ("ppfl", {"method__schedule": "random", "method__structure": 2, "method__theta_share": 0.4, "run__seed": 5}),
+    "persfl-gd": ("persfl", {"method__objective": "gd", "method__teacher": "final"}),
+    "fedavg-epochs": ("fedavg", {"train__steps": None, "train__epochs": 2, "split__alpha": 0.2}),
+}
+CASES = {**{name: (name, {}) for name in METHODS}, **EXTRA}
+
+
+@cache
+def plain(case: str) -> dict:
+    """The outcome of an uninterrupted run in process: what all others must give."""
+    folder = Path(mkdtemp(prefix="fedkin-parity-"))
+    try:
+        return outcome(run(spec(case), folder))
+    finally:
+        shutil.rmtree(folder)
+
+
+def spec(case: str, **settings):
+    method, own = CASES[case]
+    return small(method, **{**own, **settings})
+
+
+class Stop(Exception):
+    """Raised from the progress callback: the run ends there, as it would if the machine did."""
+
+
+def stopping_after(number: int):
+    def progress(record) -> None:
+        if record.round == number:
+            raise Stop
+
+    return progress
+
+
+def interrupted(case: str, out: Path, after: int, **settings) -> Path:
+    with pytest.raises(Stop):
+        run(spec(case, **settings), out, progress=stopping_after(after))
+    with read_only(out) as database:
+        assert not database.facts()["finished"]
+    return out
+
+
+@pytest.fixture
+def forked(monkeypatch):
+    """Worker processes that start at once: forked, not imported anew. Everything else is as in a real run."""
+    monkeypatch.setattr(processes.subprocess, "Popen", Forked)
+
+
+def test_every_method_is_here():
+    assert set(METHODS) == set(ALL)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_runs_are_meaningful(case):
+    done = plain(case)
+    assert {row[0] for row in done["rounds"]} == set(range(5))  # setup, three rounds, finish
+    assert not done["events"]
+    personal = {bytes_ for client, bytes_ in done["states"].items() if client >= 0}
+    assert len(personal) == (0 if CASES[case][0] == "fedavg" else len(done["states"]) - 1)  # clients differ
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_state_on_disk(case, tmp_path):
+    assert outcome(run(spec(case, engine__state="disk"), tmp_path / "run")) == plain(case)
+    assert not (tmp_path / "run" / "state").exists()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_worker_processes(case, workers, tmp_path, forked):
+    done = run(spec(case, engine__name="processes", engine__workers=workers), tmp_path / "run")
+    assert outcome(done) == plain(case)
+
+
+@pytest.mark.parametrize(("after", "state"), [(0, "disk"), (2, "memory"), (4, "disk")])
+@pytest.mark.parametrize("case", CASES)
+def test_interrupted_and_resumed(case, after, state, tmp_path):
+    folder = interrupted(case, tmp_path / "run", after, engine__state=state)
+    assert outcome(resume(folder)) == plain(case)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rounds_after_the_last_commit_are_done_again(case, tmp_path):
+    # nothing is committed before the end: what a killed run left on disk must not leak into its repetition
+    folder = interrupted(case, tmp_path / "run", 2, engine__state="disk", run__commit_every=1e9)
+    with read_only(folder) as database:
+        assert database.last_round() == -1
+    assert resume(folder) == folder
+    assert {**outcome(folder), "states": 0} == {**plain(case), "states": 0}
+
+
+def test_states_of_lost_rounds_are_not_read(tmp_path):
+    # round 2 was lost with its states in the store on disk; one client was in round 2 and in none before
+    folder = interrupted("local", tmp_path / "run", 1, engine__state="disk", run__participation=0.2)
+    (folder / "state").mkdir(exist_ok=True)
+    other = run(spec("local", run__participation=0.2, run__seed=4), tmp_path / "other")
+    for path in (other / "checkpoint").iterdir():
+        shutil.copy(path, folder / "state" / f"{path.name.split('.')[0].replace('server', '99')}.safetensors")
+    expected = outcome(run(spec("local", run__participation=0.2), tmp_path / "plain"))
+    assert outcome(resume(folder)) == expected
+
+
+@pytest.mark.parametrize("case", ["comet-two-models", "persfl"])
+def test_workers_may_change_on_resume(case, tmp_path, forked):
+    settings = {"engine__name": "processes", "engine__workers": 2}
+    folder = interrupted(case, tmp_path / "run", 2, **settings)
+    assert outcome(resume(folder, workers=3)) == plain(case)
+    shutil.rmtree(folder)
+    folder = interrupted(case, tmp_path / "run", 1, **settings, engine__state="disk")
+    assert outcome(resume(folder, workers=1)) == plain(case)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_order_of_answers(case, tmp_path, monkeypatch):
+    def backwards(self, op, round, orders):
+        return list(self.host.do(op, round, orders))[::-1]
+
+    monkeypatch.setattr(InProcess, "ask", backwards)
+    assert outcome(run(spec(case), tmp_path / "run")) == plain(case)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_order_of_work(case, tmp_path, monkeypatch):
+    # clients work in another order: nothing of one client's work may reach the next
+    def shuffled(self, op, round, orders):
+        return list(self.host.do(op, round, sorted(orders, key=lambda order: (order.client * 5) % 7)))
+
+    monkeypatch.setattr(InProcess, "ask", shuffled)
+    assert outcome(run(spec(case), tmp_path / "run")) == plain(case)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_another_seed_gives_other_models(case, tmp_path):
+    assert outcome(run(spec(case, run__seed=44), tmp_path / "run"))["fingerprint"] != plain(case)["fingerprint"]
+
+
+def test_real_worker_processes(tmp_path):
+    done = run(spec("comet", engine__name="processes", engine__workers=2), tmp_path / "run")
+    assert outcome(done) == plain("comet")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["fedavg", "comet"])
+def test_compiled(case, tmp_path, forked):
+    compiled = {"engine__compile": "always"}
+    expected = outcome(run(spec(case, **compiled), tmp_path / "plain"))
+    folder = interrupted(case, tmp_path / "stopped", 2, **compiled)
+    assert outcome(resume(folder)) == expected
+    workers = {"engine__name": "processes", "engine__workers": 2}
+    assert outcome(run(spec(case, **compiled, **workers), tmp_path / "processes")) == expected
+    with read_only(tmp_path / "plain") as database:
+        assert database.facts()["said"] == []
