@@ -91,7 +91,7 @@ def test_methods_and_data_as_json_and_text(tmp_path: Path) -> None:
     assert present["digits"]
     assert present["mine"]
     assert not present["mnist"]
-    assert {one["name"]: one["parameters"] for one in found["partitions"]}["dirichlet"]["alpha"] == 0.01
+    assert {one["name"]: one["parameters"] for one in found["partitions"]}["dirichlet"]["alpha"] == 0.1
     assert "fedavg" in fedkin("methods").stdout
     assert "put mnist.npz or the four IDX files into" in fedkin("data", "--data-dir", tmp_path).stdout
 

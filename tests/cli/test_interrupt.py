@@ -28,7 +28,8 @@ def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
             break
     _, told = stopped.communicate(timeout=60)
     assert stopped.returncode == 130, told
-    (last,) = told.splitlines()
+    first, last = told.splitlines()
+    assert first == "ending this round, then stopping; Ctrl-C again stops at once"
     assert last.startswith("stopped after round ")
     assert last.endswith("; continue with: fedkin resume stopped")
     half = shown(tmp_path / "stopped")

@@ -100,10 +100,10 @@ def test_dirichlet_shares_follow_the_distribution() -> None:
 def test_comets_setting_has_the_sizes_that_are_known_of_it() -> None:
     """Dir_100(0.01) on 10 classes of 6,000: about 40 clients empty, 17-20 above 1,000 (METHODS section 11)."""
     labels = np.repeat(np.arange(10), 6000)
-    drawn = np.stack([sizes(split("dirichlet", 100, seed, labels, floor=0)) for seed in range(20)])
+    drawn = np.stack([sizes(split("dirichlet", 100, seed, labels, alpha=0.01, floor=0)) for seed in range(20)])
     assert 35 <= (drawn == 0).sum(axis=1).mean() <= 44
     assert 14 <= (drawn > 1000).sum(axis=1).mean() <= 23
-    kinds = np.concatenate([distinct(split("dirichlet", 100, seed, labels), labels) for seed in range(5)])
+    kinds = np.concatenate([distinct(split("dirichlet", 100, seed, labels, alpha=0.01), labels) for seed in range(5)])
     assert np.mean(kinds <= 2) > 0.85  # the floor leaves clients as one-sided as they were
 
 

@@ -201,7 +201,9 @@ def test_an_oversized_message(monkeypatch):
     assert all("more than the 5000 allowed" in why for why in one.round(1).missing.values())
 
 
-@pytest.mark.parametrize("edit", [lambda m: {"predictions": m["predictions"] / 0}, lambda m: {"other": m["predictions"]}])
+@pytest.mark.parametrize(
+    "edit", [lambda m: {"predictions": m["predictions"] / 0}, lambda m: {"other": m["predictions"]}]
+)
 def test_bad_introductions_are_left_out(edit):
     one = federation("comet", run__participation=1.0)
     one.transport = Meddling(one.transport, with_message(edit))

@@ -1,5 +1,6 @@
 """The codec: what goes in comes out, what is malformed is said to be, nothing is unpickled, everything is counted."""
 
+import contextlib
 import json
 import math
 import pickle
@@ -17,7 +18,16 @@ from fedkin.core.tree import leaves, named_leaves
 from fedkin.engine import wire
 from fedkin.engine.wire import BadMessage, check, check_kinds, count, decode, encode
 
-DTYPES = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.uint8, torch.bool]
+DTYPES = [
+    torch.float32,
+    torch.float64,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.bool,
+]
 
 
 @st.composite
@@ -32,7 +42,7 @@ def tensors(draw):
 
 
 numbers = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=True, allow_infinity=True)
-names = st.text(st.characters(exclude_characters="/", exclude_categories=["Cs"]), min_size=1, max_size=8)
+names = st.text(st.characters(exclude_characters="/(", exclude_categories=["Cs"]), min_size=1, max_size=8)
 trees = st.recursive(
     tensors() | numbers,
     lambda inner: st.dictionaries(names, inner, max_size=4) | st.lists(inner, max_size=3).map(tuple),
@@ -61,11 +71,7 @@ def _same_leaf(x, y) -> bool:
 @settings(max_examples=150, deadline=None)
 @given(trees)
 def test_round_trip(tree):
-    try:
-        blob = encode(tree)
-    except FedkinError as error:  # hypothesis finds "(" and "__metadata__": refused, never sent as something else
-        assert "(" in str(error) or "__metadata__" in str(error)
-        return
+    blob = encode(tree)
     back = decode(blob)
     assert same(tree, back)
     assert encode(back) == blob  # canonical: fingerprints may be taken of bytes
@@ -136,10 +142,8 @@ def test_mutated_bytes(data):
     blob = bytearray(encode(MESSAGE))
     for _ in range(data.draw(st.integers(1, 4))):
         blob[data.draw(st.integers(0, len(blob) - 1))] = data.draw(st.integers(0, 255))
-    try:
+    with contextlib.suppress(BadMessage):
         decode(bytes(blob))  # numbers changed, structure whole: that is a message
-    except BadMessage:
-        pass
 
 
 def test_truncated_bytes():
@@ -156,7 +160,9 @@ OUTLINES += [{"(": "t"}, {"(": ["t"]}, {"(": {"a": "t"}, "b": "t"}, {"a": {"b": 
 
 
 @pytest.mark.parametrize("outline", OUTLINES, ids=str)
-@pytest.mark.parametrize("value", [torch.zeros(3), torch.tensor(math.inf), torch.tensor(1j)], ids=["three", "inf", "1j"])
+@pytest.mark.parametrize(
+    "value", [torch.zeros(3), torch.tensor(math.inf), torch.tensor(1j)], ids=["three", "inf", "1j"]
+)
 def test_outlines_that_do_not_fit(outline, value):
     blob = save({"a": value}, {"tree": json.dumps(outline)})
     if outline == {"a": "f"} and value.dim() == 0 and not value.is_complex():

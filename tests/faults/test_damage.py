@@ -1,4 +1,4 @@
-"""Lost workers, full disks, damaged files: one sentence each, what is committed stays readable, nothing is unpickled."""
+"""Lost workers, full disks, damaged files: one sentence each; what is committed stays readable; no pickle."""
 
 import errno
 import os
@@ -24,6 +24,10 @@ from tests.engine.small import Forked, outcome, small
 PACKAGE = Path(fedkin.__file__).parent
 
 
+class Stop(Exception):
+    """Ends a run from its progress callback."""
+
+
 def one_sentence(error: FedkinError) -> str:
     text = str(error)
     assert text
@@ -44,9 +48,9 @@ def stopped(tmp_path_factory):
 
     def stop(record):
         if record.round == 2:
-            raise KeyboardInterrupt
+            raise Stop
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stop):
         run(small("pfedme"), folder, progress=stop)
     return folder
 
@@ -183,7 +187,7 @@ def test_unwritable_folders(where, tmp_path):
 
 def test_no_space_for_the_first_file(tmp_path, monkeypatch):
     monkeypatch.setattr("fedkin.engine.store.open", full, raising=False)
-    with pytest.raises(FedkinError, match="cannot be written.*No space left"):
+    with pytest.raises(FedkinError, match=r"cannot be written.*No space left"):
         run(small("fedavg"), tmp_path / "run")
     monkeypatch.undo()
     run(small("fedavg"), tmp_path / "run")  # the folder may be used again
@@ -221,7 +225,10 @@ def sql(folder: Path, statement: str) -> None:
 DAMAGE = {
     "no run.db, no toml": (lambda f: [(f / n).unlink() for n in ("run.db", "experiment.toml")], "not a run directory"),
     "no folder": (lambda f: shutil.rmtree(f), "not a run directory"),
-    "other version": (lambda f: sql(f, "UPDATE facts SET value = '99' WHERE name = 'version'"), "written in version 99"),
+    "other version": (
+        lambda f: sql(f, "UPDATE facts SET value = '99' WHERE name = 'version'"),
+        "written in version 99",
+    ),
     "named version": (lambda f: sql(f, "UPDATE facts SET value = '\"b\"' WHERE name = 'version'"), "in version b"),
     "broken version": (lambda f: sql(f, "UPDATE facts SET value = '{' WHERE name = 'version'"), "not a readable run"),
     "no version": (lambda f: sql(f, "DELETE FROM facts"), "not a readable run record"),
@@ -287,9 +294,9 @@ def test_data_that_changed(tmp_path):
     del spec.split.__pydantic_extra__["alpha"]
 
     def stop(record):
-        raise KeyboardInterrupt
+        raise Stop
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stop):
         run(spec, tmp_path / "run", progress=stop)
     table.write_text("\n".join(["site,a,b,label", *rows[:-1], "2,9.0,9,1"]))
     with pytest.raises(FedkinError, match="the data are not those"):
@@ -321,7 +328,7 @@ def test_looking_at_states_on_disk_leaves_them(tmp_path):
 
 FORBIDDEN = re.compile(
     r"(import|from) (pickle|joblib|cloudpickle|dill|marshal|shelve)|torch\.(load|save)|allow_pickle\s*=\s*True"
-    r"|\bpickle\.|\b(eval|exec)\(|\.recv\(|\.send\(|yaml\.load|read_pickle|to_pickle"
+    r"|\bpickle\.\w|\b(eval|exec)\(|\.recv\(|\.send\(|yaml\.load|read_pickle|to_pickle"
 )
 
 
@@ -345,5 +352,3 @@ def test_numpy_files_are_read_without_pickle():
         if "allow_pickle=False" not in line
     ]
     assert loads == []
-
-

@@ -1,4 +1,4 @@
-"""kill -9 at any moment, then resume: the same numbers as a run that was left alone, and nothing half-written is read."""
+"""kill -9 at any moment, then resume: the numbers of a run that was left alone, and nothing half-written is read."""
 
 import contextlib
 import os
@@ -65,10 +65,9 @@ def readable(folder: Path) -> None:
 
 def again(spec: Path, folder: Path) -> None:
     """What a user does after a crash: resume; where nothing had begun, the same command once more."""
-    try:
+    if (folder / "experiment.toml").exists():
         resume(folder)
-    except FedkinError as error:
-        assert "not a run directory" in str(error)
+    else:
         assert not (folder / "run.db").exists()
         run(dying.experiment(dying.read(spec)[0]), folder)
 
@@ -76,7 +75,9 @@ def again(spec: Path, folder: Path) -> None:
 def steps_of(tmp_path: Path, method: str, **settings) -> int:
     """How many steps an undisturbed run takes."""
     counted = tmp_path / "steps"
-    process = forking().Process(target=dying.tell, args=(written(tmp_path, method, **settings), tmp_path / "count", counted))
+    process = forking().Process(
+        target=dying.tell, args=(written(tmp_path, method, **settings), tmp_path / "count", counted)
+    )
     process.start()
     process.join(120)
     return int(counted.read_text())
@@ -149,9 +150,9 @@ def test_killed_within_a_transaction(tmp_path, plain):
 
     def stop(record):
         if record.round == 1:
-            raise KeyboardInterrupt
+            raise ZeroDivisionError
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(ZeroDivisionError):
         run(small("fedavg", **QUICK), folder, progress=stop)
 
     process = forking().Process(target=dying.within_a_transaction, args=(folder,))
@@ -178,10 +179,9 @@ def began(folder: Path, process: subprocess.Popen, limit: float = 90) -> None:
     """Wait for the first commit."""
     end = time.monotonic() + limit
     while time.monotonic() < end and process.poll() is None:
-        with contextlib.suppress(FedkinError):
-            with read_only(folder) as database:
-                if database.last_round() >= 1:
-                    return
+        with contextlib.suppress(FedkinError), read_only(folder) as database:
+            if database.last_round() >= 1:
+                return
         time.sleep(0.02)
     raise AssertionError(f"no round was committed: {process.stderr.read().decode() if process.poll() else 'too slow'}")
 

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from fedkin.core.kit import Batches, scan
+from fedkin.core.trace import Runtime
 from fedkin.core.tree import named_leaves
 from tests.laws.small import NAMES, federated, finished, people
+from tests.methods.federation import architecture
 
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-4}
 PLAIN = {}
@@ -77,3 +80,19 @@ def test_states_keep_the_models_precision(name):
 
 
 COUNTS = ("laplacian", "shares")
+
+
+def _towards_mean(model, w, x):
+    return w - 0.5 * (w - x).sum(0) / len(x)
+
+
+def test_other_shapes_are_traced_anew():
+    """len(x) is a constant of a recorded graph: batches of 4 and of 3 rows need two. w = 0 → half the mean → …"""
+    runtime = Runtime("trace")
+    model = architecture()
+    for rows in (4, 3, 4):
+        x = torch.arange(rows, dtype=torch.float64).reshape(1, rows, 1)
+        batches = Batches(runtime, model, 1, lambda first, last, x=x: x)
+        moved = scan(_towards_mean, torch.zeros(1, dtype=torch.float64), batches)
+        assert moved.item() == pytest.approx(0.5 * (rows - 1) / 2)
+    assert runtime.graphs == 2

@@ -123,12 +123,26 @@ def test_nothing_asks_for_a_methods_name():
 
     names = {*METHODS, *ALIASES}
     for path in FILES:
+        if part(path) == "report":  # its readers may: "local" is what every personal method is held against
+            continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Compare):
-                texts = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
-                assert not (texts & names), f"{path}:{node.lineno} compares with the name of a method"
-                asked = {ast.unparse(side) for side in [node.left, *node.comparators]}
-                assert not (asked & {"method.name", "self.method.name", "spec.method.name"}), f"{path}:{node.lineno}"
+                assert not asks(node, names), f"{path}:{node.lineno} asks which method it is"
+
+
+def asks(node: ast.Compare, names: set[str]) -> bool:
+    """Whether a comparison is of a method's name: ``method.name == …``, ``name in ("comet", …)``."""
+    texts = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    sides = [ast.unparse(side) for side in [node.left, *node.comparators]]
+    if any(side.endswith("method.name") for side in sides):  # of two runs it may be asked whether they are the same
+        return not all(side.endswith("method.name") for side in sides)
+    return bool(texts & names) and any("method" in side or side.split(".")[-1] == "name" for side in sides)
+
+
+def test_the_test_sees_such_a_question():
+    for text in ("method.name == 'x'", "self.method.name in NAMES", "name in ('comet', 'local')", "method != 'ppfl'"):
+        assert asks(ast.parse(text, mode="eval").body, {"comet", "ppfl"}), text
+    assert not asks(ast.parse("split.holdout == 'comet'", mode="eval").body, {"comet"})
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.joinpath("methods").glob("*.py")), ids=lambda path: path.stem)

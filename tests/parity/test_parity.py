@@ -17,7 +17,10 @@ from tests.engine.small import METHODS, Forked, outcome, small
 EXTRA = {  # further forms of a method: (method, settings)
     "comet-two-models": ("comet", {"model__map": {"a": "mlr", "b": "dnn"}}),
     "local-two-models": ("local", {"model__map": {"a": "mlr", "b": "dnn"}, "model__rule": "turn"}),
-    "ppfl-random-2": ("ppfl", {"method__schedule": "random", "method__structure": 2, "method__theta_share": 0.4, "run__seed": 5}),
+    "ppfl-random-2": (
+        "ppfl",
+        {"method__schedule": "random", "method__structure": 2, "method__theta_share": 0.4, "run__seed": 5},
+    ),
     "persfl-gd": ("persfl", {"method__objective": "gd", "method__teacher": "final"}),
     "fedavg-epochs": ("fedavg", {"train__steps": None, "train__epochs": 2, "split__alpha": 0.2}),
 }

@@ -235,11 +235,12 @@ def _prediction(model: Model, view: Tree, x: Tensor, structure: int, split: Spli
     each = torch.stack([model.outputs(_one(theta, k, split), x) for k in range(len(c))])
     if model.family.name == "categorical":
         return likelihood(model, torch.tensordot(c, each, dims=1))
-    means = torch.tensordot(c, model.family.mean(each), dims=1)
+    means: Tensor = torch.tensordot(c, model.family.mean(each), dims=1)
     if not model.family.classes:
         return means
+    both = torch.cat([1 - means, means], 1)
     tiny = torch.finfo(means.dtype).tiny
-    return torch.cat([1 - means, means], 1).clamp_min(tiny).log()
+    return both.clamp_min(tiny).log()
 
 
 def _affinity(affinity: Any, replies: Mapping[int, Reply]) -> Tensor:

@@ -66,7 +66,7 @@ def _make(name: str, recipe: Callable[..., nn.Module], arguments: dict[str, Any]
     except FedkinError:
         raise
     except Exception as error:  # the user's own constructor may raise anything
-        raise FedkinError(f"model {name!r} cannot be built: {type(error).__name__}: {error}") from None
+        raise FedkinError(f"model {name!r} cannot be built: {_first_line(error)}") from None
     if not isinstance(module, nn.Module):
         raise FedkinError(f"model {name!r} is a {type(module).__name__}, not a torch.nn.Module")
     if not any(True for _ in module.parameters()):
@@ -80,7 +80,7 @@ def _try_on(model: Model, shape: Shape, classes: int) -> None:
         with torch.no_grad():
             out = model.outputs(model.initial, torch.zeros(2, *shape))
     except Exception as error:  # whatever the user's forward raises
-        reason = str(error).splitlines()[0]
+        reason = _first_line(error)
         raise FedkinError(f"model {model.name!r} cannot take samples of shape {list(shape)}: {reason}") from None
     width = classes if model.family.name == "categorical" else 1
     if not isinstance(out, torch.Tensor) or out.shape != (2, width):
@@ -88,12 +88,16 @@ def _try_on(model: Model, shape: Shape, classes: int) -> None:
         raise FedkinError(f"model {model.name!r} must return [batch, {width}], for a batch of 2 it returned {found}")
 
 
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).strip()}".splitlines()[0]
+
+
 def _user_class(path: str) -> Callable[..., nn.Module]:
     module_name, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise FedkinError(f"model {path!r} cannot be imported: {error}") from None
+    except Exception as error:  # importing runs the user's file: it may raise anything
+        raise FedkinError(f"model {path!r} cannot be imported: {_first_line(error)}") from None
     if not callable(found):
         raise FedkinError(f"model {path!r} is not a class or a function that returns a torch module")
     return found  # type: ignore[no-any-return]
