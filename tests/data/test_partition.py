@@ -333,5 +333,5 @@ def test_regression_targets_have_no_classes(name: str) -> None:
 
 
 def test_parameters_are_listed_with_defaults() -> None:
-    assert parameters("dirichlet") == {"alpha": 0.01, "over": "clients", "floor": 10}
+    assert parameters("dirichlet") == {"alpha": 0.1, "over": "clients", "floor": 10}
     assert parameters("natural") == {}
