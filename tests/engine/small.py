@@ -6,6 +6,7 @@ from functools import cache
 from multiprocessing import forkserver, get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from fedkin.experiment import experiment
@@ -103,6 +104,9 @@ class Forked:
 
     def kill(self) -> None:
         self._process.kill()
+
+
+FORKED = SimpleNamespace(Popen=Forked, TimeoutExpired=subprocess.TimeoutExpired)  # for engine.processes.subprocess
 
 
 def _work(address: str, number: str, env: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ from fedkin.engine.processes import Processes
 from fedkin.experiment import load, resume, run
 from fedkin.runs import checkpoint
 from fedkin.runs.database import read_only
-from tests.engine.small import Forked, outcome, small
+from tests.engine.small import FORKED, outcome, small
 
 PACKAGE = Path(fedkin.__file__).parent
 
@@ -68,7 +68,7 @@ def test_a_stopped_run_is_resumed(broken, finished):
 
 
 def test_a_worker_that_is_killed(tmp_path, monkeypatch, finished):
-    monkeypatch.setattr(processes.subprocess, "Popen", Forked)
+    monkeypatch.setattr(processes, "subprocess", FORKED)
     spec = small("pfedme", engine__name="processes", engine__workers=2)
     victims = []
     ask = Processes.ask
@@ -94,7 +94,7 @@ def test_a_worker_that_does_not_start(tmp_path, monkeypatch):
 
 
 def test_a_failure_in_a_worker_is_told_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(processes.subprocess, "Popen", Forked)
+    monkeypatch.setattr(processes, "subprocess", FORKED)
     spec = small("pfedme", engine__name="processes", engine__workers=2)
 
     def stop(record):
@@ -267,7 +267,7 @@ def test_damage_is_told_in_one_sentence(case, broken):
 
 @pytest.mark.parametrize("case", ["truncated state", "no client state", "truncated server"])
 def test_damage_that_a_worker_sees(case, broken, monkeypatch):
-    monkeypatch.setattr(processes.subprocess, "Popen", Forked)
+    monkeypatch.setattr(processes, "subprocess", FORKED)
     hit(broken / "experiment.toml", lambda b: b.replace(b'"inprocess"', b'"processes"\nworkers = 2'))
     damage, sentence = DAMAGE[case]
     damage(broken)

@@ -17,7 +17,7 @@ from torch import nn
 
 from fedkin.core.family import CATEGORICAL, FAMILIES, Family
 from fedkin.core.method import Info, Method, Start
-from fedkin.core.model import Model, from_module
+from fedkin.core.model import Batch, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime
 from fedkin.core.tree import map_tree
@@ -264,17 +264,17 @@ class Federated:
         return [{k: self.batches(t, k, **how) for k in self.infos} for t in range(1, rounds + 1)]
 
     def batches(self, round: int, client: int, **how: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-        blocks = list(self._numbered(round, client).batches(**how).blocks())
-        return self._table(client, [b.x for b in blocks], [b.weight for b in blocks])
+        batches = self._numbered(round, client).batches(**how)
+        return self._table(client, batches.gather(0, batches.steps))
 
     def student_plan(self, round: int, client: int, epochs: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """The same for ``Data.epochs``; the rows beside a batch are those of the batch's own samples."""
         n = self.infos[client].samples
         beside = torch.arange(n, dtype=torch.float64)[:, None]
-        blocks = list(self._numbered(round, client).epochs(epochs, "students", beside).blocks())
-        table = self._table(client, [b.x for b, _ in blocks], [b.weight for b, _ in blocks])
-        rows = torch.cat([r for _, r in blocks]).numpy()[..., 0]
-        for (index, _), row in zip(table, rows, strict=True):
+        batches = self._numbered(round, client).epochs(epochs, "students", beside)
+        batch, rows = batches.gather(0, batches.steps)
+        table = self._table(client, batch)
+        for (index, _), row in zip(table, rows.numpy()[..., 0], strict=True):
             np.testing.assert_array_equal(index, row)
         return table
 
@@ -282,19 +282,18 @@ class Federated:
         """Which rows of the public set each local step saw."""
         assert self.people.public is not None
         numbers = torch.arange(len(self.people.public))
-        blocks = self._numbered(round, client).rows((numbers,), size, steps, "public").blocks()
-        return list(torch.cat([block[0] for block in blocks]).numpy())
+        batches = self._numbered(round, client).rows((numbers,), size, steps, "public")
+        assert batches.steps == steps
+        return list(batches.gather(0, steps)[0].numpy())
 
     def _numbered(self, round: int, client: int) -> LocalData:
         people = self.people
         numbers = torch.arange(len(people.x))
         return replace(self.host.data(round, client), population=replace(people, x=numbers, y=numbers))
 
-    def _table(self, client: int, rows: list[torch.Tensor], weights: list[torch.Tensor]) -> list[Any]:
-        mine = self.people.train[client]
-        index = np.searchsorted(mine, torch.cat(rows).numpy())
-        weight = torch.cat(weights).double().numpy()
-        return list(zip(index, weight, strict=True))
+    def _table(self, client: int, batch: Batch) -> list[Any]:
+        index = np.searchsorted(self.people.train[client], batch.x.numpy())
+        return list(zip(index, batch.weight.double().numpy(), strict=True))
 
     def seeds(self, round: int, points: np.ndarray, clusters: int, start: int = 0) -> list[int]:
         """Which rows of ``points`` the k-means of a round starts from: k-means++ from the key of (seed, round)."""

@@ -12,7 +12,7 @@ from fedkin.engine.transport import InProcess
 from fedkin.experiment import resume, run
 from fedkin.methods import METHODS as ALL
 from fedkin.runs.database import read_only
-from tests.engine.small import METHODS, Forked, outcome, small
+from tests.engine.small import FORKED, METHODS, outcome, small
 
 EXTRA = {  # further forms of a method: (method, settings)
     "comet-two-models": ("comet", {"model__map": {"a": "mlr", "b": "dnn"}}),
@@ -65,7 +65,7 @@ def interrupted(case: str, out: Path, after: int, **settings) -> Path:
 @pytest.fixture
 def forked(monkeypatch):
     """Worker processes that start at once: forked, not imported anew. Everything else is as in a real run."""
-    monkeypatch.setattr(processes.subprocess, "Popen", Forked)
+    monkeypatch.setattr(processes, "subprocess", FORKED)
 
 
 def test_every_method_is_here():
@@ -137,8 +137,9 @@ def test_order_of_answers(case, tmp_path, monkeypatch):
     def backwards(self, op, round, orders):
         return list(self.host.do(op, round, orders))[::-1]
 
+    expected = plain(case)
     monkeypatch.setattr(InProcess, "ask", backwards)
-    assert outcome(run(spec(case), tmp_path / "run")) == plain(case)
+    assert outcome(run(spec(case), tmp_path / "run")) == expected
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -147,8 +148,9 @@ def test_order_of_work(case, tmp_path, monkeypatch):
     def shuffled(self, op, round, orders):
         return list(self.host.do(op, round, sorted(orders, key=lambda order: (order.client * 5) % 7)))
 
+    expected = plain(case)
     monkeypatch.setattr(InProcess, "ask", shuffled)
-    assert outcome(run(spec(case), tmp_path / "run")) == plain(case)
+    assert outcome(run(spec(case), tmp_path / "run")) == expected
 
 
 @pytest.mark.parametrize("case", CASES)
