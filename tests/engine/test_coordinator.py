@@ -30,7 +30,7 @@ def sampler(sizes, share, sampling="uniform", seed=0):
     return Coordinator(method, found, None)
 
 
-@pytest.mark.parametrize("clients", [1, 3, 10, 30, 70, 1000])
+@pytest.mark.parametrize("clients", [1, 3, 10, 30, 70, 100, 1000])
 @pytest.mark.parametrize("share", [0.001, 0.07, 0.1, 0.2, 0.3, 0.333, 0.5, 0.7, 0.9, 1.0])
 def test_exactly_so_many_participants(clients, share):
     chosen = sampler([1] * clients, share).sample(1)

@@ -97,14 +97,18 @@ def spread(total: int, number: int, seed: int) -> list[int]:
     return sorted(random.Random(seed).sample(range(1, total + 1), min(number, total)))
 
 
-def test_killed_at_every_step(tmp_path, plain):
+@pytest.mark.parametrize(
+    "chosen",
+    [lambda total: spread(total, 14, 1), pytest.param(lambda total: range(1, total + 1), marks=pytest.mark.slow)],
+    ids=["some", "all"],
+)
+def test_killed_at_every_step(chosen, tmp_path, plain):
     # every step of the first commits and of the end, for a method with state on both sides
     settings = {**QUICK, "run__rounds": 1, "run__clients": 2}
     expected = plain("pfedme", **settings)
     total = steps_of(tmp_path, "pfedme", **settings)
     assert total > 60
-    chosen = range(1, total + 1) if os.environ.get("FEDKIN_SLOW") else spread(total, 16, 1)
-    for fatal in chosen:
+    for fatal in chosen(total):
         killed_at(fatal, tmp_path, "pfedme", expected, **settings)
 
 

@@ -98,8 +98,10 @@ def ppfl(
         return [reply.weight if weights == "samples" else 1.0 for reply in replies.values()]
 
     def meet(state: Tree, replies: Mapping[int, Reply], key: Key) -> Tree:
-        shares = torch.tensor(mass_of(replies), dtype=torch.float64)
-        laplacian = _laplacian(_affinity(affinity, replies))
+        count = len(state["memberships"])
+        shares = torch.zeros(count, dtype=torch.float64)
+        shares[list(replies)] = torch.tensor(mass_of(replies), dtype=torch.float64)
+        laplacian = _laplacian(_affinity(affinity, replies, count))
         return _drawn({**state, "laplacian": laplacian, "shares": shares / shares.sum()}, key)
 
     def _drawn(state: Tree, key: Key) -> Tree:
@@ -243,14 +245,17 @@ def _prediction(model: Model, view: Tree, x: Tensor, structure: int, split: Spli
     return both.clamp_min(tiny).log()
 
 
-def _affinity(affinity: Any, replies: Mapping[int, Reply]) -> Tensor:
-    """W [clients, clients], float64: cosine similarity of label histograms, zeros, or as given."""
-    count = len(replies)
+def _affinity(affinity: Any, replies: Mapping[int, Reply], count: int) -> Tensor:
+    """W [count, count], float64: cosine similarity of label histograms, zeros, or as given.
+
+    A client whose introduction was lost resembles nobody.
+    """
     if affinity == "none":
         return torch.zeros(count, count, dtype=torch.float64)
     if affinity != "label_cosine":
         return torch.tensor(affinity, dtype=torch.float64)
-    rows = torch.stack([reply.message["coefficients"] for reply in replies.values()]).to(torch.float64)
+    sent = {client: reply.message["coefficients"].to(torch.float64) for client, reply in replies.items()}
+    rows = torch.stack([sent.get(client, torch.zeros_like(next(iter(sent.values())))) for client in range(count)])
     unit = torch.nn.functional.normalize(rows, dim=1)
     return unit @ unit.T
 
