@@ -57,7 +57,7 @@ def collecting_buffers() -> Iterator[list[Params]]:
 
 
 class Inputs(NamedTuple):
-    """How samples enter a model: (x − mean) / std, per channel [C] or one number for all; () leaves them as they are."""
+    """How samples enter a model: (x − mean) / std, one number for all or one a channel; () leaves them as they are."""
 
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()

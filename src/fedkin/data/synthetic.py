@@ -25,8 +25,8 @@ def synthetic_mixture(
     """PPFL's synthetic set (its appendix C; generator of Marfoq et al. 2021), float32 [n, dim], labels 0 and 1.
 
     Component k has coefficients theta_k ~ U[-1,1]^dim. Client i mixes components with alpha_i ~ Dirichlet(alpha), holds
-    min(smallest + floor(lognormal(mean, sigma)), largest) training rows and ``test_rows`` official test rows of the same
-    mixture. Counts per component are multinomial; y = round(sigmoid(x theta + e)), e ~ N(0, noise).
+    min(smallest + floor(lognormal(mean, sigma)), largest) training rows and ``test_rows`` official test rows of the
+    same mixture. Counts per component are multinomial; y = round(sigmoid(x theta + e)), e ~ N(0, noise).
     Reading: x ~ U[-1,1]^dim as in the authors' script; features="normal" gives N(0, 1), as the paper's text has it.
     Needs 4·dim bytes a row: the defaults make about 0.9 GB; tests use fewer clients and ``test_rows`` each.
     truth: "alpha" [clients, components], "theta" [components, dim], "component" [n].

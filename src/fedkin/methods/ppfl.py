@@ -163,6 +163,8 @@ def ppfl(
     def check(start: Start, participants: int) -> None:
         if not isinstance(affinity, str) and [len(r) for r in affinity] != [len(start.clients)] * len(start.clients):
             raise FedkinError(f"ppfl: affinity must be a matrix of {len(start.clients)} × {len(start.clients)}")
+        if affinity == "label_cosine" and start.classes == 0:
+            raise FedkinError("ppfl: number labels have no histogram: set method.affinity to none, or to a matrix")
 
     return Method(
         name="ppfl",

@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from fedkin.report.chart_rounds import VIEW_COLOURS
+from fedkin.report.chart_rounds import view_colour
 from fedkin.report.charts import BLUE, CHOSEN, MANY, ORANGE, ROWS, Figure, evenly, faded, figure
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Client
@@ -34,9 +34,7 @@ def by_client(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, C
     y = alt.Y("value:Q", title=f"test {what}", axis=axis, scale=alt.Scale(zero=bars))
     form = ".2%" if what == "accuracy" else ".4~g"
     tips: list[Any] = ["client:N", "view:N", alt.Tooltip("value:Q", title=what, format=form)]
-    base = alt.Chart(ROWS).encode(
-        y=y, color=alt.Color("view:N", scale=VIEW_COLOURS, title=None), opacity=faded(0.9), tooltip=tips
-    )
+    base = alt.Chart(ROWS).encode(y=y, color=view_colour(finals), opacity=faded(0.9), tooltip=tips)
     if bars:
         x: Any = alt.X(
             "client:N", sort=[name[k] for k in order], title="client", axis=alt.Axis(labelAngle=-60, labelLimit=80)

@@ -1,6 +1,6 @@
 """Accuracy over rounds, and against the bytes that were sent for it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import altair as alt
@@ -8,9 +8,16 @@ import altair as alt
 from fedkin.report.charts import CHOSEN_LINE, GREEN, ORANGE, PALETTE, ROWS, Figure, evenly, figure
 from fedkin.report.matrix import Matrix
 
-VIEW_COLOURS = alt.Scale(domain=["personal", "global"], range=[PALETTE[0], ORANGE])
+VIEW_COLOURS = {"personal": PALETTE[0], "global": ORANGE}
 ROUNDS = 400  # more points than that no screen shows
 CELLS = 400_000  # of the lines of single clients
+
+
+def view_colour(views: Iterable[str]) -> alt.Color:
+    """A view's colour is the same in every chart; the legend names those that this run has."""
+    shown = [view for view in VIEW_COLOURS if view in set(views)]
+    scale = alt.Scale(domain=shown, range=[VIEW_COLOURS[view] for view in shown])
+    return alt.Color("view:N", scale=scale, title=None, legend=alt.Legend(symbolOpacity=1))
 
 
 def over_rounds(matrices: Mapping[str, Matrix], what: str, planned: int | None) -> Figure:
@@ -23,7 +30,7 @@ def over_rounds(matrices: Mapping[str, Matrix], what: str, planned: int | None) 
     few = len(rounds) <= 30
     base = alt.Chart(ROWS).encode(
         x=_round_axis(rounds),
-        color=alt.Color("view:N", scale=VIEW_COLOURS, title=None, legend=alt.Legend(symbolOpacity=1)),
+        color=view_colour(matrices),
         tooltip=_tips(what),
     )
     band = base.mark_area(opacity=0.15).encode(y=_axis("low", what), y2="high:Q")
@@ -60,7 +67,7 @@ def against_bytes(matrices: Mapping[str, Matrix], what: str, sent: Mapping[int, 
             x=alt.X("bytes:Q", title="bytes sent so far", scale=alt.Scale(type="log", nice=False), axis=_size_axis()),
             y=_axis("mean", what),
             order="round:Q",
-            color=alt.Color("view:N", scale=VIEW_COLOURS, title=None),
+            color=view_colour(matrices),
             tooltip=[*_tips(what), alt.Tooltip("bytes:Q", format=".4s")],
         )
     )
