@@ -229,7 +229,6 @@ def test_dropout_differs_between_rounds_and_clients(mode):
     assert masks([2, 0], (2,), mode, first=[5])[2, 0] == found[2, 0]
 
 
-@pytest.mark.xfail(strict=True, reason="core/trace.py: tracing draws from the client's generator; see Runtime.prepare")
 def test_dropout_does_not_depend_on_who_was_traced_first():
     # a client whose work is the first of its host must draw what it draws anywhere else
     assert masks([0], (1,), "trace")[1, 0] == masks([0], (1,), "trace", first=[3])[1, 0]

@@ -49,7 +49,8 @@ class Runtime:
         shapes = tuple((path, tuple(leaf.shape), leaf.dtype) for path, leaf in named_leaves(arguments))
         key = (step, model.name, shapes)
         if key not in self._ready:
-            self._ready[key] = self._build(step, model, arguments)
+            with torch.random.fork_rng(devices=[]):  # tracing runs the step once: its dropout must not draw for real
+                self._ready[key] = self._build(step, model, arguments)
         return self._ready[key]
 
     def _build(self, step: Step, model: Model, arguments: Tree) -> Flat:
