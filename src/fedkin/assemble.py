@@ -15,6 +15,7 @@ from fedkin.core.trace import Runtime
 from fedkin.core.tree import Params
 from fedkin.data.build import build as build_population
 from fedkin.data.clients import Population
+from fedkin.data.partition import parameters
 from fedkin.data.public import Public
 from fedkin.data.source import Source
 from fedkin.data.sources import load
@@ -47,7 +48,7 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     """All objects of a run. Raises FedkinError with one sentence for whatever does not fit."""
     method = method or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
     population = population_of(spec, method.needs.public != "none")
-    return around(spec, method, population)
+    return around(resolved(spec, method), method, population)
 
 
 def around(spec: Spec, method: Method, population: Population) -> Assembled:
@@ -65,6 +66,20 @@ def around(spec: Spec, method: Method, population: Population) -> Assembled:
     federation = Federation(start, infos, spec.run.seed, spec.run.participation, spec.run.min_replies)
     _check_needs(method, federation, population, models, architectures)
     return Assembled(spec, method, population, models, infos, federation)
+
+
+def resolved(spec: Spec, method: Method) -> Spec:
+    """The specification with every default written out, so that a later change of defaults changes no old run."""
+    split = {**{k: v for k, v in parameters(spec.split.name).items() if v is not None}, **spec.split.model_dump()}
+    hyper = {key: value for key, value in method.hyper.items() if value is not None and key not in ("lr", "affinity")}
+    clients = spec.run.clients or (None if spec.split.name == "natural" else DEFAULT_CLIENTS)
+    filled = {
+        **spec.model_dump(),
+        "split": split,
+        "method": {**hyper, **spec.method.model_dump(), "name": method.name},
+        "run": {**spec.run.model_dump(), "clients": clients},
+    }
+    return Spec.model_validate(filled)
 
 
 def population_of(spec: Spec, wanted: bool) -> Population:

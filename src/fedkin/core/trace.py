@@ -76,6 +76,9 @@ class Runtime:
         wanted = self.mode == "always" or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)
         if not wanted:
             return None
+        if " " in torch.__file__:  # the compiler's options are not quoted
+            self._say("steps replay uncompiled: torch cannot compile where the path of its folder has a blank")
+            return None
         try:
             with FileLock(_lock_path()):  # workers compile the same graphs: the first does, the others read its cache
                 compiled: Flat = torch._inductor.compile(graph, list[Any](inputs))

@@ -12,7 +12,7 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.host import Answer, Order
 from fedkin.engine.transport import Transport, one_thread
-from fedkin.engine.wire import BadMessage, Counted, check, check_kinds, count, decode, encode
+from fedkin.engine.wire import NOT_FINITE, BadMessage, Counted, check, check_kinds, count, decode, encode
 from fedkin.runs.record import Record, Sent
 
 
@@ -143,6 +143,8 @@ class Coordinator:
                 missing[answer.client] = str(error)
         if len(replies) < self.federation.min_replies:
             reasons = "; ".join(f"client {client}: {why}" for client, why in sorted(missing.items())[:3])
+            if missing and all(why.endswith(NOT_FINITE) for why in missing.values()):
+                raise FedkinError(f"round {number}: training diverged ({NOT_FINITE} in every reply): lower train.lr")
             least = self.federation.min_replies
             raise FedkinError(f"round {number}: {len(replies)} usable replies, at least {least} needed. {reasons}")
         sent.sort(key=lambda item: (item.direction, item.client))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info, Method
 from fedkin.core.model import Model
 from fedkin.core.rng import Key
@@ -74,6 +75,8 @@ class Host:
                     answer = work(self, round, order)
             except StoreError:
                 raise
+            except FedkinError as error:
+                answer = Answer(order.client, error=str(error))
             except Exception as error:  # one client's failure is recorded and must not end the others' round
                 answer = Answer(order.client, error=f"{type(error).__name__}: {error}")
             yield answer._replace(seconds=time.perf_counter() - began)

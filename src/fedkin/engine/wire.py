@@ -20,6 +20,8 @@ from fedkin.core.tree import Tree, children, named_leaves
 
 MAX_BYTES = 2 << 30  # of one message: larger ones are refused unread
 
+NOT_FINITE = "NaN or infinity"
+
 
 class BadMessage(FedkinError):
     """A message that is malformed: its sender is left out of the round, with this reason in the record."""
@@ -145,4 +147,4 @@ def _check_leaf(path: str, leaf: Any, like: Any) -> None:
         raise BadMessage(f"{path}: expected {want}, got {list(leaf.shape)} {leaf.dtype}")
     # a finite sum proves every entry finite; only a sum that is not needs the look at each
     if leaf.is_floating_point() and not math.isfinite(leaf.sum().item()) and not bool(torch.isfinite(leaf).all()):
-        raise BadMessage(f"{path}: contains NaN or infinity")
+        raise BadMessage(f"{path}: contains {NOT_FINITE}")

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from pydantic import ValidationError, validate_call
+
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
 from fedkin.methods.cgpfl import cgpfl
@@ -62,9 +64,14 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
     accepted = inspect.signature(known[name]).parameters
     for key in given:
         if key not in accepted:
-            raise unknown(f"hyper-parameter of method {name!r}", key, accepted)
+            raise unknown(f"{name} hyper-parameter", key, accepted)
     chosen = {**{key: value for key, value in shared.items() if key in accepted}, **given}
     missing = [key for key, p in accepted.items() if p.default is p.empty and key not in chosen]
     if missing:
         raise FedkinError(f"method {name!r} needs {', '.join(missing)} in [method]")
-    return known[name](**chosen)
+    try:
+        return validate_call(known[name])(**chosen)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key, reason = ".".join(map(str, first["loc"])), first["msg"][0].lower() + first["msg"][1:]
+        raise FedkinError(f"method.{key} of {name}: {reason}, not {first['input']!r}") from None
