@@ -22,6 +22,12 @@ STYLES = {
 }
 
 
+NAMES = {"local": "local least squares", "fedavg": "FedAvg"}  # of the table's rows that have other names in `theory`
+WHY = """\
+Plain local least squares is nearer than clustering for clients 0 and 1: λ = 50, as in the paper, is far above the best
+one (λ*), so that their cluster's mean nearly replaces what their own samples say. Client 2 is a cluster of its own."""
+
+
 def points(result: Toy) -> pd.DataFrame:
     """One row a client and method: the two coefficients of its model."""
     models = dict(zip(STYLES, (result.true, result.fedavg, result.plain, result.clustered), strict=True))
@@ -66,7 +72,8 @@ def main(path: str = "linear_toy.png", seed: str = "0") -> None:
     result = toy(int(seed))
     print(f"{'distance to own truth':24}" + "".join(f"client {k:<6}" for k in range(len(result.true))))
     for method, distances in result.distances().items():
-        print(f"{method:24}" + "".join(f"{d:<13.2f}" for d in distances))
+        print(f"{NAMES.get(method, method):24}" + "".join(f"{d:<13.2f}" for d in distances))
+    print(WHY)
     spec = figure(result).to_json()
     if path.endswith(".svg"):
         Path(path).write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")

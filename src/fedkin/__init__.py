@@ -21,3 +21,7 @@ def __getattr__(name: str) -> Any:
 
         return Method
     raise AttributeError(f"module 'fedkin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

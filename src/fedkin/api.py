@@ -1,18 +1,28 @@
 """The Python interface: describe an experiment, run it, look at what came out."""
 
+import operator
+import warnings
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from torch import Tensor, nn
 
+from fedkin.assemble import HELD_OUT
+from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
 from fedkin.core.model import Model
 from fedkin.core.tree import Tree, named_leaves
+from fedkin.data.clients import Population, Split
+from fedkin.data.partition import PARTITIONS
+from fedkin.data.sources import check_name
 from fedkin.experiment import Progress, load
 from fedkin.experiment import resume as _resume
 from fedkin.experiment import run as _run
+from fedkin.methods import make
+from fedkin.models.build import MODELS
 from fedkin.report import frames
 from fedkin.report.html import write_report
 from fedkin.report.summary import summary
@@ -32,12 +42,13 @@ class Experiment:
     """What to run: ``Experiment(method="cgpfl", data="mnist", clients=40, rounds=200, **{"method.clusters": 4})``.
 
     Keywords are the names of the command line's options; dotted ones are ``section.key`` of a specification.
-    ``method`` is a name, or a Method value of your own (then engine is "inprocess"). Raises FedkinError for a key or a
-    value that does not exist.
+    ``method`` is a name, or a Method value of your own (then engine is "inprocess"). Raises FedkinError, here and
+    now, for a key, a name or a value that does not exist, and warns of keys that have another name here.
     """
 
     def __init__(self, method: str | Method = "comet", **settings: Any) -> None:
         content: dict[str, Any] = {}
+        self._given = {"method": method if isinstance(method, str) else method.name, **settings}
         self.method = None if isinstance(method, str) else method
         if isinstance(method, str):
             assign(content, "method.name", method)
@@ -45,7 +56,30 @@ class Experiment:
             assign(content, "engine.name", "inprocess")
         for key, value in settings.items():
             assign(content, PLACES.get(key, key), value)
-        self.spec: Spec = parse(content)[0]
+        self.spec: Spec
+        self.spec, hints = parse(content, where="Experiment")
+        for hint in hints:
+            warnings.warn(hint, stacklevel=2)
+        _check(self.spec, self.method)
+
+    def __repr__(self) -> str:
+        plain = [f"{key}={value!r}" for key, value in self._given.items() if "." not in key]
+        dotted = {key: value for key, value in self._given.items() if "." in key}
+        return f"Experiment({', '.join([*plain, *([f'**{dotted!r}'] if dotted else [])])})"
+
+
+def _check(spec: Spec, method: Method | None) -> None:
+    """What a specification names must exist; whether it fits the data is asked when it runs."""
+    if method is None:
+        make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+    check_name(spec.data.name, spec.data.dir)
+    if spec.public.source not in (None, HELD_OUT):
+        check_name(spec.public.source, spec.data.dir)
+    if spec.split.name not in PARTITIONS:
+        raise unknown("partition", spec.split.name, PARTITIONS)
+    for name in spec.model.map.values() or [spec.model.name]:
+        if ":" not in name and name not in MODELS:
+            raise unknown("model", name, [*MODELS, "package.module:Class"])
 
 
 class Personal(nn.Module):
@@ -61,7 +95,7 @@ class Personal(nn.Module):
             self.register_parameter(path.replace(".", "_"), nn.Parameter(leaf.clone(), leaf.is_floating_point()))
 
     def forward(self, x: Tensor) -> Tensor:
-        """x: [batch, …] like the data (uint8 pixels or float features)."""
+        """x: [batch, …] as in the data set, like ``Result.data`` gives it; column c of the result is class number c."""
         from fedkin.core.tree import fill
 
         view = fill(self._like, iter(self.parameters()))
@@ -69,11 +103,18 @@ class Personal(nn.Module):
 
 
 class Result:
-    """A run directory, opened. DataFrames are read when asked for."""
+    """A run directory, opened. DataFrames are read when asked for.
+
+    Samples are as in the data set: uint8 pixels in 0..255 or float features, of a table its columns in their order
+    without label and client. Classes are numbered in the sorted order of the labels; ``class_names`` are their values.
+    """
 
     def __init__(self, folder: Path | str, method: Method | None = None) -> None:
         self.folder = Path(folder)
         self._method = method
+
+    def __repr__(self) -> str:
+        return f"Result({str(self.folder)!r})"
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -96,14 +137,49 @@ class Result:
         return frames.notes(self.folder)
 
     def personal(self, client: int, view: str = "personal") -> Personal:
-        """The model that a client would deploy (or its ``view`` "global"), as a torch module in evaluation mode."""
+        """The model that a client would deploy (or its ``view`` "global"), as a torch module in evaluation mode.
+
+        It takes samples as in the data set (see ``data``). Raises FedkinError for a client or a view that is not there.
+        """
         coordinator, parts = load(self.folder, method=self._method)
+        client = _number(client, len(parts.infos))
         views = coordinator.views(client)
+        if view not in views:
+            raise unknown("view", view, views)
         return Personal(parts.models[parts.infos[client].architecture], views[view], parts.method.predict).eval()
+
+    def data(self, client: int, split: Split = "test") -> tuple[Tensor, Tensor]:
+        """(x, y) of one client's "train", "val" or "test" samples, as a copy: what its personal model takes and is
+        measured by.
+
+        x is as in the data set: uint8 pixels in 0..255 or float features, of a table its columns in their order
+        without label and client (z-scores with data.scale). y numbers the classes in sorted order (``class_names``), or
+        holds the targets.
+        """
+        return self._population.part(_number(client, self._population.clients), split)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The label of class 0, 1, … in sorted order; () for regression and where the data set has no names."""
+        return self._population.class_names
+
+    @cached_property
+    def _population(self) -> Population:
+        return load(self.folder, method=self._method)[1].population
 
     def report(self) -> Path:
         """Write report.html into the run directory."""
         return write_report(self.folder)
+
+
+def _number(client: int, clients: int) -> int:
+    try:
+        number = operator.index(client)
+    except TypeError:
+        number = -1
+    if not 0 <= number < clients:
+        raise FedkinError(f"client {client!r} is not there: clients are 0 to {clients - 1}")
+    return number
 
 
 def run(experiment: Experiment, out: Path | str | None = None, progress: Progress | None = None) -> Result:

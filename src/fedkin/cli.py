@@ -204,6 +204,8 @@ def compare(
     from fedkin.report import tables
     from fedkin.report.compare import comparison
 
+    for folder in folders:
+        _must_be_run(folder)
     found = comparison(folders)
     if as_json:
         _json(found.runs.to_dict("records"))
@@ -217,6 +219,14 @@ def report(folder: Folder) -> None:
     from fedkin.report.html import write_report
 
     print(write_report(folder))
+
+
+def _must_be_run(folder: Path) -> None:
+    """What has neither a record nor a specification is no run, not even a damaged one."""
+    if not folder.exists():
+        raise FedkinError(f"{folder} does not exist")
+    if not any((folder / name).is_file() for name in ("run.db", "experiment.toml")):
+        raise FedkinError(f"{folder} is not a run directory: it has no run.db")
 
 
 def _experiment() -> Any:

@@ -66,6 +66,19 @@ def test_compare_prints_a_table_or_json(tmp_path: Path) -> None:
     assert "seed2" in fedkin("compare", *folders).stdout
 
 
+def test_compare_of_what_is_no_run_is_a_mistake(tmp_path: Path) -> None:
+    ran(tmp_path / "run")
+    (tmp_path / "empty").mkdir()
+    for name, reason in (("gone", "does not exist"), ("empty", "is not a run directory")):
+        result = fedkin("compare", tmp_path / "run", tmp_path / name)
+        assert result.exit_code == 2
+        assert f"{tmp_path / name} {reason}" in result.stderr
+    (tmp_path / "run" / "run.db").write_bytes(b"broken")
+    result = fedkin("compare", tmp_path / "run")
+    assert result.exit_code == 0
+    assert "damaged" in result.stdout
+
+
 def test_report_prints_where_the_page_is(tmp_path: Path) -> None:
     ran(tmp_path / "run")
     (tmp_path / "run" / "report.html").unlink()

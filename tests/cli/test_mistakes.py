@@ -63,6 +63,31 @@ def test_a_wrong_option_is_told_in_one_sentence(
     assert not out.exists()  # nothing is left behind
 
 
+TABLE = "age,site\n" + "1,north\n2,north\n3,north\n4,south\n"
+TABLES = [
+    (TABLE, [], "name it with --set data.label=COLUMN (columns: age, site)"),
+    (TABLE, ["--set", "data.label=age"], "or name it as the client: --set data.client=site"),
+    (TABLE.replace(",", ";"), [], "separated by ';'? fedkin reads commas"),
+    (
+        "b," + TABLE.replace("\n", "\n0,").removesuffix("0,"),
+        ["--set", "data.label=age", "--set", "data.client=site", "--split", "natural", "--clients", "2"],
+        "client south has 1 sample, too few for train and val and test",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "arguments", "sentence"), TABLES, ids=[sentence for _, _, sentence in TABLES])
+def test_a_wrong_table_is_told_with_its_remedy(
+    content: str, arguments: list[str], sentence: str, tmp_path: Path
+) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    small = [*SMALL, "--data", tmp_path / "t.csv", "--out", tmp_path / "run"]
+    said = told("run", *small, *arguments)
+    assert sentence in said
+    if "too few" in said:
+        assert "--set split.empty=drop" in said
+
+
 FILES = [
     ("[run]\nrounds = 3\nround = 4\n", "unknown key 'run.round' (line 3): did you mean 'rounds'?"),
     ("[run]\n\nrounds = 'many'\n", "run.rounds (line 3): input should be a valid integer"),

@@ -67,10 +67,15 @@ def test_relative_path_in_the_data_folder(tmp_path: Path) -> None:
         (GOOD.replace("40,1,well,007", "40,1,well,007,8"), ("line 3", "5")),
         (GOOD.replace("31,2.5,sick,north", "31,2.5,sick,north,9"), ("line 2", "5 cells", "4 column names")),
         (GOOD.replace("40,1,well,007", ""), ("line 3", "empty")),
-        (GOOD.replace("label", "lable"), ("no label column 'label'", "did you mean 'lable'")),
+        (
+            GOOD.replace("label", "lable"),
+            ("no label column 'label'", "did you mean 'lable'", "--set data.label=COLUMN"),
+        ),
         (GOOD.replace("site", "sight"), ("no client column 'site'", "sight")),
         (GOOD.replace("ward", "age"), ("'age' appears twice",)),
-        (GOOD.replace(",", ";"), ("no label column",)),
+        (GOOD.replace("label", "out"), ("name it with --set data.label=COLUMN (columns: age, ward, out, site)",)),
+        (GOOD.replace(",", ";"), ("separated by ';'? fedkin reads commas",)),
+        (GOOD.replace(",", "\t"), ("separated by '\\t'? fedkin reads commas",)),
         ("age,ward,label,site\n", ("no rows",)),
         ("", ("empty", "columns")),
         ("label,site\n1,a\n", ("no feature columns",)),
@@ -82,6 +87,30 @@ def test_every_fault_of_a_csv_names_its_place(tmp_path: Path, text: str, words: 
     assert "\n" not in str(error.value)
     for word in ("t.csv", *words):
         assert word in str(error.value)
+
+
+def test_a_text_column_may_be_the_client(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    with pytest.raises(FedkinError, match=r"or name it as the client: --set data\.client=site"):
+        load(path)
+    with pytest.raises(FedkinError, match="'ward' holds 'a', which is not a number") as error:
+        load(write(tmp_path, GOOD.replace("2.5", "a")), client="site")
+    assert "data.client" not in str(error.value)
+    with pytest.raises(FedkinError, match=r"'label' holds 'sick'.*data\.task=classification"):
+        load(write(tmp_path, GOOD), client="site", task="regression")
+
+
+def test_standard_scale_is_the_z_score_of_all_rows(tmp_path: Path) -> None:
+    path = write(tmp_path, "a,b,c,label\n1,0.1,1e30,0\n2,0.1,-1e30,1\n6,0.1,3e30,1\n")
+    x = load(path, scale="standard").x
+    assert x.dtype == np.float32
+    a = np.array([1, 2, 6])
+    np.testing.assert_allclose(x[:, 0], (a - 3) / a.std(), rtol=1e-6)
+    assert x[:, 1].tolist() == [0, 0, 0]  # a constant column
+    np.testing.assert_allclose([x[:, 2].mean(), x[:, 2].std()], [0, 1], atol=1e-6)
+    np.testing.assert_array_equal(load(path, scale="none").x, load(path).x)
+    with pytest.raises(FedkinError, match="use 'none' or 'standard'"):
+        load(path, scale="minmax")
 
 
 def test_not_text(tmp_path: Path) -> None:

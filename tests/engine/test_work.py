@@ -120,8 +120,8 @@ def test_a_bad_message_keeps_the_old_state(spoil, tmp_path):
     down = encode({"parameters": parts.models["mlr"].initial})
     (answer,) = host.do("local", 1, [Order(0, down)])
     assert answer.message is None
-    reasons = {"nan": "NaN or infinity", "shape": "expected [", "extra": "unknown ['control']", "kind": "sends ['models']"}
-    assert reasons[spoil] in answer.error
+    why = {"nan": "NaN or infinity", "shape": "expected [", "extra": "unknown ['control']", "kind": "sends ['models']"}
+    assert why[spoil] in answer.error
     assert encode(host.own(0)) == before
     assert host.save(tmp_path, 1) == []
 

@@ -33,7 +33,7 @@ LINES = 300
 THIRD_PARTY = {  # where a part that is bought may be used
     "torch": {"core", "data", "models", "methods", "engine", "assemble", "experiment", "worker", "api"},
     "sqlite3": {"runs", "cli"},
-    "pydantic": {"runs"},
+    "pydantic": {"runs", "methods"},
     "typer": {"cli"},
     "altair": {"report"},
     "sklearn": {"core", "data", "methods"},

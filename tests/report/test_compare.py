@@ -53,7 +53,7 @@ def test_helped_and_hurt_against_local(tmp_path: Path) -> None:
     assert math.isnan(table.loc["local", "helped"])
 
 
-@pytest.mark.parametrize("other", [{"seed": 8}, {"data_digest": "d8"}, {"split": "iid"}, {"finished": False}])
+@pytest.mark.parametrize("other", [{"seed": 8}, {"data_digest": "d8"}, {"finished": False}])
 def test_local_must_be_finished_and_on_the_same_data(tmp_path: Path, other: dict[str, object]) -> None:
     local = write(tmp_path / "local", method="local", **other)  # type: ignore[arg-type]
     assert math.isnan(compare([write(tmp_path / "x"), local])["helped"][0])
@@ -100,8 +100,44 @@ def test_the_same_seed_counts_once(tmp_path: Path) -> None:
 
 def test_a_warning_where_the_setting_differs(tmp_path: Path) -> None:
     spec = {"data": {"name": "digits"}, "split": {"name": "dirichlet", "alpha": 0.1}}
-    (warning,) = comparison([write(tmp_path / "x"), write(tmp_path / "y", spec=spec)]).warnings
-    assert "differ in data, split or clients" in warning
+    (warning,) = comparison([write(tmp_path / "x"), write(tmp_path / "y", seed=8, spec=spec)]).warnings
+    assert warning == "not the same client data, so the numbers do not compare: x; y"
+
+
+def test_for_equal_seeds_the_digest_decides(tmp_path: Path) -> None:
+    spec = {"data": {"name": "other"}, "split": {"name": "dirichlet", "alpha": 0.1}}
+    assert comparison([write(tmp_path / "x"), write(tmp_path / "y", split="iid", spec=spec)]).warnings == []
+    (warning,) = comparison([write(tmp_path / "x"), write(tmp_path / "z", data_digest="d8")]).warnings
+    assert "not the same client data" in warning
+
+
+def test_over_seeds_a_missing_option_is_the_default(tmp_path: Path) -> None:
+    short = {"data": {"name": "digits"}, "split": {"name": "dirichlet"}}
+    long = {
+        "data": {"name": "digits", "pool": "train"},
+        "split": {"name": "dirichlet", "alpha": 0.1, "floor": 10, "over": "clients"},
+    }
+    runs = [
+        write(tmp_path / "x", spec=short, data_digest="d1"),
+        write(tmp_path / "y", seed=8, spec=long, data_digest="d2"),
+    ]
+    found = comparison(runs)
+    assert found.warnings == []
+    assert found.seeds["seeds"].tolist() == [[7, 8]]
+
+
+def test_a_public_set_is_named_as_the_reason(tmp_path: Path) -> None:
+    local = write(tmp_path / "local", method="local", hyper={}, data_digest="d8")
+    found = comparison([write(tmp_path / "comet"), local])
+    (warning,) = found.warnings
+    assert "comet holds public samples out; run local with --public held-out to compare" in warning
+    (hint,) = found.hints
+    assert hint.endswith("fedkin run --method local … --seed 7 --public held-out")
+    assert hint in printed(tables.compare(found), 200)
+
+
+def test_no_hint_where_local_is_there(tmp_path: Path) -> None:
+    assert comparison([write(tmp_path / "x"), write(tmp_path / "local", method="local")]).hints == []
 
 
 def test_nothing_to_compare() -> None:
@@ -115,6 +151,9 @@ def test_show_prints_every_kind_of_run(tmp_path: Path, options: dict[str, object
     if not options:
         assert "68.00 %" in text
         assert "timed out" in text
+        assert "setup excluded" in text
+        assert "dirichlet alpha=0.3 over=clients floor=10" in text
+        assert "worst decile" in text
     if "until" in options:
         assert "Nothing was evaluated yet" in text
     assert "comet" in printed(tables.compare(comparison([tmp_path])))

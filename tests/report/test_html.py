@@ -1,6 +1,7 @@
 """report.html: one file, nothing fetched, well-behaved from nothing to two thousand clients."""
 
 import json
+import math
 import re
 import sqlite3
 import time
@@ -9,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
+import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.report import html
 from fedkin.report.html import write_report
+from fedkin.report.matrix import Matrix, matched
 from tests.report.records_for_tests import write, write_large
 
 LOADS = {"src", "href", "srcset", "action", "data", "poster"}  # attributes that make a browser fetch
@@ -107,6 +110,34 @@ def test_the_figures_show_the_records(tmp_path: Path) -> None:
     assert {"client": "c", "component": 1, "weight": 0.8} in found["membership"]
 
 
+def test_clusters_keep_their_number_where_the_method_permutes_them() -> None:
+    nan = math.nan
+    values = np.array([[0, 0, 1, 1, 2], [2, 2, 0, 0, 1], [nan, 1, 0, 0, 2]])
+    kept = matched(Matrix([1, 2, 3], [0, 1, 2, 3, 4], values)).values
+    np.testing.assert_array_equal(kept, [[1, 1, 0, 0, 2], [1, 1, 0, 0, 2], [nan, 1, 0, 0, 2]])
+
+
+def test_clusters_that_split_have_numbers_of_their_own() -> None:
+    values = np.array([[0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 2.0, 0.0]])
+    kept = matched(Matrix([1, 2], [0, 1, 2, 3], values)).values
+    np.testing.assert_array_equal(kept, [[1, 1, 1, 0], [1, 1, 2, 0]])
+
+
+def test_equal_views_are_drawn_once(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    with sqlite3.connect(folder / "run.db") as connection:
+        connection.execute("UPDATE metrics SET accuracy = accuracy + 0.1 WHERE view = 'global' AND split = 'test'")
+    rounds = figures(write_report(folder))["rounds"]
+    assert {row["view"] for row in rounds["spec"]["datasets"]["rows"]} == {"personal"}
+    assert "Personal = global" in rounds["note"]
+
+
+def test_the_head_has_no_folders_and_the_whole_split(tmp_path: Path) -> None:
+    text = write_report(write(tmp_path, data="/home/someone/tables/mine.csv")).read_text(encoding="utf-8")
+    assert "<title>comet on mine.csv</title>" in text
+    assert "split dirichlet alpha=0.3 over=clients floor=10" in text
+
+
 def test_chosen_clients_have_their_line(tmp_path: Path) -> None:
     content = json.loads(parsed(write_report(write(tmp_path))).scripts["figures"])
     assert content["lines"]["rounds"] == [1, 2, 3]
@@ -125,6 +156,7 @@ def test_names_cannot_break_out(tmp_path: Path) -> None:
 def test_key_numbers_and_state_are_in_the_text(tmp_path: Path) -> None:
     text = parsed(write_report(write(tmp_path / "whole"))).text
     assert "68.00 %" in text
+    assert re.search(r"final test accuracy, mean over clients\s*60\.00 %", text)
     assert "NOT finished" not in text
     assert "flatters" in text
     text = parsed(write_report(write(tmp_path / "half", finished=False, until=1))).text

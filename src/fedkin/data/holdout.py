@@ -16,6 +16,7 @@ Fractions = Sequence[float] | Literal["comet"]
 SPLITS = ("train", "val", "test")
 COMET_TRAIN = (0.1, 0.3, 0.4)
 COMET_VAL, COMET_TEST = 0.1, 0.5
+DROP = "such clients out with --set split.empty=drop (empty='drop' of build)"
 
 
 class Holdout(NamedTuple):
@@ -108,8 +109,8 @@ def _divide(
     have = len(mine) if group is None else len(pieces)
     if have < len(asked):
         raise FedkinError(
-            f"{who} has {have} {unit}, too few for {' and '.join(asked)}: raise the floor, leave a split out, "
-            "or use empty='drop'"
+            f"{who} has {have} {unit if have != 1 else unit[:-1]}, too few for {' and '.join(asked)}: raise the floor, "
+            f"leave a split out, or leave {DROP}"
         )
     if group is None:
         ends = np.cumsum([0, *split_sizes(len(mine), fractions)])
@@ -124,7 +125,7 @@ def _keep_official(
 ) -> list[Ints]:
     test, rest = mine[official[mine]], mine[~official[mine]]
     if len(test) == 0:
-        raise FedkinError(f"{who} holds no official test rows: use test='holdout', or empty='drop'")
+        raise FedkinError(f"{who} holds no official test rows: use --set data.test=holdout, or leave {DROP}")
     train, val = fractions[0], fractions[1]
     whole = train + val
     first, second, _ = _divide(rest, (train / whole, val / whole, 0.0), rng, group, who)

@@ -26,13 +26,14 @@ def load(
     """A data set by name (see ``SOURCES``), by the name of an .npz file in the data folder, or by path.
 
     dir: the data folder; None takes the environment variable FEDKIN_DATA. client, label: column names, for .csv and
-    .parquet paths only. params: arguments of the generated sets (``clients=30``, ``seed=1``), or ``task=`` of a table.
+    .parquet paths only. params: arguments of the generated sets (``clients=30``, ``seed=1``), or ``task=`` and
+    ``scale=`` of a table.
     Raises FedkinError in one sentence for an unknown name, a missing or a damaged file.
     """
     folder = data_folder(dir)
     path = Path(name).expanduser()
     if path.suffix.lower() in SUFFIXES:
-        _only(params, {"task"}, f"{path.suffix} table")
+        _only(params, {"task", "scale"}, f"{path.suffix} table")
         return read_table(_existing(path, folder), client=client, label=label, **params)
     if client is not None:
         raise FedkinError(f"data set {name!r} has no client column to choose: leave out client={client!r}")
@@ -44,11 +45,20 @@ def load(
         known = set(inspect.signature(reader).parameters)
         _only(params, known - {"dir"}, f"data set {name!r}")
         return reader(folder) if "dir" in known else reader(**params)
+    check_name(name, dir)
+    assert folder is not None  # the name is that of a file in it
+    _only(params, set(), ".npz file")
+    return read_npz(folder / f"{name}.npz", name)
+
+
+def check_name(name: str, dir: Path | str | None = None) -> None:
+    """Raises FedkinError where ``load`` would not know the name; whether a named file is there is not asked."""
+    if name in SOURCES or Path(name).suffix.lower() in (*SUFFIXES, ".npz"):
+        return
+    folder = data_folder(dir)
     found = npz_names(folder) if folder else []
-    if name in found and folder:
-        _only(params, set(), ".npz file")
-        return read_npz(folder / f"{name}.npz", name)
-    raise unknown("data set", name, {*SOURCES, *found})
+    if name not in found:
+        raise unknown("data set", name, {*SOURCES, *found})
 
 
 def data_folder(dir: Path | str | None) -> Path | None:

@@ -7,10 +7,11 @@ import numpy as np
 
 from fedkin.report.chart_rounds import over_time
 from fedkin.report.charts import MANY, ROWS, Figure, colours, evenly, faded, figure
-from fedkin.report.matrix import Matrix, told
+from fedkin.report.matrix import Matrix, matched, told
 from fedkin.report.records import Run, number
 
 COLUMNS = 100  # columns of a heat map
+MATCHED = "Cluster numbers are matched over rounds by their members: a group keeps its colour."
 FIGURES = 6  # of numbers over rounds
 
 
@@ -20,6 +21,7 @@ def told_figures(run: Run) -> list[Figure]:
     found: list[Figure] = []
     clusters = told(run, "cluster") if "cluster" in names else None
     if clusters is not None:
+        clusters = matched(clusters)
         found += [cluster_map(run, clusters), cluster_sizes(clusters)]
     if "membership" in names:
         found += memberships(run)
@@ -60,6 +62,7 @@ def cluster_map(run: Run, clusters: Matrix) -> Figure:
         )
     )
     note = "A row is a client, in order of its last cluster; gaps are rounds in which nothing was told of it."
+    note += f" {MATCHED}"
     if len(shown) < len(order):
         note += f" {len(shown)} of {len(order)} clients are shown, evenly spaced."
     if len(rounds) < len(clusters.rounds):
@@ -85,7 +88,7 @@ def cluster_sizes(clusters: Matrix) -> Figure:
             tooltip=["round:O", "cluster:N", "clients:Q"],
         )
     )
-    note = "All clients of which a cluster was told in that round."
+    note = f"All clients of which a cluster was told in that round. {MATCHED}"
     return figure("cluster-sizes", "How large the clusters are", note, alt.layer(chart), rows, 180)
 
 

@@ -1,6 +1,5 @@
 """Runs side by side: one row a run, one row for runs that differ in their seed only, and what cannot be compared."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ import pandas as pd
 from fedkin.core.errors import FedkinError
 from fedkin.report.records import opened
 from fedkin.report.scores import scores
+from fedkin.report.setting import HELD_OUT, Setting, key, setting
 from fedkin.report.summary import of_run
 
 PICKS = {"final": "final", "best_by_validation": "best by validation"}
@@ -21,22 +21,24 @@ NUMBERS = [*SCORES, "personal loss", "global loss", "paper scalars", "unicast by
 AGAINST = ["helped", "hurt"]
 COLUMNS = ["run", "method", "seed", "state", "rounds", *NUMBERS, *AGAINST]
 FINISHED = "finished"
+IN_SETTING = ("data", "split", "public", "run", "engine")  # sections of a specification that are compared as a Setting
 
 
 class Comparison(NamedTuple):
     """``runs``: one row a run (COLUMNS). ``seeds``: mean and sample standard deviation over seeds of FINISHED runs that
-    differ in nothing else. ``warnings``: one sentence for each thing that makes runs incomparable."""
+    differ in nothing else. ``warnings``: one sentence for each thing that makes runs incomparable. ``hints``: how
+    to get what is missing."""
 
     runs: pd.DataFrame
     seeds: pd.DataFrame
     warnings: list[str]
+    hints: list[str]
 
 
 class _Seen(NamedTuple):
     row: dict[str, Any]
-    setting: str  # data, split and clients, without the seed
+    setting: Setting | None  # which client data; None for a damaged run
     experiment: str  # everything but the seed
-    data: str  # the very same data: setting, seed and digest
     personal: dict[int, float]  # final test accuracy by client
     hyper: dict[str, Any]
 
@@ -65,19 +67,43 @@ def comparison(folders: Sequence[Path]) -> Comparison:
     )
     for column in [*NUMBERS, *AGAINST]:
         runs[column] = pd.to_numeric(runs[column]).astype(float)
-    return Comparison(runs, _over_seeds(seen), same_setting(seen) + _twice(seen))
+    return Comparison(runs, _over_seeds(seen), same_setting(seen) + _twice(seen), _how_to_get_local(seen))
 
 
 def same_setting(seen: "Sequence[_Seen]") -> list[str]:
-    """A warning if the runs do not share data, split and clients."""
-    groups: dict[str, list[str]] = {}
+    """A warning if the runs are not all of the same client data, and why where only the public set differs."""
+    groups: list[list[_Seen]] = []
     for one in seen:
-        if one.setting:
-            groups.setdefault(one.setting, []).append(one.row["run"])
+        if one.setting is not None:
+            fitting = next((group for group in groups if all(_same(one, other) for other in group)), None)
+            if fitting is None:
+                groups.append(fitting := [])
+            fitting.append(one)
     if len(groups) < 2:
         return []
-    parts = "; ".join(_few(names) for names in groups.values())
-    return [f"these runs differ in data, split or clients, so their numbers do not compare: {parts}"]
+    parts = "; ".join(_few([one.row["run"] for one in group]) for group in groups)
+    reasons = dict.fromkeys(reason for group in groups[1:] if (reason := _only_public(groups[0][0], group[0])))
+    said = [f"not the same client data, so the numbers do not compare: {parts}", *reasons]
+    return ["; ".join(said)]
+
+
+def _same(one: _Seen, other: _Seen) -> bool:
+    return one.setting is not None and other.setting is not None and one.setting.same(other.setting)
+
+
+def _only_public(one: _Seen, other: _Seen) -> str:
+    """What to do where nothing but the public set differs; else ""."""
+    if one.setting is None or other.setting is None or one.setting.core != other.setting.core:
+        return ""
+    if one.setting.public == other.setting.public:
+        return ""
+    if one.setting.public and other.setting.public:
+        return f"{one.row['run']} and {other.row['run']} have different public sets"
+    having, lacking = (one, other) if one.setting.public else (other, one)
+    assert having.setting is not None
+    held = having.setting.public["source"] == HELD_OUT
+    has = "holds public samples out" if held else f"has the public set {having.setting.public['source']}"
+    return f"{having.row['method']} {has}; run {lacking.row['method']} with {having.setting.options} to compare"
 
 
 def _look(folder: Path, name: str) -> _Seen:
@@ -88,16 +114,15 @@ def _look(folder: Path, name: str) -> _Seen:
             last = (found["accuracy"].get("personal") or {}).get("final")
             personal = {} if last is None else {k: a for k, (_, a) in scores(run, last["round"], "personal").items()}
     except FedkinError as error:
-        return _Seen({"run": name, "state": f"damaged: {error}"}, "", "", "", {}, {})
+        return _Seen({"run": name, "state": f"damaged: {error}"}, None, "", {}, {})
     spec = facts.get("spec") or {}
-    setting = _key([facts.get("data"), facts.get("split"), found["clients"], spec.get("data"), spec.get("split")])
-    rest = {section: content for section, content in spec.items() if section not in ("run", "engine")}
+    data = setting(facts, found["clients"])
+    rest = {section: content for section, content in spec.items() if section not in IN_SETTING}
     everything = [facts.get(key) for key in ("method", "hyper", "rounds", "participation", "model", "versions")]
     return _Seen(
         _row(name, found),
-        setting,
-        _key([setting, everything, rest]),
-        _key([setting, facts.get("seed"), facts.get("data_digest")]),
+        data,
+        key([data.text, everything, rest]),
         {k: a for k, a in personal.items() if a is not None},
         facts.get("hyper") or {},
     )
@@ -119,13 +144,23 @@ def _row(name: str, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _against_local(seen: Sequence[_Seen]) -> None:
-    local = {one.data: one.personal for one in seen if one.row.get("method") == "local" and one.finished}
+    local = [one for one in seen if one.row.get("method") == "local" and one.finished]
     for one in seen:
-        base = local.get(one.data, {})
+        base = next((o.personal for o in local if o.row["seed"] == one.row.get("seed") and _same(one, o)), {})
         both = [k for k in one.personal if k in base]
         if both and one.row["method"] != "local":
             one.row["helped"] = sum(one.personal[k] > base[k] for k in both) / len(both)
             one.row["hurt"] = sum(one.personal[k] < base[k] for k in both) / len(both)
+
+
+def _how_to_get_local(seen: Sequence[_Seen]) -> list[str]:
+    """The command for the run of ``local`` that is missing for helped and hurt; that of the first run that has none."""
+    for one in seen:
+        if one.finished and one.personal and one.row["method"] != "local" and "helped" not in one.row:
+            options = one.setting.options if one.setting is not None else ""
+            command = f"fedkin run --method local … --seed {one.row['seed']} {options}".rstrip()
+            return [f"helped, hurt: add a finished run of local on the same data as {one.row['run']}: {command}"]
+    return []
 
 
 def _over_seeds(seen: Sequence[_Seen]) -> pd.DataFrame:
@@ -169,7 +204,3 @@ def _names(folders: Sequence[Path]) -> list[str]:
 
 def _few(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _key(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)

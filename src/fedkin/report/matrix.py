@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from fedkin.report.records import Run
 
@@ -41,6 +43,47 @@ def measured(run: Run, found: Mapping[str, Any]) -> tuple[str, dict[str, Matrix]
     column = "accuracy" if found["accuracy"] else "loss"
     matrices = {view: _test(run, view, column) for view in found["loss"]}
     return column, {view: m for view, m in matrices.items() if np.isfinite(m.values).any()}
+
+
+def distinct(matrices: Mapping[str, Matrix]) -> dict[str, Matrix]:
+    """The views without the global one where it is the personal one in every number, as in FedAvg."""
+    personal, shared = matrices.get("personal"), matrices.get("global")
+    if personal is None or shared is None or not _equal(personal, shared):
+        return dict(matrices)
+    return {view: matrix for view, matrix in matrices.items() if view != "global"}
+
+
+def _equal(one: Matrix, other: Matrix) -> bool:
+    if (one.rounds, one.clients) != (other.rounds, other.clients):
+        return False
+    return np.allclose(one.values, other.values, rtol=0, atol=1e-12, equal_nan=True)
+
+
+def matched(clusters: Matrix) -> Matrix:
+    """Cluster numbers made to last: a method may number the same groups anew in every round. The last round keeps its
+    numbers; each group before gets that of the later group which shares most members with it."""
+    values = clusters.values.copy()
+    later = np.full(values.shape[1], np.nan)  # of each client, its number in the next round that tells it
+    for row in values[::-1]:
+        known = np.isfinite(row)
+        row[known] = _renamed(row[known], later[known])
+        later[known] = row[known]
+    return Matrix(clusters.rounds, clusters.clients, values)
+
+
+def _renamed(now: NDArray[np.float64], later: NDArray[np.float64]) -> NDArray[np.float64]:
+    both = np.isfinite(later)
+    groups, mine = np.unique(now, return_inverse=True)
+    names, theirs = np.unique(later[both], return_inverse=True)
+    overlap = np.zeros((len(groups), len(names)), dtype=int)
+    np.add.at(overlap, (mine[both], theirs), 1)
+    pairs = zip(*linear_sum_assignment(overlap, maximize=True), strict=True)
+    chosen = {int(i): float(names[j]) for i, j in pairs if overlap[i, j]}
+    for i, group in enumerate(groups.tolist()):
+        if i not in chosen:
+            taken = set(chosen.values())
+            chosen[i] = group if group not in taken else next(float(n) for n in count() if n not in taken)
+    return np.array([chosen[int(i)] for i in mine])
 
 
 def told(run: Run, name: str) -> Matrix | None:

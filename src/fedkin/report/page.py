@@ -17,7 +17,7 @@ from fedkin.report.chart_notes import told_figures
 from fedkin.report.chart_rounds import against_bytes, lines, over_rounds
 from fedkin.report.charts import Figure
 from fedkin.report.ledger import bytes_by_round
-from fedkin.report.matrix import Matrix, measured
+from fedkin.report.matrix import Matrix, distinct, measured
 from fedkin.report.page_tables import client_table, communication_table, score_table, section, table
 from fedkin.report.records import Run
 from fedkin.report.summary import of_run
@@ -33,7 +33,7 @@ def page(run: Run) -> str:
     figures = _figures(run, found, what, matrices)
     chosen = lines(matrices["personal"], run.name) if "personal" in matrices else None
     content = {"figures": [f._asdict() for f in figures], "lines": chosen}
-    title = f"{found['method']} on {found['data']}"
+    title = f"{found['method']} on {words.source(found)}"
     return "\n".join(
         [
             "<!doctype html>",
@@ -61,22 +61,29 @@ def _figures(run: Run, found: Mapping[str, Any], what: str, matrices: dict[str, 
     names = [str(name) for name in run.facts.get("class_names") or []]
     drawn: list[Figure | None] = []
     if matrices:
-        drawn += [
-            over_rounds(matrices, what, run.planned()),
-            against_bytes(matrices, what, bytes_by_round(run)),
-            by_client(matrices, what, run.clients),
-            histogram(matrices, what, run.clients),
+        views = distinct(matrices)
+        scored = [
+            over_rounds(views, what, run.planned()),
+            against_bytes(views, what, bytes_by_round(run)),
+            by_client(views, what, run.clients),
+            histogram(views, what, run.clients),
         ]
+        drawn += scored if len(views) == len(matrices) else [_both_views(figure) for figure in scored]
     drawn += [who_has_what(list(run.clients.values()), names), *told_figures(run)]
     drawn += [by_kind(found["communication"]), by_part(found["seconds"])]
     return [figure for figure in drawn if figure is not None]
+
+
+def _both_views(figure: Figure | None) -> Figure | None:
+    same = "Personal = global: both views have the same numbers and are drawn once."
+    return None if figure is None else figure._replace(note=f"{figure.note} {same}")
 
 
 def _head(found: Mapping[str, Any], title: str) -> str:
     hyper = words.plain(found["hyper"] or {})
     told = [
         words.many(found["clients"], "client"),
-        f"split {found['split']}",
+        f"split {words.split(found)}",
         f"model {found['model']}",
         f"participation {found['participation']}",
         f"seed {found['seed']}",
@@ -97,13 +104,17 @@ def _keys(found: Mapping[str, Any]) -> dict[str, str]:
     keys: dict[str, str] = {}
     for view, picks in found["accuracy"].items():
         final, best = picks["final"], picks["best_by_validation"]
+        if view == "global" and picks == found["accuracy"].get("personal"):
+            continue
+        keys[f"{view}: final test accuracy, mean over clients"] = words.percent(final["mean"])
         keys[f"{view}: final test accuracy, weighted"] = words.percent(final["weighted"])
         if view == "personal":
-            keys["personal: worst 10 % of clients"] = words.percent(final["worst_decile"])
+            keys["personal: worst decile of clients"] = words.percent(final["worst_decile"])
         if best is not None:
-            keys[f"{view}: at the best round by validation"] = words.percent(best["weighted"])
+            keys[f"{view}: at the best round by validation, mean"] = words.percent(best["mean"])
     if not keys:
         for view, picks in found["loss"].items():
+            keys[f"{view}: final test loss, mean over clients"] = words.decimal(picks["final"]["mean"])
             keys[f"{view}: final test loss, weighted"] = words.decimal(picks["final"]["weighted"])
     keys["sent (unicast)"] = words.size(found["communication"]["unicast"]["bytes"]["total"])
     keys["scalars (paper)"] = words.count(found["communication"]["paper"]["scalars"]["total"])

@@ -4,6 +4,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from fedkin.data.partition import PARTITIONS, parameters
 from fedkin.report.ledger import communication
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import chosen_rounds, curves, scores, spread
@@ -27,6 +28,7 @@ def of_run(run: Run) -> dict[str, Any]:
     return {
         "run": run.folder.name or str(run.folder),
         **{name: run.facts.get(name) for name in FACTS},
+        "split_parameters": split_parameters(run.facts),
         "clients": run.facts.get("clients", len(run.clients)),
         "rounds": run.committed(),
         "planned": run.planned(),
@@ -38,6 +40,14 @@ def of_run(run: Run) -> dict[str, Any]:
         "missing": _missing(run),
         "extras": extras(run),
     }
+
+
+def split_parameters(facts: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of the run's partition: those of its specification, else the defaults."""
+    spec = (facts.get("spec") or {}).get("split") or {}
+    name = facts.get("split") or spec.get("name")
+    defaults = parameters(name) if name in PARTITIONS else {}
+    return {key: spec.get(key, default) for key, default in defaults.items()}
 
 
 def extras(run: Run) -> dict[str, dict[str, Any]]:

@@ -37,6 +37,7 @@ def compare(found: Comparison) -> RenderableType:
     parts: list[RenderableType] = [_scores(runs, view), _costs(runs)]
     if len(found.seeds):
         parts.append(_seeds(found.seeds, view))
+    parts += [Text(hint) for hint in found.hints]
     troubles = [f"{row['run']} is {row['state']}" for row in runs.to_dict("records") if row["state"] != FINISHED]
     parts += [Text(f"! {text}", style="yellow") for text in [*troubles, *found.warnings]]
     return Group(*parts)
@@ -77,7 +78,7 @@ def _head(found: Mapping[str, Any]) -> Table:
     facts = {
         "run": found["run"],
         "method": f"{found['method']} ({words.plain(found['hyper'] or {})})",
-        "data": f"{found['data']}, split {found['split']}, {clients}, model {found['model']}",
+        "data": f"{words.source(found)}, split {words.split(found)}, {clients}, model {found['model']}",
         "rounds": f"{words.progress(found)}, seed {found['seed']}, participation {found['participation']}",
         "time": f"{time['total']} in all, {time['per_round']} a round ({parts})",
         "fingerprint": found["fingerprint"] or words.NONE,
@@ -109,7 +110,10 @@ def _losses(found: Mapping[str, Any]) -> Table:
 
 
 def _communication(found: Mapping[str, Any]) -> Table:
-    table = _table("Communication", ["counted", "unit"], ["up", "down", "total"])
+    apart = found["communication"]["setup"]["unicast"]["bytes"]["total"]
+    table = _table(
+        "Communication (setup excluded)" if apart else "Communication", ["counted", "unit"], ["up", "down", "total"]
+    )
     for rule, meaning in (("paper", "paper (one copy of a broadcast)"), ("unicast", "unicast (every message)")):
         part = found["communication"][rule]
         table.add_row(meaning, "scalars", *(words.count(part["scalars"][key]) for key in ("up", "down", "total")))
@@ -163,7 +167,7 @@ def _score_columns(table: pd.DataFrame, view: str) -> dict[str, str]:
     """{column: heading} of the scores that are shown."""
     if not view:
         return {f"{name} loss": name for name in ("personal", "global") if table[f"{name} loss"].notna().any()}
-    names = {"mean": "mean", "weighted": "weighted", "std": "std", "worst decile": "worst 10 %"}
+    names = {"mean": "mean", "weighted": "weighted", "std": "std", "worst decile": "worst decile"}
     shown = {f"{view} final {name}": title for name, title in names.items()}
     shown[f"{view} best by validation weighted"] = "by val."
     if view == "personal" and table["global final weighted"].notna().any():

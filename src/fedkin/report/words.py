@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 NONE = "–"
@@ -12,7 +13,7 @@ PICKS = {
     "best_on_test": "best on test",
 }
 PRINTED = "“Best on test” chooses the round on the test data: it is what most papers print, and it flatters."
-SPREADS = {"mean": "mean", "weighted": "weighted", "std": "std", "worst_decile": "worst 10 %"}
+SPREADS = {"mean": "mean", "weighted": "weighted", "std": "std", "worst_decile": "worst decile"}
 
 
 def percent(value: float | None) -> str:
@@ -64,6 +65,17 @@ def progress(found: Mapping[str, Any]) -> str:
     """How far a run (a ``summary``) has come."""
     planned = NONE if found["planned"] is None else found["planned"]
     return f"{found['rounds']} of {planned} rounds, {'finished' if found['finished'] else 'NOT finished'}"
+
+
+def source(found: Mapping[str, Any]) -> str:
+    """The data of a run (a ``summary``): a name, or a file without its folders."""
+    return Path(str(found["data"])).name
+
+
+def split(found: Mapping[str, Any]) -> str:
+    """The split of a run (a ``summary``) with its parameters: dirichlet alpha=0.1 floor=10."""
+    options = [f"{name}={plain(value)}" for name, value in found["split_parameters"].items()]
+    return " ".join([str(found["split"]), *options])
 
 
 def plain(value: Any) -> str:
