@@ -72,10 +72,14 @@ def resolved(spec: Spec, method: Method) -> Spec:
     """The specification with every default written out, so that a later change of defaults changes no old run."""
     split = {**{k: v for k, v in parameters(spec.split.name).items() if v is not None}, **spec.split.model_dump()}
     hyper = {key: value for key, value in method.hyper.items() if value is not None and key not in ("lr", "affinity")}
+    public = spec.public.model_dump()
+    if method.needs.public != "none" and spec.public.source is None:
+        public["source"] = HELD_OUT
     clients = spec.run.clients or (None if spec.split.name == "natural" else DEFAULT_CLIENTS)
     filled = {
         **spec.model_dump(),
         "split": split,
+        "public": public,
         "method": {**hyper, **spec.method.model_dump(), "name": method.name},
         "run": {**spec.run.model_dump(), "clients": clients},
     }

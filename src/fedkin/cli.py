@@ -1,11 +1,9 @@
 """The ``fedkin`` command. Importing it is cheap: torch comes with the command that needs it."""
 
-import json
-import math
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +12,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from fedkin.cli_json import print_json
 from fedkin.core.errors import FedkinError
 
 if TYPE_CHECKING:
@@ -166,7 +165,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 
     found = summary(folder)
     if as_json:
-        _json(found)
+        print_json(found)
     else:
         _console().print(tables.show(found))
 
@@ -178,7 +177,7 @@ def methods(as_json: AsJson = False) -> None:
 
     found = cli_lists.methods()
     if as_json:
-        _json(found)
+        print_json(found)
     else:
         cli_lists.show_methods(_console(), found)
 
@@ -190,7 +189,7 @@ def data(data_dir: DataDir = None, as_json: AsJson = False) -> None:
 
     found = cli_lists.data(data_dir)
     if as_json:
-        _json(found)
+        print_json(found)
     else:
         cli_lists.show_data(_console(), found)
 
@@ -208,7 +207,7 @@ def compare(
         _must_be_run(folder)
     found = comparison(folders)
     if as_json:
-        _json(found.runs.to_dict("records"))
+        print_json(found.runs.to_dict("records"))
     else:
         _console().print(tables.compare(found))
 
@@ -266,21 +265,6 @@ def _console() -> Console:
     """Standard output; where it is no terminal, wide enough that tables keep their lines."""
     console = Console()
     return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=160)
-
-
-def _json(value: Any) -> None:
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no nan and no infinity: they become null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if hasattr(value, "item"):  # a NumPy number
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _told(sentence: str, code: int) -> int:

