@@ -19,7 +19,7 @@ from fedkin.data.partition import parameters
 from fedkin.data.public import Public
 from fedkin.data.source import Source
 from fedkin.data.sources import load
-from fedkin.engine.coordinator import Federation, round_up_noise
+from fedkin.engine.coordinator import Federation, participants_of
 from fedkin.engine.host import Host
 from fedkin.engine.store import STORES
 from fedkin.engine.work import Schedule
@@ -209,11 +209,6 @@ def replays_of(parts: Assembled) -> int:
     else:
         a_round = (spec.train.epochs or 1) * sum(math.ceil(i.samples / spec.train.batch_size) for i in infos.values())
     return round(spec.run.rounds * share * a_round)
-
-
-def participants_of(federation: Federation) -> int:
-    """m = ⌈C·M⌉."""
-    return max(1, math.ceil(round_up_noise(federation.participation * len(federation.infos))))
 
 
 def _check_needs(

@@ -78,7 +78,7 @@ class Coordinator:
     def sample(self, number: int) -> list[int]:
         """m = ⌈C·M⌉ participants of a round, drawn without replacement; in order."""
         clients = sorted(self.federation.infos)
-        m = max(1, math.ceil(round_up_noise(self.federation.participation * len(clients))))
+        m = participants_of(self.federation)
         if m >= len(clients):
             return clients
         rng = Key(self.federation.seed, number).numpy("participants")
@@ -192,6 +192,11 @@ def _identity(leaf: Any) -> Any:
     if hasattr(leaf, "data_ptr"):
         return leaf.data_ptr(), tuple(leaf.shape), leaf.stride(), leaf.dtype
     return leaf
+
+
+def participants_of(federation: Federation) -> int:
+    """m = ⌈C·M⌉, at least one."""
+    return max(1, math.ceil(round_up_noise(federation.participation * len(federation.infos))))
 
 
 def round_up_noise(value: float) -> float:
