@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from torch import Tensor, nn
 
-from fedkin.assemble import HELD_OUT
+from fedkin.assemble import HELD_OUT, method_of
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
 from fedkin.core.model import Model
@@ -21,7 +21,6 @@ from fedkin.data.sources import check_name
 from fedkin.experiment import Progress, load
 from fedkin.experiment import resume as _resume
 from fedkin.experiment import run as _run
-from fedkin.methods import make
 from fedkin.models.build import MODELS
 from fedkin.report import frames
 from fedkin.report.html import write_report
@@ -71,7 +70,7 @@ class Experiment:
 def _check(spec: Spec, method: Method | None) -> None:
     """What a specification names must exist; whether it fits the data is asked when it runs."""
     if method is None:
-        make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+        method_of(spec)
     check_name(spec.data.name, spec.data.dir)
     if spec.public.source not in (None, HELD_OUT):
         check_name(spec.public.source, spec.data.dir)

@@ -48,16 +48,23 @@ class Assembled(NamedTuple):
 
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     """All objects of a run. Raises FedkinError with one sentence for whatever does not fit."""
-    method = method or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+    method = method_of(spec, method)
     population = population_of(spec, method.needs.public != "none")
     return around(resolved(spec, method), method, population)
 
 
-def around(spec: Spec, method: Method, population: Population) -> Assembled:
-    """The objects of a run whose population is there already."""
-    method = at_home(method) if spec.model.buffers == "local" else method
+def method_of(spec: Spec, given: Method | None = None) -> Method:
+    """The method that [method] names, or the value given in its place, as [model] buffers and [run] sampling say."""
+    method = given or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+    if spec.model.buffers == "local":
+        method = at_home(method)
     if spec.run.sampling != "method":
         method = method._replace(needs=method.needs._replace(sampling=spec.run.sampling))
+    return method
+
+
+def around(spec: Spec, method: Method, population: Population) -> Assembled:
+    """The objects of a run whose population is there already; ``method`` as ``method_of`` gives it."""
     architectures = architectures_of(spec, population)
     models = models_of(spec, population, sorted(set(architectures)))
     infos = infos_of(population, architectures)
@@ -284,6 +291,5 @@ def setup_of(spec: Spec, population_folder: Path, clients: list[int], state_fold
 def host_from_setup(setup: dict[str, Any]) -> Host:
     """A worker's host, from what ``setup_of`` sent."""
     spec = Spec.model_validate(setup["spec"])
-    method = make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
-    parts = around(spec, method, Population.load(Path(setup["population"])))
+    parts = around(spec, method_of(spec), Population.load(Path(setup["population"])))
     return host_of(parts, setup["clients"], Path(setup["state"]))

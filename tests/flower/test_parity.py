@@ -39,6 +39,13 @@ def test_partial_participation_and_rare_evaluation(method, settings, tmp_path):
     assert deployed == result(run(experiment(method, **settings), tmp_path / "plain"))
 
 
+@pytest.mark.parametrize("buffers", ["global", "local", "drop"])
+def test_running_statistics_stay_or_go_as_in_one_process(buffers, tmp_path):
+    spec = experiment("fedavg", model__name="tests.parity.normed:Normed", model__buffers=buffers)
+    deployed = result(Fleet(tmp_path, spec).run())
+    assert deployed == result(run(spec, tmp_path / "plain"))
+
+
 @pytest.mark.parametrize("method", POOLED)
 def test_a_method_that_pools_data_is_refused(method, tmp_path):
     with pytest.raises(FedkinError, match="everybody's data in one place"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fedkin.assemble import HELD_OUT, MOST_PUBLIC
+from fedkin.assemble import HELD_OUT, MOST_PUBLIC, method_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.clients import SPLITS, Population
@@ -18,7 +18,6 @@ from fedkin.data.source import Array, Source, class_labels, features, images, ta
 from fedkin.data.sources import load
 from fedkin.data.table import SUFFIXES, read_table
 from fedkin.flower.envelope import Facts, Place
-from fedkin.methods import make
 from fedkin.runs.spec import Spec
 
 
@@ -157,7 +156,7 @@ def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Populati
 def _public(spec: Spec, like: torch.Tensor, classes: int, task: str) -> tuple[torch.Tensor | None, torch.Tensor | None]:
     """The public set, drawn alike on the server and on every node from the file that [public] names."""
     public = spec.public
-    wanted = make(spec.method.name, spec.method.options, {"lr": spec.train.lr}).needs.public != "none"
+    wanted = method_of(spec).needs.public != "none"
     if public.source is None and not wanted:
         return None, None
     if public.source in (None, HELD_OUT):

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import tomli_w
 
-from fedkin.assemble import resolved
+from fedkin.assemble import method_of, resolved
 from fedkin.core.errors import FedkinError
 from fedkin.flower import keys
 from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, need_flower, text_of
 from fedkin.flower.manual import manual
-from fedkin.methods import make
 from fedkin.runs.spec import Spec
 
 FIRST_PORT = 9101  # of the nodes' own runtimes, for several nodes on one machine
@@ -81,7 +80,7 @@ def init(
         raise FedkinError(f"--insecure is for this machine alone, and {host} is not a loopback address: leave it out")
     if len(set(clients)) < len(clients) or not clients:
         raise FedkinError("give every client a name of its own")
-    method = make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+    method = method_of(spec)
     if method.needs.pooled:
         raise FedkinError(f"{method.name} needs everybody's data in one place: there is nothing to deploy")
     if folder.exists() and any(folder.iterdir()):

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from fedkin.assemble import architectures_of, infos_of, models_of, population_of, schedule_of
+from fedkin.assemble import architectures_of, infos_of, method_of, models_of, population_of, schedule_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.trace import Runtime
 from fedkin.data.clients import Population
@@ -26,7 +26,6 @@ from fedkin.facts import versions
 from fedkin.flower import config, data, line
 from fedkin.flower.envelope import HEADER_BYTES, Base, Done, Facts, Place, Refused, Reply, Request, Step, opened, sealed
 from fedkin.flower.vault import Commit, Vault
-from fedkin.methods import make
 from fedkin.runs.spec import Spec
 
 PATIENCE = 60  # seconds for a caller to say what it wants
@@ -85,7 +84,7 @@ class Node:
     def _population(self, spec: Spec, experiment: str) -> Population:
         """The data: read again for another experiment."""
         if self._read is None or self._read[0] != experiment:
-            method = make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+            method = method_of(spec)
             if method.needs.pooled:
                 raise FedkinError(f"{spec.method.name} needs everybody's data in one place")
             if self.config.data is None:
@@ -119,7 +118,7 @@ class Node:
         info = infos_of(population, architectures)[place.client]
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(-info.samples // spec.train.batch_size)
         return Host(
-            method=make(spec.method.name, spec.method.options, {"lr": spec.train.lr}),
+            method=method_of(spec),
             models=models_of(spec, population, [info.architecture]),
             infos={place.client: info},
             population=population,

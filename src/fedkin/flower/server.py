@@ -11,7 +11,7 @@ import torch
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
-from fedkin.assemble import Assembled, around, assemble, resolved
+from fedkin.assemble import Assembled, around, assemble, method_of, resolved
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.engine.coordinator import participants
@@ -22,7 +22,6 @@ from fedkin.facts import versions
 from fedkin.flower import config, data
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.transport import Federation, FlowerTransport, Postman, hello
-from fedkin.methods import make
 from fedkin.runs.database import read_only
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
@@ -117,7 +116,7 @@ class Fleet:
         return parts
 
     def _unseen(self, spec: Spec, method: Method | None) -> Assembled:
-        method = method or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+        method = method_of(spec, method)
         names = self.deployment.clients
         facts = [told for name in names if (told := self.facts[name]) is not None]
         if len(facts) < len(names):
