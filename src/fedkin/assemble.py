@@ -79,7 +79,7 @@ def around(spec: Spec, method: Method, population: Population) -> Assembled:
     )
     tools = ServerTools(
         Key(spec.run.seed),
-        models,
+        models if method.needs.server_models else {},
         population.public,
         population.public_y,
         Runtime(spec.engine.compile, replays=0),

@@ -156,24 +156,26 @@ def test_drop_leaves_other_buffers_as_they_are():
 # --- every method ---------------------------------------------------------------------------------------------------
 
 FEDERATED = [name for name in NAMES if not method(name).needs.pooled]
-MODELS_AT_THE_SERVER = {"feddf"}
+AT_HOME = [name for name in FEDERATED if not method(name).needs.server_models]
 
 
 def own_statistics(tree):
     return {path: leaf for path, leaf in named_leaves(tree) if "buffer:" in path}
 
 
-@pytest.mark.parametrize("name", FEDERATED)
+@pytest.mark.parametrize("name", [name for name in FEDERATED if name not in AT_HOME])
+def test_a_server_that_runs_models_is_refused(name):
+    with pytest.raises(FedkinError, match=r"runs models at the server.*choose 'global' or 'drop'"):
+        at_home(method(name))
+
+
+@pytest.mark.parametrize("name", AT_HOME)
 def test_every_methods_statistics_stay_at_home(name):
     """With momentum 1 a step leaves the statistics of all the client's samples. Whatever the method mixes them with
     (cgpfl's ω moves a part of the way), they lie between the initial ones, (0, 1), and those: the client's own."""
     chosen = method(name)
     hyper = {"public": PUBLIC, "sizes": (4, 8, 5, 6, 7, 9)}
     run = federated(at_home(chosen), network(momentum=1.0), **hyper)
-    if name in MODELS_AT_THE_SERVER:
-        with pytest.raises(FedkinError, match=r"runs models at the server.*choose 'global' or 'drop'"):
-            run.run(1)
-        return
     run.run(3)
     assert all(leaf.size == 0 for leaf in sent(run))
     for moment in run.moments:

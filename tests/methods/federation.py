@@ -217,7 +217,8 @@ class Federated:
         hosted = self.infos if only is None else {only: self.infos[only]}
         self.host = Host(method, models, hosted, people, self.schedule, self.runtime, Memory(), seed)
         self.tape = Tape(InProcess(self.host), shuffle)
-        tools = ServerTools(Key(seed), models, people.public, people.public_y, self.runtime, self.schedule)
+        at_server = models if method.needs.server_models else {}
+        tools = ServerTools(Key(seed), at_server, people.public, people.public_y, self.runtime, self.schedule)
         federation = Federation(start, self.infos, seed, participation, tools)
         method.check(start, max(1, int(np.ceil(participation * people.clients))))
         self.coordinator = Coordinator(method, federation, self.tape)

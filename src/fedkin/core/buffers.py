@@ -4,17 +4,13 @@
 one's place ([0], or [K, 0] in a stack of K models), which holds no number and says where the client's own belong.
 """
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable
 
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import Batches
-from fedkin.core.method import Data, Info, Method, Reply, Server, Start
-from fedkin.core.model import Model
-from fedkin.core.rng import Key
+from fedkin.core.method import Data, Info, Method, Start
 from fedkin.core.tree import Params, Tree, children, is_buffer, rebuild
 
 
@@ -32,9 +28,14 @@ def at_home(method: Method) -> Method:
 
     Whatever model a client receives gets the client's own: those that the model which it last sent from the same place
     of its message had, else those that any other one had, else the initial ones. A stack of K models keeps K sets
-    where the client sends K; where it sends one, all K get that one's. A server that runs models itself has no
-    statistics for them, and is refused. What a message holds must be statistics, not changes of them.
+    where the client sends K; where it sends one, all K get that one's. What a message holds must be statistics, not
+    changes of them. Raises FedkinError for a method whose server runs models: it has no statistics for them.
     """
+    if method.needs.server_models:
+        raise FedkinError(
+            f"{method.name} runs models at the server, which has no running statistics with model.buffers = 'local': "
+            "choose 'global' or 'drop'"
+        )
 
     def server(start: Start) -> Tree:
         return method.server(_emptied_start(start))
@@ -54,19 +55,13 @@ def at_home(method: Method) -> Method:
         assert method.introduce is not None
         return emptied(method.introduce(own["own"], data), data.model.initial)
 
-    def meet(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
-        assert method.meet is not None
-        return method.meet(state, replies, _Modelless(server, method.name))
-
     return method._replace(
         server=server,
         client=client,
         local=local,
-        merge=lambda state, replies, server: method.merge(state, replies, _Modelless(server, method.name)),
         personal=lambda down, own, data: method.personal(filled(down, own, data), own["own"], data),
         finish=None if method.finish is None else finish,
         introduce=None if method.introduce is None else introduce,
-        meet=None if method.meet is None else meet,
         notes=lambda own: method.notes(own["own"]),
         check=lambda start, participants: method.check(_emptied_start(start), participants),
     )
@@ -126,36 +121,3 @@ def filled(down: Tree, own: Tree, data: Data) -> Tree:
         return fitting.expand(stack + one).clone()
 
     return _with_statistics(down, put)
-
-
-class _Modelless(NamedTuple):
-    """A server's tools without models to run: their statistics are with the clients."""
-
-    tools: Server
-    method: str
-
-    @property
-    def key(self) -> Key:
-        return self.tools.key
-
-    @property
-    def decay(self) -> float:
-        return self.tools.decay
-
-    @property
-    def models(self) -> Mapping[str, Model]:
-        raise FedkinError(
-            f"{self.method} runs models at the server, which has no running statistics with model.buffers = 'local': "
-            "choose 'global' or 'drop'"
-        )
-
-    @property
-    def public(self) -> Tensor | None:
-        return self.tools.public
-
-    @property
-    def public_y(self) -> Tensor | None:
-        return self.tools.public_y
-
-    def rows(self, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
-        return self.tools.rows(model, tensors, size, steps, purpose)

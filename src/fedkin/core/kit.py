@@ -90,10 +90,15 @@ def outputs(model: Model, w: Params, batches: list[Batch]) -> Tensor:
         return torch.cat([model.outputs(w, batch.x) for batch in batches])
 
 
-def predictions(model: Model, w: Params, x: Tensor, rows: int = 1024) -> Tensor:
-    """s(w, x): class probabilities [n, classes] of a public set, in evaluation mode. Rows lie on the simplex."""
+def over_rows(of: Callable[[Tensor], Tensor], model: Model, w: Params, x: Tensor, rows: int = 1024) -> Tensor:
+    """``of(outputs)`` of every row of x [n, …] in evaluation mode, ``rows`` of them at a time."""
     with torch.inference_mode():
-        return torch.cat([model.family.mean(model.outputs(w, part)) for part in torch.split(x, rows)])
+        return torch.cat([of(model.outputs(w, part)) for part in torch.split(x, rows)])
+
+
+def predictions(model: Model, w: Params, x: Tensor) -> Tensor:
+    """s(w, x): class probabilities [n, classes] of a public set, in evaluation mode. Rows lie on the simplex."""
+    return over_rows(model.family.mean, model, w, x)
 
 
 def slope(function: Callable[..., Tensor], at: Tree, batches: list[Batch], *constants: Tree) -> Tree:

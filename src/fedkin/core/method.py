@@ -117,7 +117,7 @@ class Server(Protocol):
 
     @property
     def models(self) -> Mapping[str, Model]:
-        """Every architecture, by name."""
+        """Every architecture, by name; none unless ``Needs.server_models``."""
 
     @property
     def public(self) -> Tensor | None:
@@ -148,6 +148,7 @@ class Needs(NamedTuple):
     validation: bool = False  # validation samples at every client
     sampling: Literal["uniform", "size"] = "uniform"  # participants drawn uniformly, or with probability p_k
     introduction: Literal["none", "participants", "everyone"] = "none"  # who sends before the first round
+    server_models: bool = False  # the server runs models itself, and is given them
     pooled: bool = False  # a comparator outside federation: one worker trains on the union of all training data
 
 

@@ -52,6 +52,12 @@ def leaves(tree: Tree) -> list[Any]:
     return [tree] if kids is None else [leaf for _, child in kids for leaf in leaves(child)]
 
 
+def dtype_of(tree: Tree) -> torch.dtype:
+    """The dtype of a tree of parameters: that of its first tensor."""
+    dtype: torch.dtype = leaves(tree)[0].dtype
+    return dtype
+
+
 def named_leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
     """Pairs of a slash-separated path and a leaf, in order."""
     kids = children(tree)

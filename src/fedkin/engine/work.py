@@ -13,7 +13,7 @@ from fedkin.core.method import Info
 from fedkin.core.model import Batch, Model
 from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime
-from fedkin.core.tree import Tree
+from fedkin.core.tree import Tree, dtype_of
 from fedkin.data import plan
 from fedkin.data.clients import Population
 
@@ -116,7 +116,7 @@ class LocalData:
 
     @property
     def _dtype(self) -> torch.dtype:
-        return next(iter(self.model.initial.values())).dtype
+        return dtype_of(self.model.initial)
 
     def _rows(self, split: str) -> Tensor:
         chosen: np.ndarray[tuple[int], np.dtype[np.int64]] = getattr(self.population, split)[self.info.client]

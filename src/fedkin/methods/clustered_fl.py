@@ -12,7 +12,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method, Needs, Reply, Server, Start
-from fedkin.core.tree import Tree, flat, row, stack, sub, weighted_mean
+from fedkin.core.tree import Tree, dtype_of, flat, row, stack, sub, weighted_mean
 from fedkin.methods.fedavg import fedavg
 
 
@@ -69,7 +69,7 @@ def clustered_fl(
     base = fedavg(lr=lr)
 
     def server(start: Start) -> Tree:
-        nobody = torch.zeros(len(start.clients), dtype=next(iter(start.only().values())).dtype)
+        nobody = torch.zeros(len(start.clients), dtype=dtype_of(start.only()))
         return {
             "parameters": stack([start.only()]),
             "cluster": torch.zeros(len(start.clients), dtype=torch.int64),

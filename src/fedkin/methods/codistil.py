@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from fedkin.core.kit import descend, gradient, scan
+from fedkin.core.kit import descend, gradient, over_rows, scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, likelihood, public_set
 from fedkin.core.model import Model
-from fedkin.core.tree import Params, Tree, weighted_mean
+from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
 from fedkin.methods.fedavg import sgd_step
 
 
@@ -28,21 +28,15 @@ def imitate(model: Model, w: Params, batch: tuple[Tensor, Tensor], lr: Tensor, t
     return descend(w, gradient(_apart)(w, model, x, target, temperature), lr)
 
 
-def log_predictions(model: Model, w: Params, x: Tensor, rows: int = 1024) -> Tensor:
+def log_predictions(model: Model, w: Params, x: Tensor) -> Tensor:
     """log s(w, x) [n, classes], evaluation mode: the logits up to a constant of each row, which no softmax sees."""
-    with torch.inference_mode():
-        return torch.cat([likelihood(model, model.outputs(w, part)) for part in torch.split(x, rows)])
+    return over_rows(lambda outputs: likelihood(model, outputs), model, w, x)
 
 
 def uniform_mean(replies: Mapping[int, Reply]) -> Tensor:
     """The mean of the predictions that arrived, every client counted alike."""
     mean: Tensor = weighted_mean((reply.message["predictions"] for reply in replies.values()), [1.0] * len(replies))
     return mean
-
-
-def precision(start: Start) -> torch.dtype:
-    """The dtype of the models, which predictions have too."""
-    return next(iter(next(iter(start.parameters.values())).values())).dtype
 
 
 def codistil(*, lr: float, distill_lr: float, distill_steps: int, public_batch: int, temperature: float) -> Method:
@@ -52,7 +46,7 @@ def codistil(*, lr: float, distill_lr: float, distill_steps: int, public_batch: 
     """
 
     def server(start: Start) -> Tree:
-        return {"predictions": torch.zeros((0, start.classes), dtype=precision(start))}
+        return {"predictions": torch.zeros((0, start.classes), dtype=dtype_of(start.parameters))}
 
     def client(initial: Params, info: Info) -> Tree:
         return {"parameters": initial}

@@ -54,7 +54,7 @@ def feddf(*, lr: float, distill_steps: int = 100, distill_lr: float = 0.05, publ
         down=down,
         merge=merge,
         hyper={"lr": lr, "distill_steps": distill_steps, "distill_lr": distill_lr, "public_batch": public_batch},
-        needs=Needs(one_architecture=False, public="unlabeled", classes=True),
+        needs=Needs(one_architecture=False, public="unlabeled", classes=True, server_models=True),
     )
 
 

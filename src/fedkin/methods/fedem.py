@@ -10,7 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.kit import descend, gradient, outputs, scan
 from fedkin.core.method import Data, Info, Method, Start, plain_prediction
 from fedkin.core.model import Batch, Model
-from fedkin.core.tree import Params, Tree, row, stack
+from fedkin.core.tree import Params, Tree, dtype_of, row, stack
 from fedkin.methods.fedavg import fedavg
 
 
@@ -58,7 +58,7 @@ def fedem(*, lr: float, components: int = 3, fits: int = 10) -> Method:
         return {"parameters": stack([start.draw(k) for k in range(components)])}
 
     def client(initial: Params, info: Info) -> Tree:
-        return {"membership": torch.full((components,), 1 / components, dtype=next(iter(initial.values())).dtype)}
+        return {"membership": torch.full((components,), 1 / components, dtype=dtype_of(initial))}
 
     def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
         models = down["parameters"]

@@ -10,7 +10,7 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError
 from fedkin.core.kit import scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, plain_prediction
-from fedkin.core.tree import Params, Tree, leaves, map_tree, sq_dist, weighted_mean
+from fedkin.core.tree import Params, Tree, dtype_of, map_tree, sq_dist, weighted_mean
 from fedkin.methods.fedavg import sgd_step
 
 
@@ -34,7 +34,7 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
 
     def server(start: Start) -> Tree:
         count, initial = len(start.clients), start.only()
-        nothing = torch.zeros(count, count, dtype=_dtype(initial))
+        nothing = torch.zeros(count, count, dtype=dtype_of(initial))
         return {
             "models": (initial,) * count,
             "trained": torch.zeros(count, dtype=torch.bool),
@@ -54,7 +54,7 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
 
     def expects(down: Tree, info: Info) -> Tree:
         like = down["parameters"]["like"]
-        gains = torch.empty(len(down["parameters"]["models"]), dtype=_dtype(like))
+        gains = torch.empty(len(down["parameters"]["models"]), dtype=dtype_of(like))
         return {"parameters": map_tree(lambda x: x.new_empty(x.shape[1:]), like), "coefficients": gains}
 
     def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
@@ -119,7 +119,7 @@ def gains(theta: Params, others: tuple[Params, ...], data: Data) -> Tensor:
     here = loss(theta)
     apart = [float(sq_dist(other, theta)) ** 0.5 for other in others]
     found = [(here - loss(other)) / far if far else 0.0 for other, far in zip(others, apart, strict=True)]
-    return torch.tensor(found, dtype=_dtype(theta))
+    return torch.tensor(found, dtype=dtype_of(theta))
 
 
 def pick(affinity: np.ndarray, pool: np.ndarray, count: int, epsilon: float, rng: np.random.Generator) -> np.ndarray:
@@ -129,8 +129,3 @@ def pick(affinity: np.ndarray, pool: np.ndarray, count: int, epsilon: float, rng
     ranked = shuffled[np.argsort(-affinity[shuffled], kind="stable")]
     best = count - rng.binomial(count, epsilon)
     return np.concatenate([ranked[:best], rng.permutation(ranked[best:])[: count - best]])
-
-
-def _dtype(params: Params) -> torch.dtype:
-    dtype: torch.dtype = leaves(params)[0].dtype
-    return dtype

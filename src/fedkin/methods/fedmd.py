@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import descend, gradient, scan
+from fedkin.core.kit import descend, gradient, over_rows, scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, public_set, two_classes
 from fedkin.core.model import Model
 from fedkin.core.rng import Key
-from fedkin.core.tree import Params, Tree
-from fedkin.methods.codistil import precision, uniform_mean
+from fedkin.core.tree import Params, Tree, dtype_of
+from fedkin.methods.codistil import uniform_mean
 from fedkin.methods.fedavg import sgd_step
 
 
@@ -70,7 +70,7 @@ def fedmd(
 
     def server(start: Start) -> Tree:
         rows = drawn(start.key, start.public)
-        nothing = torch.zeros((0, start.classes), dtype=precision(start))
+        nothing = torch.zeros((0, start.classes), dtype=dtype_of(start.parameters))
         return {"rows": rows, "digest": rows[:0], "predictions": nothing}
 
     def client(initial: Params, info: Info) -> Tree:
@@ -91,7 +91,7 @@ def fedmd(
             shared = data.rows((public, labels), public_batch, pretrain_steps, "transfer")
             w = scan(_transfer, w, shared, rate * data.decay)
         w = scan(sgd_step, w, data.batches(), lr * data.decay)
-        told = scores(data.model, w, public[down["control"]["rows"]])
+        told = over_rows(_scores, data.model, w, public[down["control"]["rows"]])
         return {"parameters": w, "transferred": 1}, {"predictions": told}
 
     def expects(down: Tree, info: Info) -> Tree:
@@ -125,9 +125,3 @@ def fedmd(
         },
         needs=Needs(one_architecture=False, public="labeled", full_participation=True, classes=True),
     )
-
-
-def scores(model: Model, w: Params, x: Tensor, rows: int = 1024) -> Tensor:
-    """Class scores of public rows [n, classes], evaluation mode."""
-    with torch.inference_mode():
-        return torch.cat([_scores(model.outputs(w, part)) for part in torch.split(x, rows)])

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method, Reply, Server, Start
-from fedkin.core.tree import Tree
-from fedkin.methods.codistil import codistil, precision
+from fedkin.core.tree import Tree, dtype_of
+from fedkin.methods.codistil import codistil
 
 
 def kt_pfl(
@@ -46,7 +46,7 @@ def kt_pfl(
         )
 
     def server(start: Start) -> Tree:
-        m, dtype = len(start.clients), precision(start)
+        m, dtype = len(start.clients), dtype_of(start.parameters)
         return {
             "knowledge": torch.full((m, m), 1 / m, dtype=dtype),
             "predictions": torch.zeros((m, start.public, start.classes), dtype=dtype),

@@ -15,7 +15,7 @@ from fedkin.core.layers import select
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, likelihood
 from fedkin.core.model import Batch, Model
 from fedkin.core.rng import Key
-from fedkin.core.tree import Params, Tree, is_buffer, weighted_mean
+from fedkin.core.tree import Params, Tree, dtype_of, is_buffer, weighted_mean
 
 THETA, MEMBERSHIP = 0, 1  # the blocks of Algorithm 1
 
@@ -80,12 +80,12 @@ def ppfl(
             raise unknown("canonical layer", str(canonical), [n for n in start.only() if not is_buffer(n)])
         theta = {n: torch.stack([w[n] for w in drawn]) if n in names else w0 for n, w0 in start.only().items()}
         count = len(start.clients)
-        even = torch.full((count, models), 1 / models, dtype=next(iter(theta.values())).dtype)
+        even = torch.full((count, models), 1 / models, dtype=dtype_of(theta))
         zero = torch.zeros(count, count, dtype=torch.float64)
         return {"theta": theta, "memberships": even, "laplacian": zero, "shares": torch.ones(count), "block": THETA}
 
     def client(initial: Params, info: Info) -> Tree:
-        return {"membership": torch.full((models,), 1 / models, dtype=next(iter(initial.values())).dtype)}
+        return {"membership": torch.full((models,), 1 / models, dtype=dtype_of(initial))}
 
     def introduce(own: Tree, data: Data) -> Tree:
         if affinity == "label_cosine":

@@ -53,7 +53,8 @@ class _Transformer(nn.Module):
         self.padding = classes + 1
         self.symbols = nn.Embedding(classes + 2, width)  # the classes, the unknown symbol, padding
         self.places = nn.Parameter(torch.randn(length, width) * 0.02)
-        nn.init.normal_(self.symbols.weight, std=0.02)
+        # as large as what the layers add: with the usual 0.02 of Adam's users, plain SGD does not find the symbols
+        nn.init.normal_(self.symbols.weight, std=1 / math.sqrt(width))
         self.layers = nn.ModuleList(_Layer(width, heads) for _ in range(layers))
         self.after, self.logits = nn.LayerNorm(width), nn.Linear(width, classes)
 
