@@ -2,26 +2,27 @@
 
 import operator
 import warnings
-from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from torch import Tensor, nn
+from torch import Tensor
 
-from fedkin.assemble import HELD_OUT, method_of
+from fedkin.assemble import method_of
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
-from fedkin.core.model import Model
-from fedkin.core.tree import Tree, named_leaves
 from fedkin.data.clients import Population, Split
+from fedkin.data.own import located
 from fedkin.data.partition import PARTITIONS
 from fedkin.data.sources import check_name
 from fedkin.experiment import Progress, load
 from fedkin.experiment import resume as _resume
 from fedkin.experiment import run as _run
+from fedkin.handover.opened import Opened
+from fedkin.handover.personal import Personal
 from fedkin.models.build import MODELS
+from fedkin.populate import HELD_OUT
 from fedkin.report import frames
 from fedkin.report.html import write_report
 from fedkin.report.summary import summary
@@ -54,7 +55,7 @@ class Experiment:
         else:
             assign(content, "engine.name", "inprocess")
         for key, value in settings.items():
-            assign(content, PLACES.get(key, key), value)
+            assign(content, PLACES.get(key, key), located(value) if key == "data" else value)
         self.spec: Spec
         self.spec, hints = parse(content, where="Experiment")
         for hint in hints:
@@ -79,26 +80,6 @@ def _check(spec: Spec, method: Method | None) -> None:
     for name in spec.model.map.values() or [spec.model.name]:
         if ":" not in name and name not in MODELS:
             raise unknown("model", name, [*MODELS, "package.module:Class"])
-
-
-class Personal(nn.Module):
-    """One client's personal model: ``forward(x)`` gives log-probabilities [batch, classes] (means for regression).
-
-    Its parameters are those of the run; they can be saved, exported, or trained on.
-    """
-
-    def __init__(self, model: Model, view: Tree, predict: Callable[[Model, Tree, Tensor], Tensor]) -> None:
-        super().__init__()
-        self._model, self._predict, self._like = model, predict, view
-        for path, leaf in named_leaves(view):
-            self.register_parameter(path.replace(".", "_"), nn.Parameter(leaf.clone(), leaf.is_floating_point()))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x: [batch, …] as in the data set, like ``Result.data`` gives it; column c of the result is class number c."""
-        from fedkin.core.tree import fill
-
-        view = fill(self._like, iter(self.parameters()))
-        return self._predict(self._model, view, x)
 
 
 class Result:
@@ -140,12 +121,8 @@ class Result:
 
         It takes samples as in the data set (see ``data``). Raises FedkinError for a client or a view that is not there.
         """
-        coordinator, parts = load(self.folder, method=self._method)
-        client = _number(client, len(parts.infos))
-        views = coordinator.views(client, parts.spec.run.rounds + 1)  # as in the evaluation of the finished run
-        if view not in views:
-            raise unknown("view", view, views)
-        return Personal(parts.models[parts.infos[client].architecture], views[view], parts.method.predict).eval()
+        opened = Opened(self.folder, self._method)
+        return opened.personal(_number(client, len(opened.parts.infos)), view)
 
     def data(self, client: int, split: Split = "test") -> tuple[Tensor, Tensor]:
         """(x, y) of one client's "train", "val" or "test" samples, as a copy: what its personal model takes and is

@@ -14,25 +14,17 @@ from fedkin.core.model import Inputs, Model
 from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime
 from fedkin.core.tree import Params
-from fedkin.data.build import build as build_population
 from fedkin.data.check import TOKENS
 from fedkin.data.clients import Population
 from fedkin.data.partition import parameters
-from fedkin.data.public import Public
-from fedkin.data.source import Source
-from fedkin.data.sources import load
 from fedkin.engine.coordinator import Federation, participants_of
 from fedkin.engine.host import Host
 from fedkin.engine.store import STORES
 from fedkin.engine.work import Schedule, ServerTools
 from fedkin.methods import make, registry
 from fedkin.models.build import build as build_model
+from fedkin.populate import DEFAULT_CLIENTS, HELD_OUT, population_of
 from fedkin.runs.spec import Spec
-
-DEFAULT_CLIENTS = 20
-HELD_OUT = "held-out"  # [public] source: samples of the private data, taken before they are divided
-MOST_PUBLIC = 2000  # public samples unless [public] says: a tenth of the data, at most the papers' 2,000
-GENERATED = ("synthetic_mixture", "linear_toy")  # sources that are drawn, from the run's seed unless [data] gives one
 
 
 class Assembled(NamedTuple):
@@ -107,40 +99,6 @@ def resolved(spec: Spec, method: Method) -> Spec:
         "run": {**spec.run.model_dump(), "clients": clients},
     }
     return Spec.model_validate(filled)
-
-
-def population_of(spec: Spec, wanted: bool) -> Population:
-    """The clients' data, as [data], [split], [public] and [run] say; ``wanted``: the method needs a public set."""
-    data, split = spec.data, spec.split
-    folder = None if data.dir is None else Path(data.dir)
-    generated = {"seed": spec.run.seed} if data.name in GENERATED else {}
-    source = load(data.name, folder, client=data.client, label=data.label, **{**generated, **data.options})
-    clients = spec.run.clients
-    if clients is None and split.name != "natural":
-        clients = DEFAULT_CLIENTS
-    return build_population(
-        source,
-        split.name,
-        clients,
-        Key(spec.run.seed),
-        partition_params=split.options,
-        fractions="comet" if split.holdout == "comet" else (split.train, split.val, split.test),
-        pool=data.pool,
-        public=_public(spec, source, folder, wanted),
-        test=data.test,
-        group=split.group,
-        empty=split.empty,
-    )
-
-
-def _public(spec: Spec, source: Source, folder: Path | None, wanted: bool) -> Public | None:
-    """What [public] asks for. Where a method needs a public set and none is named, it is held out of the same data."""
-    public = spec.public
-    if public.source is None and not wanted:
-        return None
-    other = None if public.source in (None, HELD_OUT) else load(public.source, folder)
-    size = public.samples or min(MOST_PUBLIC, len((other or source).x) // 10)
-    return Public(size=size, source=other, labeled=public.labeled)
 
 
 def architectures_of(spec: Spec, population: Population) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fedkin import cli_deploy, cli_reading
+from fedkin import cli_data, cli_deploy, cli_handover, cli_reading
 from fedkin.cli_reading import Folder, console
 from fedkin.core.errors import FedkinError
 
@@ -53,6 +53,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(cli_deploy.app)
+app.add_typer(cli_data.app)
 
 WHAT, HOW, WHERE = "What is trained", "How it is trained", "Where"
 
@@ -153,8 +154,10 @@ def resume(
     train(chosen, work, None if finished else (done, sent))
 
 
-for reading in (cli_reading.show, cli_reading.methods, cli_reading.data, cli_reading.compare, cli_reading.report):
+for reading in (cli_reading.show, cli_reading.methods, cli_reading.compare, cli_reading.report):
     app.command()(reading)
+for handing in (cli_handover.export, cli_handover.predict):
+    app.command()(handing)
 
 
 def _experiment() -> Any:

@@ -9,7 +9,6 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, parse, read
 
 Content = dict[str, Any]
-FILES = (".csv", ".parquet", ".npz")  # a data set that is named by its file
 
 
 def specification(file: Path | None, options: Mapping[str, Any], settings: Sequence[str]) -> tuple[Spec, list[str]]:
@@ -119,11 +118,13 @@ def _split(content: Content, text: str) -> list[str]:
 
 
 def _data(content: Content, text: str) -> list[str]:
-    path = Path(text).expanduser()
-    if path.suffix.lower() in FILES:
-        # the whole path, if it is one, for a run is resumed from any folder
-        return _choose(content, "data", str(path.absolute()) if path.is_file() else text, {})
-    return _choose(content, "data", *short_form(text, lambda name: _no_first("data", text, name)))
+    """A name, a file or a folder; keys of [data] follow a colon: patients.csv:client=hospital,label=died."""
+    from fedkin.data.own import is_path, located
+
+    if is_path(text):
+        return _choose(content, "data", located(text), {})
+    name, parameters = short_form(text, lambda name: _no_first("data", text, name))
+    return _choose(content, "data", located(name), parameters)
 
 
 def _model(content: Content, text: str) -> list[str]:

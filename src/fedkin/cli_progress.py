@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from fedkin.assemble import DEFAULT_CLIENTS
+from fedkin.populate import DEFAULT_CLIENTS
 from fedkin.report import words
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec

@@ -1,4 +1,4 @@
-"""The commands that train nothing: ``fedkin show``, ``methods``, ``data``, ``compare`` and ``report``."""
+"""The commands that train nothing: ``fedkin show``, ``methods``, ``compare`` and ``report``."""
 
 import os
 from pathlib import Path
@@ -59,17 +59,6 @@ def methods(
             print_json(listed)
         else:
             cli_lists.show_methods(console(), listed)
-
-
-def data(data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """The data sets, which of them are here, and the ways to split them over clients."""
-    from fedkin import cli_lists
-
-    found = cli_lists.data(data_dir)
-    if as_json:
-        print_json(found)
-    else:
-        cli_lists.show_data(console(), found)
 
 
 def compare(

@@ -174,7 +174,9 @@ def _train(parts: Assembled, folder: Path, database: Database, progress: Progres
         except KeyboardInterrupt:
             last = database.last_round()
             raise Interrupted(f"stopped at once, committed up to round {last}: fedkin resume {folder}") from None
-        recorder.commit(finished=True, fingerprint=coordinator.fingerprint(), said=transport.said())
+        recorder.commit(
+            finished=True, fingerprint=coordinator.fingerprint(), said=[*parts.population.said, *transport.said()]
+        )
 
 
 def _one(coordinator: Coordinator, spec: Spec, number: int) -> Record:
@@ -254,7 +256,7 @@ def _check_engine(spec: Spec, method: Method | None) -> None:
 def _new_folder(spec: Spec, parts: Assembled, out: Path | str | None) -> Path:
     chosen = out or spec.run.out
     if chosen is None:
-        stem = f"{parts.method.name}-{spec.data.name.split('/')[-1]}-seed{spec.run.seed}"
+        stem = f"{parts.method.name}-{Path(spec.data.name).stem}-seed{spec.run.seed}"
         chosen = next(p for n in range(1, 100_000) if not (p := Path("runs") / f"{stem}-{n}").exists())
     folder = Path(chosen)
     if folder.exists() and (not folder.is_dir() or any(not checkpoint.leftover(path) for path in folder.iterdir())):

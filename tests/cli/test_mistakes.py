@@ -66,7 +66,6 @@ def test_a_wrong_option_is_told_in_one_sentence(
 TABLE = "age,site\n" + "1,north\n2,north\n3,north\n4,south\n"
 TABLES = [
     (TABLE, [], "name it with --set data.label=COLUMN (columns: age, site)"),
-    (TABLE, ["--set", "data.label=age"], "or name it as the client: --set data.client=site"),
     (TABLE.replace(",", ";"), [], "separated by ';'? fedkin reads commas"),
     (
         "b," + TABLE.replace("\n", "\n0,").removesuffix("0,"),

@@ -326,7 +326,7 @@ def test_unknown_names(tmp_path: Path) -> None:
     fails("digits", tmp_path / "nowhere", "not a folder")
     fails("some.csv", tmp_path, "some.csv", "does not exist")
     fails(tmp_path / "some.npz", None, "does not exist")
-    fails("digits", None, "no client column", client="who")
+    fails("digits", None, "no columns to choose", client="who")
     fails("digits", None, "takes no parameter", clients=3)
     fails("linear_toy", None, "did you mean 'rows'", row=3)
 

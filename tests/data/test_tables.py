@@ -55,15 +55,13 @@ def test_relative_path_in_the_data_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (GOOD.replace("40,1", "40,"), ("line 3", "'ward'", "empty")),
         (GOOD.replace("40,1", "forty,1"), ("line 3", "'age'", "'forty'", "not a number")),
-        (GOOD.replace("40,1", "40,nan"), ("line 3", "'ward'")),
-        (GOOD.replace("40,1", "40,NA"), ("line 3", "'ward'", "'NA'")),
         (GOOD.replace("40,1", "40,inf"), ("line 3", "'ward'", "infinite")),
         (GOOD.replace("40,1", "40,1e300"), ("line 3", "'ward'", "too large")),
         (GOOD.replace("-3e2,well", "-3e2,"), ("line 4", "'label'", "empty")),
         (GOOD.replace("well,007", "well,"), ("line 3", "'site'", "empty")),
-        (GOOD.replace("40,1,well,007", "40,1,well"), ("line 3", "'site'", "empty")),
+        (GOOD.replace("40,1,well,007", "40,1,well"), ("line 3", "3 cells under 4 column names")),
+        (GOOD + "22,-3", ("line 5", "2 cells under 4 column names", "cut short")),
         (GOOD.replace("40,1,well,007", "40,1,well,007,8"), ("line 3", "5")),
         (GOOD.replace("31,2.5,sick,north", "31,2.5,sick,north,9"), ("line 2", "5 cells", "4 column names")),
         (GOOD.replace("40,1,well,007", ""), ("line 3", "empty")),
@@ -89,28 +87,61 @@ def test_every_fault_of_a_csv_names_its_place(tmp_path: Path, text: str, words: 
         assert word in str(error.value)
 
 
-def test_a_text_column_may_be_the_client(tmp_path: Path) -> None:
+def test_a_number_that_is_none_is_told_and_words_are_categories(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
-    with pytest.raises(FedkinError, match=r"or name it as the client: --set data\.client=site"):
-        load(path)
-    with pytest.raises(FedkinError, match="'ward' holds 'a', which is not a number") as error:
-        load(write(tmp_path, GOOD.replace("2.5", "a")), client="site")
-    assert "data.client" not in str(error.value)
-    with pytest.raises(FedkinError, match=r"'label' holds 'sick'.*data\.task=classification"):
+    columns = load(path).columns
+    assert columns is not None
+    assert columns.columns[2] == ("site", ("007", "NA", "north"), False)
+    text = GOOD + "1,2,well,8\n" * 5
+    with pytest.raises(FedkinError, match=r"line 2: column 'ward' holds 'a', .*categorical=\[\"ward\"\]"):
+        load(write(tmp_path, text.replace("2.5", "a")), client="site")
+    with pytest.raises(FedkinError, match=r"line 2: column 'label' holds 'sick'.*data\.task=classification"):
         load(write(tmp_path, GOOD), client="site", task="regression")
 
 
-def test_standard_scale_is_the_z_score_of_all_rows(tmp_path: Path) -> None:
-    path = write(tmp_path, "a,b,c,label\n1,0.1,1e30,0\n2,0.1,-1e30,1\n6,0.1,3e30,1\n")
-    x = load(path, scale="standard").x
-    assert x.dtype == np.float32
-    a = np.array([1, 2, 6])
-    np.testing.assert_allclose(x[:, 0], (a - 3) / a.std(), rtol=1e-6)
-    assert x[:, 1].tolist() == [0, 0, 0]  # a constant column
-    np.testing.assert_allclose([x[:, 2].mean(), x[:, 2].std()], [0, 1], atol=1e-6)
-    np.testing.assert_array_equal(load(path, scale="none").x, load(path).x)
-    with pytest.raises(FedkinError, match="use 'none' or 'standard'"):
-        load(path, scale="minmax")
+def test_missing_cells_are_nan_until_they_are_encoded(tmp_path: Path) -> None:
+    for cell in ("", "NA", "nan", "?", " null "):
+        x = load(write(tmp_path, GOOD.replace("40,1", f"40,{cell}")), client="site").x
+        assert np.isnan(x).tolist() == [[False, False], [False, True], [False, False]], cell
+
+
+def test_rows_without_a_label_are_refused_or_counted(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace("40,1,well", "40,1,") + "5,6,well,b\n")
+    with pytest.raises(FedkinError, match=r"line 3: column 'label' is empty.*data\.unlabeled=drop"):
+        load(path, client="site")
+    source = load(path, client="site", unlabeled="drop")
+    assert source.x[:, 0].tolist() == [31, 22, 5]
+    assert source.said == ("1 of 4 rows have no label and are left out",)
+
+
+def test_other_separators_and_encodings(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe;label\n1,5;kühl\n2,5;warm\n".encode("cp1252"))
+    source = load(str(path), separator=";", decimal=",", encoding="cp1252")
+    assert (source.x.ravel().tolist(), source.class_names) == ([1.5, 2.5], ("kühl", "warm"))
+    with pytest.raises(FedkinError, match="not UTF-8 text"):
+        load(str(path))
+    with pytest.raises(FedkinError, match="is not known: use utf-8"):
+        load(str(path), encoding="klingon")
+
+
+def test_a_folder_with_a_table_for_each_client(tmp_path: Path) -> None:
+    folder = tmp_path / "sites"
+    folder.mkdir()
+    write(folder, "age,ward,label\n1,a,0\n2,b,1\n", "north.csv")
+    write(folder, "ward,label,age\nc,1,3\n", "south.csv")
+    write(folder, "age,ward,label\n", "west.csv")
+    source = load(f"{folder}/")
+    assert source.client is not None
+    assert source.client.tolist() == ["north", "north", "south"]
+    assert source.x.tolist() == [[1, 0], [2, 1], [3, 2]]
+    assert source.said == ("1 of 3 files have no rows, and so are no clients: west.csv",)
+    write(folder, "age,ward,label\n1,a,0\nx,b,1\n3,b,1\n4,b,1\n", "east.csv")
+    with pytest.raises(FedkinError, match=r"east\.csv, line 3: column 'age' holds 'x'"):
+        load(f"{folder}/")
+    write(folder, "age,word,label\n1,a,0\n", "east.csv")
+    with pytest.raises(FedkinError, match=r"east\.csv has 'word' and north\.csv does not|'ward' and east\.csv"):
+        load(f"{folder}/")
 
 
 def test_not_text(tmp_path: Path) -> None:
@@ -144,10 +175,9 @@ def test_parquet(tmp_path: Path) -> None:
     assert source.client is not None
     assert source.client.tolist() == [4, 5, 5]
     frame.assign(a=[1.0, None, 3.0]).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(FedkinError, match=r"row 1: column 'a' is empty"):
-        load(str(tmp_path / "t.parquet"))
+    assert np.isnan(load(str(tmp_path / "t.parquet")).x[1, 0])
     frame.assign(a=pd.to_datetime(["2020-01-01"] * 3)).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(FedkinError, match=r"row 0: column 'a' holds .*2020.*not a number"):
+    with pytest.raises(FedkinError, match=r"row 0: column 'a' holds dates.*data\.drop"):
         load(str(tmp_path / "t.parquet"))
     (tmp_path / "t.parquet").write_bytes(b"PAR1 nothing")
     with pytest.raises(FedkinError, match=r"t\.parquet") as error:

@@ -9,10 +9,14 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.clients import Population
+from fedkin.data.encode import Encoding, fit
 from fedkin.data.holdout import Fractions, Holdout, holdout
 from fedkin.data.partition import PARTITIONS, Partition, partition
 from fedkin.data.public import Public, draw
+from fedkin.data.same_rows import same_rows
 from fedkin.data.source import Array, Ints, Source
+
+DUPLICATES = "duplicates"  # a group that every source has: samples that are equal
 
 
 def build(
@@ -37,8 +41,8 @@ def build(
     test: "official" makes each client's test set of the official test rows it holds (needs pool="all").
     public: drawn first; held-out rows leave the pool before it is divided. group: the key of ``source.truth`` whose
     equal values stay in one split ("bout"); None takes the source's own where clients are the natural ones, "none" is
-    rows one by one. empty: "drop" leaves out clients too small for the splits, and
-    truth["kept"] [clients] says which numbers are left; "error" refuses them.
+    rows one by one, "duplicates" keeps equal samples of a client together. empty: "drop" leaves out clients too small
+    for the splits, and truth["kept"] [clients] says which numbers are left; "error" refuses them.
     clients: None takes all natural clients. truth: the partition's, the rows of the source's per-client truth (natural
     partition only), its other truth, and "train_share" for fractions="comet".
     """
@@ -54,28 +58,49 @@ def build(
     groups = None if group in (None, "none") else _group(source, str(group))
     official = source.official_test if test == "official" else None
     truth = _truth(source, partition_name, part)
+    left_out: list[str] = []
     if empty == "drop":
         kept = np.flatnonzero([_serves(mine, fractions, official, groups) for mine in indices])
         truth = {k: v[kept] if k in _by_client(source, part) else v for k, v in truth.items()} | {"kept": kept}
+        left_out = _left_out(indices, names, kept)
         indices, names = [indices[k] for k in kept], tuple(names[k] for k in kept)
     held = holdout(indices, key, fractions, official=official, group=groups, names=names)
+    encoding = None if source.columns is None else fit(source.columns, source.x, np.concatenate(held.train))
     population = Population(
         name=_name(source, partition_name, pool),
-        x=torch.from_numpy(source.x),
+        x=torch.from_numpy(_encoded(source, source.x, encoding)),
         y=torch.from_numpy(source.y),
         classes=source.classes,
         task=source.task,
         train=tuple(held.train),
         val=tuple(held.val),
         test=tuple(held.test),
-        public=None if drawn is None else torch.from_numpy(drawn.x),
+        public=None
+        if drawn is None
+        else torch.from_numpy(_encoded((public and public.source) or source, drawn.x, encoding)),
         public_y=None if drawn is None or drawn.y is None else torch.from_numpy(drawn.y),
         truth=truth | _shares(held, fractions),
         names=names,
         class_names=source.class_names,
+        encoding=encoding,
+        said=(*source.said, *left_out),
     )
     population.check()
     return population
+
+
+def _encoded(source: Source, x: Array, encoding: Encoding | None) -> Array:
+    """Cells of a table as numbers; ``source`` is where they are from. Whatever else is as it is."""
+    return x if encoding is None or source.columns is None else encoding.encode(x, source.columns.columns)
+
+
+def _left_out(indices: Sequence[Ints], names: Sequence[str], kept: Ints) -> list[str]:
+    gone = [k for k in range(len(indices)) if k not in set(kept.tolist())]
+    if not gone:
+        return []
+    shown = ", ".join(names[k] for k in gone[:5]) + (", …" if len(gone) > 5 else "")
+    rows = sum(len(indices[k]) for k in gone)
+    return [f"{len(gone)} of {len(indices)} clients are too small for the splits and left out, {rows} rows: {shown}"]
 
 
 def _pool(source: Source, pool: str, test: str) -> Ints:
@@ -131,6 +156,8 @@ def _serves(mine: Ints, fractions: Fractions, official: Array | None, groups: Ar
 
 
 def _group(source: Source, group: str) -> Array:
+    if group == DUPLICATES:
+        return same_rows(source.x, source.y)
     fitting = [k for k, v in source.truth.items() if k not in source.per_client and len(v) == len(source.x)]
     if group not in fitting:
         raise FedkinError(

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.encode import Encoding, from_plain
 from fedkin.data.source import Array, Ints
 
 Split = Literal["train", "val", "test"]
@@ -24,6 +25,7 @@ class Population:
 
     train, val, test: one ascending int64 array of rows of x a client, all disjoint. public: [p, ...] like x, or None;
     public_y: its labels where they are known. truth: what the generator knows, see ``Partition`` and ``Source``.
+    encoding: how x came from the cells of a table. said: what was left out of the data, in sentences.
     """
 
     name: str
@@ -39,6 +41,8 @@ class Population:
     truth: dict[str, Array] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     class_names: tuple[str, ...] = ()
+    encoding: Encoding | None = None
+    said: tuple[str, ...] = ()
 
     @property
     def clients(self) -> int:
@@ -116,6 +120,7 @@ class Population:
             test=test,
             public=public,
             public_y=public_y,
+            encoding=from_plain(facts["encoding"]) if "encoding" in facts else None,
         )
 
     def check(self) -> None:
@@ -135,7 +140,8 @@ def _parted(joined: Ints, sizes: Ints) -> tuple[Ints, ...]:
 
 
 def _facts(p: Population) -> dict[str, Any]:
-    return {
+    encoding = {} if p.encoding is None else {"encoding": p.encoding.plain()}
+    return encoding | {
         "name": p.name,
         "classes": p.classes,
         "task": p.task,

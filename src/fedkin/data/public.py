@@ -6,6 +6,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
+from fedkin.data.columns import same_columns
 from fedkin.data.source import Array, Ints, Source
 
 
@@ -50,6 +51,12 @@ def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
 
 
 def _fits(spec: Public, source: Source, other: Source) -> None:
+    if source.columns is not None and other.columns is not None:
+        same_columns(source.columns.columns, other.columns.columns, other.name)
+    elif source.columns is not None or other.columns is not None:
+        raise FedkinError(
+            f"{other.name} and {source.name} must both be tables: hold the public set out of {source.name}"
+        )
     if other.x.shape[1:] != source.x.shape[1:]:
         raise FedkinError(
             f"public samples of {other.name} have shape {other.x.shape[1:]}, but {source.name} has "

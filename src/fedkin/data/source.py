@@ -1,12 +1,15 @@
 """What every reader returns: one table of samples, checked once, with what is known about its origin."""
 
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from fedkin.core.errors import FedkinError
+
+if TYPE_CHECKING:
+    from fedkin.data.encode import Recipe
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -24,6 +27,8 @@ class Source(NamedTuple):
     truth: what is known beyond labels: a row a sample ("bout"), or a row a natural client where the key is in
     ``per_client`` ("alpha"; clients in sorted order of their labels), or anything else ("theta").
     group: the key of ``truth`` whose equal values overlap, so that a client must keep them in one split.
+    columns: of a table: x holds its cells (nan is a missing one), and this says how they are to be encoded.
+    said: what was left out or looks wrong, in sentences.
     """
 
     name: str
@@ -37,6 +42,8 @@ class Source(NamedTuple):
     truth: dict[str, Array] = {}  # noqa: RUF012 (read only)
     per_client: tuple[str, ...] = ()
     group: str | None = None
+    columns: "Recipe | None" = None
+    said: tuple[str, ...] = ()
 
 
 def classified(
@@ -56,7 +63,33 @@ def classified(
     ``where`` names the file in errors. ``classes`` is the known number of classes; otherwise it is the number of class
     names, otherwise the largest label + 1. Raises FedkinError for anything a model could not train on.
     """
-    x, y = features(x, where), np.asarray(y)
+    return labelled(
+        name,
+        features(x, where),
+        y,
+        where=where,
+        classes=classes,
+        class_names=class_names,
+        client=client,
+        official_test=official_test,
+        truth=truth,
+    )
+
+
+def labelled(
+    name: str,
+    x: Array,
+    y: Array,
+    *,
+    where: str,
+    classes: int | None = None,
+    class_names: tuple[str, ...] = (),
+    client: Array | None = None,
+    official_test: Mask | None = None,
+    truth: dict[str, Array] | None = None,
+) -> Source:
+    """``classified`` for an x that is checked already: the labels are checked."""
+    y = np.asarray(y)
     if y.ndim != 1 or len(y) != len(x):
         raise FedkinError(f"{where}: x has {len(x)} rows but y has shape {y.shape}: give one label a row")
     for label, column in (("client", client), *(truth or {}).items()):

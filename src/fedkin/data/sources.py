@@ -12,9 +12,9 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.cifar import find_cifar, read_cifar
 from fedkin.data.idx import DIGITS, FASHION, find_idx, read_mnist_like
 from fedkin.data.npz import npz_names, read_npz
+from fedkin.data.own import is_path, place_of, read_own
 from fedkin.data.source import Source, absent, classified, images
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
-from fedkin.data.table import SUFFIXES, read_table
 from fedkin.data.text import FILES, shakespeare, stackoverflow
 
 LETTERS = (*DIGITS, *"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -22,25 +22,21 @@ ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "s
 
 
 def load(
-    name: str, dir: Path | str | None = None, *, client: str | None = None, label: str = "label", **params: Any
+    name: str, dir: Path | str | None = None, *, client: str | None = None, label: str | None = None, **params: Any
 ) -> Source:
-    """A data set by name (see ``SOURCES``), by the name of an .npz file in the data folder, or by path.
+    """A data set by name (see ``SOURCES``), by the name of an .npz file in the data folder, or by path (``own``).
 
-    dir: the data folder; None takes the environment variable FEDKIN_DATA. client, label: column names, for .csv and
-    .parquet paths only. params: arguments of the generated sets (``clients=30``, ``seed=1``) and of texts
-    (``length=40``), or ``task=`` and ``scale=`` of a table.
-    Raises FedkinError in one sentence for an unknown name, a missing or a damaged file.
+    dir: the data folder; None takes the environment variable FEDKIN_DATA. client, label: column names of tables.
+    params: arguments of the generated sets (``clients=30``, ``seed=1``), of texts (``length=40``), or of the importer
+    of a path (``task=``, ``scale=``, …). Raises FedkinError in one sentence for an unknown name, a missing or a damaged
+    file.
     """
     folder = data_folder(dir)
-    path = Path(name).expanduser()
-    if path.suffix.lower() in SUFFIXES:
-        _only(params, {"task", "scale"}, f"{path.suffix} table")
-        return read_table(_existing(path, folder), client=client, label=label, **params)
-    if client is not None:
-        raise FedkinError(f"data set {name!r} has no client column to choose: leave out client={client!r}")
-    if path.suffix.lower() == ".npz":
-        _only(params, set(), ".npz file")
-        return read_npz(_existing(path, folder), path.stem)
+    columns = {key: value for key, value in (("client", client), ("label", label)) if value is not None}
+    if is_path(name):
+        return read_own(place_of(name, folder), {**columns, **params})
+    if columns:
+        raise FedkinError(f"data set {name!r} has no columns to choose: leave out data.{next(iter(columns))}")
     if name in SOURCES:
         reader = SOURCES[name]
         known = set(inspect.signature(reader).parameters)
@@ -48,13 +44,13 @@ def load(
         return reader(folder, **params) if "dir" in known else reader(**params)
     check_name(name, dir)
     assert folder is not None  # the name is that of a file in it
-    _only(params, set(), ".npz file")
+    _only(params, set(), "an .npz file")
     return read_npz(folder / f"{name}.npz", name)
 
 
 def check_name(name: str, dir: Path | str | None = None) -> None:
     """Raises FedkinError where ``load`` would not know the name; whether a named file is there is not asked."""
-    if name in SOURCES or Path(name).suffix.lower() in (*SUFFIXES, ".npz"):
+    if name in SOURCES or is_path(name):
         return
     folder = data_folder(dir)
     found = npz_names(folder) if folder else []
@@ -180,17 +176,9 @@ def file_of(name: str) -> str:
     return FILES.get(name, f"{name.removesuffix('_extra')}.npz")
 
 
-def _existing(path: Path, folder: Path | None) -> Path:
-    for candidate in (path, folder / path if folder else path):
-        if candidate.is_file():
-            return candidate
-    also = f" (nor in {folder})" if folder and not path.is_absolute() else ""
-    raise FedkinError(f"file {path} does not exist{also}: check the path, or name its folder with --data-dir")
-
-
 def _only(params: dict[str, Any], allowed: set[str], what: str) -> None:
     for name in params:
         if not allowed:
-            raise FedkinError(f"a {what} takes no parameter {name!r}: leave it out")
+            raise FedkinError(f"{what} takes no parameter {name!r}: leave it out")
         if name not in allowed:
             raise unknown(f"parameter of {what}", name, allowed)

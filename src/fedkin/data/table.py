@@ -1,8 +1,6 @@
-"""CSV and Parquet tables: one row a sample, a label column, perhaps a client column, numbers in all others."""
+"""Tables as a Source: one row a sample, a label column, perhaps a client column; the others are what models see."""
 
-import csv
-import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -11,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from fedkin.core.errors import FedkinError
-from fedkin.data.source import Array, Source, classified, text
+from fedkin.data.columns import Cells, Place, cells_of
+from fedkin.data.encode import Recipe, Scale
+from fedkin.data.frames import CLIENT, Read, Style, read_file, read_folder
+from fedkin.data.source import Array, Source, labelled
+from fedkin.data.source import text as as_labels
 
-SUFFIXES = (".csv", ".parquet")
 TableTask = Literal["auto", "classification", "regression"]
-Scale = Literal["none", "standard"]
-Place = Callable[[int], str]
 
 
 def read_table(
@@ -25,115 +24,100 @@ def read_table(
     client: str | None = None,
     label: str = "label",
     task: TableTask = "auto",
-    scale: Scale = "none",
+    scale: Scale = "standard",
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    text: Sequence[str] = (),
+    group: str | None = None,
+    most: int = 100,
+    unlabeled: Literal["refuse", "drop"] = "refuse",
+    separator: str = ",",
+    decimal: str = ".",
+    encoding: str = "utf-8",
 ) -> Source:
-    """A Source with float32 features [n, columns] from a .csv (comma, header line) or .parquet file.
+    """A Source from a table (.csv, .parquet, .arrow), or from a folder with a table for each client.
+
+    Its x are the cells [n, columns], nan where one is missing, and ``Source.columns`` says what they mean; ``build``
+    encodes them when it knows which rows are for training. ``drop``: columns to leave out. ``categorical``, ``text``:
+    columns of categories and of texts (other columns of words are categories by themselves). ``group``: a column whose
+    equal values (a patient) stay in one split. ``scale``, ``most``: as in ``Recipe``. ``unlabeled="drop"`` leaves rows
+    without a label out, and says how many.
 
     ``task="auto"``: a label column with a fraction in it is regression; text, booleans and whole numbers are classes,
-    numbered in sorted order (``class_names`` keeps the values). ``scale="standard"``: each feature column less its
-    mean, over its standard deviation, both of ALL rows (later test rows too; labels are not looked at). No row is ever
-    dropped: an empty, non-numeric or infinite cell is a FedkinError with its column and its line (CSV) or row (Parquet,
-    from 0).
+    numbered in sorted order (``class_names`` keeps the values).
+    Raises FedkinError with file, line and column for anything that cannot be read as it stands.
     """
     if task not in ("auto", "classification", "regression"):
         raise FedkinError(f"task={task!r} is not known: use 'auto', 'classification' or 'regression'")
     if scale not in ("none", "standard"):
         raise FedkinError(f"scale={scale!r} is not known: use 'none' or 'standard'")
-    is_csv = path.suffix.lower() == ".csv"
-    frame = _csv(path, [client] if client else []) if is_csv else _parquet(path)
-    place: Place = _line if is_csv else _row
-    columns = [str(name) for name in frame.columns]
-    frame.columns = pd.Index(columns)
-    for role, name in (("label", label), ("client", client)):
-        if name is not None and name not in columns:
-            raise _missing(path, role, name, columns)
-    if len(frame) == 0:
-        raise FedkinError(f"{path} has no rows")
-    for name in (label, *([client] if client else [])):
-        empty = np.flatnonzero(frame[name].isna().to_numpy())
-        if len(empty):
-            raise FedkinError(f"{path}, {place(int(empty[0]))}: column {name!r} is empty")
-    wanted = [name for name in columns if name not in (label, client)]
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise FedkinError(f"data.most={most!r} must be a whole number of at least 1")
+    lists = {"drop": _list("drop", drop), "categorical": _list("categorical", categorical), "text": _list("text", text)}
+    named = [name for name in (client, group) if name is not None]
+    style = Style((*named, *lists["categorical"], *lists["text"]), separator, decimal, encoding)
+    folder = path.is_dir()
+    if folder and client is not None:
+        raise FedkinError(f"{path} is a folder, whose files are the clients: leave out data.client={client!r}")
+    read = read_folder(path, style) if folder else read_file(path, style)
+    client = CLIENT if folder else client
+    _columns_there(read, path, label, client, lists, group)
+    read = _labeled(read, label, unlabeled)
+    for name in (label, *(one for one in (client, group) if one)):
+        _filled(read.frame[name], read.place)
+    wanted = [name for name in read.frame.columns if name not in (label, client, group, *lists["drop"])]
     if not wanted:
-        raise FedkinError(f"{path} has no feature columns besides {label!r}: add numeric columns")
-    x = np.stack([_numbers(frame[name], path, place, _remedy(name, client)) for name in wanted], axis=1)
-    y, names = _labels(frame[label], task, path, place)
-    return classified(
+        raise FedkinError(f"{path} has no feature columns besides {label!r}: add some")
+    asked = dict.fromkeys(lists["categorical"], "category") | dict.fromkeys(lists["text"], "text")
+    found = [cells_of(read.frame[name], read.place, asked.get(name, "auto")) for name in wanted]
+    y, names = _labels(read.frame[label], task, read.place)
+    return labelled(
         path.stem,
-        standardised(x) if scale == "standard" else x,
+        np.stack([each.cells for each in found], axis=1),
         y,
         where=str(path),
         class_names=names,
-        client=None if client is None else _clients(frame[client]),
+        client=None if client is None else _clients(read.frame[client]),
+        truth={} if group is None else {group: _groups(read.frame[group])},
+    )._replace(
+        columns=Recipe(tuple(each.column for each in found), scale, most),
+        group=group,
+        said=(*read.said, *([f"columns left out: {', '.join(lists['drop'])}"] if lists["drop"] else [])),
     )
 
 
-def standardised(x: Array) -> Array:
-    """Each column of float32 [n, columns] with mean 0 and standard deviation 1; a constant column becomes 0."""
-    exact = x.astype(np.float64)
-    constant = x.min(axis=0) == x.max(axis=0)
-    deviation = np.where(constant, 1.0, exact.std(axis=0))
-    scaled: Array = np.where(constant, 0.0, (exact - exact.mean(axis=0)) / deviation).astype(np.float32)
-    return scaled
-
-
-def _csv(path: Path, as_text: list[str]) -> pd.DataFrame:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file)
-            head, first = next(rows, []), next(rows, None)
-        if not head:
-            raise FedkinError(f"{path} is empty: its first line must name the columns")
-        if len(head) == 1 and (marks := [mark for mark in (";", "\t") if mark in head[0]]):
-            raise FedkinError(f"{path} is one column: separated by {marks[0]!r}? fedkin reads commas")
-        twice = [name for name in head if head.count(name) > 1]
-        if twice:
-            raise FedkinError(f"{path}: column {twice[0]!r} appears twice: give every column its own name")
-        if first and len(first) != len(head):
-            raise FedkinError(f"{path}, line 2: {len(first)} cells under {len(head)} column names: separate by commas")
-        with warnings.catch_warnings():
-            # Mixed types in a column are found, and named, below.
-            warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-            frame = pd.read_csv(
-                path,
-                dtype=dict.fromkeys(as_text, str),
-                # Only an empty cell is empty: a client may well be called NA.
-                keep_default_na=False,
-                na_values=[""],
-                skip_blank_lines=False,
-                index_col=False,
-                encoding="utf-8-sig",
+def numbers_only(source: Source, where: str) -> Array:
+    """The cells of a table of which all columns are numbers and no cell is missing: such a one needs no encoding."""
+    assert source.columns is not None
+    for at, column in enumerate(source.columns.columns):
+        if column.values:
+            raise FedkinError(
+                f"{where}: column {column.name!r} holds {column.values[0][:40]!r}, which is not a number: "
+                "turn text into numbers, or leave the column out"
             )
-    except FedkinError:
-        raise
-    except UnicodeDecodeError:
-        raise FedkinError(f"{path} is not UTF-8 text: save it as UTF-8") from None
-    except (pd.errors.ParserError, csv.Error) as error:
-        raise FedkinError(f"{path} is not a regular table: {str(error).split('error: ')[-1].strip()}") from None
-    except OSError as error:
-        raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
-    # Empty lines at the end hold nothing; an empty line in between is an error further on.
-    filled = np.flatnonzero(frame.notna().any(axis=1).to_numpy())
-    return frame.iloc[: filled[-1] + 1 if len(filled) else 0]
+        missing = np.flatnonzero(np.isnan(source.x[:, at]))
+        if len(missing):
+            raise FedkinError(f"{where}: column {column.name!r} is empty in row {missing[0]}: fill it")
+    return source.x
 
 
-def _parquet(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path).reset_index(drop=True)
-    except ImportError:
-        raise FedkinError(f"{path}: reading Parquet needs pyarrow: install fedkin[parquet]") from None
-    except OSError as error:
-        raise FedkinError(f"{path} cannot be read: {error.strerror or 'it is damaged'}") from None
-    except Exception as error:  # pyarrow's errors cannot be named where it is not installed
-        raise FedkinError(f"{path} is not a readable Parquet file: {str(error).splitlines()[0]}") from None
+def _list(key: str, names: Any) -> tuple[str, ...]:
+    if isinstance(names, str):
+        names = [names]
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise FedkinError(f"data.{key}={names!r} must be a list of column names")
+    return tuple(names)
 
 
-def _line(row: int) -> str:
-    return f"line {row + 2}"
-
-
-def _row(row: int) -> str:
-    return f"row {row}"
+def _columns_there(
+    read: Read, path: Path, label: str, client: str | None, lists: dict[str, tuple[str, ...]], group: str | None
+) -> None:
+    columns = list(read.frame.columns)
+    roles = [("label", label), ("client", client), ("group", group)]
+    roles += [(role, name) for role, names in lists.items() for name in names]
+    for role, name in roles:
+        if name is not None and name not in columns:
+            raise _missing(path, role, name, columns)
 
 
 def _missing(path: Path, role: str, name: str, columns: list[str]) -> FedkinError:
@@ -144,38 +128,49 @@ def _missing(path: Path, role: str, name: str, columns: list[str]) -> FedkinErro
     return FedkinError(f"{path} has no {role} column {name!r}{remedy} (columns: {', '.join(columns[:12])}{more})")
 
 
-def _remedy(name: str, client: str | None) -> str:
-    either = "" if client else f", or name it as the client: --set data.client={name}"
-    return f"turn text into numbers, or leave the column out{either}"
+def _labeled(read: Read, label: str, unlabeled: str) -> Read:
+    """The rows with a label. Without being asked, none is left out."""
+    if unlabeled not in ("refuse", "drop"):
+        raise FedkinError(f"data.unlabeled={unlabeled!r} is not known: use 'refuse' or 'drop'")
+    empty = np.flatnonzero(read.frame[label].isna().to_numpy())
+    if not len(empty):
+        return read
+    if unlabeled == "refuse":
+        more = f", as are {len(empty) - 1} more" if len(empty) > 1 else ""
+        raise FedkinError(
+            f"{read.place(int(empty[0]))}: column {label!r} is empty{more}: fill it, or leave rows without a label out "
+            "with --set data.unlabeled=drop"
+        )
+    kept = np.flatnonzero(read.frame[label].notna().to_numpy())
+    if not len(kept):
+        raise FedkinError(f"{read.place(0)}: column {label!r} is empty in all rows")
+    said = f"{len(empty):,} of {len(read.frame):,} rows have no label and are left out"
+    return Read(
+        read.frame.iloc[kept].reset_index(drop=True), lambda row: read.place(int(kept[row])), (*read.said, said)
+    )
 
 
-def _numbers(column: "pd.Series[Any]", path: Path, place: Place, remedy: str) -> Array:
-    """One column as finite float32; ``remedy`` is what to do about text."""
-    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
-    values = pd.to_numeric(column, errors="coerce") if not numeric else column
-    empty, bad = column.isna().to_numpy(), values.isna().to_numpy()
-    if empty.any():
-        raise FedkinError(f"{path}, {place(int(empty.argmax()))}: column {column.name!r} is empty")
-    if bad.any() or not numeric:
-        row = int(bad.argmax())
-        found = f"column {column.name!r} holds {str(column.iloc[row])!r}"
-        raise FedkinError(f"{path}, {place(row)}: {found}, which is not a number: {remedy}")
-    with np.errstate(over="ignore"):
-        numbers: Array = values.to_numpy(dtype=np.float32)
-    infinite = ~np.isfinite(numbers)
-    if infinite.any():
-        row = int(infinite.argmax())
-        raise FedkinError(f"{path}, {place(row)}: column {column.name!r} is infinite or too large for float32")
-    return numbers
+def _filled(column: "pd.Series[Any]", place: Place) -> None:
+    empty = np.flatnonzero(column.isna().to_numpy())
+    if len(empty):
+        more = f", as are {len(empty) - 1} more" if len(empty) > 1 else ""
+        raise FedkinError(f"{place(int(empty[0]))}: column {column.name!r} is empty{more}: fill it")
 
 
-def _labels(column: "pd.Series[Any]", task: TableTask, path: Path, place: Place) -> tuple[Array, tuple[str, ...]]:
+def _labels(column: "pd.Series[Any]", task: TableTask, place: Place) -> tuple[Array, tuple[str, ...]]:
     """Regression targets as float64 without names, or class numbers with the sorted values as names."""
     fractional = pd.api.types.is_float_dtype(column) and bool((column % 1 != 0).any())
     if task == "regression" or (task == "auto" and fractional):
-        remedy = "regression needs numbers, set data.task=classification for classes"
-        return _numbers(column, path, place, remedy).astype(np.float64), ()
-    if pd.api.types.is_float_dtype(column) and not fractional:
+        found: Cells = cells_of(column, place)
+        bad = np.flatnonzero(np.isnan(found.cells))
+        if found.column.values or len(bad):
+            at = int(bad[0]) if len(bad) else 0
+            raise FedkinError(
+                f"{place(at)}: column {column.name!r} holds {str(column.iloc[at])[:40]!r}, which is not a number: "
+                "regression needs numbers, set data.task=classification for classes"
+            )
+        return found.cells.astype(np.float64), ()
+    if pd.api.types.is_float_dtype(column) and not fractional and float(column.abs().max()) < 2**63:
         column = column.astype("int64")
     plain = pd.api.types.is_integer_dtype(column) or pd.api.types.is_float_dtype(column)
     values, numbers = np.unique(
@@ -186,4 +181,9 @@ def _labels(column: "pd.Series[Any]", task: TableTask, path: Path, place: Place)
 
 def _clients(column: "pd.Series[Any]") -> Array:
     """Client labels, as integers where the file's type is integer, otherwise as text."""
-    return text(column.to_numpy() if pd.api.types.is_integer_dtype(column) else column.astype(str).to_numpy(dtype=str))
+    whole = pd.api.types.is_integer_dtype(column)
+    return as_labels(column.to_numpy() if whole else column.astype(str).to_numpy(dtype=str))
+
+
+def _groups(column: "pd.Series[Any]") -> Array:
+    return pd.factorize(column)[0].astype(np.int64)

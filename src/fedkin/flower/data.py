@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from fedkin.assemble import HELD_OUT, MOST_PUBLIC, method_of
+from fedkin.assemble import method_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.clients import SPLITS, Population
+from fedkin.data.frames import SUFFIXES
 from fedkin.data.npz import load_arrays
 from fedkin.data.public import Public, draw
 from fedkin.data.source import Array, Source, class_labels, features, images, targets
 from fedkin.data.sources import load
-from fedkin.data.table import SUFFIXES, read_table
+from fedkin.data.table import numbers_only, read_table
 from fedkin.flower.envelope import Facts, Place
+from fedkin.populate import HELD_OUT, MOST_PUBLIC
 from fedkin.runs.spec import Spec
 
 
@@ -67,6 +69,7 @@ def _arrays(path: Path) -> tuple[Array, Array, list[int]]:
 def _table(path: Path, label: str) -> tuple[Array, Array, list[int]]:
     source = read_table(path, client="split", label=label)
     assert source.client is not None
+    x = numbers_only(source, str(path))
     strange = sorted({str(part) for part in source.client} - set(SPLITS))
     if strange:
         raise FedkinError(f"{path}: column 'split' holds {strange[0]!r}: it says train, val or test")
@@ -76,7 +79,7 @@ def _table(path: Path, label: str) -> tuple[Array, Array, list[int]]:
         if not all(name.isdecimal() for name in source.class_names):
             raise FedkinError(f"{path}: labels are {source.class_names[0]!r}, …: number the classes alike on all nodes")
         y = np.array([int(name) for name in source.class_names])[source.y]
-    return source.x[order], y[order], [int((source.client == part).sum()) for part in SPLITS]
+    return x[order], y[order], [int((source.client == part).sum()) for part in SPLITS]
 
 
 def facts_of(population: Population, client: int) -> Facts:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from fedkin.assemble import architectures_of, infos_of, method_of, models_of, population_of, schedule_of
+from fedkin.assemble import architectures_of, infos_of, method_of, models_of, schedule_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.trace import Runtime
 from fedkin.data.clients import Population
@@ -26,6 +26,7 @@ from fedkin.facts import versions
 from fedkin.flower import config, data, line
 from fedkin.flower.envelope import HEADER_BYTES, Base, Done, Facts, Place, Refused, Reply, Request, Step, opened, sealed
 from fedkin.flower.vault import Commit, Vault
+from fedkin.populate import population_of
 from fedkin.runs.spec import Spec
 
 PATIENCE = 60  # seconds for a caller to say what it wants
@@ -90,7 +91,7 @@ class Node:
             if self.config.data is None:
                 population = population_of(spec, method.needs.public != "none")
             else:
-                population = data.read(self.folder / self.config.data, spec.data.label)
+                population = data.read(self.folder / self.config.data, spec.data.label or "label")
             self._read = experiment, spec, population
         return self._read[2]
 

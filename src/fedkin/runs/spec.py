@@ -34,7 +34,7 @@ class DataSection(_Open):
     mean: tuple[float, ...] = ()  # samples enter the model as (x − mean) / std; pixels are in [0, 1] before
     std: tuple[Annotated[float, Field(gt=0)], ...] = ()
     client: str | None = None  # the column that names the client, in tables
-    label: str = "label"
+    label: str | None = None  # the column of labels, in tables; default: "label"
     pool: Literal["train", "all"] = "train"  # what is divided where a set has an official test part
     test: Literal["holdout", "official"] = "holdout"  # "official": a client's test samples are its official ones
 
@@ -127,6 +127,24 @@ class Spec(_Section):
     train: TrainSection = TrainSection()
     engine: EngineSection = EngineSection()
     run: RunSection = RunSection()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _clients_of_their_own(cls, content: Any) -> Any:
+        """Where the data say who the clients are, they are divided so, unless [split] says otherwise."""
+        if not isinstance(content, dict):
+            return content
+        data, split = content.get("data", {}), content.get("split", {})
+        if not isinstance(data, dict) or not isinstance(split, dict) or not _names_clients(data):
+            return content
+        asked = "name" in split or any(key not in SplitSection.model_fields for key in split)
+        return content if asked else {**content, "split": {**split, "name": "natural"}}
+
+
+def _names_clients(data: dict[str, Any]) -> bool:
+    name = data.get("name", "")
+    folder = isinstance(name, str) and "/" in name and Path(name).expanduser().is_dir()
+    return data.get("client") is not None or folder
 
 
 # The names that other libraries use, and ours.

@@ -1,0 +1,87 @@
+"""``fedkin export`` and ``fedkin predict``: personal models out of a run, and what they say of new samples."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedkin.cli_reading import Folder
+from fedkin.core.errors import FedkinError
+
+Client = Annotated[
+    str | None, typer.Option("--client", metavar="NAME", help="A client's name, or its number.", show_default=False)
+]
+
+
+def export(
+    folder: Folder,
+    client: Client = None,
+    everyone: Annotated[bool, typer.Option("--all", help="The models of all clients.")] = False,
+    format: Annotated[str, typer.Option("--format", metavar="NAME", help="safetensors, pt2 or onnx.")] = "safetensors",
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="A folder for them; default: DIR/export.")
+    ] = None,
+) -> None:
+    """Write personal models as files, each with a card: what it learned from, how well it does, what was sent."""
+    from fedkin.core.errors import unknown
+    from fedkin.handover.export import export as write
+    from fedkin.handover.formats import FORMATS
+
+    if everyone == (client is not None):
+        raise FedkinError("say which model: --client NAME, or --all")
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    opened = _opened(folder)
+    chosen = range(len(opened.names)) if client is None else [opened.client(client)]
+    for number in chosen:
+        place = (out or folder / "export") / _safe(opened.names[number], number)
+        written = write(opened, number, format, place)
+        checked = "" if written.apart is None else f"   (within {written.apart:.1g} of the run's model)"
+        print(f"{written.folder / f'model.{format}'}{checked}")
+
+
+def predict(
+    folder: Folder,
+    data: Annotated[
+        Path, typer.Option("--data", metavar="FILE", help="New samples, as in training.", show_default=False)
+    ],
+    client: Client = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the table there; else it is printed.")
+    ] = None,
+) -> None:
+    """What a client's personal model says of new samples: a CSV with the label and the probability of each class."""
+    from fedkin.handover.predict import predict as ask
+
+    if client is None:
+        raise FedkinError("say whose model: --client NAME")
+    opened = _opened(folder)
+    frame, said = ask(opened, opened.client(client), data)
+    for sentence in said:
+        print(f"note: {sentence}", file=sys.stderr)
+    text = frame.to_csv(index=False, float_format="%.6g")
+    if out is None:
+        print(text, end="")
+        return
+    from fedkin.engine.store import write_file
+
+    write_file(out, text.encode())
+    print(out)
+
+
+def _opened(folder: Path) -> "Opened":  # type: ignore[name-defined]  # noqa: F821
+    import os
+
+    if os.getcwd() not in sys.path:  # a model of one's own is found from the folder of the command, as in fedkin run
+        sys.path.insert(0, os.getcwd())
+    from fedkin.handover.opened import Opened
+
+    return Opened(folder)
+
+
+def _safe(name: str, number: int) -> str:
+    """A client's name as a folder's, with its number where letters had to go."""
+    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")
+    return plain if plain == name else f"{plain}-{number}".lstrip("-")

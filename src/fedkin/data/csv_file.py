@@ -1,0 +1,92 @@
+"""One CSV file as a DataFrame: every cell arrives, or the line that is wrong is named."""
+
+import csv
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fedkin.core.errors import FedkinError
+
+SEPARATORS = (";", "\t", "|")
+
+
+def read_csv(
+    path: Path, as_text: Sequence[str], separator: str = ",", decimal: str = ".", encoding: str = "utf-8"
+) -> pd.DataFrame:
+    """The rows of a file with a header line. ``as_text``: columns whose cells stay as they are written ("007").
+
+    Empty lines at the end hold nothing. Raises FedkinError for everything that would make cells move or disappear: a
+    line with too few or too many cells, a column name given twice, bytes that are not of the encoding.
+    """
+    encoding = "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
+    try:
+        names = _header(path, separator, encoding)
+        with warnings.catch_warnings():
+            # Mixed types in a column are found, and named, later.
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)
+            frame = pd.read_csv(
+                path,
+                sep=separator,
+                decimal=decimal,
+                dtype=dict.fromkeys(as_text, str),
+                # Only an empty cell is empty: a client may well be called NA.
+                keep_default_na=False,
+                na_values=[""],
+                skip_blank_lines=False,
+                index_col=False,
+                encoding=encoding,
+            )
+        frame.columns = pd.Index(names)
+        filled = np.flatnonzero(frame.notna().any(axis=1).to_numpy())
+        frame = frame.iloc[: filled[-1] + 1 if len(filled) else 0]
+        if frame[names[-1]].isna().any():  # cells that are not there read as empty ones
+            _every_line_whole(path, separator, encoding, len(names), len(frame))
+    except FedkinError:
+        raise
+    except UnicodeError:
+        known = "UTF-8" if encoding == "utf-8-sig" else encoding
+        raise FedkinError(
+            f"{path} is not {known} text: save it as UTF-8, or name what it is with --set data.encoding=latin-1"
+        ) from None
+    except LookupError:
+        raise FedkinError(f"encoding {encoding!r} is not known: use utf-8, latin-1, cp1252 or utf-16") from None
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error, ValueError, OverflowError) as error:
+        raise FedkinError(f"{path} is not a regular table: {str(error).split('error: ')[-1].strip()}") from None
+    except OSError as error:
+        raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
+    return frame
+
+
+def _header(path: Path, separator: str, encoding: str) -> list[str]:
+    if len(separator) != 1:
+        raise FedkinError(f"data.separator={separator!r} must be one character, such as ',' or ';'")
+    with path.open(newline="", encoding=encoding) as file:
+        rows = csv.reader(file, delimiter=separator)
+        head, first = next(rows, []), next(rows, None)
+    if not head:
+        raise FedkinError(f"{path} is empty: its first line must name the columns")
+    if len(head) == 1 and (marks := [mark for mark in SEPARATORS if mark in head[0]]):
+        shown = repr(marks[0])
+        raise FedkinError(
+            f"{path} is one column: separated by {shown}? fedkin reads commas, unless --set data.separator={shown}"
+        )
+    twice = [name for name in head if head.count(name) > 1]
+    if twice:
+        raise FedkinError(f"{path}: column {twice[0]!r} appears twice: give every column its own name")
+    if first and len(first) != len(head):
+        raise FedkinError(f"{path}, line 2: {len(first)} cells under {len(head)} column names: separate by commas")
+    return head
+
+
+def _every_line_whole(path: Path, separator: str, encoding: str, width: int, rows: int) -> None:
+    with path.open(newline="", encoding=encoding) as file:
+        reader = csv.reader(file, delimiter=separator)
+        for number, cells in enumerate(reader):
+            if number > rows:
+                return
+            if len(cells) != width and width > 1:
+                what = f"{len(cells)} cells under {width} column names" if cells else "the line is empty"
+                raise FedkinError(f"{path}, line {reader.line_num}: {what}: was the file cut short?")

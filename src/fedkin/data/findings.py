@@ -1,0 +1,188 @@
+"""What a data set is made of and what is wrong with it, as plain values: what ``fedkin data check`` tells."""
+
+from typing import Any
+
+import numpy as np
+
+from fedkin.data.encode import Recipe
+from fedkin.data.same_rows import same_rows
+from fedkin.data.source import Array, Ints, Source
+
+FEWEST = 3  # samples of a client: one for train, one for validation, one for test
+SHOWN = 5  # names in a sentence
+
+
+def findings(source: Source) -> dict[str, Any]:
+    """name, task, samples, shape, columns, classes, clients, duplicates, said and problems of a Source.
+
+    Counts are of samples. ``said``: what was left out. ``problems``: sentences, each with a remedy; none of them keeps
+    the data from being read. ``clients`` and what is counted by client is None where the data name no clients.
+    """
+    names, owner = _clients(source)
+    sizes = None if owner is None else np.bincount(owner, minlength=len(names))
+    table = None if owner is None or not source.classes else _by_class(source, owner, len(names))
+    twice = _duplicates(source, owner)
+    columns = [] if source.columns is None else _columns(source.columns, source.x)
+    return {
+        "name": source.name,
+        "task": source.task,
+        "samples": len(source.x),
+        "official_test": None if source.official_test is None else int(source.official_test.sum()),
+        "shape": list(source.x.shape[1:]),
+        "columns": columns,
+        "classes": _classes(source),
+        "clients": None if sizes is None else _sizes(names, sizes, table),
+        "duplicates": twice,
+        "said": list(source.said),
+        "problems": [
+            *_column_problems(columns, len(source.x)),
+            *_class_problems(source),
+            *_client_problems(source, names, sizes, table),
+            *_duplicate_problems(twice),
+        ],
+    }
+
+
+def _clients(source: Source) -> tuple[list[str], Ints | None]:
+    if source.client is None:
+        return [], None
+    names, owner = np.unique(source.client, return_inverse=True)
+    return [str(name) for name in names], owner.astype(np.int64)
+
+
+def _columns(recipe: Recipe, x: Array) -> list[dict[str, Any]]:
+    found = []
+    for at, column in enumerate(recipe.columns):
+        cells = x[:, at]
+        missing = int(np.isnan(cells).sum())
+        one: dict[str, Any] = {"name": column.name, "kind": "number", "missing": missing}
+        if column.values:
+            one |= {"kind": "text" if column.text else "category", "values": len(column.values)}
+        elif missing < len(cells):
+            one |= {"least": float(np.nanmin(cells)), "most": float(np.nanmax(cells))}
+        found.append(one)
+    return found
+
+
+def _classes(source: Source) -> list[dict[str, Any]]:
+    counts = np.bincount(source.y, minlength=source.classes) if source.classes else np.empty(0)
+    names = source.class_names or [str(c) for c in range(source.classes)]
+    return [{"name": name, "samples": int(count)} for name, count in zip(names, counts)]
+
+
+def _by_class(source: Source, owner: Ints, clients: int) -> Ints:
+    flat = np.bincount(owner * source.classes + source.y, minlength=clients * source.classes)
+    return flat.reshape(clients, source.classes)
+
+
+def _sizes(names: list[str], sizes: Ints, table: Ints | None) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "count": len(names),
+        "smallest": int(sizes.min()),
+        "median": float(np.median(sizes)),
+        "largest": int(sizes.max()),
+        "first": names[:SHOWN],
+    }
+    if table is not None:
+        shares = table / sizes[:, None]
+        apart = np.abs(shares - table.sum(axis=0) / table.sum()).sum(axis=1) / 2
+        found |= {"one_class": int((np.count_nonzero(table, axis=1) == 1).sum()), "label_distance": float(apart.mean())}
+    return found
+
+
+def _duplicates(source: Source, owner: Ints | None) -> dict[str, int]:
+    """Samples that an earlier row holds already: in the same client, in another; test rows that are training rows."""
+    same = same_rows(source.x, source.y)
+    found = {"all": len(same) - len(np.unique(same))}
+    if owner is not None:
+        pairs = np.unique(np.stack([same, owner], axis=1), axis=0)
+        found |= {"within_clients": len(same) - len(pairs), "across_clients": len(pairs) - len(np.unique(same))}
+    if source.official_test is not None:
+        known = np.isin(same[source.official_test], same[~source.official_test])
+        found["test_in_train"] = int(known.sum())
+    return found
+
+
+def _column_problems(columns: list[dict[str, Any]], rows: int) -> list[str]:
+    said = []
+    for column in columns:
+        name = repr(column["name"])
+        drop = f"--set 'data.drop=[\"{column['name']}\"]'"
+        values = column.get("values", 0)
+        if column["missing"] == rows:
+            said.append(f"column {name} is empty in all rows: leave it out with {drop}")
+        elif values == 1 or (column["kind"] == "number" and column["least"] == column["most"]):
+            said.append(f"column {name} holds one value only, which tells a model nothing: {drop}")
+        elif column["kind"] == "category" and rows > 20 and values > rows / 2:
+            said.append(
+                f"column {name} holds {values:,} different words in {rows:,} rows, as identifiers do: leave it out "
+                f"with {drop}, or take its words with --set 'data.text=[\"{column['name']}\"]'"
+            )
+    return said
+
+
+def _class_problems(source: Source) -> list[str]:
+    if not source.classes:
+        return []
+    counts = np.bincount(source.y, minlength=source.classes)
+    if source.classes == 1:
+        return ["all samples are of one class: there is nothing to learn"]
+    if source.classes > max(20, len(source.y) / 5):
+        return [
+            f"{source.classes:,} classes in {len(source.y):,} samples: numbers to predict need data.task=regression"
+        ]
+    rare = np.flatnonzero(counts < FEWEST)
+    names = source.class_names or tuple(str(c) for c in range(source.classes))
+    return (
+        [f"{len(rare)} classes have fewer than {FEWEST} samples: {_some([names[c] for c in rare])}"]
+        if len(rare)
+        else []
+    )
+
+
+def _client_problems(source: Source, names: list[str], sizes: Ints | None, table: Ints | None) -> list[str]:
+    if sizes is None:
+        how = "name their column with --set data.client=COLUMN, or let" if source.columns else "let"
+        return [f"no clients are named: {how} --split divide the rows"]
+    said = []
+    if len(names) == 1:
+        said.append(f"all rows belong to one client, {names[0]!r}: there is no one to learn from")
+    small = np.flatnonzero(sizes < FEWEST)
+    if len(small):
+        said.append(
+            f"{len(small)} of {len(names)} clients have fewer than {FEWEST} samples, too few for train, validation and "
+            f"test: {_some([names[k] for k in small])}: a run leaves them out with --set split.empty=drop"
+        )
+    one: Ints = np.empty(0, dtype=np.int64) if table is None else np.flatnonzero(np.count_nonzero(table, axis=1) == 1)
+    if len(one):
+        which = _some([names[k] for k in one])
+        said.append(
+            f"{len(one)} of {len(names)} clients hold one class only, so that any guess of it is right: {which}"
+        )
+    return said
+
+
+def _duplicate_problems(twice: dict[str, int]) -> list[str]:
+    said = []
+    if twice.get("test_in_train"):
+        said.append(
+            f"{twice['test_in_train']:,} test samples are training samples too: test accuracy would be too high"
+        )
+    if twice.get("across_clients"):
+        said.append(
+            f"{twice['across_clients']:,} samples are held by another client too: whoever trains on them knows them"
+        )
+    if twice.get("within_clients"):
+        said.append(
+            f"{twice['within_clients']:,} samples repeat another of the same client, and a random split can put one "
+            "into train and one into test: --set split.group=duplicates keeps equal ones together"
+        )
+    elif "within_clients" not in twice and twice["all"]:
+        said.append(
+            f"{twice['all']:,} samples repeat another, and a random split can put one into train and one into test"
+        )
+    return said
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")

@@ -1,0 +1,71 @@
+"""The user's own files: which importer reads a path, and what it takes."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.data.frames import READERS, tables_in
+from fedkin.data.npz import read_npz
+from fedkin.data.source import Source
+from fedkin.data.table import read_table
+
+
+class Layout(NamedTuple):
+    """How files lie, and who reads them. ``read(path, **options)``; its keywords are the keys of [data]."""
+
+    what: str
+    fits: Callable[[Path], bool]
+    read: Callable[..., Source]
+
+
+LAYOUTS: dict[str, Layout] = {
+    "npz": Layout("an .npz file", lambda path: path.suffix.lower() == ".npz", lambda path: read_npz(path, path.stem)),
+    "table": Layout("a table", lambda path: path.suffix.lower() in READERS and not path.is_dir(), read_table),
+    "tables": Layout("a folder with a table for each client", lambda path: bool(tables_in(path)), read_table),
+}
+FILES = (".npz", *READERS)  # a name that ends so is a file
+
+
+def is_path(name: str) -> bool:
+    """Whether the name of a data set is that of a file or a folder: by its ending, or by a slash."""
+    return Path(name).suffix.lower() in FILES or ("/" in name and Path(name).expanduser().is_dir())
+
+
+def layout_of(path: Path) -> Layout:
+    """The layout of a file or folder that exists."""
+    for layout in LAYOUTS.values():
+        if layout.fits(path):
+            return layout
+    endings = ", ".join(FILES)
+    raise FedkinError(f"{path} holds nothing that fedkin reads: a file, or a folder of files, that end in {endings}")
+
+
+def read_own(path: Path, options: Mapping[str, Any]) -> Source:
+    """The Source of a file or a folder. Raises FedkinError for an option that its importer does not take."""
+    layout = layout_of(path)
+    known = [p.name for p in inspect.signature(layout.read).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    for name in options:
+        if name not in known and not known:
+            raise FedkinError(f"{layout.what} takes no parameter {name!r}: leave it out")
+        if name not in known:
+            raise unknown(f"parameter of {layout.what}", name, known)
+    return layout.read(path, **options)
+
+
+def place_of(name: str, folder: Path | None) -> Path:
+    """The path, as it stands or in the data folder."""
+    path = Path(name).expanduser()
+    for candidate in (path, folder / path if folder else path):
+        if candidate.exists():
+            return candidate
+    also = f" (nor in {folder})" if folder and not path.is_absolute() else ""
+    raise FedkinError(f"file {path} does not exist{also}: check the path, or name its folder with --data-dir")
+
+
+def located(name: str) -> str:
+    """The whole path of a file or folder that is there, for a run is resumed from any folder; any other name as is."""
+    path = Path(name).expanduser()
+    own = (path.is_file() and path.suffix.lower() in FILES) or (path.is_dir() and "/" in name)
+    return str(path.absolute()) if own else name

@@ -1,0 +1,63 @@
+"""From a specification to the data of all clients: the source, the public set, who holds what."""
+
+from pathlib import Path
+
+from fedkin.core.rng import Key
+from fedkin.data.build import build as build_population
+from fedkin.data.clients import Population
+from fedkin.data.frames import SUFFIXES
+from fedkin.data.public import Public
+from fedkin.data.source import Source
+from fedkin.data.sources import load
+from fedkin.runs.spec import Spec
+
+DEFAULT_CLIENTS = 20
+HELD_OUT = "held-out"  # [public] source: samples of the private data, taken before they are divided
+MOST_PUBLIC = 2000  # public samples unless [public] says: a tenth of the data, at most the papers' 2,000
+GENERATED = ("synthetic_mixture", "linear_toy")  # sources that are drawn, from the run's seed unless [data] gives one
+
+
+def source_of(spec: Spec) -> Source:
+    """The data set, as [data] says."""
+    data = spec.data
+    generated = {"seed": spec.run.seed} if data.name in GENERATED else {}
+    # mean and std of [data] are the user's own scale: columns enter as they are
+    unscaled = {"scale": "none"} if (data.mean or data.std) and Path(data.name).suffix.lower() in SUFFIXES else {}
+    options = {**generated, **unscaled, **data.options}
+    return load(data.name, _folder(spec), client=data.client, label=data.label, **options)
+
+
+def _folder(spec: Spec) -> Path | None:
+    return None if spec.data.dir is None else Path(spec.data.dir)
+
+
+def population_of(spec: Spec, wanted: bool) -> Population:
+    """The clients' data, as [data], [split], [public] and [run] say; ``wanted``: the method needs a public set."""
+    data, split = spec.data, spec.split
+    source = source_of(spec)
+    clients = spec.run.clients
+    if clients is None and split.name != "natural":
+        clients = DEFAULT_CLIENTS
+    return build_population(
+        source,
+        split.name,
+        clients,
+        Key(spec.run.seed),
+        partition_params=split.options,
+        fractions="comet" if split.holdout == "comet" else (split.train, split.val, split.test),
+        pool=data.pool,
+        public=_public(spec, source, _folder(spec), wanted),
+        test=data.test,
+        group=split.group,
+        empty=split.empty,
+    )
+
+
+def _public(spec: Spec, source: Source, folder: Path | None, wanted: bool) -> Public | None:
+    """What [public] asks for. Where a method needs a public set and none is named, it is held out of the same data."""
+    public = spec.public
+    if public.source is None and not wanted:
+        return None
+    other = None if public.source in (None, HELD_OUT) else load(public.source, folder)
+    size = public.samples or min(MOST_PUBLIC, len((other or source).x) // 10)
+    return Public(size=size, source=other, labeled=public.labeled)

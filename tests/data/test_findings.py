@@ -1,0 +1,101 @@
+"""What ``fedkin data check`` tells: counted on small tables whose answers are known."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedkin.core.rng import Key
+from fedkin.data.build import build
+from fedkin.data.findings import findings
+from fedkin.data.same_rows import same_rows
+from fedkin.data.source import classified
+from fedkin.data.sources import load
+from tests.cli.command import fedkin, told
+
+
+def found(tmp_path: Path, content: str, **options: Any) -> dict[str, Any]:
+    (tmp_path / "t.csv").write_text(content)
+    return findings(load(str(tmp_path / "t.csv"), **options))
+
+
+def test_clients_classes_and_columns(tmp_path: Path) -> None:
+    rows = "a,1,x,0\na,2,x,0\na,3,y,1\nb,4,,1\nb,5,x,1\nb,6,y,1\nb,7,y,1\n"
+    told = found(tmp_path, "site,n,c,label\n" + rows, client="site")
+    assert told["samples"] == 7
+    assert told["classes"] == [{"name": "0", "samples": 2}, {"name": "1", "samples": 5}]
+    assert told["columns"] == [
+        {"name": "n", "kind": "number", "missing": 0, "least": 1.0, "most": 7.0},
+        {"name": "c", "kind": "category", "missing": 1, "values": 2},
+    ]
+    clients = told["clients"]
+    assert (clients["count"], clients["smallest"], clients["largest"], clients["one_class"]) == (2, 3, 4, 1)
+    np.testing.assert_allclose(clients["label_distance"], (8 / 21 + 2 / 7) / 2)
+    assert [text for text in told["problems"] if "one class only" in text] == [
+        "1 of 2 clients hold one class only, so that any guess of it is right: b"
+    ]
+
+
+def test_repeated_samples_are_counted_where_they_lie(tmp_path: Path) -> None:
+    rows = "a,1,0\na,1,0\na,1,1\nb,1,0\nb,2,0\nb,3,1\n"
+    told = found(tmp_path, "site,n,label\n" + rows, client="site")
+    assert told["duplicates"] == {"all": 2, "within_clients": 1, "across_clients": 1}
+    assert any("split.group=duplicates" in text for text in told["problems"])
+
+
+def test_test_samples_that_are_training_samples_are_counted() -> None:
+    x = np.arange(10, dtype=np.uint8).reshape(5, 2)
+    x[4] = x[0]
+    source = classified("s", x, np.zeros(5, dtype=np.int64), where="s", official_test=np.arange(5) >= 3)
+    assert findings(source)["duplicates"]["test_in_train"] == 1
+
+
+def test_equal_samples_of_a_client_stay_in_one_split(tmp_path: Path) -> None:
+    rows = [f"{'ab'[i % 2]},{i // 2 % 10},{i % 2}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["site,n,label", *rows]))
+    population = build(load(str(tmp_path / "t.csv"), client="site"), "natural", None, Key(0), group="duplicates")
+    for client in range(2):
+        parts = [set(population.part(client, split)[0][:, 0].tolist()) for split in ("train", "val", "test")]
+        assert sum(map(len, parts)) == len(set.union(*parts))
+
+
+def test_equal_rows_have_one_number_whatever_their_type() -> None:
+    rng = np.random.default_rng(0)
+    for x in (rng.integers(0, 2, (400, 9), dtype=np.uint8), rng.integers(0, 2, (400, 9)).astype(np.float32)):
+        y = rng.integers(0, 2, 400)
+        both = np.concatenate([x.astype(np.float64), y[:, None]], axis=1)
+        expected = np.unique(both, axis=0, return_inverse=True)[1].ravel()
+        pairs = np.unique(np.stack([same_rows(x, y), expected]), axis=1)
+        assert pairs.shape[1] == len(np.unique(expected)) == len(np.unique(pairs[0]))
+
+
+def test_columns_that_tell_nothing_and_clients_too_small_are_named(tmp_path: Path) -> None:
+    rows = "\n".join(f"{'ab'[i > 1]},{i},id{i},5,,{i % 2}" for i in range(30))
+    problems = found(tmp_path, "site,n,id,five,nothing,label\n" + rows, client="site")["problems"]
+    for words in (
+        "'id' holds 30 different words",
+        "'five' holds one value",
+        "'nothing' is empty",
+        "fewer than 3 samples",
+    ):
+        assert any(words in text for text in problems), (words, problems)
+
+
+def test_the_command_says_what_to_type_next(tmp_path: Path) -> None:
+    rows = "\n".join(f"{'abc'[i % 3]},{i},{i % 2}" for i in range(30))
+    (tmp_path / "t.csv").write_text("site,n,y\n" + rows)
+    done = fedkin("data", "check", tmp_path / "t.csv", "--client", "site", "--label", "y")
+    assert done.exit_code == 0, done.output
+    for words in (
+        "30 samples, 1 columns",
+        "3 (a, b, c)",
+        "label mix",
+        "none was found",
+        "fedkin run --data",
+    ):
+        assert words in done.stdout, (words, done.stdout)
+    told_as_json = json.loads(fedkin("data", "check", f"{tmp_path / 't.csv'}:client=site,label=y", "--json").stdout)
+    assert told_as_json["clients"]["count"] == 3
+    assert "no label column 'label'" in told("data", "check", tmp_path / "t.csv")
+    assert "no features" not in fedkin("data", "check", "digits").stdout

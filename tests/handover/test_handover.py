@@ -1,0 +1,158 @@
+"""Exported models say what the models in the run say; new samples are read as the training data were."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from fedkin import Result
+from fedkin.models.small import dnn
+from tests.cli.command import fedkin, told
+from tests.handover.clinics import write_clinics
+
+SMALL = ["--engine", "inprocess", "--rounds", "2", "--set", "train.steps=3"]
+
+
+def trained(tmp_path: Path, *arguments: str) -> Path:
+    """A run on the clinics."""
+    table = write_clinics(tmp_path / "patients.csv")
+    out = tmp_path / "run"
+    done = fedkin("run", *SMALL, "--data", f"{table}:client=hospital,label=outcome", *arguments, "--out", out)
+    assert done.exit_code == 0, done.output
+    return out
+
+
+def exported(run: Path, format: str, client: str = "H02") -> Path:
+    done = fedkin("export", run, "--client", client, "--format", format)
+    assert done.exit_code == 0, done.output
+    return run / "export" / client / f"model.{format}"
+
+
+def outputs(file: Path, x: torch.Tensor) -> torch.Tensor:
+    """What another program gets from an exported file."""
+    if file.suffix == ".pt2":
+        found: torch.Tensor = torch.export.load(io.BytesIO(file.read_bytes())).module()(x)
+        return found.detach()
+    session = pytest.importorskip("onnxruntime").InferenceSession(file.read_bytes(), providers=["CPUExecutionProvider"])
+    return torch.from_numpy(session.run(["y"], {"x": x.numpy()})[0])
+
+
+@pytest.mark.parametrize(
+    ("method", "formats"),
+    [
+        ("local", ["pt2"]),
+        ("ppfl:models=2", ["pt2", "onnx"]),
+        ("ppfl:models=2,structure=2", ["pt2"]),
+        ("fedem:components=2", ["onnx"]),
+    ],
+)
+def test_exported_programs_give_the_outputs_of_the_run(method: str, formats: list[str], tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", method)
+    personal, (x, _) = Result(run).personal(2), Result(run).data(2, "train")
+    for format in formats:
+        if format == "onnx":
+            pytest.importorskip("onnxscript")
+        file = exported(run, format)
+        for samples in (x, x[:1]):
+            torch.testing.assert_close(outputs(file, samples), personal(samples).detach(), atol=1e-5, rtol=1e-4)
+
+
+def test_safetensors_go_into_the_torch_module(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "local")
+    x, _ = Result(run).data(2)
+    module = dnn((x.shape[1],), 2)
+    module.load_state_dict(load_file(exported(run, "safetensors")))
+    expected = Result(run).personal(2)(x)
+    torch.testing.assert_close(module(x).log_softmax(1), expected)
+
+
+def test_the_card_tells_what_happened(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "fedavg", "--seed", "3")
+    folder = exported(run, "safetensors").parent
+    card: dict[str, Any] = json.loads((folder / "card.json").read_text())
+    result = Result(run)
+    last = result.metrics[result.metrics["round"] == result.metrics["round"].max()]
+    own = last[(last["client"] == 2) & (last["split"] == "test") & (last["view"] == "personal")]
+    assert card["scores"]["personal"]["test"]["accuracy"] == own["accuracy"].item()
+    sent = result.communication
+    up = sent[(sent["client"] == 2) & (sent["direction"] == "up")]
+    assert card["communicated"]["up"] == {"bytes": up["bytes"].sum(), "parameters": up["parameters"].sum()}
+    assert (card["seed"], card["method"], card["client"]) == (3, "fedavg", "H02")
+    assert card["data"]["samples"] == {"train": 14, "val": 5, "test": 5}
+    assert card["output"]["classes"] == ["home", "readmitted"]
+    text = (folder / "card.md").read_text()
+    for word in (
+        "client H02",
+        "fedavg",
+        "seed 3",
+        "14 for training",
+        "ward",
+        "icu, medicine, surgery",
+        "home, readmitted",
+    ):
+        assert word in text
+    assert result.folder.as_posix() not in text
+
+
+def test_all_clients_at_once_and_a_folder_of_ones_own(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "local")
+    done = fedkin("export", run, "--all", "--out", tmp_path / "models")
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in (tmp_path / "models").iterdir()) == ["H00", "H01", "H02", "H03", "H04"]
+
+
+def test_predictions_are_those_of_the_run(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "ppfl:models=2")
+    table = pd.read_csv(tmp_path / "patients.csv")
+    own = table[table["hospital"] == "H02"][["ward", "age", "bmi", "outcome"]]  # other columns, another order
+    own.to_csv(tmp_path / "x.csv", index=False)
+    done = fedkin("predict", run, "--client", "H02", "--data", tmp_path / "x.csv")
+    assert done.exit_code == 0, done.output
+    found = pd.read_csv(io.StringIO(done.stdout))
+    result = Result(run)
+    rows = np.concatenate([result._population.rows(split)[2] for split in ("train", "val", "test")])
+    x = result._population.x[torch.from_numpy(np.sort(rows))]
+    expected = result.personal(2)(x).exp().detach().numpy()
+    np.testing.assert_allclose(found[["p(home)", "p(readmitted)"]], expected, atol=1e-5)
+    assert set(found["prediction"]) <= {"home", "readmitted"}
+    right = (found["prediction"].to_numpy() == own["outcome"].to_numpy()).mean()
+    assert f"accuracy against the labels in the file: {right:.2%} of 24" in done.stderr
+    to = tmp_path / "out.csv"
+    assert fedkin("predict", run, "--client", "2", "--data", tmp_path / "x.csv", "--out", to).stdout.strip() == str(to)
+    pd.testing.assert_frame_equal(pd.read_csv(to), found)
+
+
+def test_numbers_are_predicted_as_numbers(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = [f"{'abc'[i % 3]},{i},{i / 7:.3f}" for i in range(60)]
+    table.write_text("\n".join(["site,a,label", *rows]))
+    model = ["--model", "glm", "--set", "model.family=gaussian"]
+    arguments = ["--data", f"{table}:client=site", *model, "--method", "local", "--out", tmp_path / "run"]
+    assert fedkin("run", *SMALL, *arguments).exit_code == 0
+    done = fedkin("predict", tmp_path / "run", "--client", "b", "--data", table)
+    assert done.exit_code == 0, done.output
+    assert len(pd.read_csv(io.StringIO(done.stdout))["prediction"]) == 60
+    assert "root mean squared error" in done.stderr
+
+
+def test_mistakes_are_told(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "local")
+    assert "say which model" in told("export", run)
+    assert "clients are 0 to 4, called H00" in told("export", run, "--client", "H09")
+    assert "did you mean 'onnx'" in told("export", run, "--client", "1", "--format", "onx")
+    assert "not a run directory" in told("export", tmp_path, "--all")
+    new = tmp_path / "new.csv"
+    new.write_text("age,ward\n50,icu\n")
+    assert "lacks the column 'bmi'" in told("predict", run, "--client", "1", "--data", new)
+    new.write_text("age,ward,bmi\nold,icu,20\nyoung,icu,30\n")
+    assert "'age' holds 'old', but the model was trained with numbers" in told(
+        "predict", run, "--client", "1", "--data", new
+    )
+    assert "does not exist" in told("predict", run, "--client", "1", "--data", tmp_path / "none.csv")
+    assert "is no table" in told("predict", run, "--client", "1", "--data", run / "run.db")
