@@ -119,12 +119,14 @@ def _split(content: Content, text: str) -> list[str]:
 
 def _data(content: Content, text: str) -> list[str]:
     """A name, a file or a folder; keys of [data] follow a colon: patients.csv:client=hospital,label=died."""
+    from fedkin.data.hugging import HUB
     from fedkin.data.own import is_path, located
 
-    if is_path(text):
+    hub = HUB if text.startswith(HUB) else ""
+    if is_path(text) and not hub:
         return _choose(content, "data", located(text), {})
-    name, parameters = short_form(text, lambda name: _no_first("data", text, name))
-    return _choose(content, "data", located(name), parameters)
+    name, parameters = short_form(text.removeprefix(hub), lambda name: _no_first("data", text, name))
+    return _choose(content, "data", located(hub + name), parameters)
 
 
 def _model(content: Content, text: str) -> list[str]:

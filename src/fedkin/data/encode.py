@@ -19,7 +19,7 @@ class Recipe(NamedTuple):
     """How columns are to be encoded. ``most``: values of a column, and words of a text, that get an output each."""
 
     columns: tuple[Column, ...]
-    scale: Scale = "standard"
+    scale: str = "standard"
     most: int = 100
 
 

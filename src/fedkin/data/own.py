@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.frames import READERS, tables_in
+from fedkin.data.hugging import HUB, is_saved, read_hub, read_saved
+from fedkin.data.leaf import is_leaf, read_leaf
 from fedkin.data.npz import read_npz
+from fedkin.data.pictures import has_pictures, read_pictures
 from fedkin.data.source import Source
 from fedkin.data.table import read_table
 
@@ -23,14 +26,19 @@ class Layout(NamedTuple):
 LAYOUTS: dict[str, Layout] = {
     "npz": Layout("an .npz file", lambda path: path.suffix.lower() == ".npz", lambda path: read_npz(path, path.stem)),
     "table": Layout("a table", lambda path: path.suffix.lower() in READERS and not path.is_dir(), read_table),
+    "saved": Layout("a data set that Hugging Face saved", is_saved, read_saved),
+    "leaf": Layout("LEAF's JSON", is_leaf, read_leaf),
     "tables": Layout("a folder with a table for each client", lambda path: bool(tables_in(path)), read_table),
+    "pictures": Layout("a folder of pictures, CLIENT/CLASS/picture", has_pictures, read_pictures),
 }
-FILES = (".npz", *READERS)  # a name that ends so is a file
+FILES = (".npz", ".json", *READERS)  # a name that ends so is a file
 
 
 def is_path(name: str) -> bool:
-    """Whether the name of a data set is that of a file or a folder: by its ending, or by a slash."""
-    return Path(name).suffix.lower() in FILES or ("/" in name and Path(name).expanduser().is_dir())
+    """Whether the name of a data set is that of a file or a folder (by its ending, or by a slash), or of the hub."""
+    return (
+        name.startswith(HUB) or Path(name).suffix.lower() in FILES or ("/" in name and Path(name).expanduser().is_dir())
+    )
 
 
 def layout_of(path: Path) -> Layout:
@@ -42,19 +50,30 @@ def layout_of(path: Path) -> Layout:
     raise FedkinError(f"{path} holds nothing that fedkin reads: a file, or a folder of files, that end in {endings}")
 
 
-def read_own(path: Path, options: Mapping[str, Any]) -> Source:
-    """The Source of a file or a folder. Raises FedkinError for an option that its importer does not take."""
+def read_own(name: str, folder: Path | None, options: Mapping[str, Any]) -> Source:
+    """The Source of a file, a folder or a name of the hub. Raises FedkinError for an option that it does not take."""
+    if name.startswith(HUB):
+        _only(options, _options(read_saved), "a data set of the hub")
+        return read_hub(name, dict(options))
+    path = _place_of(name, folder)
     layout = layout_of(path)
-    known = [p.name for p in inspect.signature(layout.read).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    for name in options:
-        if name not in known and not known:
-            raise FedkinError(f"{layout.what} takes no parameter {name!r}: leave it out")
-        if name not in known:
-            raise unknown(f"parameter of {layout.what}", name, known)
+    _only(options, _options(layout.read), layout.what)
     return layout.read(path, **options)
 
 
-def place_of(name: str, folder: Path | None) -> Path:
+def _options(read: Callable[..., Source]) -> list[str]:
+    return [p.name for p in inspect.signature(read).parameters.values() if p.kind is p.KEYWORD_ONLY]
+
+
+def _only(options: Mapping[str, Any], known: list[str], what: str) -> None:
+    for name in options:
+        if name not in known and not known:
+            raise FedkinError(f"{what} takes no parameter {name!r}: leave it out")
+        if name not in known:
+            raise unknown(f"parameter of {what}", name, known)
+
+
+def _place_of(name: str, folder: Path | None) -> Path:
     """The path, as it stands or in the data folder."""
     path = Path(name).expanduser()
     for candidate in (path, folder / path if folder else path):

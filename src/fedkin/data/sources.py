@@ -12,7 +12,7 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.cifar import find_cifar, read_cifar
 from fedkin.data.idx import DIGITS, FASHION, find_idx, read_mnist_like
 from fedkin.data.npz import npz_names, read_npz
-from fedkin.data.own import is_path, place_of, read_own
+from fedkin.data.own import is_path, read_own
 from fedkin.data.source import Source, absent, classified, images
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
 from fedkin.data.text import FILES, shakespeare, stackoverflow
@@ -34,7 +34,7 @@ def load(
     folder = data_folder(dir)
     columns = {key: value for key, value in (("client", client), ("label", label)) if value is not None}
     if is_path(name):
-        return read_own(place_of(name, folder), {**columns, **params})
+        return read_own(name, folder, {**columns, **params})
     if columns:
         raise FedkinError(f"data set {name!r} has no columns to choose: leave out data.{next(iter(columns))}")
     if name in SOURCES:

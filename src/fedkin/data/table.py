@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,21 @@ from fedkin.data.source import Array, Source, labelled
 from fedkin.data.source import text as as_labels
 
 TableTask = Literal["auto", "classification", "regression"]
+
+
+class Roles(NamedTuple):
+    """What the columns of a table are for, and how they are taken: the keys of [data] for every kind of table."""
+
+    client: str | None = None
+    label: str = "label"
+    task: str = "auto"
+    scale: str = "standard"
+    drop: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    text: Sequence[str] = ()
+    group: str | None = None
+    most: int = 100
+    unlabeled: str = "refuse"
 
 
 def read_table(
@@ -35,55 +50,68 @@ def read_table(
     decimal: str = ".",
     encoding: str = "utf-8",
 ) -> Source:
-    """A Source from a table (.csv, .parquet, .arrow), or from a folder with a table for each client.
+    """``table_source`` of one table (.csv, .parquet, .arrow), or of a folder with a table for each client."""
+    folder = path.is_dir()
+    if folder and client is not None:
+        raise FedkinError(f"{path} is a folder, whose files are the clients: leave out data.client={client!r}")
+    roles = Roles(client, label, task, scale, drop, categorical, text, group, most, unlabeled)
+    style = Style(_spelled(roles), separator, decimal, encoding)
+    read = read_folder(path, style) if folder else read_file(path, style)
+    return table_source(read, path.stem, str(path), roles._replace(client=CLIENT) if folder else roles)
 
-    Its x are the cells [n, columns], nan where one is missing, and ``Source.columns`` says what they mean; ``build``
-    encodes them when it knows which rows are for training. ``drop``: columns to leave out. ``categorical``, ``text``:
-    columns of categories and of texts (other columns of words are categories by themselves). ``group``: a column whose
-    equal values (a patient) stay in one split. ``scale``, ``most``: as in ``Recipe``. ``unlabeled="drop"`` leaves rows
-    without a label out, and says how many.
 
+def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
+    """A Source from rows. Its x are the cells [n, columns], nan where one is missing, and ``Source.columns`` says what
+    they mean; ``build`` encodes them when it knows which rows are for training.
+
+    ``drop``: columns to leave out. ``categorical``, ``text``: columns of categories and of texts (other columns of
+    words are categories by themselves). ``group``: a column whose equal values (a patient) stay in one split.
+    ``scale``, ``most``: as in ``Recipe``. ``unlabeled="drop"`` leaves rows without a label out, and says how many.
     ``task="auto"``: a label column with a fraction in it is regression; text, booleans and whole numbers are classes,
     numbered in sorted order (``class_names`` keeps the values).
     Raises FedkinError with file, line and column for anything that cannot be read as it stands.
     """
-    if task not in ("auto", "classification", "regression"):
-        raise FedkinError(f"task={task!r} is not known: use 'auto', 'classification' or 'regression'")
-    if scale not in ("none", "standard"):
-        raise FedkinError(f"scale={scale!r} is not known: use 'none' or 'standard'")
-    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise FedkinError(f"data.most={most!r} must be a whole number of at least 1")
-    lists = {"drop": _list("drop", drop), "categorical": _list("categorical", categorical), "text": _list("text", text)}
-    named = [name for name in (client, group) if name is not None]
-    style = Style((*named, *lists["categorical"], *lists["text"]), separator, decimal, encoding)
-    folder = path.is_dir()
-    if folder and client is not None:
-        raise FedkinError(f"{path} is a folder, whose files are the clients: leave out data.client={client!r}")
-    read = read_folder(path, style) if folder else read_file(path, style)
-    client = CLIENT if folder else client
-    _columns_there(read, path, label, client, lists, group)
-    read = _labeled(read, label, unlabeled)
-    for name in (label, *(one for one in (client, group) if one)):
-        _filled(read.frame[name], read.place)
-    wanted = [name for name in read.frame.columns if name not in (label, client, group, *lists["drop"])]
+    _choices(roles)
+    lists = {key: _list(key, getattr(roles, key)) for key in ("drop", "categorical", "text")}
+    label, client, group = roles.label, roles.client, roles.group
+    _columns_there(read, where, roles, lists)
+    read = _labeled(read, label, roles.unlabeled)
+    for role in (label, *(one for one in (client, group) if one)):
+        _filled(read.frame[role], read.place)
+    wanted = [column for column in read.frame.columns if column not in (label, client, group, *lists["drop"])]
     if not wanted:
-        raise FedkinError(f"{path} has no feature columns besides {label!r}: add some")
+        raise FedkinError(f"{where} has no feature columns besides {label!r}: add some")
     asked = dict.fromkeys(lists["categorical"], "category") | dict.fromkeys(lists["text"], "text")
-    found = [cells_of(read.frame[name], read.place, asked.get(name, "auto")) for name in wanted]
-    y, names = _labels(read.frame[label], task, read.place)
+    found = [cells_of(read.frame[column], read.place, asked.get(column, "auto")) for column in wanted]
+    y, names = _labels(read.frame[label], roles.task, read.place)
     return labelled(
-        path.stem,
+        name,
         np.stack([each.cells for each in found], axis=1),
         y,
-        where=str(path),
+        where=where,
         class_names=names,
         client=None if client is None else _clients(read.frame[client]),
         truth={} if group is None else {group: _groups(read.frame[group])},
     )._replace(
-        columns=Recipe(tuple(each.column for each in found), scale, most),
+        columns=Recipe(tuple(each.column for each in found), roles.scale, roles.most),
         group=group,
         said=(*read.said, *([f"columns left out: {', '.join(lists['drop'])}"] if lists["drop"] else [])),
     )
+
+
+def _choices(roles: Roles) -> None:
+    if roles.task not in ("auto", "classification", "regression"):
+        raise FedkinError(f"task={roles.task!r} is not known: use 'auto', 'classification' or 'regression'")
+    if roles.scale not in ("none", "standard"):
+        raise FedkinError(f"scale={roles.scale!r} is not known: use 'none' or 'standard'")
+    if isinstance(roles.most, bool) or not isinstance(roles.most, int) or roles.most < 1:
+        raise FedkinError(f"data.most={roles.most!r} must be a whole number of at least 1")
+
+
+def _spelled(roles: Roles) -> tuple[str, ...]:
+    """Columns whose cells are taken as they are written: "007" is not 7."""
+    named = [name for name in (roles.client, roles.group) if name is not None]
+    return (*named, *_list("categorical", roles.categorical), *_list("text", roles.text))
 
 
 def numbers_only(source: Source, where: str) -> Array:
@@ -109,23 +137,21 @@ def _list(key: str, names: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _columns_there(
-    read: Read, path: Path, label: str, client: str | None, lists: dict[str, tuple[str, ...]], group: str | None
-) -> None:
-    columns = list(read.frame.columns)
-    roles = [("label", label), ("client", client), ("group", group)]
-    roles += [(role, name) for role, names in lists.items() for name in names]
-    for role, name in roles:
+def _columns_there(read: Read, where: str, roles: Roles, lists: dict[str, tuple[str, ...]]) -> None:
+    columns = [str(name) for name in read.frame.columns]
+    wanted = [("label", roles.label), ("client", roles.client), ("group", roles.group)]
+    wanted += [(role, name) for role, names in lists.items() for name in names]
+    for role, name in wanted:
         if name is not None and name not in columns:
-            raise _missing(path, role, name, columns)
+            raise _missing(where, role, name, columns)
 
 
-def _missing(path: Path, role: str, name: str, columns: list[str]) -> FedkinError:
+def _missing(where: str, role: str, name: str, columns: list[str]) -> FedkinError:
     near = get_close_matches(name, columns, n=1, cutoff=0.6)
     hint = f": did you mean {near[0]!r}? Name" if near else ": name"
     remedy = f"{hint} it with --set data.{role}=COLUMN"
     more = f", … {len(columns)} in all" if len(columns) > 12 else ""
-    return FedkinError(f"{path} has no {role} column {name!r}{remedy} (columns: {', '.join(columns[:12])}{more})")
+    return FedkinError(f"{where} has no {role} column {name!r}{remedy} (columns: {', '.join(columns[:12])}{more})")
 
 
 def _labeled(read: Read, label: str, unlabeled: str) -> Read:
@@ -157,7 +183,7 @@ def _filled(column: "pd.Series[Any]", place: Place) -> None:
         raise FedkinError(f"{place(int(empty[0]))}: column {column.name!r} is empty{more}: fill it")
 
 
-def _labels(column: "pd.Series[Any]", task: TableTask, place: Place) -> tuple[Array, tuple[str, ...]]:
+def _labels(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array, tuple[str, ...]]:
     """Regression targets as float64 without names, or class numbers with the sorted values as names."""
     fractional = pd.api.types.is_float_dtype(column) and bool((column % 1 != 0).any())
     if task == "regression" or (task == "auto" and fractional):
