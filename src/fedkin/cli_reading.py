@@ -92,11 +92,23 @@ def compare(
         print(markdown)
 
 
-def report(folder: Folder) -> None:
+def report(
+    folder: Folder,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", metavar="DIR", help="Write its charts there instead, each as SVG, PNG and PDF."),
+    ] = None,
+) -> None:
     """Write report.html into a run directory: one file, to be opened in a browser."""
-    from fedkin.report.html import write_report
+    if figures is None:
+        from fedkin.report.html import write_report
 
-    print(write_report(folder))
+        print(write_report(folder))
+    else:
+        from fedkin.report.export import write_figures
+
+        for path in write_figures(folder, figures):
+            print(path)
 
 
 def _must_be_run(folder: Path) -> None:

@@ -98,15 +98,22 @@ def metrics(at: int, accuracy: bool) -> list[tuple[Any, ...]]:
     return rows
 
 
+def membership(client: int, share: float) -> str:
+    """On the way from the middle of the simplex to one of its four corners."""
+    whole = [0.25 * (1 - share)] * 4
+    whole[client % 4] += share
+    return json.dumps(whole)
+
+
 def write_large(folder: Path, clients: int, rounds: int, classes: int = 10) -> Path:
     """A run with every kind of record, for size and time."""
     folder.mkdir(parents=True, exist_ok=True)
     database = create(folder / "run.db", {**FACTS, "clients": clients, "rounds": rounds, "finished": True})
-    histogram = json.dumps([7] * classes)
+    histograms = [json.dumps([7 * (c % 4 == k % 4) + 1 for c in range(classes)]) for k in range(clients)]
     spent = json.dumps(SECONDS[1])
     everyone = range(clients)
     with database.commit() as transaction:
-        put_rows(transaction, "clients", [(k, f"client {k}", "dnn", 7 * classes, 10, 10, histogram) for k in everyone])
+        put_rows(transaction, "clients", [(k, f"client {k}", "dnn", 40, 10, 10, histograms[k]) for k in everyone])
         for at in range(1, rounds + 1):
             put_rows(transaction, "rounds", [(at, "round", "[]", spent)])
             sent = [(at, "round", k, way, int(k > 0), 400, 100, 0, 0, 0, 0) for k in everyone for way in ("up", "down")]
@@ -119,5 +126,6 @@ def write_large(folder: Path, clients: int, rounds: int, classes: int = 10) -> P
             ]
             put_rows(transaction, "metrics", scores)
             put_rows(transaction, "notes", [(at, k, "cluster", str((k + at // 9) % 4)) for k in everyone])
+            put_rows(transaction, "notes", [(at, k, "membership", membership(k, at / rounds)) for k in everyone])
     database.close()
     return folder

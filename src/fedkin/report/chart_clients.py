@@ -6,9 +6,10 @@ from typing import Any
 import altair as alt
 
 from fedkin.report.chart_rounds import view_colour
-from fedkin.report.charts import BLUE, CHOSEN, MANY, ORANGE, ROWS, Figure, evenly, faded, figure
+from fedkin.report.charts import BLUE, CHOSEN, MANY, ORANGE, ROWS, Figure, colours, faded, figure
 from fedkin.report.matrix import Matrix
-from fedkin.report.records import Client
+from fedkin.report.records import Client, evenly
+from fedkin.report.told import Groups
 
 HEAT = 200  # columns of a heat map
 WHOLE = "datum.value % 1 ? '' : datum.label"  # clients are not halved
@@ -81,53 +82,80 @@ def histogram(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, C
     return figure("histogram", f"How many clients have which {what}", note, alt.layer(bars, mean, own), rows, 200)
 
 
-def who_has_what(clients: Sequence[Client], names: Sequence[str]) -> Figure | None:
-    """Training samples by class and client: bubbles, or a heat map where there are many; None without clients."""
+def who_has_what(clients: Sequence[Client], names: Sequence[str], groups: Groups | None = None) -> Figure | None:
+    """Training samples by class and client: bubbles, or a heat map where there are many; None without clients.
+
+    ``groups``: what the method found; clients stand in their order, and a strip of colours tells them.
+    """
     if not clients:
         return None
     if not any(sum(client.histogram) for client in clients):
         return _sizes(clients)
     bubbles = len(clients) <= MANY and max(len(c.histogram) for c in clients) <= CLASSES
-    shown = list(clients) if bubbles else evenly(sorted(clients, key=_main_class), HEAT)
-    rows = [
-        {
-            "client": c.name,
-            "label": names[k] if k < len(names) else str(k),
-            "samples": n,
-            "share": round(n / sum(c.histogram), 4),
-        }
+    shown = _ordered(clients, groups, bubbles)
+    labels = class_labels(clients, names)
+    rows: list[dict[str, Any]] = [
+        {"client": c.name, "label": labels[k], "samples": n, "share": round(n / sum(c.histogram), 4)}
         for c in shown
         for k, n in enumerate(c.histogram)
         if n
     ]
-    labels = [names[k] if k < len(names) else str(k) for k in range(max(len(c.histogram) for c in clients))]
     axis = alt.Axis(labelAngle=-60, labelLimit=80, labels=len(shown) <= MANY, ticks=len(shown) <= MANY)
-    base = alt.Chart(ROWS).encode(
-        x=alt.X("client:N", sort=[c.name for c in shown], title="client", axis=axis),
-        y=alt.Y("label:N", sort=labels, title="class", axis=alt.Axis(labelLimit=110)),
-        tooltip=[
-            "client:N",
-            "label:N",
-            "samples:Q",
-            alt.Tooltip("share:Q", format=".1%", title="of the client's data"),
-        ],
-    )
+    x = alt.X("client:N", sort=[c.name for c in shown], title="client", axis=axis)
+    share = alt.Tooltip("share:Q", format=".1%", title="of the client's data")
+    strips = [groups.kind] if groups is not None else []
+    y = alt.Y("label:N", sort=[*strips, *labels], title="class", axis=alt.Axis(labelLimit=110))
+    base = alt.Chart(ROWS).encode(x=x, y=y, tooltip=["client:N", "label:N", "samples:Q", share])
     if bubbles:
-        size = alt.Size(
-            "samples:Q", scale=alt.Scale(range=[4, 300]), title="training samples", legend=alt.Legend(tickCount=3)
-        )
-        chart: alt.Chart = base.mark_circle(color=BLUE).encode(size=size, opacity=faded(0.8))
+        size = alt.Size("samples:Q", scale=alt.Scale(range=[4, 300]), title="training samples")
+        chart = base.mark_circle(color=BLUE).encode(size=size.legend(tickCount=3), opacity=faded(0.8))
         note = "The area of a bubble is the number of training samples."
     else:
-        colour = alt.Color(
-            "share:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), legend=alt.Legend(format=".0%"), title="share"
-        )
-        chart = base.mark_rect().encode(color=colour, opacity=faded())
+        colour = alt.Color("share:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), title="share")
+        chart = base.mark_rect().encode(color=colour.legend(format=".0%"), opacity=faded())
         note = "The darker, the more of a client's data is of the class; clients in order of their largest class."
-        if len(shown) < len(clients):
-            note += f" {len(shown)} of {len(clients)} clients are shown, evenly spaced in this order."
-    height = max(120, min(600, (22 if bubbles else 18 if len(labels) <= CLASSES else 12) * len(labels)))
+    if groups is not None:
+        note = note.split("; clients")[0].rstrip(".") + f"; clients in order of their {groups.kind}, the strip above."
+        chart, told = _with_strip(chart, x, y, shown, groups)
+        rows += told
+    if len(shown) < len(clients):
+        note += f" {len(shown)} of {len(clients)} clients are shown, evenly spaced in this order."
+    height = max(120, min(600, (22 if bubbles else 18 if len(labels) <= CLASSES else 12) * (len(labels) + len(strips))))
     return figure("data", "Who has what data", note, alt.layer(chart), rows, height)
+
+
+def class_labels(clients: Sequence[Client], names: Sequence[str]) -> list[str]:
+    """What the classes of the clients' histograms are called."""
+    width = max((len(client.histogram) for client in clients), default=0)
+    return [names[k] if k < len(names) else str(k) for k in range(width)]
+
+
+def _ordered(clients: Sequence[Client], groups: Groups | None, few: bool) -> list[Client]:
+    if groups is None:
+        return list(clients) if few else evenly(sorted(clients, key=_main_class), HEAT)
+    last = len(groups.of)  # those without a group come last
+    order = sorted(clients, key=lambda c: (groups.of.get(c.number, last), *_main_class(c)))
+    return order if few else evenly(order, HEAT)
+
+
+def _with_strip(
+    chart: alt.Chart, x: alt.X, y: alt.Y, shown: Sequence[Client], groups: Groups
+) -> tuple[Any, list[dict[str, Any]]]:
+    """The chart with a row of the groups' colours, and the rows for it."""
+    rows = [
+        {"client": c.name, "label": groups.kind, "group": str(groups.of[c.number])}
+        for c in shown
+        if c.number in groups.of
+    ]
+    colour = alt.Color("group:N", scale=colours(groups.names), title=groups.kind)
+    strip = (
+        alt.Chart(ROWS)
+        .transform_filter("isValid(datum.group)")
+        .mark_rect()
+        .encode(x=x, y=y, color=colour, opacity=faded(), tooltip=["client:N", "group:N"])
+    )
+    data = chart.transform_filter("isValid(datum.samples)")
+    return alt.layer(data, strip).resolve_scale(color="independent"), rows
 
 
 def _sizes(clients: Sequence[Client]) -> Figure:

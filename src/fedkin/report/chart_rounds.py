@@ -1,12 +1,13 @@
 """Accuracy over rounds, and against the bytes that were sent for it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import altair as alt
 
-from fedkin.report.charts import CHOSEN_LINE, GREEN, ORANGE, PALETTE, ROWS, Figure, evenly, figure
+from fedkin.report.charts import GREEN, ORANGE, OWN, PALETTE, ROWS, Figure, Own, figure
 from fedkin.report.matrix import Matrix
+from fedkin.report.records import FEDERATION, evenly
 
 VIEW_COLOURS = {"personal": PALETTE[0], "global": ORANGE}
 ROUNDS = 400  # more points than that no screen shows
@@ -20,8 +21,8 @@ def view_colour(views: Iterable[str]) -> alt.Color:
     return alt.Color("view:N", scale=scale, title=None, legend=alt.Legend(symbolOpacity=1))
 
 
-def over_rounds(matrices: Mapping[str, Matrix], what: str, planned: int | None) -> Figure:
-    """The mean over clients with a band from the worst to the best decile, a view in a colour."""
+def over_rounds(matrices: Mapping[str, Matrix], what: str, planned: int | None, own: Own | None) -> Figure:
+    """The mean over clients with a band from the worst to the best decile, a view in a colour; ``own``: ``lines``."""
     rows: list[dict[str, Any]] = []
     for view, matrix in matrices.items():
         for at, low, mean, high in evenly(matrix.bands(), ROUNDS):
@@ -37,13 +38,13 @@ def over_rounds(matrices: Mapping[str, Matrix], what: str, planned: int | None) 
     if len(rounds) == 1:
         band = base.mark_rule(strokeWidth=6, opacity=0.25).encode(y=_axis("low", what), y2="high:Q")
     line = base.mark_line(point=few, clip=True).encode(y=_axis("mean", what))
-    own = alt.Chart(CHOSEN_LINE).mark_line(color="#000", strokeDash=[4, 3], point=few).encode(x="round:Q", y="value:Q")
+    dashed = alt.Chart(OWN).mark_line(color="#000", strokeDash=[4, 3], point=few).encode(x="round:Q", y="value:Q")
     note = "Lines: mean over clients. Bands: from the mean of the worst tenth of the clients to that of the best tenth."
     if planned is not None and rounds[-1] > planned:
         note += f" Round {rounds[-1]} is the finish, after the last round."
     note += " A chosen client is the dashed line (personal view)."
     title = f"Test {what} over rounds"
-    return figure("rounds", title, note, alt.layer(band, line, own), rows, 300)
+    return figure("rounds", title, note, alt.layer(band, line, dashed), rows, 300, own)
 
 
 def against_bytes(matrices: Mapping[str, Matrix], what: str, sent: Mapping[int, tuple[int, int]]) -> Figure | None:
@@ -77,17 +78,17 @@ def against_bytes(matrices: Mapping[str, Matrix], what: str, sent: Mapping[int, 
     return figure("bytes", f"Test {what} against communication", note, alt.layer(chart), rows)
 
 
-def lines(matrix: Matrix, name: Any) -> dict[str, Any]:
-    """The numbers from which the page draws a chosen client's line: {rounds, values: {client's name: [× 10⁻⁴]}}."""
+def lines(matrix: Matrix, name: Callable[[int], str]) -> Own:
+    """The curve of every client, for the page to draw the chosen one's: columns round, value."""
     keep = evenly(range(len(matrix.rounds)), max(2, min(ROUNDS, CELLS // max(1, len(matrix.clients)))))
     whole = {
         name(client): [None if v != v else round(10_000 * v) for v in matrix.values[keep, j].tolist()]
         for j, client in enumerate(matrix.clients)
     }
-    return {"rounds": [matrix.rounds[k] for k in keep], "values": whole}
+    return Own(["round", "value"], whole, [[matrix.rounds[k]] for k in keep], 1e-4)
 
 
-def over_time(matrix: Matrix, name: str) -> Figure:
+def over_time(matrix: Matrix, name: str, namer: Callable[[int], str]) -> Figure:
     """A number that the clients' method tells: mean, lowest and highest by round."""
     rows = [
         {"round": at, "low": _r(low), "mean": _r(mean), "high": _r(high)}
@@ -98,8 +99,13 @@ def over_time(matrix: Matrix, name: str) -> Figure:
     y = alt.Y("low:Q", title=name, scale=alt.Scale(zero=False))
     band = base.mark_area(opacity=0.15, color=GREEN).encode(y=y, y2="high:Q")
     line = base.mark_line(color=GREEN, point=len(rounds) <= 30).encode(y=alt.Y("mean:Q", title=name))
-    note = "What the method tells of its clients: mean, with a band from the lowest tenth to the highest."
-    return figure(f"note-{name}", name, note, alt.layer(band, line), rows, 200)
+    if matrix.clients == [FEDERATION]:
+        note = "What the method tells of the whole federation."
+        return figure(f"note-{name}", name, note, alt.layer(line), rows, 160)
+    dashed = alt.Chart(OWN).mark_line(color="#000", strokeDash=[4, 3]).encode(x="round:Q", y="value:Q")
+    note = "What the method tells of its clients: mean, with a band from the lowest tenth to the highest. "
+    note += "A chosen client is the dashed line."
+    return figure(f"note-{name}", name, note, alt.layer(band, line, dashed), rows, 200, lines(matrix, namer))
 
 
 def _round_axis(rounds: list[int]) -> alt.X:

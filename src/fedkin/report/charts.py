@@ -15,9 +15,22 @@ CHOSEN = "chosen"  # the parameter that every chart has: the name of the chosen 
 IS_CHOSEN = f"{CHOSEN} === null || datum.client === {CHOSEN}"
 HEIGHT = 260
 ROWS = alt.NamedData("rows")  # what a chart shows
-CHOSEN_LINE = alt.NamedData("chosen_line")  # the chosen client's curve, which the page puts in
+OWN = alt.NamedData("own")  # rows of the chosen client alone, which the page puts in
 
 Rows = Sequence[Mapping[str, Any]]
+
+
+class Own(NamedTuple):
+    """From what the page makes the rows of the chosen client (``OWN``), by the clients' names.
+
+    With ``keys`` a client has one number for each key, × ``scale``, or None: a row is the key's parts and the number.
+    Without, its values are whole rows.
+    """
+
+    columns: Sequence[str]
+    values: Mapping[str, Sequence[Any]]
+    keys: Sequence[Sequence[Any]] | None = None
+    scale: float = 1.0
 
 
 class Figure(NamedTuple):
@@ -28,12 +41,20 @@ class Figure(NamedTuple):
     note: str  # what is to be seen, and what was left out
     spec: dict[str, Any]
     rows: int
+    own: Own | None = None
 
 
 def figure(
-    name: str, title: str, note: str, chart: alt.LayerChart | alt.FacetChart, rows: Rows, height: int = HEIGHT
+    name: str,
+    title: str,
+    note: str,
+    chart: alt.LayerChart | alt.FacetChart,
+    rows: Rows,
+    height: int = HEIGHT,
+    own: Own | None = None,
 ) -> Figure:
-    """A figure as wide as its page, of a chart of ``ROWS``; ``title`` is what screen readers say first."""
+    """A figure as wide as its page, of a chart of ``ROWS`` (and of ``OWN``, where that is given); ``title`` is what
+    screen readers say first."""
     sized = chart.add_params(alt.param(name=CHOSEN, value=None)).properties(
         width="container",
         height=height,
@@ -42,8 +63,8 @@ def figure(
     )
     spec: dict[str, Any] = sized.configure(**STYLE).to_dict(validate=False)
     # Put in afterwards: altair would check row by row.
-    spec["datasets"] = {ROWS.name: list(rows), CHOSEN_LINE.name: []}
-    return Figure(name, title, note, spec, len(rows))
+    spec["datasets"] = {ROWS.name: list(rows), OWN.name: []}
+    return Figure(name, title, note, spec, len(rows), own)
 
 
 STYLE: dict[str, Any] = {
@@ -72,10 +93,3 @@ def colours(names: Sequence[str]) -> alt.Scale:
     if len(names) <= len(PALETTE):
         return alt.Scale(domain=list(names), range=PALETTE[: len(names)])
     return alt.Scale(domain=list(names), scheme="viridis")
-
-
-def evenly(items: Sequence[Any], most: int) -> list[Any]:
-    """At most ``most`` items, evenly spaced, the first and the last among them."""
-    if len(items) <= most:
-        return list(items)
-    return [items[round(k * (len(items) - 1) / (most - 1))] for k in range(most)]

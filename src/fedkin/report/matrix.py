@@ -1,15 +1,15 @@
 """One number of every client in every evaluated round, as an array."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from fedkin.report.records import Run
+from fedkin.report.records import Run, evenly
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,72 @@ def _renamed(now: NDArray[np.float64], later: NDArray[np.float64]) -> NDArray[np
     return np.array([chosen[int(i)] for i in mine])
 
 
-def told(run: Run, name: str) -> Matrix | None:
-    """A note that is one number, client by client; None if it is something else, or only of the federation."""
-    query = "SELECT round, client, value FROM notes WHERE name = ? AND client >= 0"
-    rows = run.rows(query, name)
+@dataclass(frozen=True)
+class Stack:
+    """Vectors of every client: ``values`` [rounds, clients, parts], nan where nothing was told. ``rounds`` are the last
+    one and others, evenly spaced, of the ``among`` rounds that were told."""
+
+    rounds: list[int]
+    clients: list[int]
+    values: NDArray[np.float64]
+    among: int
+
+    def largest(self) -> Matrix:
+        """The number of each client's largest part."""
+        told = np.isfinite(self.values).any(2)
+        values = np.nan_to_num(self.values, nan=-np.inf).argmax(2).astype(float)
+        return Matrix(self.rounds, self.clients, np.where(told, values, np.nan))
+
+    def last(self) -> NDArray[np.float64]:
+        """[clients, parts]: what was told last of each client."""
+        last: NDArray[np.float64] = carried(self.values)[-1]
+        return last
+
+    def mean(self) -> NDArray[np.float64]:
+        """[clients, parts]: over the rounds; 0 where nothing was told."""
+        known = np.isfinite(self.values)
+        total: NDArray[np.float64] = np.where(known, self.values, 0.0).sum(0) / np.maximum(known.sum(0), 1)
+        return total
+
+
+def carried(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Along the first axis, nan becomes what was there before it."""
+    found = values.copy()
+    for before, row in pairwise(found):
+        np.copyto(row, before, where=np.isnan(row))
+    return found
+
+
+def told(run: Run, name: str, clients: Sequence[int] | None = None) -> Matrix | None:
+    """A note that is one number, client by client; None if it is something else. The federation (-1) is no client,
+    unless ``clients`` names it."""
+    chosen = "client >= 0" if clients is None else f"client IN ({', '.join(map(str, clients))})"
+    rows = run.rows(f"SELECT round, client, value FROM notes WHERE name = ? AND {chosen}", name)
     values = run.read_all([text for _, _, text in rows])
     if not values or not all(type(value) in (int, float) for value in values):
         return None
     return _matrix([(at, client, value) for (at, client, _), value in zip(rows, values, strict=True)])
+
+
+def told_lists(run: Run, name: str, most: int) -> Stack | None:
+    """A note that is a list of numbers, client by client; None if it is something else. Shorter ones end in nan. Of
+    many rounds ``most`` are read (the last one alone for 1): a large run has a million lists."""
+    times = [at for (at,) in run.rows("SELECT DISTINCT round FROM notes WHERE name = ? AND client >= 0", name)]
+    keep = evenly(sorted(times), most) if most > 1 else times[-1:]
+    marks = ", ".join("?" * len(keep))
+    query = f"SELECT round, client, value FROM notes WHERE name = ? AND client >= 0 AND round IN ({marks})"
+    rows = run.rows(query, name, *keep)
+    values = run.read_all([text for _, _, text in rows])
+    found = [(row, v) for row, v in zip(rows, values, strict=True) if isinstance(v, list) and v]
+    found = [(row, v) for row, v in found if all(type(x) in (int, float) for x in v)]
+    if not found:
+        return None
+    rounds, clients = sorted({row[0] for row, _ in found}), sorted({row[1] for row, _ in found})
+    down, across = {r: i for i, r in enumerate(rounds)}, {c: i for i, c in enumerate(clients)}
+    stacked = np.full((len(rounds), len(clients), max(len(v) for _, v in found)), np.nan)
+    for (at, client, _), v in found:
+        stacked[down[at], across[client], : len(v)] = v
+    return Stack(rounds, clients, stacked, len(times))
 
 
 def _test(run: Run, view: str, column: str) -> Matrix:

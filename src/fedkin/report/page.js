@@ -1,39 +1,57 @@
-// Draws the charts, and shows one chosen client in all of them and in the table.
+// Draws the charts, and shows one chosen client in all of them, in the table and in a view of its own.
 (async () => {
   const page = JSON.parse(document.getElementById("figures").textContent);
+  const get = id => document.getElementById(id);
+  const bar = get("chosen"), own = get("own"), find = get("find");
+  const rows = [...document.querySelectorAll("tr[data-client]")];
+  const known = new Map(rows.map(row => [row.dataset.client, row]));
   const views = [];
-  for (const figure of page.figures) {
-    const place = document.getElementById("chart-" + figure.name);
-    try {
-      const shown = await vegaEmbed(place, figure.spec, {
-        renderer: figure.rows > 4000 ? "canvas" : "svg", mode: "vega-lite",
-        actions: { export: true, source: false, compiled: false, editor: false },
-      });
-      views.push({ view: shown.view, clients: new Set(figure.spec.datasets.rows.map(row => row.client)) });
-      shown.view.addEventListener("click", (event, item) => choose(item && item.datum && item.datum.client));
-    } catch (error) {
-      place.textContent = "This chart cannot be drawn: " + error.message;
-    }
-  }
-  const bar = document.getElementById("chosen"), rows = [...document.querySelectorAll("tr[data-client]")];
   let now = null;
-  function line(client) {
-    const values = page.lines && client !== null && page.lines.values[client];
-    return values ? page.lines.rounds.map((round, k) => ({ round, value: values[k] === null ? null : values[k] / 1e4 })) : [];
+
+  function rowsOf(told, client) { // the chosen client's rows of one chart
+    const values = client !== null && told && told.values[client];
+    if (!values) return [];
+    const named = cells => Object.fromEntries(told.columns.map((name, k) => [name, cells[k]]));
+    if (!told.keys) return values.map(named);
+    return told.keys.map((key, k) => named([...key, values[k] === null ? null : values[k] * told.scale]));
   }
-  function choose(client) {
-    now = client === undefined || client === null || client === now ? null : client;
-    for (const { view, clients } of views) {
-      view.signal("chosen", clients.has(now) ? now : null); // a sample without this client does not fade
-      try { view.data("chosen_line", line(now)); } catch (absent) { /* this chart has no such line */ }
-      view.runAsync();
-    }
+  function show({ view, clients, told }) {
+    view.signal("chosen", clients.has(now) ? now : null); // a sample without this client does not fade
+    if (told) view.data("own", rowsOf(told, now));
+    return view.runAsync();
+  }
+  function facts(client) { // from the table's row
+    const heads = [...document.querySelectorAll("#table th")], cells = known.get(client).cells;
+    get("own").querySelector("h2").textContent = "Client " + client;
+    own.querySelector("dl").replaceChildren(...heads.slice(1).map((head, k) => {
+      const part = document.createElement("div"), name = document.createElement("dt"), value = document.createElement("dd");
+      name.textContent = head.textContent;
+      value.textContent = cells[k + 1].textContent || "–";
+      part.append(name, value);
+      return part;
+    }));
+  }
+  function choose(client, again) {
+    now = !known.has(client) || (client === now && !again) ? null : client;
+    own.hidden = bar.hidden = now === null;
+    bar.firstElementChild.textContent = now === null ? "" : "Chosen: client " + now + ",";
+    if (now !== null) facts(now);
+    if (find) find.value = now ?? "";
     for (const row of rows) row.classList.toggle("chosen", row.dataset.client === now);
-    bar.hidden = now === null;
-    bar.firstElementChild.textContent = now === null ? "" : "Chosen: client " + now;
+    try { history.replaceState(null, "", now === null ? "#" : "#client=" + encodeURIComponent(now)); } catch (refused) { /* not needed */ }
+    window.dispatchEvent(new Event("resize")); // what was hidden had no width
+    return Promise.all(views.map(show));
   }
+
   for (const row of rows) row.addEventListener("click", () => choose(row.dataset.client));
-  document.getElementById("forget").addEventListener("click", () => choose(null));
+  get("forget").addEventListener("click", () => choose(null));
+  if (find) {
+    const names = document.createElement("datalist");
+    names.id = "names";
+    names.append(...[...known.keys()].map(name => Object.assign(document.createElement("option"), { value: name })));
+    find.after(names);
+    find.addEventListener("change", () => choose(find.value, true));
+  }
   for (const button of document.querySelectorAll("th button")) button.addEventListener("click", () => {
     const head = button.closest("th"), body = head.closest("table").tBodies[0], at = head.cellIndex;
     const up = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
@@ -43,5 +61,29 @@
     head.setAttribute("aria-sort", up === 1 ? "ascending" : "descending");
     [...body.rows].sort((a, b) => up * order(key(a), key(b))).forEach(row => body.append(row));
   });
+
+  for (const figure of page.figures) {
+    await new Promise(resolve => setTimeout(resolve)); // the page answers while the rest is drawn
+    const place = get("chart-" + figure.name);
+    try {
+      const shown = await vegaEmbed(place, figure.spec, {
+        renderer: figure.rows > 4000 ? "canvas" : "svg", mode: "vega-lite", logLevel: 1, // errors: what is empty until a client is chosen has no extent
+        actions: { export: true, source: false, compiled: false, editor: false },
+      });
+      const told = figure.own === null ? null : page.owns[figure.own];
+      const clients = new Set(figure.spec.datasets.rows.map(row => row.client));
+      const drawn = { view: shown.view, clients, told };
+      views.push(drawn);
+      if (now !== null) show(drawn);
+      shown.view.addEventListener("click", (event, item) => {
+        const datum = item && item.datum;
+        if (datum) choose(known.has(datum.kin) ? datum.kin : datum.client);
+      });
+    } catch (error) {
+      console.error(figure.name, error);
+      place.textContent = "This chart cannot be drawn: " + error.message;
+    }
+  }
+  if (location.hash.startsWith("#client=")) await choose(decodeURIComponent(location.hash.slice(8)), true);
   document.documentElement.dataset.drawn = views.length;
 })();

@@ -11,28 +11,27 @@ import altair as alt
 import vl_convert
 
 from fedkin.report import words
-from fedkin.report.chart_clients import by_client, histogram, who_has_what
-from fedkin.report.chart_costs import by_kind, by_part
-from fedkin.report.chart_notes import told_figures
-from fedkin.report.chart_rounds import against_bytes, lines, over_rounds
 from fedkin.report.charts import Figure
-from fedkin.report.ledger import bytes_by_round
-from fedkin.report.matrix import Matrix, distinct, measured
+from fedkin.report.matrix import measured
+from fedkin.report.page_figures import content_of, page_figures
 from fedkin.report.page_tables import client_table, communication_table, score_table, section, table
 from fedkin.report.records import Run
 from fedkin.report.summary import of_run
 
 # Nothing may be fetched, whatever a chart or a name says; Vega compiles its expressions, hence unsafe-eval.
 POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+BAR = (
+    '<div id="chosen" role="status" hidden><span></span> <a href="#own">its own view</a> '
+    '<button id="forget">show all</button></div>'
+)
+FINDER = '<p class="find"><label>Choose a client: <input id="find" list="names" autocomplete="off"></label></p>'
 
 
 def page(run: Run) -> str:
     """The whole of report.html."""
     found = of_run(run)
     what, matrices = measured(run, found)
-    figures = _figures(run, found, what, matrices)
-    chosen = lines(matrices["personal"], run.name) if "personal" in matrices else None
-    content = {"figures": [f._asdict() for f in figures], "lines": chosen}
+    drawn = page_figures(run, found, what, matrices)
     title = f"{found['method']} on {words.source(found)}"
     return "\n".join(
         [
@@ -41,42 +40,24 @@ def page(run: Run) -> str:
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title><style>{_asset('page.css')}</style></head><body>",
-            '<div id="chosen" role="status" hidden><span></span> <button id="forget">show all</button></div>',
+            BAR,
             _head(found, title),
+            FINDER if run.clients else "",
             score_table(found),
-            *_body(figures),
+            *_body(drawn.figures),
+            '<section id="own" hidden><h2></h2><dl class="keys"></dl>',
+            *_body(drawn.own),
+            "</section>",
             communication_table(found["communication"]),
             client_table(run, found, what, matrices),
             _left_out(found["missing"]),
             _settings(run),
-            f'<script type="application/json" id="figures">{_inert(content)}</script>',
+            f'<script type="application/json" id="figures">{_inert(content_of(drawn))}</script>',
             f"<script>{_libraries()}</script>",
             f"<script>{_asset('page.js')}</script>",
             "</body></html>\n",
         ]
     )
-
-
-def _figures(run: Run, found: Mapping[str, Any], what: str, matrices: dict[str, Matrix]) -> list[Figure]:
-    names = [str(name) for name in run.facts.get("class_names") or []]
-    drawn: list[Figure | None] = []
-    if matrices:
-        views = distinct(matrices)
-        scored = [
-            over_rounds(views, what, run.planned()),
-            against_bytes(views, what, bytes_by_round(run)),
-            by_client(views, what, run.clients),
-            histogram(views, what, run.clients),
-        ]
-        drawn += scored if len(views) == len(matrices) else [_both_views(figure) for figure in scored]
-    drawn += [who_has_what(list(run.clients.values()), names), *told_figures(run)]
-    drawn += [by_kind(found["communication"]), by_part(found["seconds"])]
-    return [figure for figure in drawn if figure is not None]
-
-
-def _both_views(figure: Figure | None) -> Figure | None:
-    same = "Personal = global: both views have the same numbers and are drawn once."
-    return None if figure is None else figure._replace(note=f"{figure.note} {same}")
 
 
 def _head(found: Mapping[str, Any], title: str) -> str:
@@ -123,13 +104,14 @@ def _keys(found: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _body(figures: list[Figure]) -> list[str]:
-    """The figures, in order."""
+    """The figures, in order; what a chart shows is told to those who do not see it."""
     parts = []
     for drawn in figures:
         parts.append(
             f'<figure id="{escape(drawn.name)}"><h2>{escape(drawn.title)}</h2>'
             f"<figcaption>{escape(drawn.note)}</figcaption>"
-            f'<div class="chart" id="chart-{escape(drawn.name)}"></div></figure>'
+            f'<div class="chart" id="chart-{escape(drawn.name)}" role="img"'
+            f' aria-label="{escape(f"{drawn.title}. {drawn.note}")}"></div></figure>'
         )
     return parts
 

@@ -8,6 +8,8 @@ from fedkin.report import words
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Run
 
+CELL = 12  # numbers
+
 
 def score_table(found: Mapping[str, Any]) -> str:
     """The numbers over clients, for each view and each way to choose a round."""
@@ -57,7 +59,7 @@ def client_table(run: Run, found: Mapping[str, Any], what: str, matrices: Mappin
     """One row a client: data, final scores and what the method last told of it."""
     finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
     shown = words.percent if what == "accuracy" else words.decimal
-    told = {name: values for name, values in found["extras"].items() if set(values) != {"federation"}}
+    told = {name: values for name, values in found["extras"].items() if _short(values, len(run.clients))}
     head = [("client", ""), ("model", ""), ("train", "n"), ("val", "n"), ("test", "n")]
     head += [(f"{view} {what}", "n") for view in finals] + [(name, "long") for name in told]
     rows, names = [], []
@@ -72,6 +74,12 @@ def client_table(run: Run, found: Mapping[str, Any], what: str, matrices: Mappin
     note = "Choose a row to see the client in the charts; choose a heading to sort."
     note += f" Of the federation: {'; '.join(federation)}." if federation else ""
     return section("table", "The clients", note, table(head, rows, names), tall=True)
+
+
+def _short(values: Mapping[str, Any], clients: int) -> bool:
+    """Whether a note is of clients, and fits a cell of the table: a weight for every other client does not."""
+    longest = max((len(value) for value in values.values() if isinstance(value, list)), default=0)
+    return set(values) != {"federation"} and longest <= CELL and longest != clients
 
 
 def table(head: list[tuple[str, str]], rows: list[list[Any]], clients: list[str] | None = None) -> str:

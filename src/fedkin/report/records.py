@@ -91,6 +91,13 @@ def number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
+def evenly(items: Sequence[Any], most: int) -> list[Any]:
+    """At most ``most`` items, evenly spaced, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(k * (len(items) - 1) / (most - 1))] for k in range(most)]
+
+
 def _clients(database: Database) -> dict[int, Client]:
     query = "SELECT client, name, architecture, train, val, test, histogram FROM clients ORDER BY client"
     found = [

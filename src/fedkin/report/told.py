@@ -1,0 +1,125 @@
+"""What a run's method told of who learns from whom, read once for all charts of the lens."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+
+from fedkin.report.matrix import Matrix, Stack, carried, matched, told, told_lists
+from fedkin.report.records import FEDERATION, Client, Run
+
+CLUSTER, MEMBERSHIP = "cluster", "membership"  # the names of these notes, whatever the method
+ROUNDS = 60  # of memberships
+ALIKE, MOST, TREE = 0.15, 8, 4000  # of memberships: how far, how many groups, how many clients have a tree
+CELLS, TIMES = 4_000_000, 20  # of weights: how many are read, and rounds
+
+
+class Told(NamedTuple):
+    """``clusters``: numbers made to last (``matched``). ``weights``: {note: rows with a weight for every client}, of
+    rounds of the second half. ``numbers``: what is one number a client; ``shared``: one number of the federation."""
+
+    clusters: Matrix | None
+    memberships: Stack | None
+    weights: dict[str, Stack]
+    numbers: dict[str, Matrix]
+    shared: dict[str, Matrix]
+
+
+class Groups(NamedTuple):
+    """``of``: client → its last group; ``kind``: what a group is called: "cluster", "component", or "group" of clients
+    whose memberships are alike."""
+
+    kind: str
+    of: dict[int, int]
+
+    @property
+    def names(self) -> list[str]:
+        return [str(number) for number in sorted(set(self.of.values()))]
+
+    def members(self, group: str) -> list[int]:
+        return [client for client, number in self.of.items() if str(number) == group]
+
+
+def read_told(run: Run) -> Told:
+    """All notes that the lens can show."""
+    kinds = run.rows("SELECT name, min(client), max(client), count(DISTINCT round) FROM notes GROUP BY name")
+    clusters = told(run, CLUSTER)
+    memberships = told_lists(run, MEMBERSHIP, ROUNDS)
+    names = [name for name, _, most, _ in kinds if most >= 0 and name not in (CLUSTER, MEMBERSHIP)]
+    weights = {name: rows for name in names if (rows := _weights(run, name)) is not None}
+    numbers = {n: m for n in names if n not in weights and (m := told(run, n)) is not None}
+    both = [name for name, least, most, rounds in kinds if least == most == FEDERATION and rounds > 1]
+    shared = {name: matrix for name in both if (matrix := told(run, name, [FEDERATION])) is not None}
+    return Told(None if clusters is None else matched(clusters), memberships, weights, numbers, shared)
+
+
+def groups_of(found: Told) -> Groups | None:
+    """The groups at the end: clusters; where there are memberships, clients with like ones; None with neither."""
+    if found.clusters is not None:
+        return _groups(CLUSTER, found.clusters)
+    stack = found.memberships
+    if stack is None or stack.values.shape[2] < 2:
+        return None
+    alike = _alike(np.nan_to_num(stack.last()))
+    if alike is None:
+        return _groups("component", stack.largest())
+    return Groups("group", dict(zip(stack.clients, alike, strict=True)))
+
+
+def shares(clients: Mapping[int, Client]) -> dict[int, NDArray[np.float64]]:
+    """The label distribution of every client that has one: [classes], of sum 1."""
+    width = max((len(client.histogram) for client in clients.values()), default=0)
+    found = {}
+    for k, client in clients.items():
+        if total := sum(client.histogram):
+            counts = np.array(client.histogram + [0] * (width - len(client.histogram)), dtype=float)
+            found[k] = counts / total
+    return found
+
+
+def explained(groups: Groups, distributions: Mapping[int, NDArray[np.float64]]) -> float | None:
+    """Which part of the differences between clients' label distributions (squared distances to their mean) lies
+    between the groups: 1 where all members of a group are alike, near 0 where groups and labels are unrelated. None
+    where there are no differences."""
+    clients = [k for k in groups.of if k in distributions]
+    rows = np.array([distributions[k] for k in clients])
+    total = float(((rows - rows.mean(0)) ** 2).sum()) if clients else 0.0
+    if total <= 1e-12:
+        return None
+    numbers = np.array([groups.of[k] for k in clients])
+    inside = sum(float(((part - part.mean(0)) ** 2).sum()) for n in set(numbers) if len(part := rows[numbers == n]))
+    return 1 - inside / total
+
+
+def _alike(last: NDArray[np.float64]) -> list[int] | None:
+    """Numbers of the groups of rows (memberships) that differ by less than ``ALIKE`` in total variation, on average:
+    two groups can have the same largest component. None where there are no such groups, but a continuum."""
+    if not 2 <= len(last) <= TREE:
+        return None
+    found = fcluster(linkage(last, "average", "cityblock"), 2 * ALIKE, "distance") - 1
+    count = int(found.max()) + 1
+    if count > max(2 * last.shape[1], MOST):
+        return None
+    means = [last[found == g].mean(0) for g in range(count)]
+    order = sorted(range(count), key=lambda g: (int(means[g].argmax()), -float(means[g].max())))
+    return [order.index(g) for g in found.tolist()]
+
+
+def _groups(kind: str, matrix: Matrix) -> Groups:
+    last = carried(matrix.values)[-1]
+    return Groups(kind, {k: int(v) for k, v in zip(matrix.clients, last, strict=True) if np.isfinite(v)})
+
+
+def _weights(run: Run, name: str) -> Stack | None:
+    """A note that gives every client a weight for every client, in rounds of the second half."""
+    first = run.rows("SELECT value FROM notes WHERE name = ? AND client >= 0 LIMIT 1", name)
+    one = run.read(first[0][0])
+    if not isinstance(one, list) or len(one) != len(run.clients) or len(one) < 2:
+        return None
+    found = told_lists(run, name, max(1, min(2 * TIMES, CELLS // len(one) ** 2)))
+    if found is None:
+        return None
+    half = len(found.rounds) // 2
+    return Stack(found.rounds[half:], found.clients, found.values[half:], found.among)

@@ -1,0 +1,107 @@
+"""The report in a real browser: it opens, draws, answers to a choice, and shows the numbers of run.db."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from fedkin.report.html import write_report
+from tests.report.browser import opened, started
+from tests.report.records_for_tests import write, write_large
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(write(tmp_path_factory.mktemp("run")))
+
+
+@pytest.fixture
+def page(browser: Browser, report: Path) -> Iterator[Page]:
+    with opened(browser, report) as found:
+        yield found
+
+
+def drawn(page: Page) -> dict[str, tuple[float, int]]:
+    """{chart: (its height, how many shapes it has)} of the charts on the page."""
+    script = """charts => charts.map(chart => [chart.id.slice(6), chart.getBoundingClientRect().height,
+        chart.querySelectorAll("svg path, svg line, svg text, canvas").length])"""
+    return {name: (height, shapes) for name, height, shapes in page.eval_on_selector_all(".chart", script)}
+
+
+def test_all_charts_are_drawn_and_told_in_words(page: Page) -> None:
+    charts = drawn(page)
+    assert int(page.evaluate("document.documentElement.dataset.drawn")) == len(charts) >= 16
+    assert not {name for name, (_, shapes) in charts.items() if shapes < 3}
+    assert not {n for n, (height, _) in charts.items() if height < 50 and not n.startswith("own-")}
+    words = page.eval_on_selector_all(".chart", "charts => charts.map(chart => chart.getAttribute('aria-label'))")
+    assert all(len(text) > 30 for text in words)
+    assert page.locator("text=This chart cannot be drawn").count() == 0
+
+
+def test_the_numbers_are_those_of_the_record(page: Page, report: Path) -> None:
+    query = "SELECT accuracy FROM metrics WHERE round = 3 AND view = ? AND split = 'test' ORDER BY client"
+    with sqlite3.connect(report.parent / "run.db") as database:
+        personal, shared = ([value for (value,) in database.execute(query, (v,))] for v in ("personal", "global"))
+    rows = page.locator("#table tbody tr").all_inner_texts()
+    shown = [row.split("\t")[5:7] for row in rows]
+    assert shown == [[f"{100 * a:.2f} %", f"{100 * b:.2f} %"] for a, b in zip(personal, shared, strict=True)]
+    head = page.locator("dl.keys div", has_text="personal: final test accuracy, mean").locator("dd").inner_text()
+    assert head == f"{100 * sum(personal) / len(personal):.2f} %"
+
+
+def test_a_chosen_client_is_lit_everywhere_and_has_its_own_view(page: Page) -> None:
+    faded = "path[opacity='0.15']"
+    assert page.locator(f"#chart-clients {faded}").count() == 0
+    assert page.locator("#own").is_hidden()
+    page.locator("#table tbody tr").nth(1).click()
+    for name in ("clients", "data", "clusters"):
+        assert page.locator(f"#chart-{name} {faded}").count() > 0, name
+    assert page.locator("#own h2").first.inner_text() == "Client b"
+    assert "50.00 %" in page.locator("#own dl").inner_text()
+    charts = drawn(page)
+    assert not {name for name, (height, _) in charts.items() if height < 50}
+    assert page.url.endswith("#client=b")
+    page.locator("#forget").click()
+    assert page.locator(f"#chart-clients {faded}").count() == 0
+    assert page.locator("#own").is_hidden()
+
+
+def test_a_click_in_a_chart_chooses(page: Page) -> None:
+    page.locator("#chart-clients path[aria-label*='client: b']").first.click()
+    assert page.locator("#chosen").inner_text().startswith("Chosen: client b")
+    page.locator("#find").fill("a")
+    page.locator("#find").press("Enter")
+    assert page.locator("#own h2").first.inner_text() == "Client a"
+
+
+def test_a_client_has_an_address(browser: Browser, report: Path) -> None:
+    with opened(browser, report, client="b", width=390) as page:
+        assert page.locator("#own h2").first.inner_text() == "Client b"
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 390  # a phone does not scroll sideways
+
+
+def test_two_thousand_clients_open_at_once(browser: Browser, tmp_path: Path) -> None:
+    path = write_report(write_large(tmp_path, 2000, 3))
+    began = time.monotonic()
+    with opened(browser, path, client="client 1999") as page:
+        assert time.monotonic() - began < 6  # twice the promise: machines of tests are busy
+        assert page.locator("#own h2").first.inner_text() == "Client client 1999"
+
+
+@pytest.mark.slow
+def test_two_thousand_clients_and_two_hundred_rounds(browser: Browser, tmp_path: Path) -> None:
+    path = write_report(write_large(tmp_path, 2000, 200))
+    assert path.stat().st_size < 20e6
+    began = time.monotonic()
+    with opened(browser, path):
+        assert time.monotonic() - began < 3
