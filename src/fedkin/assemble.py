@@ -1,7 +1,7 @@
 """From a specification to objects: data, models, method, hosts. Every process builds the same from the same."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +21,9 @@ from fedkin.engine.coordinator import Federation, participants_of
 from fedkin.engine.host import Host
 from fedkin.engine.store import STORES
 from fedkin.engine.work import Schedule, ServerTools
-from fedkin.methods import make, registry
+from fedkin.methods import make
 from fedkin.models.build import build as build_model
+from fedkin.needs import check_needs
 from fedkin.populate import DEFAULT_CLIENTS, HELD_OUT, population_of
 from fedkin.runs.spec import Spec
 
@@ -36,13 +37,18 @@ class Assembled(NamedTuple):
     models: Mapping[str, Model]
     infos: Mapping[int, Info]
     federation: Federation
+    held_out: Population | None = None  # [run] holdout_clients: they never train
 
 
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     """All objects of a run. Raises FedkinError with one sentence for whatever does not fit."""
     method = method_of(spec, method)
     population = population_of(spec, method.needs.public != "none")
-    return around(resolved(spec, method), method, population)
+    if not population.apart:
+        return around(resolved(spec, method), method, population)
+    stay = [client for client in range(population.clients) if client not in set(population.apart)]
+    parts = around(resolved(spec, method), method, population.only(stay))
+    return parts._replace(held_out=population.only(population.apart))
 
 
 def method_of(spec: Spec, given: Method | None = None) -> Method:
@@ -57,7 +63,7 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
 
 def around(spec: Spec, method: Method, population: Population) -> Assembled:
     """The objects of a run whose population is there already; ``method`` as ``method_of`` gives it."""
-    architectures = architectures_of(spec, population)
+    architectures = architectures_of(spec, [len(rows) for rows in population.train])
     models = models_of(spec, population, sorted(set(architectures)))
     infos = infos_of(population, architectures)
     start = Start(
@@ -79,7 +85,7 @@ def around(spec: Spec, method: Method, population: Population) -> Assembled:
     )
     share = 1 / len(infos) if method.needs.pooled else spec.run.participation  # one worker has all the data
     federation = Federation(start, infos, spec.run.seed, share, tools, spec.run.min_replies)
-    _check_needs(method, federation, population, models, architectures)
+    check_needs(method, federation, population, models, architectures)
     return Assembled(spec, method, population, models, infos, federation)
 
 
@@ -101,16 +107,19 @@ def resolved(spec: Spec, method: Method) -> Spec:
     return Spec.model_validate(filled)
 
 
-def architectures_of(spec: Spec, population: Population) -> list[str]:
-    """The architecture of every client. ``rule``: by "size" (the map's first for the largest), in "turn", "random"."""
+def architectures_of(spec: Spec, sizes: Sequence[int]) -> list[str]:
+    """The architecture of clients with so many training samples.
+
+    ``rule``: by "size" (the map's first for the largest), in "turn", "random".
+    """
     names = list(spec.model.map.values()) or [spec.model.name]
-    clients = population.clients
+    clients = len(sizes)
     if spec.model.rule == "random":
         rng = Key(spec.run.seed).numpy("architectures")
         return [names[int(i)] for i in rng.integers(len(names), size=clients)]
     if spec.model.rule == "turn":
         return [names[client % len(names)] for client in range(clients)]
-    by_size = sorted(range(clients), key=lambda k: (-len(population.train[k]), k))
+    by_size = sorted(range(clients), key=lambda k: (-sizes[k], k))
     rank = {client: position for position, client in enumerate(by_size)}
     return [names[rank[client] * len(names) // clients] for client in range(clients)]
 
@@ -189,51 +198,6 @@ def replays_of(parts: Assembled) -> int:
     else:
         a_round = (spec.train.epochs or 1) * sum(math.ceil(i.samples / spec.train.batch_size) for i in infos.values())
     return round(spec.run.rounds * share * a_round)
-
-
-def _check_needs(
-    method: Method,
-    federation: Federation,
-    population: Population,
-    models: Mapping[str, Model],
-    architectures: list[str],
-) -> None:
-    needs = method.needs
-    if needs.one_architecture and len(models) > 1:
-        counts = ", ".join(f"{name} ({architectures.count(name)})" for name in models)
-        raise FedkinError(
-            f"{method.name} needs one architecture, clients have {counts}: try {', '.join(_any_architecture())}"
-        )
-    if needs.public != "none" and population.public is None:
-        raise FedkinError(
-            f"{method.name} needs a public set: set public.source to a data set's name, or to {HELD_OUT!r} to take "
-            "samples of the same data before they are split"
-        )
-    if needs.public == "labeled" and population.public_y is None:
-        raise FedkinError(f"{method.name} needs a labeled public set: set public.labeled = true")
-    if needs.full_participation and federation.participation < 1:
-        raise FedkinError(f"{method.name} needs every client in every round: set run.participation to 1")
-    if needs.classes and not all(model.family.classes for model in models.values()):
-        raise FedkinError(f"{method.name} needs class probabilities, the model's family is for regression")
-    if needs.validation and not all(len(rows) for rows in population.val):
-        raise FedkinError(f"{method.name} chooses by validation: set split.val above 0 so that every client has some")
-    if federation.min_replies > participants_of(federation):
-        raise FedkinError(
-            f"run.min_replies is {federation.min_replies}, but a round has {participants_of(federation)} participants"
-        )
-    method.check(federation.start, participants_of(federation))
-
-
-def _any_architecture() -> list[str]:
-    """Methods whose clients may hold different models."""
-    found = []
-    for name in sorted(registry()):
-        try:
-            if not make(name, {}, {"lr": 0.1}).needs.one_architecture:
-                found.append(name)
-        except FedkinError:  # it has hyper-parameters without defaults: not a suggestion for a first try
-            continue
-    return found
 
 
 def setup_of(spec: Spec, population_folder: Path, clients: list[int], state_folder: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fedkin import cli_data, cli_deploy, cli_handover, cli_reading
+from fedkin import cli_data, cli_deploy, cli_handover, cli_join, cli_reading
 from fedkin.cli_reading import Folder, console
 from fedkin.core.errors import FedkinError
 
@@ -95,6 +95,9 @@ def run(
     participation: Annotated[
         float | None, _option("--participation", HOW, "SHARE", "Share of the clients in a round, above 0, up to 1.")
     ] = None,
+    holdout_clients: Annotated[
+        float | None, _option("--holdout-clients", HOW, "SHARE", "Clients that never train, and join after the run.")
+    ] = None,
     rounds: Annotated[int | None, _option("--rounds", HOW, "N", "Communication rounds.")] = None,
     seed: Annotated[int | None, _option("--seed", HOW, "N", "Equal seeds give equal results.")] = None,
     set_: Annotated[
@@ -120,6 +123,7 @@ def run(
         "public": public,
         "clients": clients,
         "participation": participation,
+        "holdout_clients": holdout_clients,
         "rounds": rounds,
         "seed": seed,
         "data_dir": None if data_dir is None else str(data_dir.expanduser().absolute()),
@@ -154,6 +158,7 @@ def resume(
     train(chosen, work, None if finished else (done, sent))
 
 
+app.command()(cli_join.join)
 for reading in (cli_reading.show, cli_reading.methods, cli_reading.compare, cli_reading.report):
     app.command()(reading)
 for handing in (cli_handover.export, cli_handover.predict):

@@ -175,6 +175,7 @@ PLAIN = {
     "data_dir": "data.dir",
     "clients": "run.clients",
     "participation": "run.participation",
+    "holdout_clients": "run.holdout_clients",
     "rounds": "run.rounds",
     "seed": "run.seed",
     "workers": "engine.workers",

@@ -20,6 +20,7 @@ from fedkin.engine.store import read_state, write_file
 from fedkin.engine.transport import InProcess, Transport, one_thread
 from fedkin.engine.wire import encode
 from fedkin.facts import clients_of, facts_of, toml_of
+from fedkin.newcomers import held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create, open_run
 from fedkin.runs.record import Record
@@ -171,12 +172,25 @@ def _train(parts: Assembled, folder: Path, database: Database, progress: Progres
                 if interrupted() and number <= spec.run.rounds:
                     recorder.commit()
                     raise Interrupted(f"stopped after round {number}; continue with: fedkin resume {folder}")
+            _join(parts, coordinator, recorder, interrupted)
         except KeyboardInterrupt:
             last = database.last_round()
             raise Interrupted(f"stopped at once, committed up to round {last}: fedkin resume {folder}") from None
         recorder.commit(
             finished=True, fingerprint=coordinator.fingerprint(), said=[*parts.population.said, *transport.said()]
         )
+
+
+def _join(parts: Assembled, coordinator: Coordinator, recorder: Recorder, interrupted: Callable[[], bool]) -> None:
+    """[run] holdout_clients: each joins the finished run, and what came of it is a fact of the run."""
+    recorder.commit()
+    known = recorder.database.facts().get("newcomers", [])
+    done = len({one["client"] for one in known})
+    for found in held_out(parts, coordinator.state, done):
+        known = [*known, *found]
+        recorder.commit(newcomers=known)
+        if interrupted():
+            raise Interrupted(f"stopped while held-out clients join; continue with: fedkin resume {recorder.run}")
 
 
 def _one(coordinator: Coordinator, spec: Spec, number: int) -> Record:

@@ -50,6 +50,7 @@ def population_of(spec: Spec, wanted: bool) -> Population:
         test=data.test,
         group=split.group,
         empty=split.empty,
+        apart=spec.run.holdout_clients,
     )
 
 

@@ -206,7 +206,7 @@ def test_kt_pfl_gradient_is_the_derivative():
     kappa = torch.softmax(torch.randn((4, 4), generator=generator, dtype=torch.float64), 1).requires_grad_()
     team = torch.einsum("kj,jpc->kpc", kappa, z)
     (team * (team.log() - z.log())).sum(2).mean(1).sum().backward()
-    np.testing.assert_allclose(disagreement(kappa.detach(), z), kappa.grad - 1.0, rtol=1e-10)
+    np.testing.assert_allclose(disagreement(kappa.detach(), z, z), kappa.grad - 1.0, rtol=1e-10)
 
 
 @pytest.mark.certifies("kt_pfl", "closed form")

@@ -160,6 +160,14 @@ def _accept(start: Start, participants: int) -> None:
     pass
 
 
+def _as_it_is(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+    return (state,)
+
+
+def _unmoved(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
+    return state
+
+
 def likelihood(model: Model, outputs: Tensor) -> Tensor:
     """Outputs as predictions: log-probabilities [batch, classes], or means [batch, 1] for regression."""
     if not model.family.classes:
@@ -218,6 +226,15 @@ class Method(NamedTuple):
     """S → what the record should tell of the federation: {name: {client: number or vector}}."""
     check: Callable[[Start, int], None] = _accept
     """(start, participants a round) raises FedkinError where the hyper-parameters do not fit the federation."""
+    seats: Callable[[Tree, int, Info], tuple[Tree, ...]] = _as_it_is
+    """(S, newcomer, info) → S with a place for a client that was not in the run, once for every place it may take.
+
+    Its number is the first free one. It works in each place against a server that stands still and takes the one that
+    serves it best on its own data. A method whose ``down`` is the same for all clients needs none of this.
+    """
+    heed: Callable[[Tree, int, Reply, Server], Tree] = _unmoved
+    """(S, newcomer, its reply, server) → S: what the reply says of the newcomer's own place; no other client's changes,
+    and nothing that is shared."""
     hyper: Mapping[str, Any] = {}
     """The hyper-parameters it was made with."""
     needs: Needs = Needs()

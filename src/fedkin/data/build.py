@@ -10,7 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.clients import Population
 from fedkin.data.encode import Encoding, fit
-from fedkin.data.holdout import Fractions, Holdout, holdout
+from fedkin.data.holdout import Fractions, Holdout, holdout, whole_clients
 from fedkin.data.partition import PARTITIONS, Partition, partition
 from fedkin.data.public import Public, draw
 from fedkin.data.same_rows import same_rows
@@ -32,6 +32,7 @@ def build(
     test: Literal["holdout", "official"] = "holdout",
     group: str | None = None,
     empty: Literal["error", "drop"] = "error",
+    apart: float = 0.0,
 ) -> Population:
     """A checked Population. Equal arguments give equal populations, sample for sample.
 
@@ -43,6 +44,7 @@ def build(
     equal values stay in one split ("bout"); None takes the source's own where clients are the natural ones, "none" is
     rows one by one, "duplicates" keeps equal samples of a client together. empty: "drop" leaves out clients too small
     for the splits, and truth["kept"] [clients] says which numbers are left; "error" refuses them.
+    apart: a share of the clients, whom nothing that is learned may know (``Population.apart``).
     clients: None takes all natural clients. truth: the partition's, the rows of the source's per-client truth (natural
     partition only), its other truth, and "train_share" for fractions="comet".
     """
@@ -65,7 +67,9 @@ def build(
         left_out = _left_out(indices, names, kept)
         indices, names = [indices[k] for k in kept], tuple(names[k] for k in kept)
     held = holdout(indices, key, fractions, official=official, group=groups, names=names)
-    encoding = None if source.columns is None else fit(source.columns, source.x, np.concatenate(held.train))
+    stay, left = whole_clients(len(names), apart, key) if apart else (range(len(names)), [])
+    seen = [held.train[client] for client in stay]
+    encoding = None if source.columns is None else fit(source.columns, source.x, np.concatenate(seen))
     population = Population(
         name=_name(source, partition_name, pool),
         x=torch.from_numpy(_encoded(source, source.x, encoding)),
@@ -83,6 +87,7 @@ def build(
         names=names,
         class_names=source.class_names,
         encoding=encoding,
+        apart=tuple(left),
         said=(*source.said, *left_out),
     )
     population.check()

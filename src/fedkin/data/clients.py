@@ -26,6 +26,7 @@ class Population:
     train, val, test: one ascending int64 array of rows of x a client, all disjoint. public: [p, ...] like x, or None;
     public_y: its labels where they are known. truth: what the generator knows, see ``Partition`` and ``Source``.
     encoding: how x came from the cells of a table. said: what was left out of the data, in sentences.
+    apart: clients that are held out, and of whose rows not even the encoding knows.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Population:
     class_names: tuple[str, ...] = ()
     encoding: Encoding | None = None
     said: tuple[str, ...] = ()
+    apart: tuple[int, ...] = ()
 
     @property
     def clients(self) -> int:
@@ -85,6 +87,22 @@ class Population:
         """The same samples, but every client trains on the union of all training rows (one array, shared by all)."""
         union = np.sort(_joined(self.train))
         return replace(self, train=(union,) * self.clients)
+
+    def only(self, clients: Sequence[int]) -> "Population":
+        """Some of the clients, numbered anew, with the same table of samples. Of ``truth``, what has a row a client."""
+        rows = {split: tuple(self.rows(split)[client] for client in clients) for split in SPLITS}
+        names = tuple(self.names[client] for client in clients) if self.names else ()
+        chosen = np.asarray(clients, dtype=np.int64)
+        truth = {k: v[chosen] if np.shape(v)[:1] == (self.clients,) else v for k, v in self.truth.items()}
+        return replace(self, **rows, names=names, truth=truth, apart=())  # type: ignore[arg-type]
+
+    def alone(self, client: int, clients: int) -> "Population":
+        """The first client at number ``client`` of ``clients``, of whom nobody else has samples here."""
+        nobody = np.empty(0, dtype=np.int64)
+        rows = {
+            split: tuple(self.rows(split)[0] if k == client else nobody for k in range(clients)) for split in SPLITS
+        }
+        return replace(self, **rows, names=tuple(map(str, range(clients))), truth={})  # type: ignore[arg-type]
 
     def save(self, directory: Path) -> None:
         """Writes .npy files and population.json (last, so that an interrupted save is not taken for a whole one)."""

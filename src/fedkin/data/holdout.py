@@ -67,6 +67,15 @@ def holdout(
     return Holdout(train, val, test, shares)
 
 
+def whole_clients(clients: int, share: float, key: Key) -> tuple[list[int], list[int]]:
+    """(those that stay, those that are held out) of so many clients: a share of them, at least one, in order."""
+    count = max(1, round(share * clients))
+    if count >= clients:
+        raise FedkinError(f"run.holdout_clients = {share:g} leaves none of {clients} clients to train: lower it")
+    apart = key.numpy("holdout_clients").choice(clients, count, replace=False)
+    return np.setdiff1d(np.arange(clients), apart).tolist(), np.sort(apart).tolist()
+
+
 def check_fractions(fractions: Sequence[float]) -> tuple[float, float, float]:
     """Three checked fractions (train, val, test)."""
     try:

@@ -148,17 +148,11 @@ class Coordinator:
         return dict(sorted(replies.items()))
 
     def _accept(self, answer: Answer, downs: dict[int, Tree] | None, sent: list[Sent]) -> Reply:
-        if answer.message is None:
-            raise BadMessage(answer.error or "no message")
-        message = decode(answer.message)
-        check_kinds(message, self.method.name)
         info = self.federation.infos[answer.client]
-        # nothing promises the shapes of an introduction: that its numbers are finite is all that can be asked
-        check(message, message if downs is None else self.method.expects(downs[answer.client], info))
-        if not 0 < answer.weight < math.inf:
-            raise BadMessage(f"its weight is {answer.weight}")
-        sent.append(Sent(answer.client, "up", 0, *count(message, answer.message)))
-        return Reply(message, answer.weight)
+        reply = accepted(self.method, info, answer, None if downs is None else downs[answer.client])
+        assert answer.message is not None
+        sent.append(Sent(answer.client, "up", 0, *count(reply.message, answer.message)))
+        return reply
 
     def _record(
         self,
@@ -183,6 +177,19 @@ class Coordinator:
         now = time.perf_counter()
         seconds = {**at, "evaluation": now - before, "total": now - began}
         return Record(number, phase, who, sent, missing, scores, notes, self.method.lens(self.state), seconds)
+
+
+def accepted(method: Method, info: Info, answer: Answer, down: Tree | None) -> Reply:
+    """A client's message, checked against what the method promises. Raises BadMessage with the reason against it."""
+    if answer.message is None:
+        raise BadMessage(answer.error or "no message")
+    message = decode(answer.message)
+    check_kinds(message, method.name)
+    # nothing promises the shapes of an introduction: that its numbers are finite is all that can be asked
+    check(message, message if down is None else method.expects(down, info))
+    if not 0 < answer.weight < math.inf:
+        raise BadMessage(f"its weight is {answer.weight}")
+    return Reply(message, answer.weight)
 
 
 def _identity(leaf: Any) -> Any:

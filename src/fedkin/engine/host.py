@@ -208,3 +208,4 @@ OPS: dict[str, Callable[[Host, int, Order], Answer]] = {
     "evaluate_all": _evaluate_all,
     "views": _views,
 }
+CHANGING = ("local", "finish")  # what leaves another personal state

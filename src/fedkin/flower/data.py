@@ -2,8 +2,8 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -106,25 +106,8 @@ def alone(spec: Spec, own: Population, place: Place) -> Population:
     """One client's data at its number among clients of whom nothing is here, with the public set."""
     if place.client >= place.clients or (own.classes and place.classes < own.classes):
         raise FedkinError("its place in the federation does not fit the data of this node")
-    nobody = np.empty(0, dtype=np.int64)
-
-    def at(rows: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(rows[0] if client == place.client else nobody for client in range(place.clients))
-
     public, public_y = _public(spec, own.x, place.classes, own.task)
-    return Population(
-        name=own.name,
-        x=own.x,
-        y=own.y,
-        classes=place.classes,
-        task=own.task,
-        train=at(own.train),
-        val=at(own.val),
-        test=at(own.test),
-        public=public,
-        public_y=public_y,
-        names=tuple(str(client) for client in range(place.clients)),
-    )
+    return replace(own, classes=place.classes, public=public, public_y=public_y).alone(place.client, place.clients)
 
 
 def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Population:

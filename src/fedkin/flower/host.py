@@ -19,7 +19,7 @@ from fedkin.assemble import architectures_of, infos_of, method_of, models_of, sc
 from fedkin.core.errors import FedkinError
 from fedkin.core.trace import Runtime
 from fedkin.data.clients import Population
-from fedkin.engine.host import Answer, Host, Order
+from fedkin.engine.host import CHANGING, Answer, Host, Order
 from fedkin.engine.store import Memory
 from fedkin.engine.wire import check, check_kinds, decode, encode
 from fedkin.facts import versions
@@ -111,7 +111,7 @@ class Node:
             population = data.alone(spec, population, place)
             architectures = [place.architecture] * place.clients
         else:
-            architectures = architectures_of(spec, population)
+            architectures = architectures_of(spec, [len(rows) for rows in population.train])
             if place.clients != population.clients or place.client >= place.clients:
                 raise FedkinError(f"the experiment has {population.clients} clients, not {place.clients}")
         if place.architecture not in {spec.model.name, *spec.model.map.values()}:
@@ -208,9 +208,6 @@ class Work:
 
     def _digest(self) -> str:
         return self.host.digests()[self.client]
-
-
-CHANGING = ("local", "finish")  # what leaves another personal state
 
 
 def serve(node: Node) -> None:

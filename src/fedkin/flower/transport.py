@@ -11,12 +11,11 @@ import torch
 from flwr.app import Message
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.host import Answer, Order
+from fedkin.engine.host import CHANGING, Answer, Order
 from fedkin.engine.store import read_state, write_file
 from fedkin.engine.wire import encode
 from fedkin.flower.config import Deployment
 from fedkin.flower.envelope import HEADER_BYTES, Base, Done, Facts, Place, Refused, Reply, Request, Step, opened, sealed
-from fedkin.flower.host import CHANGING
 from fedkin.flower.records import pack, unpack
 from fedkin.runs import checkpoint
 

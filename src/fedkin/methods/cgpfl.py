@@ -78,8 +78,15 @@ def cgpfl(
         personal=lambda down, own, data: {"personal": own["theta"], "global": down["parameters"]},
         lens=lens,
         check=check,
+        seats=seats,
         hyper={"lr": lr, "clusters": clusters, "lam": lam, "personal_lr": personal_lr, "inner": inner, "alpha": alpha},
     )
+
+
+def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+    """A newcomer in each of the clusters."""
+    count = len(next(iter(state["models"].values())))
+    return tuple({**state, "cluster": torch.cat([state["cluster"], torch.tensor([k])])} for k in range(count))
 
 
 def uploads(replies: Mapping[int, Reply]) -> Tensor:

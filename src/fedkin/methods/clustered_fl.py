@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Method, Needs, Reply, Server, Start
+from fedkin.core.method import Info, Method, Needs, Reply, Server, Start
 from fedkin.core.tree import Tree, dtype_of, flat, row, stack, sub, weighted_mean
 from fedkin.methods.fedavg import fedavg
 
@@ -116,9 +116,16 @@ def clustered_fl(
         merge=merge,
         personal=lambda down, own, data: {"personal": down["parameters"]},
         lens=lens,
+        seats=seats,
         hyper={"lr": lr, "eps1": eps1, "eps2": eps2, "gamma": gamma, "unit": unit},
         needs=Needs(full_participation=True),
     )
+
+
+def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+    """A newcomer in each of the clusters."""
+    place = state["cluster"]
+    return tuple({**state, "cluster": torch.cat([place, torch.tensor([k])])} for k in range(clusters_of(state)))
 
 
 def clusters_of(state: Tree) -> int:

@@ -41,6 +41,8 @@ def comet(*, lr: float, clusters: int = 3, lam: float = 2.0, public_batch: int =
 
     Reading: round 0 has no predictions, so the first participants send theirs before training (the Initialize line of
     Algorithm 1); the ledger shows that exchange as "setup". Private and public rows are drawn uniformly each step.
+    A newcomer's first round is everybody's first one, towards predictions that tell nothing: a model that has learned
+    nothing yet would choose its centroid by chance, and then be drawn to it.
     """
     if clusters < 1 or lam < 0 or public_batch < 1 or starts < 1:
         raise FedkinError("comet needs clusters, public_batch and starts of at least 1, and lam of at least 0")
@@ -68,6 +70,13 @@ def comet(*, lr: float, clusters: int = 3, lam: float = 2.0, public_batch: int =
         received = torch.stack([reply.message["predictions"] for reply in replies.values()])
         return {"centroids": kmeans(received, clusters, server.key, starts).centroids}
 
+    def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+        untrained = torch.full_like(state["centroids"][:1], 1 / info.classes)
+        return ({"centroids": untrained, "settled": state["centroids"]},)
+
+    def heed(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
+        return {"centroids": state["settled"]} if "settled" in state else state
+
     def check(start: Start, participants: int) -> None:
         if clusters > participants:
             raise FedkinError(f"comet: {clusters} clusters of {participants} participants: lower method.clusters")
@@ -76,7 +85,7 @@ def comet(*, lr: float, clusters: int = 3, lam: float = 2.0, public_batch: int =
         name="comet",
         server=server,
         client=client,
-        down=lambda state, client: state,
+        down=lambda state, client: {"centroids": state["centroids"]},
         local=local,
         expects=lambda down, info: {"predictions": down["centroids"][0]},
         merge=merge,
@@ -85,6 +94,8 @@ def comet(*, lr: float, clusters: int = 3, lam: float = 2.0, public_batch: int =
         meet=merge,
         notes=lambda own: {"cluster": own["cluster"]},
         check=check,
+        seats=seats,
+        heed=heed,
         hyper={"lr": lr, "clusters": clusters, "lam": lam, "public_batch": public_batch, "starts": starts},
         needs=Needs(
             one_architecture=False, public="unlabeled", classes=True, sampling="size", introduction="participants"

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.kit import scan
-from fedkin.core.method import Method, Needs, Reply, Server, Start, public_set
+from fedkin.core.method import Info, Method, Needs, Reply, Server, Start, public_set
 from fedkin.core.tree import Params, Tree, weighted_mean
 from fedkin.methods.codistil import imitate, log_predictions
 from fedkin.methods.fedavg import fedavg
@@ -53,9 +53,16 @@ def feddf(*, lr: float, distill_steps: int = 100, distill_lr: float = 0.05, publ
         server=server,
         down=down,
         merge=merge,
+        seats=seats,
         hyper={"lr": lr, "distill_steps": distill_steps, "distill_lr": distill_lr, "public_batch": public_batch},
         needs=Needs(one_architecture=False, public="unlabeled", classes=True, server_models=True),
     )
+
+
+def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+    """A newcomer beside the others of its architecture."""
+    kind = sorted(state["parameters"]).index(info.architecture)
+    return ({**state, "kind": torch.cat([state["kind"], torch.tensor([kind])])},)
 
 
 def architecture(state: Tree, client: int) -> str:

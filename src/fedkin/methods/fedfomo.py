@@ -69,11 +69,8 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
         models = list(state["models"])
         trained, affinity, weights = (state[name].clone() for name in ("trained", "affinity", "weights"))
         for i, reply in replies.items():
-            sent, found = state["candidates"][i], reply.message["coefficients"]
             models[i], trained[i] = reply.message["parameters"], True
-            affinity[i, sent] += found
-            weights[i] = 0
-            weights[i, sent] = found.clamp_min(0) / found.clamp_min(0).sum().clamp_min(torch.finfo(found.dtype).tiny)
+            note(affinity[i], weights[i], state["candidates"][i], reply.message["coefficients"])
         pool = trained.nonzero()[:, 0].numpy()
         chosen = (
             pick(affinity[i].numpy(), pool[pool != i], candidates, epsilon, server.key._replace(client=i).numpy("pick"))
@@ -86,6 +83,29 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
             "weights": weights,
             "candidates": tuple(torch.from_numpy(others) for others in chosen),
         }
+
+    def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+        helped = state["affinity"].clamp_min(0).sum(0)  # how much each one's model was worth to the others
+        pool = state["trained"].nonzero()[:, 0]
+        first = pool[torch.argsort(-helped[pool], stable=True)[:candidates]]
+        wider = {name: torch.nn.functional.pad(state[name], (0, 1, 0, 1)) for name in ("affinity", "weights")}
+        return (
+            {
+                **wider,
+                "models": (*state["models"], state["models"][0]),  # never sent: nobody else works
+                "trained": torch.cat([state["trained"], torch.tensor([False])]),
+                "candidates": (*state["candidates"], first),
+            },
+        )
+
+    def heed(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
+        affinity, weights = state["affinity"].clone(), state["weights"].clone()
+        note(affinity[newcomer], weights[newcomer], state["candidates"][newcomer], reply.message["coefficients"])
+        pool = state["trained"].nonzero()[:, 0].numpy()
+        rng = server.key._replace(client=newcomer).numpy("pick")
+        others = torch.from_numpy(pick(affinity[newcomer].numpy(), pool, candidates, epsilon, rng))
+        chosen = (*state["candidates"][:newcomer], others)
+        return {**state, "affinity": affinity, "weights": weights, "candidates": chosen}
 
     def check(start: Start, participants: int) -> None:
         if candidates >= len(start.clients):
@@ -103,11 +123,20 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
         expects=expects,
         merge=merge,
         personal=lambda down, own, data: {"personal": own["parameters"]},
+        seats=seats,
+        heed=heed,
         lens=lambda state: {"weights": dict(enumerate(state["weights"].tolist()))},
         check=check,
         hyper={"lr": lr, "candidates": candidates, "epsilon": epsilon},
         needs=Needs(validation=True),
     )
+
+
+def note(affinity: Tensor, weights: Tensor, sent: Tensor, found: Tensor) -> None:
+    """Enter into a client's rows what it gained by the models that it was sent."""
+    affinity[sent] += found
+    weights.zero_()
+    weights[sent] = found.clamp_min(0) / found.clamp_min(0).sum().clamp_min(torch.finfo(found.dtype).tiny)
 
 
 def gains(theta: Params, others: tuple[Params, ...], data: Data) -> Tensor:

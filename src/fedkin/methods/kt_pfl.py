@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Method, Reply, Server, Start
+from fedkin.core.method import Info, Method, Reply, Server, Start
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.codistil import codistil
 
@@ -61,10 +61,27 @@ def kt_pfl(
         who = known.nonzero()[:, 0]
         share = len(who) / len(known)  # of every row's mass; the rest waits with those never seen
         among = kappa[who][:, who] / share
-        slope = lam * disagreement(among, z[who]) + 2 * rho * (among - 1 / len(who))
-        kappa[who[:, None], who] = share * project(among - kappa_lr * server.decay * slope)
+        kappa[who[:, None], who] = share * moved(among, z[who], z[who], server)
         teams = (kappa[:, who] / share @ z[who].flatten(1)).view_as(z)
         return {"knowledge": kappa, "predictions": z, "known": known, "teams": teams}
+
+    def moved(kappa: Tensor, z: Tensor, own: Tensor, server: Server) -> Tensor:
+        """Rows of κ after one step: each weighs the predictions z for the client whose own ones are in its row."""
+        slope = lam * disagreement(kappa, z, own) + 2 * rho * (kappa - 1 / len(z))
+        return project(kappa - kappa_lr * server.decay * slope)
+
+    def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+        teams, z = state["teams"], state["predictions"][state["known"]]
+        mean = z.mean(0, keepdim=True) if teams.shape[1] else teams[:1]
+        row = state["known"].to(z.dtype)[None] / max(len(z), 1)
+        return ({**state, "knowledge": torch.cat([state["knowledge"], row]), "teams": torch.cat([teams, mean])},)
+
+    def heed(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
+        kappa, teams, known = state["knowledge"].clone(), state["teams"].clone(), state["known"]
+        z, row = state["predictions"][known], kappa[newcomer, known][None]
+        row = moved(row, z, reply.message["predictions"][None], server)
+        kappa[newcomer, known], teams[newcomer] = row[0], (row @ z.flatten(1)).view_as(teams[newcomer])
+        return {**state, "knowledge": kappa, "teams": teams}
 
     base = codistil(
         lr=lr, distill_lr=rate, distill_steps=distill_steps, public_batch=public_batch, temperature=temperature
@@ -74,6 +91,8 @@ def kt_pfl(
         server=server,
         down=lambda state, client: {"predictions": state["teams"][client]},
         merge=merge,
+        seats=seats,
+        heed=heed,
         lens=lens,
         hyper={
             "lr": lr,
@@ -88,11 +107,11 @@ def kt_pfl(
     )
 
 
-def disagreement(kappa: Tensor, z: Tensor) -> Tensor:
-    """∂/∂κ_kj of the mean over public rows of KL(Σ_i κ_ki z_i ‖ z_k), less its constant 1, which projection undoes."""
+def disagreement(kappa: Tensor, z: Tensor, own: Tensor) -> Tensor:
+    """∂/∂κ_kj of the mean over public rows of KL(Σ_i κ_ki z_i ‖ own_k), less its constant 1: projection undoes it."""
     told = z.flatten(1)
     tiny = torch.finfo(z.dtype).tiny
-    ratio = (kappa @ told).clamp_min(tiny).log() - told.clamp_min(tiny).log()
+    ratio = (kappa @ told).clamp_min(tiny).log() - own.flatten(1).clamp_min(tiny).log()
     return ratio @ told.T / z.shape[1]
 
 

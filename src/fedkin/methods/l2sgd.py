@@ -70,6 +70,7 @@ def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1) -> Method:
         expects=lambda down, info: {"parameters": down["parameters"]},
         merge=merge,
         personal=lambda down, own, data: {"personal": own["parameters"], "global": down["parameters"]},
+        heed=lambda state, newcomer, reply, server: {**state, **coins(server.key)},
         lens=lambda state: {"next_pulls": {-1: state["pulls"]}, "next_steps": {-1: state["steps"]}},
         hyper={"lr": lr, "lam": lam, "p": p},
         needs=Needs(full_participation=True),

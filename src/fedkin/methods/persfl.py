@@ -1,7 +1,7 @@
 """PersFL (Divi, Farrukh & Celik, 2021): each client keeps its optimal teacher, then distils from it. Algorithm 1."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.kit import descend, gradient, outputs, scan
-from fedkin.core.method import Data, Info, Method, Needs, plain_prediction
+from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import fedavg
@@ -51,6 +51,7 @@ def persfl(
     temperatures: Sequence[float] = TEMPERATURES,
     student_epochs: int = 5,
     student_lr: float | None = None,
+    kept: int = 0,
 ) -> Method:
     """PersFL. Stage 1 is FedAvg while each client keeps the global model with the least loss on its validation data;
     stage 2 distils, at home, from that teacher: (1−λ) CE + λ T² · soft loss, λ and T by validation accuracy (eq. 3).
@@ -58,11 +59,13 @@ def persfl(
     lr: learning rate of both stages unless student_lr is given. objective: "kl" (eq. 3) or "gd" (eq. 7).
     teacher: the client's "optimal" one, or the "final" global model (Table 4). lams × temperatures: the grid; its
     default is the one that the published averages imply. student_epochs: passes over the training data in stage 2.
+    kept: how many earlier global models the server keeps, evenly spread over the rounds, for newcomers to choose their
+    teacher among; with none it is the last.
 
     Readings: the aggregate of the last round is a candidate too; equal validation accuracies are decided by the lower
     loss, then by the order of the grid; λ = 0 does not depend on T and is trained once.
     """
-    _check(objective, teacher, lams, temperatures, student_epochs)
+    _check(objective, teacher, lams, temperatures, student_epochs, kept)
     base = fedavg(lr=lr)
     soften = SOFT[objective]
 
@@ -74,6 +77,14 @@ def persfl(
 
     def step(model: Model, w: Params, batch: tuple[Batch, Tensor], rate: Tensor, lam: Tensor, t: Tensor) -> Params:
         return descend(w, gradient(distance)(w, model, *batch, lam, t), rate)
+
+    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+        after = base.merge(state, replies, server)
+        before = {str(server.key.round - 1): state["parameters"]} if server.key.round > 1 else {}
+        return {**after, "earlier": thinned({**state.get("earlier", {}), **before}, kept)} if kept else after
+
+    def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+        return ({"parameters": state["parameters"]}, *({"parameters": w} for w in state.get("earlier", {}).values()))
 
     def client(initial: Params, info: Info) -> Tree:
         return {"teacher": initial, "loss": math.inf, "round": 0}
@@ -110,6 +121,11 @@ def persfl(
         first = min(temperatures)
         return [(lam, t) for lam in lams for t in temperatures if lam > 0 or t == first]
 
+    def personal(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
+        received = down["parameters"]  # until it has considered one, its teacher is what it received
+        best = own["teacher"] if own["loss"] < math.inf else received
+        return {"personal": own.get("student", best), "global": received}
+
     def notes(own: Tree) -> dict[str, float]:
         told = {"teacher_round": own["round"], "imitation": own.get("imitation"), "temperature": own.get("temperature")}
         return {name: value for name, value in told.items() if value is not None}
@@ -117,8 +133,11 @@ def persfl(
     return base._replace(
         name="persfl",
         client=client,
+        down=lambda state, client: {"parameters": state["parameters"]},
         local=local,
-        personal=lambda down, own, data: {"personal": own.get("student", own["teacher"]), "global": down["parameters"]},
+        merge=merge,
+        seats=seats,
+        personal=personal,
         finish=finish,
         notes=notes,
         hyper={
@@ -129,12 +148,26 @@ def persfl(
             "temperatures": tuple(temperatures),
             "student_epochs": student_epochs,
             "student_lr": student_lr,
+            "kept": kept,
         },
         needs=Needs(full_participation=True, classes=True, validation=True),
     )
 
 
-def _check(objective: str, teacher: str, lams: Sequence[float], temperatures: Sequence[float], epochs: int) -> None:
+def thinned(models: dict[str, Params], most: int) -> dict[str, Params]:
+    """At most so many of the models of rounds, those of the multiples of 1, 2, 4, … rounds."""
+    every = 1
+    while len(models) > most:
+        every *= 2
+        models = {number: w for number, w in models.items() if int(number) % every == 0}
+    return models
+
+
+def _check(
+    objective: str, teacher: str, lams: Sequence[float], temperatures: Sequence[float], epochs: int, kept: int
+) -> None:
+    if kept < 0:
+        raise FedkinError("persfl needs kept of at least 0")
     if objective not in SOFT or teacher not in ("optimal", "final"):
         raise FedkinError("persfl: objective is 'kl' or 'gd', teacher is 'optimal' or 'final'")
     if not lams or not temperatures or not all(0 <= x <= 1 for x in lams) or min(temperatures) <= 0 or epochs < 1:

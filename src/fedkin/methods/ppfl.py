@@ -4,7 +4,7 @@ min over θ_com, θ_1…θ_K, C of Σ p_i f_i(θ_com, {θ_k}, c_i) + λ Cᵀ L C
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -16,6 +16,7 @@ from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, 
 from fedkin.core.model import Batch, Model
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of, is_buffer, weighted_mean
+from fedkin.methods.likeness import affinity_of, laplacian_of
 
 THETA, MEMBERSHIP = 0, 1  # the blocks of Algorithm 1
 
@@ -48,6 +49,7 @@ def ppfl(
     Readings: canonical models start from K different draws (equal ones could never separate); classification mixes
     logits, generalized linear models (family bernoulli, gaussian, poisson) mix means (eq. 11); the client doubles the
     λ(LC)_i that it receives, as eq. 25 says; under partial participation θ is averaged over the participants.
+    A newcomer fits its membership with θ as it is; it resembles nobody, for the histograms of the others are not kept.
     """
     _check(models, structure, schedule, membership_steps, membership_scale, weights, lam, membership_lr, theta_share)
     mixed = _mixed_outputs if structure == 1 else _mixed_parameters
@@ -100,7 +102,7 @@ def ppfl(
         count = len(state["memberships"])
         shares = torch.zeros(count, dtype=torch.float64)
         shares[list(replies)] = torch.tensor(mass_of(replies), dtype=torch.float64)
-        laplacian = _laplacian(_affinity(affinity, replies, count))
+        laplacian = laplacian_of(affinity_of(affinity, replies, count))
         return _drawn({**state, "laplacian": laplacian, "shares": shares / shares.sum()}, server.key)
 
     def _drawn(state: Tree, key: Key) -> Tree:
@@ -149,6 +151,23 @@ def ppfl(
             theta = weighted_mean((reply.message["parameters"] for reply in replies.values()), mass_of(replies))
         return _drawn({**state, "theta": theta, "memberships": memberships}, server.key)
 
+    def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+        c, shares = state["memberships"], state["shares"]
+        return (
+            {
+                **state,
+                "memberships": torch.cat([c, c.new_full((1, models), 1 / models)]),
+                "laplacian": torch.nn.functional.pad(state["laplacian"], (0, 1, 0, 1)),
+                "shares": torch.cat([shares, shares.mean()[None]]),
+                "block": MEMBERSHIP,
+            },
+        )
+
+    def heed(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
+        c = state["memberships"].clone()
+        c[newcomer] = reply.message["coefficients"]
+        return {**state, "memberships": c}
+
     def expects(down: Tree, info: Info) -> Tree:
         both = {"parameters": down["parameters"], "coefficients": down["coefficients"]["membership"]}
         if schedule == "alternate":
@@ -181,6 +200,8 @@ def ppfl(
         meet=meet,
         lens=lambda state: {"membership": dict(enumerate(state["memberships"].tolist()))},
         check=check,
+        seats=seats,
+        heed=heed,
         hyper={
             "lr": lr,
             "models": models,
@@ -246,26 +267,6 @@ def _prediction(model: Model, view: Tree, x: Tensor, structure: int, split: Spli
     both = torch.cat([1 - means, means], 1)
     tiny = torch.finfo(means.dtype).tiny
     return both.clamp_min(tiny).log()
-
-
-def _affinity(affinity: Any, replies: Mapping[int, Reply], count: int) -> Tensor:
-    """W [count, count], float64: cosine similarity of label histograms, zeros, or as given.
-
-    A client whose introduction was lost resembles nobody.
-    """
-    if affinity == "none":
-        return torch.zeros(count, count, dtype=torch.float64)
-    if affinity != "label_cosine":
-        return torch.tensor(affinity, dtype=torch.float64)
-    sent = {client: reply.message["coefficients"].to(torch.float64) for client, reply in replies.items()}
-    rows = torch.stack([sent.get(client, torch.zeros_like(next(iter(sent.values())))) for client in range(count)])
-    unit = torch.nn.functional.normalize(rows, dim=1)
-    return unit @ unit.T
-
-
-def _laplacian(affinity: Tensor) -> Tensor:
-    """L = D − W."""
-    return torch.diag(affinity.sum(1)) - affinity
 
 
 def _check(

@@ -13,6 +13,7 @@ from fedkin.report.lens import lens_figures
 from fedkin.report.matrix import Matrix, distinct
 from fedkin.report.records import Run
 from fedkin.report.told import groups_of, read_told, shares
+from fedkin.report.unseen import by_labels
 
 
 class Drawn(NamedTuple):
@@ -29,6 +30,7 @@ def page_figures(run: Run, found: Mapping[str, Any], what: str, matrices: dict[s
     scored = matrices.get("personal")
     curve = None if scored is None else lines(scored, run.name)
     drawn = _scores(run, what, matrices, curve) if matrices else []
+    drawn.append(by_labels(found["unseen"]))
     drawn.append(who_has_what(clients, labels, groups_of(told)))
     drawn += lens_figures(run, told, labels)
     drawn += [by_kind(found["communication"]), by_part(found["seconds"])]

@@ -7,6 +7,7 @@ from typing import Any
 from fedkin.report.ledger import communication
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import chosen_rounds, curves, scores, spread
+from fedkin.report.unseen import unseen
 from fedkin.runs.spec import SplitSection
 
 FACTS = ("method", "hyper", "seed", "clients", "participation", "data", "split", "model", "fingerprint")
@@ -39,6 +40,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "seconds": _seconds(run),
         "missing": _missing(run),
         "extras": extras(run),
+        "unseen": unseen(run),
     }
 
 

@@ -18,6 +18,8 @@ def show(found: Mapping[str, Any]) -> RenderableType:
         parts.append(_accuracy(found) if found["accuracy"] else _losses(found))
     else:
         parts.append(Text("Nothing was evaluated yet."))
+    if found["unseen"]:
+        parts.append(_unseen(found["unseen"]))
     parts.append(_communication(found))
     if found["missing"]:
         parts.append(_missing(found["missing"]))
@@ -62,6 +64,19 @@ def _losses(found: Mapping[str, Any]) -> Table:
         numbers = picks["final"]
         cells = [words.decimal(numbers[key]) for key in words.SPREADS]
         table.add_row(view, "final", words.at_round(numbers["round"], found["planned"]), *cells)
+    return table
+
+
+def _unseen(found: Mapping[str, Any]) -> Table:
+    measure, form = "accuracy", words.percent
+    if not any(one["accuracy"]["clients"] for one in found["by_labels"]):
+        measure, form = "loss", words.decimal
+    title = f"Test {measure} of clients that were not in the run ({found['clients']} held out)"
+    table = _table(title, ["labelled samples"], ["clients", *words.SPREADS.values()])
+    for one in found["by_labels"]:
+        asked = f"all (mean {one['labels']:.0f})" if one["asked"] is None else str(one["asked"])
+        spread = one[measure]
+        table.add_row(asked, str(spread["clients"]), *(form(spread[key]) for key in words.SPREADS))
     return table
 
 

@@ -113,6 +113,10 @@ class RunSection(_Section):
     min_replies: int = Field(default=1, ge=1)
     evaluate_every: int = Field(default=1, ge=1)
     commit_every: float = Field(default=2.0, ge=0)  # seconds between commits
+    holdout_clients: float = Field(
+        default=0.0, ge=0, lt=1
+    )  # share of the clients that never train, and join afterwards
+    holdout_labels: tuple[Annotated[int, Field(ge=2)], ...] = (10, 40)  # … with so many labelled samples, and with all
     out: str | None = None
 
 

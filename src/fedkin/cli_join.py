@@ -1,0 +1,64 @@
+"""``fedkin join``: a personal model for a client that was not in the run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fedkin.cli_json import print_json
+from fedkin.cli_reading import AsJson, Folder
+
+
+def join(
+    folder: Folder,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="FILE", help="The newcomer's samples: .csv, .parquet or .npz.")
+    ] = None,
+    client: Annotated[
+        str | None, typer.Option("--client", metavar="NAME", help="A client that run.holdout_clients kept out.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where its model goes; else DIR/joined/NAME.")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", metavar="N", min=0, help="Rounds of work; else its validation data choose."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="One of the run's architectures.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """A personal model for a client that was not in the run: no other client works, the run stays as it is."""
+    from fedkin.join import join as work
+
+    found = work(folder, data, client, out=out, rounds=rounds, architecture=model)
+    if as_json:
+        print_json(found)
+        return
+    for line in lines(found):
+        print(line)
+
+
+def lines(found: Mapping[str, Any]) -> list[str]:
+    """What came of it, for people."""
+    from fedkin.report import words
+
+    scores = found["scores"]["personal"]
+    measure, form = "accuracy", words.percent
+    if all(part["accuracy"] is None for part in scores.values()):
+        measure, form = "loss", words.decimal
+    parts = {"validation": "val", "test": "test"}
+    told = [f"{name} {measure} {form(scores[split][measure])}" for name, split in parts.items() if found[split]]
+    by = "" if found["chosen_by"] == "given" else f", chosen on its {found['chosen_by']} data"
+    place = "" if found["place"] is None else f", place {found['place']} of {found['places']}"
+    notes = "; ".join(f"{name} {words.plain(value)}" for name, value in found["notes"].items())
+    sizes = f"{found['train']} training, {found['val']} validation, {found['test']} test samples"
+    return [
+        f"result  {', '.join(told) or 'no validation or test data to measure by'}",
+        f"client  {found['client']}: {sizes}",
+        f"work    {words.many(found['rounds'], 'round')}{place}{by}, {words.seconds(found['seconds'])}",
+        *([f"told    {notes}"] if notes else []),
+        f"model   {found['model']}",
+    ]

@@ -1,0 +1,77 @@
+"""``fedkin join``: a personal model for somebody who was not in a run, from its folder and a file of one's own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fedkin.assemble import Assembled
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.rng import Key
+from fedkin.core.trace import Runtime
+from fedkin.data.clients import Population
+from fedkin.data.holdout import Fractions
+from fedkin.data.newcomer import Told, read_newcomer
+from fedkin.engine.store import write_file
+from fedkin.engine.wire import encode
+from fedkin.experiment import load
+from fedkin.newcomers import Learned, joined, told
+from fedkin.runs.database import read_only
+
+MODEL, FOUND = "personal.safetensors", "join.json"
+FOLDER = "joined"  # in the run directory
+
+
+def join(
+    run: Path,
+    data: Path | None = None,
+    client: str | None = None,
+    *,
+    out: Path | None = None,
+    rounds: int | None = None,
+    architecture: str | None = None,
+) -> dict[str, Any]:
+    """Let a newcomer join a run as it is now; returns, and writes beside its model, what came of it.
+
+    ``data``: a file of its own; else ``client`` names one of those that [run] holdout_clients kept out. ``out``: the
+    folder of personal.safetensors and join.json; DIR/joined/NAME if not given. ``rounds``, ``architecture``: as in
+    ``joined``. Neither the run's record nor its checkpoint changes. Raises FedkinError.
+    """
+    if (data is None) == (client is None):
+        raise FedkinError("name either a file of the newcomer's own (--data) or a held-out client (--client)")
+    coordinator, parts = load(run)
+    with read_only(run) as database:
+        last = database.last_round()
+    own = _held_out(parts, str(client)) if data is None else _from_file(parts, data)
+    learned = Learned(parts, coordinator.state, last, Runtime(parts.spec.engine.compile))
+    found, guest = joined(learned, own, rounds, architecture)
+    folder = out or run / FOLDER / own.names[0]
+    content = {
+        "run": str(run),
+        "client": own.names[0],
+        "method": parts.method.name,
+        "after_round": min(last, parts.spec.run.rounds),
+        **told(found, own),
+        "model": str(folder / MODEL),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(folder / MODEL, encode(guest.views(found.last)["personal"]))
+        write_file(folder / FOUND, json.dumps(content, indent=2).encode())
+    except OSError as error:
+        raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
+    return content
+
+
+def _held_out(parts: Assembled, client: str) -> Population:
+    if parts.held_out is None:
+        raise FedkinError("no client was held out of this run: name a file with --data")
+    if client not in parts.held_out.names:
+        raise unknown("held-out client", client, parts.held_out.names)
+    return parts.held_out.only([parts.held_out.names.index(client)])
+
+
+def _from_file(parts: Assembled, path: Path) -> Population:
+    data, split = parts.spec.data, parts.spec.split
+    fractions: Fractions = "comet" if split.holdout == "comet" else (split.train, split.val, split.test)
+    aside = Told(data.label or "label", data.client, data.options, fractions)
+    return read_newcomer(path, parts.population, aside, Key(parts.spec.run.seed))

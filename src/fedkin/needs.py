@@ -1,0 +1,57 @@
+"""What a method needs of an experiment, checked before training."""
+
+from collections.abc import Mapping
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+from fedkin.core.model import Model
+from fedkin.data.clients import Population
+from fedkin.engine.coordinator import Federation, participants_of
+from fedkin.methods import make, registry
+from fedkin.populate import HELD_OUT
+
+
+def check_needs(
+    method: Method,
+    federation: Federation,
+    population: Population,
+    models: Mapping[str, Model],
+    architectures: list[str],
+) -> None:
+    """Raise FedkinError, in one sentence, for the first thing that a method needs and an experiment has not."""
+    needs = method.needs
+    if needs.one_architecture and len(models) > 1:
+        counts = ", ".join(f"{name} ({architectures.count(name)})" for name in models)
+        raise FedkinError(
+            f"{method.name} needs one architecture, clients have {counts}: try {', '.join(_any_architecture())}"
+        )
+    if needs.public != "none" and population.public is None:
+        raise FedkinError(
+            f"{method.name} needs a public set: set public.source to a data set's name, or to {HELD_OUT!r} to take "
+            "samples of the same data before they are split"
+        )
+    if needs.public == "labeled" and population.public_y is None:
+        raise FedkinError(f"{method.name} needs a labeled public set: set public.labeled = true")
+    if needs.full_participation and federation.participation < 1:
+        raise FedkinError(f"{method.name} needs every client in every round: set run.participation to 1")
+    if needs.classes and not all(model.family.classes for model in models.values()):
+        raise FedkinError(f"{method.name} needs class probabilities, the model's family is for regression")
+    if needs.validation and not all(len(rows) for rows in population.val):
+        raise FedkinError(f"{method.name} chooses by validation: set split.val above 0 so that every client has some")
+    if federation.min_replies > participants_of(federation):
+        raise FedkinError(
+            f"run.min_replies is {federation.min_replies}, but a round has {participants_of(federation)} participants"
+        )
+    method.check(federation.start, participants_of(federation))
+
+
+def _any_architecture() -> list[str]:
+    """Methods whose clients may hold different models."""
+    found = []
+    for name in sorted(registry()):
+        try:
+            if not make(name, {}, {"lr": 0.1}).needs.one_architecture:
+                found.append(name)
+        except FedkinError:  # it has hyper-parameters without defaults: not a suggestion for a first try
+            continue
+    return found

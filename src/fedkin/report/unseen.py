@@ -1,0 +1,62 @@
+"""Clients that were held out of a run and joined it afterwards: scores by the number of labelled samples."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from fedkin.report.charts import BLUE, ROWS, Figure, figure
+from fedkin.report.records import Run
+from fedkin.report.scores import spread
+
+
+def unseen(run: Run) -> dict[str, Any] | None:
+    """{clients, by_labels, each}: means over held-out clients, and every one's join; None where none was held out."""
+    each: Sequence[Mapping[str, Any]] = run.facts.get("newcomers") or []
+    if not each:
+        return None
+    asked = sorted({one["asked"] for one in each if one["asked"] is not None})
+    return {
+        "clients": len({one["client"] for one in each}),
+        "by_labels": [_by_labels([one for one in each if one["asked"] == labels], labels) for labels in (*asked, None)],
+        "each": list(each),
+    }
+
+
+def _by_labels(joins: Sequence[Mapping[str, Any]], asked: int | None) -> dict[str, Any]:
+    weights = {k: one["test"] for k, one in enumerate(joins)}
+    tests = [one["scores"]["personal"]["test"] for one in joins]
+    return {
+        "asked": asked,  # None: all that a client has
+        "labels": sum(one["train"] + one["val"] for one in joins) / len(joins),
+        "accuracy": spread({k: test["accuracy"] for k, test in enumerate(tests)}, weights),
+        "loss": spread({k: test["loss"] for k, test in enumerate(tests)}, weights, worst="high"),
+    }
+
+
+def by_labels(found: Mapping[str, Any] | None) -> Figure | None:
+    """Test accuracy (loss, for regression) of held-out clients against their labelled samples."""
+    if found is None:
+        return None
+    what = "accuracy" if any(one["accuracy"]["clients"] for one in found["by_labels"]) else "loss"
+    rows = [
+        {
+            "client": one["client"],
+            "labels": one["train"] + one["val"],
+            "value": one["scores"]["personal"]["test"][what],
+            "rounds": one["rounds"],
+        }
+        for one in found["each"]
+        if one["scores"]["personal"]["test"][what] is not None
+    ]
+    if not rows:
+        return None
+    x = alt.X("labels:Q", title="labelled samples (train and validation)", scale=alt.Scale(type="log", nice=False))
+    y = alt.Y("value:Q", title=f"test {what}", scale=alt.Scale(zero=False))
+    lines = alt.Chart(ROWS).mark_line(opacity=0.35, color=BLUE).encode(x=x, y=y, detail="client:N")
+    tips = ["client:N", "labels:Q", alt.Tooltip("value:Q", format=".4f", title=what), "rounds:Q"]
+    points = alt.Chart(ROWS).mark_circle(size=45, color=BLUE, opacity=0.8).encode(x=x, y=y, tooltip=tips)
+    note = "A line a client that never trained in this run: it joined afterwards, alone, with few labels and with all."
+    return figure(
+        "unseen", f"Unseen clients: {what} against labelled samples", note, alt.layer(lines, points), rows, 260
+    )

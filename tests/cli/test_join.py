@@ -1,0 +1,108 @@
+"""``fedkin join`` as a user types it, and its mistakes in one sentence."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file
+
+from fedkin.experiment import load
+from tests.cli.command import fedkin, ran, told
+
+
+def table(path, clients, per=30, named=True, labels="abc", columns="uvwxy"):
+    """Rows of some clients; the label is the largest of three sums."""
+    rng = np.random.default_rng(7)
+    truth = rng.normal(size=(5, 3))
+    lines = [",".join([*(["who"] if named else []), *columns, "label"])]
+    for client in range(clients):
+        for x in rng.normal(size=(per, 5)):
+            cells = [f"{value:.4f}" for value in x]
+            lines.append(",".join([*([f"c{client}"] if named else []), *cells, labels[int((x @ truth).argmax())]]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("join")
+    options = ["--data", table(home / "all.csv", 6), "--split", "natural", "--set", "data.client=who", "--clients", "6"]
+    ran(home / "run", *options, "--model", "mlr", "--holdout-clients", "0.2")
+    return home
+
+
+def test_a_file_of_ones_own(folder, tmp_path):
+    mine = table(tmp_path / "mine.csv", 1, named=False)
+    found = fedkin("join", folder / "run", "--data", mine, "--json", "--rounds", 1, "--out", tmp_path / "out")
+    assert found.exit_code == 0, found.output
+    content = json.loads(found.stdout)
+    assert (content["train"], content["val"], content["test"], content["rounds"]) == (18, 6, 6, 1)
+    assert 0 <= content["scores"]["personal"]["test"]["accuracy"] <= 1
+    assert json.loads((tmp_path / "out" / "join.json").read_text()) == content
+    coordinator, _ = load(folder / "run")
+    model = load_file(tmp_path / "out" / "personal.safetensors")
+    assert {name: tuple(value.shape) for name, value in model.items()} == {
+        name: tuple(value.shape) for name, value in coordinator.state["parameters"].items()
+    }
+
+
+def test_not_even_the_encoding_knows_held_out_clients(folder):
+    _, parts = load(folder / "run")
+    rows = np.concatenate(parts.population.train)
+    np.testing.assert_allclose(parts.population.x[rows].mean(0), 0, atol=1e-5)
+    everyone = np.concatenate([rows, *parts.held_out.train])
+    assert abs(parts.population.x[everyone].mean(0)).max() > 1e-3
+
+
+def test_rows_that_say_what_they_are_for(folder, tmp_path):
+    mine = table(tmp_path / "mine.csv", 1, named=False)
+    head, *rows = mine.read_text().splitlines()
+    parts = ["train"] * 20 + ["val"] * 4 + ["test"] * 6
+    mine.write_text("\n".join([f"{head},split", *(f"{row},{part}" for row, part in zip(rows, parts, strict=True))]))
+    content = json.loads(fedkin("join", folder / "run", "--data", mine, "--json").stdout)
+    assert (content["train"], content["val"], content["test"]) == (20, 4, 6)
+
+
+def test_the_order_of_columns_does_not_matter(folder, tmp_path):
+    mine = table(tmp_path / "mine.csv", 1, named=False)
+    turned = tmp_path / "turned.csv"
+    turned.write_text("\n".join(",".join([*row.split(",")[::-1], "7"]) for row in mine.read_text().splitlines()))
+    turned.write_text(turned.read_text().replace(",7", ",unused", 1))
+    found = [
+        json.loads(fedkin("join", folder / "run", "--data", path, "--json", "--rounds", 1).stdout)
+        for path in (mine, turned)
+    ]
+    assert found[0]["scores"] == found[1]["scores"]
+
+
+def test_a_held_out_client_by_its_name(folder):
+    shown = json.loads(fedkin("show", folder / "run", "--json").stdout)["unseen"]
+    assert [one["asked"] for one in shown["by_labels"]] == [10, None]
+    (name,) = {one["client"] for one in shown["each"]}
+    found = fedkin("join", folder / "run", "--client", name)
+    assert found.exit_code == 0, found.output
+    assert f"client  {name}: 18 training" in found.stdout
+    assert (folder / "run" / "joined" / name / "personal.safetensors").is_file()
+    assert "held out" in fedkin("show", folder / "run").stdout
+    assert fedkin("report", folder / "run").exit_code == 0
+    assert "Unseen clients" in (folder / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ({"labels": "abz"}, "label 'z' is none of the run's classes"),
+        ({"columns": "uvwxz"}, "lacks the column 'y'"),
+        ({"named": True, "clients": 2}, "holds 2 clients"),
+    ],
+)
+def test_what_does_not_fit(how, reason, folder, tmp_path):
+    mine = table(tmp_path / "mine.csv", **{"clients": 1, "named": False, **how})
+    assert reason in told("join", folder / "run", "--data", mine)
+
+
+def test_mistakes(folder, tmp_path):
+    assert "held-out client 'c9'" in told("join", folder / "run", "--client", "c9")
+    assert "--data" in told("join", folder / "run")
+    assert "does not exist" in told("join", folder / "run", "--data", tmp_path / "none.csv")
+    assert "leaves none" in told("run", "--clients", "3", "--holdout-clients", "0.9")

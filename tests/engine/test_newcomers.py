@@ -1,0 +1,215 @@
+"""Clients that were not in a run: what they get, and that nobody else notices."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from fedkin import newcomers
+from fedkin.assemble import assemble
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.core.trace import Runtime
+from fedkin.core.tree import named_leaves, row
+from fedkin.engine.joining import seats_of
+from fedkin.engine.wire import encode
+from fedkin.experiment import Interrupted, experiment, load, resume, run
+from fedkin.methods import METHODS
+from fedkin.newcomers import Learned, fewer, joined, standing
+from fedkin.report.summary import summary
+from fedkin.runs.database import read_only
+from tests.engine.small import content, outcome, small
+
+
+def learned(folder: Path) -> Learned:
+    coordinator, parts = load(folder)
+    return Learned(parts, coordinator.state, parts.spec.run.rounds, Runtime("trace"))
+
+
+def kept(folder: Path) -> list[dict]:
+    with read_only(folder) as database:
+        return database.facts()["newcomers"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_newcomer_gets_a_model_and_changes_nothing(method, tmp_path):
+    spec = small(method, run__holdout_clients=0.2, run__holdout_labels=[], run__rounds=2)
+    folder = run(spec, tmp_path / "run")
+    at = learned(folder)
+    before, state = (folder / "run.db").read_bytes(), encode(at.state)
+    found, guest = joined(at, at.parts.held_out, None)
+    assert encode(at.state) == state
+    assert (folder / "run.db").read_bytes() == before
+    view = guest.views(found.last)["personal"]
+    assert all(torch.isfinite(leaf).all() for _, leaf in named_leaves(view))
+    (protocol,) = kept(folder)  # what the run itself did with it, in its own process
+    assert protocol["client"] == at.parts.held_out.names[0]
+    assert protocol["rounds"] == found.rounds
+    assert protocol["scores"]["personal"]["test"]["accuracy"] == found.scores["personal"]["test"][1]
+
+
+def test_held_out_clients_change_nothing_but_who_trains(tmp_path):
+    held = small("cgpfl", run__holdout_clients=0.2, run__holdout_labels=[])
+    whole = outcome(run(held, tmp_path / "held"))
+    parts = assemble(held)
+    assert len(parts.infos) == 5
+    assert len({*parts.population.names, *parts.held_out.names}) == 6
+    assert {row[1] for row in whole["metrics"]} == set(range(5))
+
+
+def two_kinds(folder: Path) -> str:
+    """Ten clients in a file: the labels of odd ones are another function of x than those of even ones."""
+    rng = np.random.default_rng(0)
+    truths = rng.normal(size=(2, 6, 4))
+    x = rng.normal(size=(10, 60, 6))
+    y = np.stack([(x[k] @ truths[k % 2]).argmax(1) for k in range(10)])
+    np.savez(folder / "kinds.npz", x=x.reshape(-1, 6), y=y.reshape(-1), client=np.repeat(np.arange(10), 60))
+    return str(folder / "kinds.npz")
+
+
+KINDS = {
+    "comet": {"clusters": 2},
+    "cgpfl": {"clusters": 2, "lam": 2.0, "lr": 0.3},
+    "ifca": {"clusters": 2},
+    "ppfl": {"models": 2},
+}
+
+
+def kinds(method: str, folder: Path, **more) -> Learned:
+    """A run on two kinds of clients; four of the ten join afterwards."""
+    settings = content(method, **{f"method__{name}": value for name, value in KINDS[method].items()})
+    settings |= {
+        "data": {"name": two_kinds(folder)},
+        "split": {"name": "natural"},
+        "train": {"steps": 15, "batch_size": 10, "lr": 0.3},
+        "run": {"clients": 10, "rounds": 6, "seed": 3, "holdout_clients": 0.4, "holdout_labels": [], **more},
+    }
+    return learned(run(experiment(settings), folder / "run"))
+
+
+def place(method: str, at: Learned, one: dict, guest) -> int:
+    """The cluster, or the canonical model of the largest share."""
+    if method == "ppfl":
+        return int(np.argmax(one["notes"]["membership"]))
+    if method != "ifca":
+        return one["notes"]["cluster"]
+    view = guest()
+    models = [row(at.state["parameters"], k) for k in range(2)]
+    return next(k for k, w in enumerate(models) if all(torch.equal(w[name], view[name]) for name in w))
+
+
+@pytest.mark.parametrize("method", KINDS)
+def test_newcomers_are_placed_among_their_kin(method, tmp_path):
+    at = kinds(method, tmp_path)
+    told = summary(tmp_path / "run")["extras"]
+    values = told["membership" if method == "ppfl" else "cluster"]
+    of_kind = {int(client) % 2: int(np.argmax(v)) if method == "ppfl" else v for client, v in values.items()}
+    assert len(set(of_kind.values())) == 2
+    for k, one in enumerate(kept(tmp_path / "run")):
+
+        def view(k=k):
+            found, guest = joined(at, at.parts.held_out.only([k]), None)
+            return guest.views(found.last)["personal"]
+
+        assert place(method, at, one, view) == of_kind[int(one["client"]) % 2], one
+
+
+def test_a_stopped_protocol_goes_on_where_it_was(tmp_path, monkeypatch):
+    spec = small("ditto", run__holdout_clients=0.5, run__holdout_labels=[4])
+    plain = run(spec, tmp_path / "plain")
+    real, count = newcomers.join, []
+
+    def stopping(*arguments):
+        count.append(1)
+        if len(count) == 4:  # two clients, with few labels and with all: in the midst of the second
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(newcomers, "join", stopping)
+    with pytest.raises(Interrupted):
+        run(spec, tmp_path / "stopped")
+    assert len(kept(tmp_path / "stopped")) == 2
+    monkeypatch.undo()
+    resume(tmp_path / "stopped")
+    assert outcome(tmp_path / "stopped") == outcome(plain)
+
+    def timeless(found):
+        return [{**one, "seconds": 0} for one in found]
+
+    assert timeless(kept(tmp_path / "stopped")) == timeless(kept(plain))
+    assert [one["asked"] for one in kept(plain)] == [4, None] * 3
+
+
+def test_few_labels_are_a_part_of_all_and_the_test_stays(tmp_path):
+    own = assemble(small("fedavg", run__holdout_clients=0.2)).held_out
+    part = fewer(own, 8, Key(3))
+    assert len(part.train[0]) + len(part.val[0]) == 8
+    assert len(part.val[0]) == 2
+    assert set(part.train[0]) < set(own.train[0])
+    assert (part.test[0] == own.test[0]).all()
+
+
+def test_rounds_are_chosen_by_validation_and_not_by_test(tmp_path):
+    at = kinds("comet", tmp_path)
+    own = at.parts.held_out.only([0])
+    found, _ = joined(at, own, None)
+    rows = own.test[0]
+    own.y[rows] = (own.y[rows] + 1) % 4  # whatever the test says
+    wrong, _ = joined(at, own, None)
+    assert (wrong.rounds, wrong.chosen) == (found.rounds, "validation")
+    assert wrong.scores["personal"]["val"] == found.scores["personal"]["val"]
+    assert wrong.scores["personal"]["test"] != found.scores["personal"]["test"]
+    exact, _ = joined(at, own, 2)
+    assert (exact.rounds, exact.chosen) == (2, "given")
+
+
+def test_a_newcomer_of_persfl_chooses_among_the_kept_models(tmp_path):
+    settings = {"run__rounds": 6, "run__holdout_clients": 0.2, "run__holdout_labels": []}
+    at = learned(run(small("persfl", method__kept=3, **settings), tmp_path / "run"))
+    assert list(at.state["earlier"]) == ["2", "4", "5"]
+    found, _ = joined(at, at.parts.held_out, None)
+    assert found.seats == 4
+    losses = []
+    for w in (at.state["parameters"], *at.state["earlier"].values()):
+        alone = at._replace(state={"parameters": w})
+        losses.append(_before_finish(alone, at.parts.held_out))
+    assert found.seat == int(np.argmin(losses))
+    plain = learned(run(small("persfl", **settings), tmp_path / "plain"))
+    assert encode(plain.state) == encode({"parameters": at.state["parameters"]})
+
+
+def _before_finish(at: Learned, own) -> float:
+    """The validation loss of the newcomer's teacher."""
+    method = at.parts.method._replace(finish=None)
+    found, _ = joined(at._replace(parts=at.parts._replace(method=method)), own, 1)
+    return found.scores["personal"]["val"][0]
+
+
+def test_methods_without_a_place_say_so(tmp_path):
+    at = kinds("cgpfl", tmp_path)
+    info = at.parts.infos[0]._replace(client=len(at.parts.infos))
+    server = standing(at, info, 5)
+    assert len(seats_of(server)) == 2
+    closed = server._replace(method=server.method._replace(seats=lambda state, newcomer, info: (state,)))
+    with pytest.raises(FedkinError, match="no place for a client that was not in the run"):
+        seats_of(closed)
+    with pytest.raises(FedkinError, match="wait for the first round"):
+        joined(at._replace(round=0), at.parts.held_out.only([0]), None)
+
+
+def test_what_does_not_fit_the_run_is_refused(tmp_path):
+    at = kinds("comet", tmp_path)
+    own = at.parts.held_out.only([0])
+    for change, reason in (
+        ({"x": own.x[:, :5]}, "shape"),
+        ({"x": own.x.double()}, "dtype"),
+        ({"y": own.y + 4}, "classes 0 to 3"),
+        ({"task": "regression"}, "task"),
+    ):
+        wrong = SimpleNamespace(**{**vars(own), **change})
+        with pytest.raises(FedkinError, match=reason):
+            newcomers._same_kind(wrong, at.parts.population)
+    with pytest.raises(FedkinError, match="architecture of this run"):
+        joined(at, own, None, "dnn")
