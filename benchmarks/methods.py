@@ -22,7 +22,7 @@ from fedkin.methods import METHODS, make
 SETTINGS = Path(__file__).resolve().parent.parent / "examples" / "methods"
 SEEDS = (0, 1, 2)
 PUBLIC = 1000  # samples held out for the methods that exchange predictions
-RATES = {name: (0.01, 0.03, 0.1, 0.3) for name in ("fmnist", "femnist", "har")} | {"shakespeare": (0.05, 0.1, 0.3, 0.6)}
+RATES = dict.fromkeys(("fmnist", "femnist", "har"), (0.01, 0.03, 0.1, 0.3)) | {"shakespeare": (0.05, 0.1, 0.3, 0.6)}
 OWN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # two values of what matters most, tried at two rates
     "comet": ({"clusters": 2}, {"clusters": 5}),
     "pfedme": ({"lam": 1.0}, {"lam": 15.0}),

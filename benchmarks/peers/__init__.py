@@ -1,0 +1,1 @@
+"""fedkin beside other simulators: the same data, model, steps and evaluation, on the same machine, in turn."""

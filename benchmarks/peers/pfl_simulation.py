@@ -1,0 +1,95 @@
+"""The workload in pfl (Apple's pfl-research), one process.
+
+python -m benchmarks.peers.pfl_simulation WORKLOAD FILE ROUNDS
+"""
+
+import json
+import logging
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import torch
+from pfl.aggregate.simulate import SimulatedBackend
+from pfl.algorithm.base import NNAlgorithmParams
+from pfl.algorithm.federated_averaging import FederatedAveraging
+from pfl.callback.base import TrainingProcessCallback
+from pfl.data.federated_dataset import FederatedDataset
+from pfl.data.pytorch import PyTorchTensorDataset
+from pfl.data.sampling import MinimizeReuseUserSampler
+from pfl.hyperparam.base import NNEvalHyperParams, NNTrainHyperParams
+from pfl.metrics import Metrics, Weighted
+from pfl.model.pytorch import PyTorchModel
+from torch.nn.functional import cross_entropy
+
+from benchmarks.peers.workload import BATCH, LR, module, read
+
+
+class Clock(TrainingProcessCallback):  # type: ignore[type-arg]
+    """When each round ended."""
+
+    def __init__(self) -> None:
+        self.ends = [time.perf_counter()]
+
+    def after_central_iteration(self, aggregate_metrics, model, *, central_iteration):  # type: ignore[no-untyped-def]
+        self.ends.append(time.perf_counter())
+        return False, Metrics()
+
+
+def learner(name, arrays, first):  # type: ignore[no-untyped-def]
+    """The module with the two functions that pfl asks for."""
+    net = module(name, arrays, first)
+    plain = type(net)
+
+    class Learner(plain):  # type: ignore[misc, valid-type]
+        def loss(self, x, y, eval=False):  # type: ignore[no-untyped-def]
+            self.eval() if eval else self.train()
+            return cross_entropy(self(x), y)
+
+        @torch.no_grad()
+        def metrics(self, x, y, eval=True):  # type: ignore[no-untyped-def]
+            self.eval()
+            out = self(x)
+            right = (out.argmax(1) == y).float().sum().item()
+            return {"loss": Weighted(cross_entropy(out, y).item() * len(y), len(y)), "right": Weighted(right, len(y))}
+
+    net.__class__ = Learner
+    return net
+
+
+def main(name: str, path: Path, rounds: int) -> None:
+    torch.set_num_threads(1)
+    logging.disable(logging.CRITICAL)
+    arrays, first = read(path)
+    users = list(range(arrays.clients))
+
+    def people(test: bool) -> FederatedDataset:
+        made = {k: PyTorchTensorDataset(tuple(map(torch.from_numpy, arrays.client(k, test)))) for k in users}
+        return FederatedDataset(made.__getitem__, MinimizeReuseUserSampler(users))
+
+    net = learner(name, arrays, first)
+    model = PyTorchModel(net, torch.optim.SGD, torch.optim.SGD(net.parameters(), 1.0))
+    clock = Clock()
+    FederatedAveraging().run(
+        algorithm_params=NNAlgorithmParams(
+            central_num_iterations=rounds,
+            evaluation_frequency=1,
+            train_cohort_size=arrays.clients,
+            val_cohort_size=arrays.clients,
+        ),
+        backend=SimulatedBackend(training_data=people(False), val_data=people(True)),
+        model=model,
+        model_train_params=NNTrainHyperParams(local_num_epochs=1, local_learning_rate=LR, local_batch_size=BATCH),
+        model_eval_params=NNEvalHyperParams(local_batch_size=None),
+        callbacks=[clock],
+    )
+    with torch.inference_mode():
+        tests = [tuple(map(torch.from_numpy, arrays.client(k, test=True))) for k in users]
+        right = [(net(x).argmax(1) == y).float().mean().item() for x, y in tests]
+    seconds = [b - a for a, b in pairwise(clock.ends)]
+    print(json.dumps({"seconds": seconds, "accuracy": sum(right) / len(right)}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
