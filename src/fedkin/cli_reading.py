@@ -73,6 +73,9 @@ def compare(
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="Write the tables as Markdown.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with charts, for a browser.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Runs side by side, and client by client against a baseline."""
@@ -84,12 +87,18 @@ def compare(
     found = comparison(folders, against, best)
     if markdown is not None:
         markdown.write_text(sheets.markdown(found), encoding="utf-8")
+    if html is not None:
+        from fedkin.report.compare_page import write_comparison
+
+        write_comparison(found, html)
+    written = [path for path in (markdown, html) if path is not None]
     if as_json:
         print_json(sheets.plain(found))
-    elif markdown is None:
-        console().print(sheets.compare(found))
+    elif written:
+        for path in written:
+            print(path)
     else:
-        print(markdown)
+        console().print(sheets.compare(found))
 
 
 def report(

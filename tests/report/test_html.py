@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.report import html
+from fedkin.report import shell
 from fedkin.report.html import write_report
 from fedkin.report.matrix import Matrix, matched
 from tests.report.records_for_tests import write, write_large
@@ -211,7 +211,7 @@ def test_a_failure_leaves_the_old_report(tmp_path: Path, monkeypatch: pytest.Mon
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(html.os, "replace", refuse)
+    monkeypatch.setattr(shell.os, "replace", refuse)
     with pytest.raises(FedkinError, match="No space left"):
         write_report(folder)
     assert (folder / "report.html").read_text() == "old"

@@ -18,7 +18,8 @@ class Comparison(NamedTuple):
     """``runs``: one row a run (COLUMNS). ``seeds``: mean and sample standard deviation over seeds of FINISHED runs that
     differ in nothing else. ``against``: one row an experiment, paired with ``baseline`` client by client (see
     ``paired.against``). ``choice``: the settings among which validation data chose (see ``chosen.best``).
-    ``warnings``: one sentence for each thing that makes runs incomparable. ``hints``: how to get what is missing."""
+    ``warnings``: one sentence for each thing that makes runs incomparable. ``hints``: how to get what is missing.
+    ``seen``: the runs, as they were looked at."""
 
     runs: pd.DataFrame
     seeds: pd.DataFrame
@@ -27,6 +28,7 @@ class Comparison(NamedTuple):
     choice: pd.DataFrame
     warnings: list[str]
     hints: list[str]
+    seen: list[Seen]
 
 
 def compare(folders: Sequence[Path]) -> pd.DataFrame:
@@ -67,6 +69,7 @@ def comparison(folders: Sequence[Path], against: str | None = None, best: bool =
         pd.DataFrame(choice, columns=chosen.COLUMNS),
         [*other_data, *_twice(seen), *unchosen, *([] if other_data else unpaired)],
         how_to_get_local(seen),
+        seen,
     )
 
 

@@ -1,11 +1,10 @@
 """report.html: one file that needs nothing else, neither a network nor a server."""
 
-import os
 from pathlib import Path
 
-from fedkin.core.errors import FedkinError
 from fedkin.report.page import page
 from fedkin.report.records import opened
+from fedkin.report.shell import write_page
 
 NAME = "report.html"
 
@@ -16,11 +15,4 @@ def write_report(folder: Path) -> Path:
     folder = Path(folder)
     with opened(folder) as run:
         text = page(run)
-    target, part = folder / NAME, folder / f"{NAME}.part"
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise FedkinError(f"{target} cannot be written: {error.strerror}") from None
-    return target
+    return write_page(folder / NAME, text)

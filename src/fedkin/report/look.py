@@ -34,6 +34,7 @@ class Seen(NamedTuple):
     validation: float | None = None  # the same model's on all validation samples together
     hyper: Mapping[str, Any] = {}
     tuned: Mapping[str, Any] = {}  # the same, and [train]
+    folder: Path | None = None
 
     @property
     def finished(self) -> bool:
@@ -72,6 +73,7 @@ def look(folder: Path, name: str) -> Seen:
         validation,
         facts.get("hyper") or {},
         _tuned(facts.get("hyper") or {}, spec.get("train") or {}),
+        Path(folder),
     )
 
 

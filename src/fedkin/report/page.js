@@ -32,6 +32,7 @@
     }));
   }
   function choose(client, again) {
+    if (!known.size) return null; // a page without clients
     now = !known.has(client) || (client === now && !again) ? null : client;
     own.hidden = bar.hidden = now === null;
     bar.firstElementChild.textContent = now === null ? "" : "Chosen: client " + now + ",";
@@ -44,7 +45,7 @@
   }
 
   for (const row of rows) row.addEventListener("click", () => choose(row.dataset.client));
-  get("forget").addEventListener("click", () => choose(null));
+  if (bar) get("forget").addEventListener("click", () => choose(null));
   if (find) {
     const names = document.createElement("datalist");
     names.id = "names";

@@ -2,24 +2,17 @@
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from html import escape
-from importlib import resources
 from typing import Any
 
-import altair as alt
-import vl_convert
-
 from fedkin.report import words
-from fedkin.report.charts import Figure
 from fedkin.report.matrix import measured
 from fedkin.report.page_figures import content_of, page_figures
 from fedkin.report.page_tables import client_table, communication_table, score_table, section, table
 from fedkin.report.records import Run
+from fedkin.report.shell import document, places
 from fedkin.report.summary import of_run
 
-# Nothing may be fetched, whatever a chart or a name says; Vega compiles its expressions, hence unsafe-eval.
-POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
 BAR = (
     '<div id="chosen" role="status" hidden><span></span> <a href="#own">its own view</a> '
     '<button id="forget">show all</button></div>'
@@ -33,31 +26,21 @@ def page(run: Run) -> str:
     what, matrices = measured(run, found)
     drawn = page_figures(run, found, what, matrices)
     title = f"{found['method']} on {words.source(found)}"
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title><style>{_asset('page.css')}</style></head><body>",
-            BAR,
-            _head(found, title),
-            FINDER if run.clients else "",
-            score_table(found),
-            *_body(drawn.figures),
-            '<section id="own" hidden><h2></h2><dl class="keys"></dl>',
-            *_body(drawn.own),
-            "</section>",
-            communication_table(found["communication"]),
-            client_table(run, found, what, matrices),
-            _left_out(found["missing"]),
-            _settings(run),
-            f'<script type="application/json" id="figures">{_inert(content_of(drawn))}</script>',
-            f"<script>{_libraries()}</script>",
-            f"<script>{_asset('page.js')}</script>",
-            "</body></html>\n",
-        ]
-    )
+    parts = [
+        BAR,
+        _head(found, title),
+        FINDER if run.clients else "",
+        score_table(found),
+        *places(drawn.figures),
+        '<section id="own" hidden><h2></h2><dl class="keys"></dl>',
+        *places(drawn.own),
+        "</section>",
+        communication_table(found["communication"]),
+        client_table(run, found, what, matrices),
+        _left_out(found["missing"]),
+        _settings(run),
+    ]
+    return document(title, parts, content_of([*drawn.figures, *drawn.own]))
 
 
 def _head(found: Mapping[str, Any], title: str) -> str:
@@ -103,19 +86,6 @@ def _keys(found: Mapping[str, Any]) -> dict[str, str]:
     return keys
 
 
-def _body(figures: list[Figure]) -> list[str]:
-    """The figures, in order; what a chart shows is told to those who do not see it."""
-    parts = []
-    for drawn in figures:
-        parts.append(
-            f'<figure id="{escape(drawn.name)}"><h2>{escape(drawn.title)}</h2>'
-            f"<figcaption>{escape(drawn.note)}</figcaption>"
-            f'<div class="chart" id="chart-{escape(drawn.name)}" role="img"'
-            f' aria-label="{escape(f"{drawn.title}. {drawn.note}")}"></div></figure>'
-        )
-    return parts
-
-
 def _left_out(missing: list[dict[str, Any]], most: int = 200) -> str:
     if not missing:
         return ""
@@ -133,21 +103,3 @@ def _settings(run: Run) -> str:
         f'<p class="soft">Fingerprint: {escape(str(run.facts.get("fingerprint") or words.NONE))}</p>'
         f"<details><summary>The resolved specification</summary><pre>{escape(spec)}</pre></details></section>"
     )
-
-
-@cache
-def _libraries() -> str:
-    """Vega, Vega-Lite and vega-embed, once; the version that altair's charts are written for."""
-    wanted = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    version = wanted if wanted in vl_convert.get_vegalite_versions() else None  # None: the newest it has
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
-    return bundle.replace("</script", "<\\/script")
-
-
-def _inert(content: Any) -> str:
-    """JSON that cannot end the script element that holds it, whatever the clients are called."""
-    return json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-
-
-def _asset(name: str) -> str:
-    return resources.files("fedkin.report").joinpath(name).read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """Which charts a report has, and what the page is given of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fedkin.report.chart_clients import by_client, class_labels, histogram, who_has_what
@@ -38,9 +38,8 @@ def page_figures(run: Run, found: Mapping[str, Any], what: str, matrices: dict[s
     return Drawn([figure for figure in drawn if figure is not None], own)
 
 
-def content_of(drawn: Drawn) -> dict[str, Any]:
+def content_of(figures: Sequence[Figure]) -> dict[str, Any]:
     """What the page's script is given: {figures, owns}; a figure's ``own`` is a place in ``owns``."""
-    figures = [*drawn.figures, *drawn.own]
     owns: dict[int, Own] = {id(figure.own): figure.own for figure in figures if figure.own is not None}
     places = {key: place for place, key in enumerate(owns)}
     return {

@@ -82,13 +82,18 @@ def _short(values: Mapping[str, Any], clients: int) -> bool:
     return set(values) != {"federation"} and longest <= CELL and longest != clients
 
 
-def table(head: list[tuple[str, str]], rows: list[list[Any]], clients: list[str] | None = None) -> str:
-    """``head``: (name, class). A cell that is a pair is (text, the number to sort by)."""
-    button = ("<button>", "</button>") if clients is not None else ("", "")
+def table(
+    head: list[tuple[str, str]], rows: list[list[Any]], clients: list[str] | None = None, marks: list[str] | None = None
+) -> str:
+    """``head``: (name, class). A cell that is a pair is (text, the number to sort by). ``clients``: of the rows, which
+    can then be chosen; ``marks``: classes of the rows. With either of them the headings sort."""
+    sorts = clients is not None or marks is not None
+    button = ("<button>", "</button>") if sorts else ("", "")
     top = "".join(f'<th scope="col" class="{kind}">{button[0]}{escape(name)}{button[1]}</th>' for name, kind in head)
     lines = []
     for n, row in enumerate(rows):
         mark = f' data-client="{escape(clients[n])}"' if clients is not None else ""
+        mark += f' class="{marks[n]}"' if marks is not None and marks[n] else ""
         cells = "".join(_cell(cell, kind) for cell, (_, kind) in zip(row, head, strict=True))
         lines.append(f"<tr{mark}>{cells}</tr>")
     return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

@@ -64,11 +64,15 @@ def troubles(found: Comparison) -> list[str]:
 
 def sheets(found: Comparison) -> list[Sheet]:
     """Those that have something to tell."""
-    view = _view(found.runs)
+    view = view_of(found.runs)
+    every = [_scores(found.runs, view), _costs(found.runs)]
+    return [*(sheet for sheet in every if sheet.rows), *experiment_sheets(found)]
+
+
+def experiment_sheets(found: Comparison) -> list[Sheet]:
+    """Those whose rows are experiments, not runs."""
     every = [
-        _scores(found.runs, view),
-        _costs(found.runs),
-        _seeds(found.seeds, view),
+        _seeds(found.seeds, view_of(found.runs)),
         _against(found.against, found.baseline),
         _choice(found.choice),
     ]
@@ -76,7 +80,7 @@ def sheets(found: Comparison) -> list[Sheet]:
 
 
 def _scores(runs: pd.DataFrame, view: str) -> Sheet:
-    shown = _score_columns(runs, view)
+    shown = score_columns(runs, view)
     title = f"Test accuracy in % over clients, {view} view, final round" if view else "Test loss, mean over clients"
     whole = (runs["state"] == FINISHED).all()
     columns = ["run", "method", *([] if whole else ["state"]), "seed", "rounds", *shown.values()]
@@ -84,7 +88,7 @@ def _scores(runs: pd.DataFrame, view: str) -> Sheet:
     for row in runs.to_dict("records"):
         state = [] if whole else ["" if row["state"] == FINISHED else row["state"].split(":")[0]]
         cells = [row["run"], row["method"] or words.NONE, *state, _integer(row["seed"]), _integer(row["rounds"])]
-        rows.append([*cells, *(_cell(name, row[name]) for name in shown)])
+        rows.append([*cells, *(cell(name, row[name]) for name in shown)])
     caption = "by val.: weighted, at the best round by validation; global: weighted, final" if view else ""
     return Sheet(title, columns, rows, 2 if whole else 3, caption)
 
@@ -93,15 +97,15 @@ def _costs(runs: pd.DataFrame) -> Sheet:
     names = {name: name for name in COSTS} | {"helped": "helped %", "hurt": "hurt %"}
     shown = {name: title for name, title in names.items() if runs[name].notna().any()}
     title = "Costs, and clients better or worse off than under local" if "helped" in shown else "Costs"
-    rows = [[row["run"], *(_cell(name, row[name]) for name in shown)] for row in runs.to_dict("records")]
+    rows = [[row["run"], *(cell(name, row[name]) for name in shown)] for row in runs.to_dict("records")]
     return Sheet(title, ["run", *shown.values()], rows, 1)
 
 
 def _seeds(seeds: pd.DataFrame, view: str) -> Sheet:
-    shown = _score_columns(seeds, view) | {name: name for name in ("paper bytes", "unicast bytes", "seconds")}
+    shown = score_columns(seeds, view) | {name: name for name in ("paper bytes", "unicast bytes", "seconds")}
     rows = [
         [row["method"], row["setting"], words.plain(row["seeds"])]
-        + [f"{_cell(name, row[name])} ± {_cell(name, row[f'{name} sd'])}" for name in shown]
+        + [f"{cell(name, row[name])} ± {cell(name, row[f'{name} sd'])}" for name in shown]
         for row in seeds.to_dict("records")
     ]
     title = "Finished runs that differ only in seed: mean ± sd over seeds"
@@ -136,7 +140,7 @@ def _choice(choice: pd.DataFrame) -> Sheet:
     return Sheet(title, ["method", "setting", "", "seeds", "validation"], rows, 4)
 
 
-def _view(runs: pd.DataFrame) -> str:
+def view_of(runs: pd.DataFrame) -> str:
     """The view that the table shows; "" if no run has an accuracy."""
     for view in ("personal", "global"):
         if runs[f"{view} final mean"].notna().any():
@@ -144,7 +148,7 @@ def _view(runs: pd.DataFrame) -> str:
     return ""
 
 
-def _score_columns(table: pd.DataFrame, view: str) -> dict[str, str]:
+def score_columns(table: pd.DataFrame, view: str) -> dict[str, str]:
     """{column: heading} of the scores that are shown."""
     if not view:
         return {f"{name} loss": name for name in ("personal", "global") if table[f"{name} loss"].notna().any()}
@@ -156,7 +160,8 @@ def _score_columns(table: pd.DataFrame, view: str) -> dict[str, str]:
     return shown
 
 
-def _cell(name: str, value: float) -> str:
+def cell(name: str, value: float) -> str:
+    """A number of a run as text, by the name of its column."""
     if name.endswith(" bytes"):
         return words.size(value)
     if name == "paper scalars":
