@@ -106,7 +106,7 @@ def run(
     data_dir: Annotated[
         Path | None, _option("--data-dir", WHERE, "DIR", "Where data files lie; else FEDKIN_DATA says.")
     ] = None,
-    engine: Annotated[str | None, _option("--engine", WHERE, "NAME", "processes or inprocess.")] = None,
+    engine: Annotated[str | None, _option("--engine", WHERE, "NAME", "processes, inprocess or ray.")] = None,
     workers: Annotated[
         int | None, _option("--workers", WHERE, "N", "Worker processes; one a core if not given.")
     ] = None,

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.assemble import Assembled, assemble, host_of, setup_of
+from fedkin.assemble import Assembled, assemble, host_from_setup, host_of, setup_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
+from fedkin.engine.actors import Actors
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.processes import Processes, place
 from fedkin.engine.store import read_state, write_file
@@ -232,7 +233,10 @@ def _transport(parts: Assembled, folder: Path) -> Iterator[Transport]:
             parts.population.save(shared)
             places = place(parts.infos, workers)
             setups = [setup_of(parts.spec, shared, clients, state) for clients in places]
-            transport = Processes("fedkin.worker", setups, places)
+            if engine.name == "ray":
+                transport = Actors(host_from_setup, setups, places, shared)
+            else:
+                transport = Processes("fedkin.worker", setups, places)
         stack.callback(transport.close)
         yield transport
 

@@ -95,7 +95,7 @@ class TrainSection(_Section):
 class EngineSection(_Section):
     """[engine] how the run is executed; never changes its result beyond rounding."""
 
-    name: Literal["processes", "inprocess"] = "processes"
+    name: Literal["processes", "inprocess", "ray"] = "processes"
     workers: int | None = Field(default=None, ge=1)  # default: one a core
     compile: Literal["auto", "always", "trace", "never"] = "auto"
     state: Literal["memory", "disk"] = "memory"
