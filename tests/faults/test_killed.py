@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -120,8 +121,7 @@ def test_killed_at_every_step_of_every_method(method, tmp_path, plain):
         killed_at(fatal, tmp_path, method, plain(method, **QUICK), **QUICK)
 
 
-@pytest.mark.parametrize("state", ["memory", "disk"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("method", "state"), zip(METHODS, cycle(["memory", "disk"])))
 def test_killed_at_some_steps(method, state, tmp_path, plain):
     settings = {**QUICK, "engine__state": state}
     total = steps_of(tmp_path, method, **settings)
@@ -193,8 +193,8 @@ def began(folder: Path, process: subprocess.Popen, limit: float = 90) -> None:
 @pytest.mark.parametrize("whole_group", [True, False], ids=["group", "coordinator"])
 def test_a_real_command_is_killed(whole_group, tmp_path, plain):
     """The command with worker processes, killed from outside at a random moment; workers alone end by themselves."""
-    settings = {**SERIOUS, "engine__name": "processes", "engine__workers": 2, "run__rounds": 40}
-    expected = plain("ppfl", run__rounds=40)
+    settings = {**SERIOUS, "engine__name": "processes", "engine__workers": 2, "run__rounds": 20}
+    expected = plain("ppfl", run__rounds=20)
     spec, folder = written(tmp_path, "ppfl", **settings), tmp_path / "run"
     process = command("run", spec, "--out", folder)
     began(folder, process)

@@ -58,6 +58,7 @@ THIRD_PARTY = {  # where a part that is bought may be used
     "altair": {"report"},
     "sklearn": {"core", "data", "methods"},
     "statsmodels": {"comparators"},
+    "ray": {"engine"},
     "h5py": {"data"},
     "subprocess": {"engine", "flower"},
     "multiprocessing": {"engine", "flower"},
