@@ -1,20 +1,18 @@
 """From a specification to objects: data, models, method, hosts. Every process builds the same from the same."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
+from fedkin.architectures import another, architectures_of, column_of, models_of, sizes_of, with_family
 from fedkin.core.buffers import at_home
-from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info, Method, Start
-from fedkin.core.model import Inputs, Model
+from fedkin.core.model import Model
 from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime
-from fedkin.core.tree import Params
-from fedkin.data.check import TOKENS
 from fedkin.data.clients import Population
 from fedkin.data.partition import parameters
 from fedkin.engine.coordinator import Federation, participants_of
@@ -22,7 +20,6 @@ from fedkin.engine.host import Host
 from fedkin.engine.store import STORES
 from fedkin.engine.work import Schedule, ServerTools
 from fedkin.methods import make
-from fedkin.models.build import build as build_model
 from fedkin.needs import check_needs
 from fedkin.populate import DEFAULT_CLIENTS, HELD_OUT, population_of
 from fedkin.runs.spec import Spec
@@ -63,7 +60,8 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
 
 def around(spec: Spec, method: Method, population: Population) -> Assembled:
     """The objects of a run whose population is there already; ``method`` as ``method_of`` gives it."""
-    architectures = architectures_of(spec, [len(rows) for rows in population.train])
+    spec = with_family(spec, population)
+    architectures = architectures_of(spec, sizes_of(population), column_of(spec, population))
     models = models_of(spec, population, sorted(set(architectures)))
     infos = infos_of(population, architectures)
     start = Start(
@@ -71,7 +69,7 @@ def around(spec: Spec, method: Method, population: Population) -> Assembled:
         tuple(infos),
         0 if population.public is None else len(population.public),
         population.classes,
-        lambda k: _another(spec, population, next(iter(models)), k),
+        lambda k: another(spec, population, next(iter(models)), k),
         dict(enumerate(architectures)),
         Key(spec.run.seed),
     )
@@ -105,53 +103,6 @@ def resolved(spec: Spec, method: Method) -> Spec:
         "run": {**spec.run.model_dump(), "clients": clients},
     }
     return Spec.model_validate(filled)
-
-
-def architectures_of(spec: Spec, sizes: Sequence[int]) -> list[str]:
-    """The architecture of clients with so many training samples.
-
-    ``rule``: by "size" (the map's first for the largest), in "turn", "random".
-    """
-    names = list(spec.model.map.values()) or [spec.model.name]
-    clients = len(sizes)
-    if spec.model.rule == "random":
-        rng = Key(spec.run.seed).numpy("architectures")
-        return [names[int(i)] for i in rng.integers(len(names), size=clients)]
-    if spec.model.rule == "turn":
-        return [names[client % len(names)] for client in range(clients)]
-    by_size = sorted(range(clients), key=lambda k: (-sizes[k], k))
-    rank = {client: position for position, client in enumerate(by_size)}
-    return [names[rank[client] * len(names) // clients] for client in range(clients)]
-
-
-def models_of(spec: Spec, population: Population, names: list[str]) -> dict[str, Model]:
-    """One Model an architecture, initial parameters by seed."""
-    if population.task == "regression" and spec.model.family == "categorical":
-        raise FedkinError(
-            "labels are numbers, not classes: set model.name to glm and model.family to gaussian or poisson"
-        )
-    return {name: _model(spec, population, name, Key(spec.run.seed)) for name in names}
-
-
-def _another(spec: Spec, population: Population, name: str, number: int) -> Params:
-    """Other initial parameters of an architecture: its draw ``number``, of which 0 is the model's own."""
-    return _model(spec, population, name, Key(spec.run.seed, round=number - 1)).initial
-
-
-def _model(spec: Spec, population: Population, name: str, key: Key) -> Model:
-    shape, model, inputs = tuple(population.x.shape[1:]), spec.model, inputs_of(spec, population)
-    return build_model(name, shape, population.classes, key, model.family, inputs, model.buffers, **model.options)
-
-
-def inputs_of(spec: Spec, population: Population) -> Inputs:
-    """[data] mean and std, one for all or one a channel; symbols of a text have none."""
-    channels, tokens = population.x.shape[1], population.x.dtype in TOKENS
-    for name, values in (("mean", spec.data.mean), ("std", spec.data.std)):
-        if values and tokens:
-            raise FedkinError(f"data.{name} is for numbers, but {spec.data.name} holds symbols: leave it out")
-        if len(values) not in (0, 1, channels):
-            raise FedkinError(f"data.{name} has {len(values)} values: give one, or one for each of {channels} channels")
-    return Inputs(spec.data.mean, spec.data.std, tokens)
 
 
 def infos_of(population: Population, architectures: list[str]) -> dict[int, Info]:

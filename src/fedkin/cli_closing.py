@@ -20,7 +20,7 @@ def closing(folder: Path, console: Console) -> None:
     """Say the result, then write the report; if that fails, the run itself is finished and safe."""
     quoted = shlex.quote(str(folder))
     found = summary(folder)
-    for name, text in zip(["result", *[""] * len(found["loss"])], _results(found)):
+    for name, text in zip(["result", *[""] * 2 * len(found["loss"])], _results(found)):
         _line(console, name, text)
     _line(console, "time", f"{words.progress(found)}, {words.seconds(found['seconds']['total'])}")
     _line(console, "run", str(folder))
@@ -45,6 +45,9 @@ def _results(found: Mapping[str, Any]) -> list[str]:
         final = picks["final"]
         rest = f" (test, mean of {final['clients']} clients)" if not lines else ""
         lines.append(f"{view} {measure} {form(final['mean'])}, worst decile {form(final['worst_decile'])}{rest}")
+    for view, measures in found["measures"].items():
+        told = ", ".join(f"{name.upper()} {words.decimal(numbers['mean'])}" for name, numbers in measures.items())
+        lines += [f"{view} {told}"] if told else []
     return lines or ["nothing was measured"]
 
 

@@ -1,11 +1,11 @@
 """What is typed after ``fedkin run``, as a checked specification: a file, options, short forms, ``--set``."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.runs.short_form import pieces, short_form
 from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, parse, read
 
 Content = dict[str, Any]
@@ -29,25 +29,6 @@ def specification(file: Path | None, options: Mapping[str, Any], settings: Seque
         hints += _place(content, key, value)
     spec, more = parse(content, where="command line")
     return spec, [*hints, *more]
-
-
-def short_form(text: str, first: Callable[[str], str]) -> tuple[str, Content]:
-    """``name``, ``name:value`` or ``name:key=value,key=value``; ``first(name)`` is the key of a bare first value.
-
-    >>> short_form("dirichlet:0.1,floor=5", lambda name: "alpha")
-    ('dirichlet', {'alpha': 0.1, 'floor': 5})
-    """
-    name, mark, rest = text.partition(":")
-    found: Content = {}
-    for position, piece in enumerate(_pieces(rest) if mark else []):
-        key, equals, value = piece.partition("=")
-        if equals:
-            found[key.strip()] = literal(value.strip())
-        elif position or not piece:
-            raise FedkinError(f"{text!r} is not understood: write name:value or name:key=value,key=value")
-        else:
-            found[first(name)] = literal(piece)
-    return name, found
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -133,10 +114,10 @@ def _model(content: Content, text: str) -> list[str]:
     """An architecture with options, a user's package.module:Class, or several of them with commas between."""
     from fedkin.models.build import MODELS
 
-    several = _pieces(text)
+    several = pieces(text)
     place: Content = content.setdefault("model", {})
     place.pop("map", None)
-    if len(several) > 1 and not any("=" in piece for piece in several):
+    if len(several) > 1 and all(piece.partition(":")[0] in MODELS or ":" in piece for piece in several):
         place["map"] = {name: name for name in several}
         return []
     if text.partition(":")[0] not in MODELS:
@@ -180,19 +161,3 @@ PLAIN = {
     "seed": "run.seed",
     "workers": "engine.workers",
 }
-
-
-def _pieces(text: str) -> list[str]:
-    """Split at commas outside of brackets.
-
-    >>> _pieces("groups=[3, 3, 2, 2],train=0.8")
-    ['groups=[3, 3, 2, 2]', 'train=0.8']
-    """
-    depth, pieces = 0, [""]
-    for part in re.split(r"([\[\](),])", text):
-        depth += {"[": 1, "(": 1, "]": -1, ")": -1}.get(part, 0)
-        if part == "," and depth <= 0:
-            pieces.append("")
-        else:
-            pieces[-1] += part
-    return [piece.strip() for piece in pieces]

@@ -1,9 +1,9 @@
 """What a method needs of an experiment, checked before training."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Method
+from fedkin.core.method import Method, Needs
 from fedkin.core.model import Model
 from fedkin.data.clients import Population
 from fedkin.engine.coordinator import Federation, participants_of
@@ -23,7 +23,8 @@ def check_needs(
     if needs.one_architecture and len(models) > 1:
         counts = ", ".join(f"{name} ({architectures.count(name)})" for name in models)
         raise FedkinError(
-            f"{method.name} needs one architecture, clients have {counts}: try {', '.join(_any_architecture())}"
+            f"{method.name} needs one architecture, clients have {counts}: try "
+            f"{_methods(lambda needs: not needs.one_architecture)}"
         )
     if needs.public != "none" and population.public is None:
         raise FedkinError(
@@ -35,7 +36,11 @@ def check_needs(
     if needs.full_participation and federation.participation < 1:
         raise FedkinError(f"{method.name} needs every client in every round: set run.participation to 1")
     if needs.classes and not all(model.family.classes for model in models.values()):
-        raise FedkinError(f"{method.name} needs class probabilities, the model's family is for regression")
+        families = ", ".join(sorted({model.family.name for model in models.values()}))
+        raise FedkinError(
+            f"{method.name} needs class probabilities, but family {families} predicts numbers: try "
+            f"{_methods(lambda needs: not needs.classes and needs.one_architecture)}"
+        )
     if needs.validation and not all(len(rows) for rows in population.val):
         raise FedkinError(f"{method.name} chooses by validation: set split.val above 0 so that every client has some")
     if federation.min_replies > participants_of(federation):
@@ -45,13 +50,14 @@ def check_needs(
     method.check(federation.start, participants_of(federation))
 
 
-def _any_architecture() -> list[str]:
-    """Methods whose clients may hold different models."""
+def _methods(fits: Callable[[Needs], bool]) -> str:
+    """The methods whose needs are such, for a sentence."""
     found = []
     for name in sorted(registry()):
         try:
-            if not make(name, {}, {"lr": 0.1}).needs.one_architecture:
-                found.append(name)
+            needs = make(name, {}, {"lr": 0.1}).needs
         except FedkinError:  # it has hyper-parameters without defaults: not a suggestion for a first try
             continue
-    return found
+        if fits(needs) and not needs.pooled:
+            found.append(name)
+    return ", ".join(found)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fedkin.assemble import Assembled, architectures_of, infos_of, schedule_of
+from fedkin.architectures import architectures_of
+from fedkin.assemble import Assembled, infos_of, schedule_of
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Info
 from fedkin.core.rng import Key

@@ -6,6 +6,7 @@ from fedkin.core.rng import Key
 from fedkin.data.build import build as build_population
 from fedkin.data.clients import Population
 from fedkin.data.frames import SUFFIXES
+from fedkin.data.own import is_path, takes
 from fedkin.data.public import Public
 from fedkin.data.source import Source
 from fedkin.data.sources import load
@@ -23,7 +24,10 @@ def source_of(spec: Spec) -> Source:
     generated = {"seed": spec.run.seed} if data.name in GENERATED else {}
     # mean and std of [data] are the user's own scale: columns enter as they are
     unscaled = {"scale": "none"} if (data.mean or data.std) and Path(data.name).suffix.lower() in SUFFIXES else {}
-    options = {**generated, **unscaled, **data.options}
+    # a column that says a client's model is not one that models see
+    own = is_path(data.name) and "about" in takes(data.name, _folder(spec))
+    about = {"about": [spec.model.column]} if spec.model.column and own else {}
+    options = {**generated, **unscaled, **about, **data.options}
     return load(data.name, _folder(spec), client=data.client, label=data.label, **options)
 
 

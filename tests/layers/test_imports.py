@@ -19,6 +19,7 @@ LAYERS = {
     "comparators": 2,
     "certificates": 2,
     "assemble": 3,
+    "architectures": 3,
     "populate": 3,
     "facts": 3,
     "experiment": 3,
@@ -45,7 +46,18 @@ LAYERS = {
     "cli_progress": 4,
     "cli_reading": 4,
 }
-UPPER = ("assemble", "populate", "facts", "experiment", "needs", "newcomers", "join", "api", "worker")  # among equals
+UPPER = (
+    "architectures",
+    "assemble",
+    "populate",
+    "facts",
+    "experiment",
+    "needs",
+    "newcomers",
+    "join",
+    "api",
+    "worker",
+)  # among equals
 MODULE_LEVEL = {"__init__"}  # the package's own face, which looks everything up lazily
 LONG: dict[str, str] = {}  # file → why it may have more than 300 lines
 LINES = 300

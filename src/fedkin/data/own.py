@@ -61,6 +61,11 @@ def read_own(name: str, folder: Path | None, options: Mapping[str, Any]) -> Sour
     return layout.read(path, **options)
 
 
+def takes(name: str, folder: Path | None) -> list[str]:
+    """The options of the importer that reads a path."""
+    return _options(read_saved if name.startswith(HUB) else layout_of(_place_of(name, folder)).read)
+
+
 def _options(read: Callable[..., Source]) -> list[str]:
     return [p.name for p in inspect.signature(read).parameters.values() if p.kind is p.KEYWORD_ONLY]
 

@@ -31,6 +31,7 @@ class Roles(NamedTuple):
     group: str | None = None
     most: int = 100
     unlabeled: str = "refuse"
+    about: Sequence[str] = ()
 
 
 def read_table(
@@ -46,6 +47,7 @@ def read_table(
     group: str | None = None,
     most: int = 100,
     unlabeled: Literal["refuse", "drop"] = "refuse",
+    about: Sequence[str] = (),
     separator: str = ",",
     decimal: str = ".",
     encoding: str = "utf-8",
@@ -54,7 +56,7 @@ def read_table(
     folder = path.is_dir()
     if folder and client is not None:
         raise FedkinError(f"{path} is a folder, whose files are the clients: leave out data.client={client!r}")
-    roles = Roles(client, label, task, scale, drop, categorical, text, group, most, unlabeled)
+    roles = Roles(client, label, task, scale, drop, categorical, text, group, most, unlabeled, about)
     style = Style(_spelled(roles), separator, decimal, encoding)
     read = read_folder(path, style) if folder else read_file(path, style)
     return table_source(read, path.stem, str(path), roles._replace(client=CLIENT) if folder else roles)
@@ -66,19 +68,22 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
 
     ``drop``: columns to leave out. ``categorical``, ``text``: columns of categories and of texts (other columns of
     words are categories by themselves). ``group``: a column whose equal values (a patient) stay in one split.
-    ``scale``, ``most``: as in ``Recipe``. ``unlabeled="drop"`` leaves rows without a label out, and says how many.
+    ``about``: columns that models do not see, kept in ``truth``. ``scale``, ``most``: as in ``Recipe``.
+    ``unlabeled="drop"`` leaves rows without a label out, and says how many.
     ``task="auto"``: a label column with a fraction in it is regression; text, booleans and whole numbers are classes,
     numbered in sorted order (``class_names`` keeps the values).
     Raises FedkinError with file, line and column for anything that cannot be read as it stands.
     """
     _choices(roles)
-    lists = {key: _list(key, getattr(roles, key)) for key in ("drop", "categorical", "text")}
+    lists = {key: _list(key, getattr(roles, key)) for key in ("drop", "about", "categorical", "text")}
     label, client, group = roles.label, roles.client, roles.group
     _columns_there(read, where, roles, lists)
     read = _labeled(read, label, roles.unlabeled)
     for role in (label, *(one for one in (client, group) if one)):
         _filled(read.frame[role], read.place)
-    wanted = [column for column in read.frame.columns if column not in (label, client, group, *lists["drop"])]
+    wanted = [
+        column for column in read.frame.columns if column not in (label, client, group, *lists["drop"], *lists["about"])
+    ]
     if not wanted:
         raise FedkinError(f"{where} has no feature columns besides {label!r}: add some")
     asked = dict.fromkeys(lists["categorical"], "category") | dict.fromkeys(lists["text"], "text")
@@ -91,7 +96,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
         where=where,
         class_names=names,
         client=None if client is None else _clients(read.frame[client]),
-        truth={} if group is None else {group: _groups(read.frame[group])},
+        truth={**({} if group is None else {group: _groups(read.frame[group])}), **_about(read, lists["about"])},
     )._replace(
         columns=Recipe(tuple(each.column for each in found), roles.scale, roles.most),
         group=group,
@@ -135,6 +140,13 @@ def _list(key: str, names: Any) -> tuple[str, ...]:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise FedkinError(f"data.{key}={names!r} must be a list of column names")
     return tuple(names)
+
+
+def _about(read: Read, names: tuple[str, ...]) -> dict[str, Array]:
+    """Columns that tell of a row without being seen by models: as text."""
+    for name in names:
+        _filled(read.frame[name], read.place)
+    return {name: read.frame[name].astype(str).to_numpy(dtype=str) for name in names}
 
 
 def _columns_there(read: Read, where: str, roles: Roles, lists: dict[str, tuple[str, ...]]) -> None:

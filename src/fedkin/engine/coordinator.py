@@ -165,7 +165,7 @@ class Coordinator:
         at: dict[str, float],
         evaluate: str | None = None,
     ) -> Record:
-        scores, notes = {}, {}
+        scores, notes, measures = {}, {}, {}
         before = time.perf_counter()
         if evaluate is not None:
             orders, _ = self._orders(sorted(self.federation.infos), [])
@@ -174,9 +174,10 @@ class Coordinator:
                     raise FedkinError(f"round {number}: client {answer.client} cannot be evaluated: {answer.error}")
                 scores[answer.client] = answer.record["scores"]
                 notes[answer.client] = dict(answer.record["notes"])
+                measures[answer.client] = dict(answer.record.get("measures", {}))
         now = time.perf_counter()
         seconds = {**at, "evaluation": now - before, "total": now - began}
-        return Record(number, phase, who, sent, missing, scores, notes, self.method.lens(self.state), seconds)
+        return Record(number, phase, who, sent, missing, scores, notes, self.method.lens(self.state), seconds, measures)
 
 
 def accepted(method: Method, info: Info, answer: Answer, down: Tree | None) -> Reply:

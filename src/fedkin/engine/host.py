@@ -192,7 +192,14 @@ def _evaluate(host: Host, round: int, order: Order, splits: tuple[str, ...] = SP
 
 
 def _evaluate_all(host: Host, round: int, order: Order) -> Answer:
-    return _evaluate(host, round, order, ("train", *SPLITS))
+    answer = _evaluate(host, round, order, ("train", *SPLITS))
+    data, own = host.data(round, order.client), host.own(order.client)
+    views = host.method.personal(host.receive(order), own, data)
+    found = {
+        name: {split: data.measure(partial(host.method.predict, data.model, view), split) for split in SPLITS}
+        for name, view in views.items()
+    }
+    return answer._replace(record={**answer.record, "measures": found})
 
 
 def _views(host: Host, round: int, order: Order) -> Answer:

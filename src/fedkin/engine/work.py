@@ -16,6 +16,7 @@ from fedkin.core.trace import Runtime
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.data import plan
 from fedkin.data.clients import Population
+from fedkin.engine.measures import TWO, measures
 
 LARGE = 1024  # rows of an evaluation batch
 
@@ -113,6 +114,15 @@ class LocalData:
                 nll, hits = grade(self.model, predictor(x), y)
                 loss, right = loss + nll, right + hits
         return loss / len(rows), right / len(rows)
+
+    def measure(self, predictor: Callable[[Tensor], Tensor], split: str) -> dict[str, float]:
+        """RMSE, AUC and the like on a split; {} where nothing applies."""
+        rows, several = self._rows(split), self.info.classes > TWO
+        if len(rows) == 0 or several:
+            return {}
+        with torch.inference_mode():
+            parts = [(predictor(x), y) for x, y in map(self._take, _parts(rows, LARGE))]
+            return measures(self.model.family, torch.cat([p for p, _ in parts]), torch.cat([y for _, y in parts]))
 
     @property
     def _dtype(self) -> torch.dtype:

@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from fedkin.assemble import architectures_of, infos_of, method_of, models_of, schedule_of
+from fedkin.architectures import architectures_of, column_of, models_of, sizes_of
+from fedkin.assemble import infos_of, method_of, schedule_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.trace import Runtime
 from fedkin.data.clients import Population
@@ -111,7 +112,7 @@ class Node:
             population = data.alone(spec, population, place)
             architectures = [place.architecture] * place.clients
         else:
-            architectures = architectures_of(spec, [len(rows) for rows in population.train])
+            architectures = architectures_of(spec, sizes_of(population), column_of(spec, population))
             if place.clients != population.clients or place.client >= place.clients:
                 raise FedkinError(f"the experiment has {population.clients} clients, not {place.clients}")
         if place.architecture not in {spec.model.name, *spec.model.map.values()}:

@@ -6,6 +6,7 @@ from typing import Any
 from fedkin.core.method import KINDS
 from fedkin.data.clients import Population
 from fedkin.report.records import Run, number, opened
+from fedkin.report.scores import measures
 
 
 def card_of(folder: Path, client: int, population: Population) -> dict[str, Any]:
@@ -45,6 +46,7 @@ def _scores(run: Run, client: int, last: int, view: str) -> dict[str, Any]:
     query = "SELECT split, loss, accuracy FROM metrics WHERE round = ? AND client = ? AND view = ?"
     return {
         split: {"loss": loss, "accuracy": None if accuracy is None else number(accuracy)}
+        | {name: by[client] for name, by in measures(run, last, view, split).items() if client in by}
         for split, loss, accuracy in run.rows(query, last, client, view)
     }
 
@@ -111,7 +113,8 @@ def as_markdown(card: dict[str, Any]) -> str:
 
 def _said(values: dict[str, Any]) -> str:
     accuracy = "" if values["accuracy"] is None else f"accuracy {values['accuracy']:.4f}, "
-    return f"{accuracy}loss {values['loss']:.4f}" if values["loss"] is not None else "not measured"
+    others = [f", {name} {value:.4f}" for name, value in values.items() if name not in ("loss", "accuracy") and value]
+    return f"{accuracy}loss {values['loss']:.4f}{''.join(others)}" if values["loss"] is not None else "not measured"
 
 
 def _kinds(sent: dict[str, int]) -> str:

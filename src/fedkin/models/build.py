@@ -10,7 +10,7 @@ from torch import nn
 
 from fedkin.core.buffers import without_statistics
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.family import FAMILIES
+from fedkin.core.family import CATEGORICAL, FAMILIES
 from fedkin.core.model import PLAIN, Inputs, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.models.resnet import mobilenet_v2, resnet18
@@ -55,7 +55,8 @@ def build(
     if recipe is None:
         raise unknown("model", name, [*MODELS, "package.module:Class"])
     accepted = inspect.signature(recipe).parameters
-    given = {"shape": shape, "classes": classes}
+    outputs = classes if family == CATEGORICAL.name else 1
+    given = {"shape": shape, "classes": outputs}
     chosen = {key: value for key, value in given.items() if key in accepted}
     for option in options:
         if option not in accepted:
@@ -97,7 +98,7 @@ def _try_on(model: Model, shape: Shape, classes: int, tokens: bool) -> None:
             raise FedkinError(f"model {model.name!r} cannot read symbols (text): try transformer_lm") from None
         reason = _first_line(error)
         raise FedkinError(f"model {model.name!r} cannot take samples of shape {list(shape)}: {reason}") from None
-    width = classes if model.family.name == "categorical" else 1
+    width = classes if model.family.name == CATEGORICAL.name else 1
     if not isinstance(out, torch.Tensor) or out.shape != (2, width):
         found = list(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
         raise FedkinError(f"model {model.name!r} must return [batch, {width}], for a batch of 2 it returned {found}")

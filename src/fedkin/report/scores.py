@@ -55,6 +55,17 @@ def scores(run: Run, at: int, view: str, split: str = "test") -> dict[int, tuple
     return {client: (loss, accuracy) for client, loss, accuracy in run.rows(query, at, view, split)}
 
 
+def measures(run: Run, at: int, view: str, split: str = "test") -> dict[str, dict[int, float | None]]:
+    """{"rmse": {client: value}, …} of one round; {} in runs that have none."""
+    if not run.rows("SELECT 1 FROM sqlite_master WHERE name = 'measures'"):
+        return {}
+    query = "SELECT name, client, value FROM measures WHERE round = ? AND view = ? AND split = ? ORDER BY name, client"
+    found: dict[str, dict[int, float | None]] = {}
+    for name, client, value in run.rows(query, at, view, split):
+        found.setdefault(name, {})[client] = value
+    return found
+
+
 def spread(values: Mapping[int, float | None], weights: Mapping[int, int], worst: str = "low") -> dict[str, Any]:
     """Mean, sample-weighted mean, population standard deviation and worst decile over clients.
 

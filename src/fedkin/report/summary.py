@@ -6,7 +6,7 @@ from typing import Any
 
 from fedkin.report.ledger import communication
 from fedkin.report.records import Run, opened
-from fedkin.report.scores import chosen_rounds, curves, scores, spread
+from fedkin.report.scores import chosen_rounds, curves, measures, scores, spread
 from fedkin.report.unseen import unseen
 from fedkin.runs.spec import SplitSection
 
@@ -36,6 +36,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "finished": run.finished,
         "accuracy": accuracy,
         "loss": loss,
+        "measures": {view: _measures(run, picks["final"]["round"], view) for view, picks in loss.items()},
         "communication": communication(run),
         "seconds": _seconds(run),
         "missing": _missing(run),
@@ -73,6 +74,13 @@ def _numbers(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
         if any(value is not None for value in curve.test):  # else a regression, which has no accuracy
             accuracy[view] = {name: _at(run, at, view, weights) for name, at in rounds.items()}
     return accuracy, loss
+
+
+def _measures(run: Run, last: int, view: str) -> dict[str, Any]:
+    """RMSE, MAE and AUC over clients on test, in the last round: of a finished run."""
+    weights = {k: client.test for k, client in run.clients.items()}
+    found = measures(run, last, view)
+    return {name: spread(values, weights, worst="low" if name == "auc" else "high") for name, values in found.items()}
 
 
 def _at(run: Run, at: int | None, view: str, weights: dict[int, int]) -> dict[str, Any] | None:

@@ -18,6 +18,8 @@ def show(found: Mapping[str, Any]) -> RenderableType:
         parts.append(_accuracy(found) if found["accuracy"] else _losses(found))
     else:
         parts.append(Text("Nothing was evaluated yet."))
+    if any(found["measures"].values()):
+        parts.append(_measures(found["measures"]))
     if found["unseen"]:
         parts.append(_unseen(found["unseen"]))
     parts.append(_communication(found))
@@ -77,6 +79,14 @@ def _unseen(found: Mapping[str, Any]) -> Table:
         asked = f"all (mean {one['labels']:.0f})" if one["asked"] is None else str(one["asked"])
         spread = one[measure]
         table.add_row(asked, str(spread["clients"]), *(form(spread[key]) for key in words.SPREADS))
+    return table
+
+
+def _measures(measures: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Table:
+    table = _table("Other test measures over clients, final", ["view", "measure"], list(words.SPREADS.values()))
+    for view, found in measures.items():
+        for name, numbers in found.items():
+            table.add_row(view, name.upper(), *(words.decimal(numbers[key]) for key in words.SPREADS))
     return table
 
 

@@ -30,6 +30,10 @@ CREATE TABLE states (client INTEGER PRIMARY KEY, round INTEGER);
 """``client`` -1 in states is the server; in messages, copy 0 marks the first copy of a broadcast. ``notes`` holds what
 a method tells (cluster, membership, teacher, …) as JSON; nan is NULL."""
 
+MEASURES = """CREATE TABLE IF NOT EXISTS measures (round INTEGER, client INTEGER, view TEXT, split TEXT, name TEXT,
+    value REAL, PRIMARY KEY (round, client, view, split, name)) WITHOUT ROWID"""
+"""Apart from SCHEMA, for there are runs without it: RMSE, AUC and the like."""
+
 
 class Database:
     """A run's records. Opened for writing by its run, read-only by everyone else."""

@@ -25,3 +25,5 @@ class Record(NamedTuple):
     notes: dict[int, dict[str, Any]]  # client → what its method tells
     lens: dict[str, dict[int, Any]]  # name → client → what the server's side tells
     seconds: dict[str, float]  # local, server, evaluation, total
+    measures: dict[int, dict[str, dict[str, dict[str, float]]]] = {}  # noqa: RUF012 (read only)
+    """client → view → split → {"rmse": …}, after the finish only."""

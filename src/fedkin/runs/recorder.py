@@ -11,7 +11,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import KINDS
 from fedkin.runs import checkpoint
-from fedkin.runs.database import Database, put_facts, put_rows
+from fedkin.runs.database import MEASURES, Database, put_facts, put_rows
 from fedkin.runs.record import Record
 
 
@@ -88,6 +88,18 @@ def _insert(transaction: sqlite3.Connection, record: Record) -> None:
         ],
     )
     put_rows(transaction, "notes", _notes(record))
+    transaction.execute(MEASURES)
+    put_rows(
+        transaction,
+        "measures",
+        [
+            (record.round, client, view, split, name, _null(value))
+            for client, views in record.measures.items()
+            for view, splits in views.items()
+            for split, values in splits.items()
+            for name, value in values.items()
+        ],
+    )
     put_rows(transaction, "events", [(record.round, k, "missing", why) for k, why in sorted(record.missing.items())])
 
 

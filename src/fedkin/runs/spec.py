@@ -64,8 +64,10 @@ class ModelSection(_Open):
 
     name: str = "dnn"
     map: dict[str, str] = {}
-    rule: Literal["size", "turn", "random"] = "size"
-    family: str = "categorical"
+    rule: Literal["size", "turn", "random", "column"] = "size"
+    shares: tuple[Annotated[float, Field(gt=0)], ...] = ()  # of the map's models, in its order; default: equal ones
+    column: str | None = None  # rule "column": the column of the table that says a client's model, by its key
+    family: str = "auto"  # what outputs mean; auto: categorical for classes, gaussian for numbers
     buffers: Literal["global", "local", "drop"] = "global"  # running statistics: averaged, kept at home, none
 
 
