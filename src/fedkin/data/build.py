@@ -66,6 +66,8 @@ def build(
         truth = {k: v[kept] if k in _by_client(source, part) else v for k, v in truth.items()} | {"kept": kept}
         left_out = _left_out(indices, names, kept)
         indices, names = [indices[k] for k in kept], tuple(names[k] for k in kept)
+        if not len(kept):
+            raise FedkinError(f"{source.name}: no client is left, all are too small for the splits")
     held = holdout(indices, key, fractions, official=official, group=groups, names=names)
     stay, left = whole_clients(len(names), apart, key) if apart else (range(len(names)), [])
     seen = [held.train[client] for client in stay]
