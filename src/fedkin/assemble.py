@@ -9,6 +9,8 @@ import torch
 
 from fedkin.architectures import another, architectures_of, column_of, models_of, sizes_of, with_family
 from fedkin.core.buffers import at_home
+from fedkin.core.errors import FedkinError
+from fedkin.core.learner import taught
 from fedkin.core.method import Info, Method, Start
 from fedkin.core.model import Model
 from fedkin.core.rng import Key
@@ -58,11 +60,18 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
     return method
 
 
-def around(spec: Spec, method: Method, population: Population) -> Assembled:
-    """The objects of a run whose population is there already; ``method`` as ``method_of`` gives it."""
+def around(spec: Spec, method: Method, population: Population, architectures: list[str] | None = None) -> Assembled:
+    """The objects of a run whose population is there already; ``method`` as ``method_of`` gives it.
+
+    ``architectures``: what clients hold, if not what [model] says. Models that are not the experiment's are not built
+    here: nobody but their client needs them where predictions alone are exchanged.
+    """
     spec = with_family(spec, population)
-    architectures = architectures_of(spec, sizes_of(population), column_of(spec, population))
-    models = models_of(spec, population, sorted(set(architectures)))
+    architectures = architectures or architectures_of(spec, sizes_of(population), column_of(spec, population))
+    theirs = sorted(set(architectures) - names_of(spec))
+    if theirs and method.lesson is None:
+        raise FedkinError(f"{method.name} needs everybody's parameters: {theirs[0]} is none of the experiment's models")
+    models = models_of(spec, population, sorted(set(architectures) & names_of(spec)) or [spec.model.name])
     infos = infos_of(population, architectures)
     start = Start(
         {name: model.initial for name, model in models.items()},
@@ -84,7 +93,16 @@ def around(spec: Spec, method: Method, population: Population) -> Assembled:
     share = 1 / len(infos) if method.needs.pooled else spec.run.participation  # one worker has all the data
     federation = Federation(start, infos, spec.run.seed, share, tools, spec.run.min_replies)
     check_needs(method, federation, population, models, architectures)
-    return Assembled(spec, method, population, models, infos, federation)
+    return Assembled(spec, for_models(spec, method, models), population, models, infos, federation)
+
+
+def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Method:
+    """The method as clients run it that hold these models."""
+    if all(model.learner is None for model in models.values()):
+        return method
+    if spec.model.buffers == "local":
+        raise FedkinError("model.buffers = 'local' is for torch modules: choose 'global' or 'drop'")
+    return taught(method)
 
 
 def resolved(spec: Spec, method: Method) -> Spec:
@@ -103,6 +121,11 @@ def resolved(spec: Spec, method: Method) -> Spec:
         "run": {**spec.run.model_dump(), "clients": clients},
     }
     return Spec.model_validate(filled)
+
+
+def names_of(spec: Spec) -> set[str]:
+    """The architectures of [model]."""
+    return {*spec.model.map.values()} or {spec.model.name}
 
 
 def infos_of(population: Population, architectures: list[str]) -> dict[int, Info]:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from fedkin.cli_reading import AsJson
 from fedkin.core.errors import FedkinError
 
 app = typer.Typer(
@@ -77,6 +78,43 @@ def run(
     spec, out = prepared(folder, resume)
     done, sent = _before(out) if resume else (0, 0)
     train(spec, lambda progress: launch(folder, out, progress), (done, sent))
+
+
+@app.command()
+def add(
+    folder: Place,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the new node.", show_default=False)],
+) -> None:
+    """Write the folder of a node that comes later, and register its key where the SuperLink is up."""
+    _extra()
+    from fedkin.flower.folder import add as write
+    from fedkin.flower.keep import register_now
+
+    made = write(folder, name)
+    when = "it is registered" if register_now(folder) else "the SuperLink registers it when it starts"
+    print(f"{made}: {when}; put its data there, carry the folder to its machine and start it,")
+    print(f"then: fedkin deploy join {folder} {name}")
+
+
+@app.command()
+def join(
+    folder: Place,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the new node.", show_default=False)],
+    number: Annotated[
+        int | None, typer.Option("--run", metavar="N", help="The run that it joins; else the last one.")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", metavar="N", min=0, help="Rounds of work; else validation data choose."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """A personal model for a node that was not in a run, while no other node works; it stays on the node."""
+    _extra()
+    from fedkin.cli_join import tell
+    from fedkin.flower.launch import join as work
+
+    tell(work(folder, name, number, rounds), as_json)
 
 
 def _before(out: Path) -> tuple[int, int]:

@@ -33,12 +33,15 @@ def join(
     """A personal model for a client that was not in the run: no other client works, the run stays as it is."""
     from fedkin.join import join as work
 
-    found = work(folder, data, client, out=out, rounds=rounds, architecture=model)
+    tell(work(folder, data, client, out=out, rounds=rounds, architecture=model), as_json)
+
+
+def tell(found: Mapping[str, Any], as_json: bool) -> None:
+    """Print what came of a join."""
     if as_json:
         print_json(found)
-        return
-    for line in lines(found):
-        print(line)
+    else:
+        print("\n".join(lines(found)))
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:

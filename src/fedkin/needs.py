@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Method, Needs
+from fedkin.core.method import Method
 from fedkin.core.model import Model
 from fedkin.data.clients import Population
 from fedkin.engine.coordinator import Federation, participants_of
@@ -20,11 +20,15 @@ def check_needs(
 ) -> None:
     """Raise FedkinError, in one sentence, for the first thing that a method needs and an experiment has not."""
     needs = method.needs
-    if needs.one_architecture and len(models) > 1:
-        counts = ", ".join(f"{name} ({architectures.count(name)})" for name in models)
+    if needs.one_architecture and len(set(architectures)) > 1:
+        counts = ", ".join(f"{name} ({architectures.count(name)})" for name in sorted(set(architectures)))
+        able = _methods(lambda method: not method.needs.one_architecture)
+        raise FedkinError(f"{method.name} needs one architecture, clients have {counts}: try {able}")
+    strange = [name for name, model in models.items() if model.learner is not None]
+    if strange and method.lesson is None:
+        able = _methods(lambda method: method.lesson is not None)
         raise FedkinError(
-            f"{method.name} needs one architecture, clients have {counts}: try "
-            f"{_methods(lambda needs: not needs.one_architecture)}"
+            f"{method.name} works with parameters and gradients, and {strange[0]} is no torch module: try {able}"
         )
     if needs.public != "none" and population.public is None:
         raise FedkinError(
@@ -39,7 +43,7 @@ def check_needs(
         families = ", ".join(sorted({model.family.name for model in models.values()}))
         raise FedkinError(
             f"{method.name} needs class probabilities, but family {families} predicts numbers: try "
-            f"{_methods(lambda needs: not needs.classes and needs.one_architecture)}"
+            f"{_methods(lambda method: not method.needs.classes and method.needs.one_architecture)}"
         )
     if needs.validation and not all(len(rows) for rows in population.val):
         raise FedkinError(f"{method.name} chooses by validation: set split.val above 0 so that every client has some")
@@ -50,14 +54,14 @@ def check_needs(
     method.check(federation.start, participants_of(federation))
 
 
-def _methods(fits: Callable[[Needs], bool]) -> str:
-    """The methods whose needs are such, for a sentence."""
+def _methods(fits: Callable[[Method], bool]) -> str:
+    """The methods that fit, with their default hyper-parameters, for a sentence."""
     found = []
     for name in sorted(registry()):
         try:
-            needs = make(name, {}, {"lr": 0.1}).needs
+            method = make(name, {}, {"lr": 0.1})
         except FedkinError:  # it has hyper-parameters without defaults: not a suggestion for a first try
             continue
-        if fits(needs) and not needs.pooled:
+        if fits(method) and not method.needs.pooled:
             found.append(name)
     return ", ".join(found)

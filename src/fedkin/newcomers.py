@@ -110,12 +110,17 @@ def fewer(own: Population, labels: int, key: Key) -> Population:
 
 
 def told(found: Joined, own: Population) -> dict[str, Any]:
-    """What is kept of a join: JSON values."""
+    """What is kept of a join in this process: JSON values."""
+    return told_of(found, len(own.train[0]), len(own.val[0]), len(own.test[0]))
+
+
+def told_of(found: Joined, train: int, val: int, test: int) -> dict[str, Any]:
+    """What is kept of a join of a client with so many samples: JSON values."""
     sent = {way: sum(one.bytes for one in found.sent if one.direction == way) for way in ("up", "down")}
     return {
-        "train": len(own.train[0]),
-        "val": len(own.val[0]),
-        "test": len(own.test[0]),
+        "train": train,
+        "val": val,
+        "test": test,
         "rounds": found.rounds,
         "place": found.seat if found.seats > 1 else None,
         "places": found.seats,

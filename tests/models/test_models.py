@@ -245,7 +245,7 @@ def test_a_users_options(mine):
         ("{mine}.typo:Net", "cannot be imported"),
         (":Net", "cannot be imported"),
         ("{mine}.nets:number", "is not a class or a function"),
-        ("{mine}.nets:text", "is a str, not a torch.nn.Module"),
+        ("{mine}.nets:text", "is a str: neither a torch.nn.Module nor a learner"),
         ("{mine}.nets:Raises", "cannot be built: RuntimeError: no weights"),
         ("{mine}.nets:Demands", "vocabulary"),
         ("{mine}.nets:Empty", "has no parameters"),

@@ -6,6 +6,7 @@ names of a message say what kind of thing is sent; they are the ledger's columns
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol
 
 from torch import Tensor
@@ -51,6 +52,16 @@ class Reply(NamedTuple):
 
     message: Tree
     weight: float
+
+
+class Target(NamedTuple):
+    """What a round teaches a model that is no torch module (``fedkin.core.learner``)."""
+
+    target: Tensor | None  # class probabilities [public, classes] to come near to; None: private data alone
+    pull: float  # how much that counts beside one mean over private samples
+    public_batch: int  # public rows beside each private mini-batch
+    own: Mapping[str, Any] = MappingProxyType({})  # what the personal state keeps beside the model
+    temperature: float = 1.0  # predictions are sent as softmax(log s / T)
 
 
 class Data(Protocol):
@@ -220,6 +231,11 @@ class Method(NamedTuple):
     """(P, data) → U: a message before the first round (``needs.introduction`` says whose)."""
     meet: Callable[[Tree, Mapping[int, Reply], Server], Tree] | None = None
     """(S, introductions, server) → S."""
+    lesson: Callable[[Tree, Tree, Tensor], Target] | None = None
+    """(D, P, its predictions on the public set) → what a round teaches a client whose model is no torch module.
+
+    For methods that send nothing but predictions, and keep the model under P["parameters"]; None refuses such models.
+    """
     notes: Callable[[Tree], dict[str, Any]] = _nothing
     """P → what the record should tell of a client: {name: number, or vector}. Not a message."""
     lens: Callable[[Tree], dict[str, dict[int, Any]]] = _nothing

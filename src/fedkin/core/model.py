@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,9 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from fedkin.core.family import CATEGORICAL, Family
 from fedkin.core.tree import BUFFER, Params, is_buffer
+
+if TYPE_CHECKING:
+    from fedkin.core.learner import Learner
 
 
 class Batch(NamedTuple):
@@ -33,6 +36,8 @@ class Model(NamedTuple):
     """The same in training mode: batch statistics, dropout."""
     pads: bool
     """Whether padded rows change nothing (False with batch norm, which would mix them into its statistics)."""
+    learner: "tuple[Learner, Inputs] | None" = None
+    """What fits it, where it is no torch module (``fedkin.core.learner``): it has no gradients then."""
 
     def loss(self, w: Params, batch: Batch) -> Tensor:
         """f(w; batch) = Σ weight · negative log-likelihood: the mean over the batch's real rows."""

@@ -27,6 +27,7 @@ class Deployment(BaseModel):
 
     address: str  # host:port of the SuperLink, as nodes dial it
     clients: tuple[Name, ...]  # names under which the nodes are registered; client number k is the k-th
+    newcomers: tuple[Name, ...] = ()  # nodes that came later: they are registered, and join runs that are there
     own_data: bool = True  # nodes read files of their own; false: every node builds its part of [data] (rehearsals)
     insecure: bool = False  # no TLS, no node authentication: loopback only
     deadline: float = Field(default=600, gt=0)  # seconds that a client has for one message
@@ -43,6 +44,7 @@ class NodeConfig(BaseModel):
     client: Name
     superlink: str
     data: str | None = None  # .npz, .csv or .parquet; none: its part of the experiment's [data]
+    model: str | None = None  # this node's own, package.module:Class; none: what the experiment gives it
     state: str = "state"
     port: int = 9094  # of this node's own Flower runtime, on loopback
     insecure: bool = False

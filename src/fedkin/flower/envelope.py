@@ -88,6 +88,7 @@ class Facts(_Header):
     classes: Natural
     task: Literal["classification", "regression"]
     digest: Hex
+    architecture: Short = ""  # of the node's own choice; empty: what the experiment gives it
 
 
 class Reply(_Header):

@@ -11,8 +11,9 @@ import tomli_w
 
 from fedkin.assemble import method_of, resolved
 from fedkin.core.errors import FedkinError
+from fedkin.engine.store import write_file
 from fedkin.flower import keys
-from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, need_flower, text_of
+from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, load, need_flower, text_of
 from fedkin.flower.manual import manual
 from fedkin.runs.spec import Spec
 
@@ -38,6 +39,8 @@ clientapp = "fedkin_deployment.client_app:app"
 [tool.flwr.app.config]
 deployment = ""
 out = ""
+join = ""
+rounds = ""
 """
 CODE = {
     "__init__.py": '"""Nothing but names: the code is the installed fedkin."""\n',
@@ -98,7 +101,7 @@ def init(
     folder.chmod(0o700)
     (folder / DEPLOYMENT).write_text(text_of(deployment))
     (folder / EXPERIMENT).write_text(experiment)
-    _app(folder / "app")
+    write_app(folder / "app")
     if not insecure:
         keys.certificates(folder / "certs", host)
     for number, client in enumerate(clients):
@@ -115,9 +118,30 @@ def init(
     return folder
 
 
-def _app(folder: Path) -> None:
+def add(folder: Path, client: str, port: int | None = None) -> Path:
+    """Write the folder of a node that comes later, and enter it as a newcomer; returns its folder."""
+    need_flower()
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    names = (*deployment.clients, *deployment.newcomers)
+    if client in names:
+        raise FedkinError(f"{client} is there already: the nodes are {', '.join(names)}")
+    config = NodeConfig(
+        client=client,
+        superlink=deployment.address,
+        data="data.npz",
+        port=port or FIRST_PORT + len(names),
+        insecure=deployment.insecure,
+    )
+    _node(folder, config, (folder / EXPERIMENT).read_text(encoding="utf-8"))
+    known = deployment.model_copy(update={"newcomers": (*deployment.newcomers, client)})
+    write_file(folder / DEPLOYMENT, text_of(known).encode())
+    return folder / "nodes" / client
+
+
+def write_app(folder: Path) -> None:
+    """The tiny app that Flower distributes."""
     package = folder / "fedkin_deployment"
-    package.mkdir(parents=True)
+    package.mkdir(parents=True, exist_ok=True)
     (folder / "pyproject.toml").write_text(APP)
     for name, text in CODE.items():
         (package / name).write_text(text)

@@ -16,7 +16,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from fedkin.architectures import architectures_of, column_of, models_of, sizes_of
-from fedkin.assemble import infos_of, method_of, schedule_of
+from fedkin.assemble import for_models, infos_of, method_of, names_of, schedule_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.trace import Runtime
 from fedkin.data.clients import Population
@@ -28,7 +28,7 @@ from fedkin.flower import config, data, line
 from fedkin.flower.envelope import HEADER_BYTES, Base, Done, Facts, Place, Refused, Reply, Request, Step, opened, sealed
 from fedkin.flower.vault import Commit, Vault
 from fedkin.populate import population_of
-from fedkin.runs.spec import Spec
+from fedkin.runs.spec import ModelSection, Spec
 
 PATIENCE = 60  # seconds for a caller to say what it wants
 
@@ -98,7 +98,9 @@ class Node:
 
     def _facts(self, spec: Spec, experiment: str) -> Facts | None:
         population = self._population(spec, experiment)
-        return data.facts_of(population, 0) if self.config.data is not None else None
+        if self.config.data is None:
+            return None
+        return data.facts_of(population, 0).model_copy(update={"architecture": self.config.model or ""})
 
     def _host_at(self, spec: Spec, experiment: str, place: Place) -> Host:
         if self._host is None or self._host[:2] != (experiment, place):
@@ -115,13 +117,17 @@ class Node:
             architectures = architectures_of(spec, sizes_of(population), column_of(spec, population))
             if place.clients != population.clients or place.client >= place.clients:
                 raise FedkinError(f"the experiment has {population.clients} clients, not {place.clients}")
-        if place.architecture not in {spec.model.name, *spec.model.map.values()}:
-            raise Refused(f"architecture {place.architecture!r} is not one of the experiment's")
+        if place.architecture not in ({self.config.model} if self.config.model else names_of(spec)):
+            raise Refused(f"architecture {place.architecture!r} is not the one of this node or its experiment")
         info = infos_of(population, architectures)[place.client]
+        theirs = ModelSection(name=info.architecture, buffers=spec.model.buffers, family=spec.model.family)
+        own = spec.model_copy(update={"model": theirs})
+        recipe = spec if info.architecture in names_of(spec) else own  # the experiment's options are not for it
+        models = models_of(recipe, population, [info.architecture])
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(-info.samples // spec.train.batch_size)
         return Host(
-            method=method_of(spec),
-            models=models_of(spec, population, [info.architecture]),
+            method=for_models(spec, method_of(spec), models),
+            models=models,
             infos={place.client: info},
             population=population,
             schedule=schedule_of(spec),

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -68,9 +69,20 @@ def superlink(folder: Path) -> None:
     )
 
 
+def register_now(folder: Path) -> bool:
+    """Register what is not registered yet, if the SuperLink is up; False where it is not, or has no registration."""
+    folder = folder.absolute()
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    try:
+        socket.create_connection(("127.0.0.1", int(deployment.address.rpartition(":")[2])), 2).close()
+    except OSError:
+        return False
+    return not deployment.insecure and register(folder, deployment, connection(folder, deployment))
+
+
 def register(folder: Path, deployment: Deployment, home: Path) -> bool:
     """Register every key in ``keys`` under its file's name; one that is registered already is refused, and stays."""
-    for client in deployment.clients:
+    for client in (*deployment.clients, *deployment.newcomers):
         key = folder / "keys" / f"{client}.pub"
         if not key.is_file():
             continue
@@ -89,7 +101,7 @@ def node(folder: Path) -> None:
     need_flower()
     folder = folder.absolute()
     config = load(NodeConfig, folder, NODE)
-    socket = socket_of(folder, config)
+    at = socket_of(folder, config)
     for name in ("node.key",) if not config.insecure else ():
         path = folder / name
         if not path.is_file():
@@ -100,7 +112,7 @@ def node(folder: Path) -> None:
     home = folder / config.state / "flower"
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     command = [program("flower-supernode"), "--superlink", config.superlink, "--host", "127.0.0.1"]
-    command += ["--port", str(config.port), "--node-config", f'socket="{socket}" max-bytes={config.max_bytes}']
+    command += ["--port", str(config.port), "--node-config", f'socket="{at}" max-bytes={config.max_bytes}']
     if config.insecure:
         command.append("--insecure")
     else:

@@ -5,9 +5,11 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, unknown
 from fedkin.flower.config import DEPLOYMENT, Deployment, load, need_flower, spec_of
+from fedkin.flower.folder import write_app
 from fedkin.flower.keep import LINK, connection, environment, program
 from fedkin.runs.follow import follow
 from fedkin.runs.record import Record
@@ -35,7 +37,7 @@ def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     deployment = load(Deployment, folder, DEPLOYMENT)
     for name in (ENDED, STOP):
         (folder / name).unlink(missing_ok=True)
-    flower = Submitted(folder, deployment)
+    flower = Submitted(folder, deployment, folder / ENDED)
     flower.submit({"deployment": str(folder), "out": str(out)})
     try:
         for record in follow(out, lambda: flower.over()):
@@ -45,15 +47,43 @@ def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
         raise FedkinError(
             f"the server app was told to stop after its round; continue with: fedkin deploy run {folder} --resume"
         ) from None
-    flower.check()
+    flower.check(f"what is committed can be continued: fedkin deploy run {folder} --resume")
     return out
 
 
-class Submitted:
-    """A run of Flower that was started from here."""
+def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dict[str, Any]:
+    """Let a newcomer's node join a run (the last one, if no number is given); what ``join.json`` then holds."""
+    folder = folder.absolute()
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    if name not in deployment.newcomers:
+        raise unknown("newcomer", name, deployment.newcomers or ["none: fedkin deploy add"])
+    out = _run(folder, number)
+    write_app(folder / "app")  # a deployment of an earlier version does not know of newcomers
+    word = folder / f"ended-{name}.json"
+    word.unlink(missing_ok=True)
+    flower = Submitted(folder, deployment, word)
+    flower.submit(
+        {"deployment": str(folder), "out": str(out), "join": name, "rounds": "" if rounds is None else str(rounds)}
+    )
+    while not flower.over():
+        time.sleep(0.5)
+    flower.check("the run is as it was; ask again")
+    found: dict[str, Any] = json.loads((out / "joined" / name / "join.json").read_text())
+    return found
 
-    def __init__(self, folder: Path, deployment: Deployment) -> None:
-        self.folder = folder
+
+def _run(folder: Path, number: int | None) -> Path:
+    runs = sorted(int(path.name) for path in (folder / "runs").glob("*") if path.name.isdecimal())
+    if not runs or (number is not None and number not in runs):
+        raise FedkinError(f"{folder} has no run{'' if number is None else f' {number}'} to join")
+    return folder / "runs" / str(number or runs[-1])
+
+
+class Submitted:
+    """A run of Flower that was started from here; the server app leaves word in the file ``word``."""
+
+    def __init__(self, folder: Path, deployment: Deployment, word: Path) -> None:
+        self.folder, self.word = folder, word
         self.environment = environment(connection(folder, deployment))
         self.number = ""
         self._looked = time.monotonic()
@@ -68,7 +98,7 @@ class Submitted:
 
     def over(self) -> bool:
         """Whether the server app has left word, or the SuperLink knows that it is gone."""
-        if (self.folder / ENDED).is_file():
+        if self.word.is_file():
             return True
         if time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
@@ -83,16 +113,12 @@ class Submitted:
         except (FedkinError, KeyError, IndexError, ValueError):
             return ""
 
-    def check(self) -> None:
-        """Raise FedkinError unless the run came to its end."""
-        path = self.folder / ENDED
-        if not path.is_file():
+    def check(self, hint: str) -> None:
+        """Raise FedkinError unless the run came to its end; ``hint``: what to do where it left no word."""
+        if not self.word.is_file():
             what = self._status or "not known to the SuperLink"
-            raise FedkinError(
-                f"the server app ended without a word (Flower run {self.number}: {what}); "
-                f"what is committed can be continued: fedkin deploy run {self.folder} --resume"
-            )
-        error = json.loads(path.read_text())["error"]
+            raise FedkinError(f"the server app ended without a word (Flower run {self.number}: {what}); {hint}")
+        error = json.loads(self.word.read_text())["error"]
         if error is not None:
             raise FedkinError(error)
 

@@ -240,7 +240,7 @@ class FlowerTransport:
         found = []
         for order in orders:
             reply = replies[self.places[order.client][0]]
-            answers = _answers(order.client, steps[order.client], reply)
+            answers = answers_of(order.client, steps[order.client], reply)
             found.append(answers[0])
             for (do, at), (answer, own) in list(zip(steps[order.client], answers))[1:]:
                 self._ahead[order.client, do, at] = _sha(order.message), answer, own
@@ -274,10 +274,10 @@ def hello(postman: Postman, patience: float) -> dict[str, Facts | None]:
         time.sleep(1)
 
 
-def _answers(
+def answers_of(
     client: int, steps: Sequence[tuple[str, int]], reply: tuple[Reply, list[bytes]] | str
 ) -> list[tuple[Answer, Base]]:
-    """One answer a step, in order."""
+    """One answer a step, in order, with the personal state that it left."""
     if isinstance(reply, str):
         return [(Answer(client, error=reply), Base()) for _ in steps]
     blobs = iter(reply[1])

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.kit import descend, gradient, over_rows, scan
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, likelihood, public_set
+from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, Target, likelihood, public_set
 from fedkin.core.model import Model
 from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
 from fedkin.methods.fedavg import sgd_step
@@ -60,6 +60,10 @@ def codistil(*, lr: float, distill_lr: float, distill_steps: int, public_batch: 
         told = torch.softmax(log_predictions(data.model, w, public) / temperature, 1)
         return {"parameters": w}, {"predictions": told}
 
+    def lesson(down: Tree, own: Tree, told: Tensor) -> Target:
+        target = down["predictions"]
+        return Target(target if len(target) else None, 1.0, public_batch, temperature=temperature)
+
     def expects(down: Tree, info: Info) -> Tree:
         return {"predictions": down["predictions"].new_zeros(info.public, info.classes)}
 
@@ -72,6 +76,7 @@ def codistil(*, lr: float, distill_lr: float, distill_steps: int, public_batch: 
         client=client,
         down=lambda state, client: state,
         local=local,
+        lesson=lesson,
         expects=expects,
         merge=merge,
         personal=lambda down, own, data: {"personal": own["parameters"]},

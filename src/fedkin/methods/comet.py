@@ -12,7 +12,7 @@ from torch import Tensor
 from fedkin.core.cluster import kmeans
 from fedkin.core.errors import FedkinError
 from fedkin.core.kit import descend, gradient, predictions, scan
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, public_set
+from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, Target, public_set
 from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, Tree
 
@@ -66,6 +66,10 @@ def comet(*, lr: float, clusters: int = 3, lam: float = 2.0, public_batch: int =
         w = scan(_step, w, both, lr * data.decay, lam)
         return {"parameters": w, "cluster": cluster}, {"predictions": predictions(data.model, w, public)}
 
+    def lesson(down: Tree, own: Tree, told: Tensor) -> Target:
+        cluster = nearest(down["centroids"], told)
+        return Target(down["centroids"][cluster], lam, public_batch, {"cluster": cluster})
+
     def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
         received = torch.stack([reply.message["predictions"] for reply in replies.values()])
         return {"centroids": kmeans(received, clusters, server.key, starts).centroids}
@@ -90,6 +94,7 @@ def comet(*, lr: float, clusters: int = 3, lam: float = 2.0, public_batch: int =
         expects=lambda down, info: {"predictions": down["centroids"][0]},
         merge=merge,
         personal=lambda down, own, data: {"personal": own["parameters"]},
+        lesson=lesson,
         introduce=introduce,
         meet=merge,
         notes=lambda own: {"cluster": own["cluster"]},

@@ -11,6 +11,7 @@ from torch import nn
 from fedkin.core.buffers import without_statistics
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.family import CATEGORICAL, FAMILIES
+from fedkin.core.learner import Learner, from_learner
 from fedkin.core.model import PLAIN, Inputs, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.models.resnet import mobilenet_v2, resnet18
@@ -31,6 +32,8 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "mobilenet_v2": mobilenet_v2,
     "transformer_lm": transformer_lm,
 }
+
+VERBS = ("start", "fit", "predict")  # of a Learner
 
 
 def build(
@@ -63,24 +66,36 @@ def build(
             raise unknown(f"option of model {name!r}", option, set(accepted) - set(given))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key.integer(f"model:{name}"))
-        module = _make(name, recipe, {**chosen, **options})
-    dropped = buffers == "drop"
-    model = from_module(
-        name, without_statistics(module) if dropped else module, FAMILIES[family], inputs, keep_buffers=not dropped
-    )
+        made = _make(name, recipe, {**chosen, **options})
+    if isinstance(made, nn.Module):
+        model = _from_module(name, made, family, inputs, buffers)
+    elif family == "categorical":
+        model = from_learner(name, made, inputs)
+    else:
+        raise FedkinError(f"model {name!r} is no torch module: it predicts class probabilities, not family {family}")
     _try_on(model, shape, classes, inputs.tokens)
     return model
 
 
-def _make(name: str, recipe: Callable[..., nn.Module], arguments: dict[str, Any]) -> nn.Module:
+def _from_module(name: str, module: nn.Module, family: str, inputs: Inputs, buffers: str) -> Model:
+    dropped = buffers == "drop"
+    return from_module(
+        name, without_statistics(module) if dropped else module, FAMILIES[family], inputs, keep_buffers=not dropped
+    )
+
+
+def _make(name: str, recipe: Callable[..., Any], arguments: dict[str, Any]) -> nn.Module | Learner:
     try:
-        module = recipe(**arguments)
+        module: nn.Module | Learner = recipe(**arguments)
     except FedkinError:
         raise
     except Exception as error:  # the user's own constructor may raise anything
         raise FedkinError(f"model {name!r} cannot be built: {_first_line(error)}") from None
     if not isinstance(module, nn.Module):
-        raise FedkinError(f"model {name!r} is a {type(module).__name__}, not a torch.nn.Module")
+        if all(callable(getattr(module, verb, None)) for verb in VERBS):
+            return module
+        wanted = f"neither a torch.nn.Module nor a learner, which has {', '.join(VERBS)}"
+        raise FedkinError(f"model {name!r} is a {type(module).__name__}: {wanted}")
     if not any(True for _ in module.parameters()):
         raise FedkinError(f"model {name!r} has no parameters to train")
     return module

@@ -1,0 +1,118 @@
+"""A node that was not in a run joins it: the server's state stands still, and no other node is asked for anything."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from flwr.serverapp import Grid
+
+from fedkin.assemble import names_of
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Info
+from fedkin.core.trace import Runtime
+from fedkin.engine.host import Answer
+from fedkin.engine.joining import Ask, join
+from fedkin.engine.store import read_state, write_file
+from fedkin.facts import versions
+from fedkin.flower import config
+from fedkin.flower.envelope import Base, Facts, Place, Step
+from fedkin.flower.fleet import NODES, Fleet, known_facts
+from fedkin.flower.transport import Federation, Postman, answers_of, hello
+from fedkin.newcomers import Learned, place_for, standing, told_of
+from fedkin.runs import checkpoint
+from fedkin.runs.database import read_only
+
+JOINED = "joined"  # in the run directory: a folder a newcomer
+
+
+class Afar:
+    """A newcomer on its node. What it is asked in each seat is a run of its own there."""
+
+    def __init__(self, grid: Grid, deployment: config.Deployment, about: Federation, place: Place) -> None:
+        self.grid, self.deployment, self.about, self.place = grid, deployment, about, place
+        self._left: dict[tuple[int, int], Base] = {}
+
+    def ask(self, ask: Ask) -> list[Answer]:
+        about = self.about._replace(run=run_of(self.about.run, ask.seat))
+        (name,) = self.deployment.clients
+        postman = Postman(self.grid, self.deployment, about)
+        steps = tuple(Step(op=op, round=round) for op, round in ask.steps)  # type: ignore[arg-type]
+        base = self._left.get((ask.seat, ask.base), Base())
+        request = postman.request(name, place=self.place, base=base, keep=ask.keep, steps=steps)
+        found = answers_of(self.place.client, ask.steps, postman.exchange({name: (request, ask.message)})[name])
+        for (_, round), (answer, own) in zip(ask.steps, found, strict=True):
+            if answer.error is None and own.round == round:
+                self._left[ask.seat, round] = own
+        return [answer for answer, _ in found]
+
+
+def run_of(token: str, seat: int) -> str:
+    """What a node calls the run of a newcomer's seat: its states lie in a folder of this name."""
+    return f"{token}{seat:04x}"
+
+
+def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) -> dict[str, Any]:
+    """Let the node ``name`` join the run in ``out``, finished or not; what came of it goes to out/joined/NAME."""
+    deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
+    if name not in deployment.newcomers:
+        raise FedkinError(f"{name} is no newcomer of this deployment: fedkin deploy add {folder} {name}")
+    alone = deployment.model_copy(update={"clients": (name,)})
+    run, token = _learned(folder, out, deployment, grid)
+    about = Federation(config.fingerprint(run.parts.spec), token, versions()["fedkin"])
+    facts = hello(Postman(grid, alone, about), deployment.wait)[name]
+    if facts is None:
+        raise FedkinError(f"{name} has no data of its own: name its file in node.toml")
+    place, info = _place(run, name, facts)
+    found = join(standing(run, info, facts.val), Afar(grid, alone, about, place), rounds, run.parts.spec.run.rounds)
+    content = {
+        "run": str(out),
+        "client": name,
+        "method": run.parts.method.name,
+        "after_round": min(run.round, run.parts.spec.run.rounds),
+        **told_of(found, facts.train, facts.val, facts.test),
+        "model": f"on its node, in state/{run_of(token, found.seat)}",
+    }
+    (out / JOINED / name).mkdir(parents=True, exist_ok=True)
+    write_file(out / JOINED / name / "join.json", json.dumps(content, indent=2).encode())
+    return content
+
+
+def _learned(folder: Path, out: Path, deployment: config.Deployment, grid: Grid) -> tuple[Learned, str]:
+    """The run at its last commit. A run that goes on may put other files in place meanwhile: then it is read again."""
+    spec = config.spec_of(folder)
+    for _ in range(10):
+        with read_only(out) as database:
+            token, last = str(database.facts().get("deployment", "")), database.last_round()
+            try:
+                state = read_state(checkpoint.committed(out, database)[checkpoint.SERVER])
+                break
+            except (FedkinError, KeyError):
+                continue
+    else:
+        raise FedkinError(f"{out} has no committed round that could be joined")
+    about = Federation(config.fingerprint(spec), token, versions()["fedkin"])
+    fleet = Fleet(deployment, Postman(grid, deployment, about), known_facts(out / NODES))
+    return Learned(fleet.assemble(spec, None), state, last, Runtime()), token
+
+
+def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, Info]:
+    people = run.parts.population
+    for what, mine, theirs in (
+        ("shape", facts.shape, tuple(people.x.shape[1:])),
+        ("dtype", facts.dtype, str(people.x.dtype).removeprefix("torch.")),
+        ("task", facts.task, people.task),
+    ):
+        if mine != theirs:
+            raise FedkinError(f"the data of {name} have {what} {mine}, those of the run {theirs}")
+    if facts.classes > people.classes:
+        raise FedkinError(f"{name} has {facts.classes} classes, the run {people.classes}")
+    number, given = place_for(run.parts, facts.train, None)
+    architecture, method = facts.architecture or given, run.parts.method
+    if architecture not in names_of(run.parts.spec) and method.lesson is None:
+        raise FedkinError(f"{method.name} needs everybody's parameters: {architecture} is none of the run's models")
+    place = Place(
+        client=number, clients=number + 1, classes=people.classes, architecture=architecture, data=facts.digest
+    )
+    public = 0 if people.public is None else len(people.public)
+    return place, Info(number, architecture, facts.train, torch.zeros(people.classes), public, people.classes)

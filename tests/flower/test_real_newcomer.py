@@ -1,0 +1,41 @@
+"""A node that comes while a federation is at work joins it, and the run does not notice."""
+
+import json
+import subprocess
+
+import numpy as np
+
+from fedkin.assemble import assemble
+from fedkin.experiment import run
+from tests.flower.cluster import FEDKIN, cluster, environment, experiment, free_ports, result, wait_for
+
+
+def deploy(*arguments: object) -> str:
+    """``fedkin deploy …``, which succeeds."""
+    command = [*FEDKIN, "deploy", *map(str, arguments)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_node_joins_a_run_that_goes_on(tmp_path):
+    spec = experiment("cgpfl", run__rounds=6)
+    with cluster(spec) as running:
+        process = running.begin()
+        wait_for(lambda: running.round() >= 1, 600, running)
+        assert "it is registered" in deploy("add", running.folder, "late")
+        own = assemble(experiment("fedavg", run__clients=5)).population
+        x, y = own.part(4, "train")
+        x_val, y_val = own.part(4, "val")
+        x_test, y_test = own.part(4, "test")
+        parts = {"x_train": x, "y_train": y, "x_val": x_val, "y_val": y_val, "x_test": x_test, "y_test": y_test}
+        np.savez(running.node("late") / "data.npz", **{name: part.numpy() for name, part in parts.items()})
+        running.configure_node("late", port=free_ports(1)[0])
+        running.start("late", [*FEDKIN, "deploy", "node", str(running.node("late"))])
+        found = json.loads(deploy("join", running.folder, "late", "--rounds", 1, "--json"))
+        assert (found["rounds"], found["places"], found["place"]) == (1, 2, found["notes"]["cluster"])
+        assert found["after_round"] >= 1
+        assert running.commits("late")
+        assert process.wait(900) == 0, running.log("run")
+        assert not running.missing()
+        assert result(running.last()) == result(run(spec, tmp_path / "plain"))
