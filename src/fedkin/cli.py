@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fedkin import cli_data, cli_deploy, cli_handover, cli_join, cli_reading
+from fedkin import cli_data, cli_deploy, cli_handover, cli_join, cli_reading, cli_reproduce
 from fedkin.cli_reading import Folder, console
 from fedkin.core.errors import FedkinError
 
@@ -159,7 +159,13 @@ def resume(
 
 
 app.command()(cli_join.join)
-for reading in (cli_reading.show, cli_reading.methods, cli_reading.compare, cli_reading.report):
+for reading in (
+    cli_reading.show,
+    cli_reading.methods,
+    cli_reading.compare,
+    cli_reading.report,
+    cli_reproduce.reproduce,
+):
     app.command()(reading)
 for handing in (cli_handover.export, cli_handover.predict):
     app.command()(handing)

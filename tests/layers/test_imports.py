@@ -32,6 +32,8 @@ LAYERS = {
     "worker": 4,
     "__main__": 5,
     "flower": 4,
+    "reproduce": 4,
+    "cli_reproduce": 4,
     "cli": 4,
     "cli_certificates": 4,
     "cli_choosing": 4,

@@ -1,0 +1,67 @@
+"""What is measured of a finished run for a table: each a number from its records."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedkin.experiment import load
+from fedkin.report.summary import summary
+
+Measure = Callable[[Path, Mapping[str, Any]], float | None]
+
+
+def _accuracy(view: str, round: str, number: str) -> Measure:
+    def measure(folder: Path, found: Mapping[str, Any]) -> float | None:
+        picked = (found["accuracy"].get(view) or {}).get(round)
+        return None if picked is None or picked[number] is None else 100 * picked[number]
+
+    return measure
+
+
+def _last(name: str, of: str = "clients") -> Measure:
+    """The mean over clients of what a note said last, or what it said of the federation."""
+
+    def measure(folder: Path, found: Mapping[str, Any]) -> float | None:
+        told = found["extras"].get(name, {})
+        values = [v for k, v in told.items() if (k == "federation") == (of == "federation")]
+        return float(np.mean(values)) if values else None
+
+    return measure
+
+
+def recovery(folder: Path, found: Mapping[str, Any]) -> float | None:
+    """Mean over clients of Σ_k |α_ik − ĉ_ik| / 2 for the best order of the components (PPFL, Fig. 11)."""
+    from scipy.optimize import linear_sum_assignment
+
+    truth = load(folder)[1].population.truth.get("alpha")
+    told = found["extras"].get("membership", {})
+    if truth is None or not told:
+        return None
+    learnt = np.array(list(told.values()), dtype=float)
+    cost = np.abs(np.asarray(truth)[:, :, None] - learnt[:, None, :]).mean(0)
+    return float(cost[linear_sum_assignment(cost)].sum() / 2)
+
+
+MEASURES: dict[str, tuple[str, Measure]] = {
+    "accuracy": ("test accuracy, %", _accuracy("personal", "final", "mean")),
+    "sd over clients": ("its sd over clients, %", _accuracy("personal", "final", "std")),
+    "global accuracy": ("test accuracy of the global model, %", _accuracy("global", "final", "mean")),
+    "highest": ("highest test accuracy over rounds, %", _accuracy("personal", "best_on_test", "mean")),
+    "scalars": ("scalars sent (paper)", lambda folder, found: found["communication"]["paper"]["scalars"]["total"]),
+    "rounds": ("rounds", lambda folder, found: found["rounds"]),
+    "minutes": ("minutes", lambda folder, found: found["seconds"]["total"] / 60),
+    "teacher": ("round of the teacher", _last("teacher_round")),
+    "temperature": ("temperature T", _last("temperature")),
+    "imitation": ("imitation λ", _last("imitation")),
+    "stability": ("share that keeps its cluster", _last("stability", "federation")),
+    "distance": ("distance between cluster models", _last("distance", "federation")),
+    "recovery": ("recovery error of memberships", recovery),
+}
+
+
+def measured(folder: Path, names: list[str]) -> dict[str, float | None]:
+    """These measures of a finished run; None where the run has none."""
+    found = summary(folder)
+    return {name: MEASURES[name][1](folder, found) for name in names}

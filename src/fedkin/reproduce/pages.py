@@ -1,0 +1,127 @@
+"""A reproduced preset as Markdown and as a page: measured beside published."""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedkin.report import words
+from fedkin.report.chart_runs import run_figures
+from fedkin.report.charts import Figure
+from fedkin.report.export import charts_of
+from fedkin.report.look import look
+from fedkin.report.page_figures import content_of
+from fedkin.report.page_tables import section, table
+from fedkin.report.records import opened
+from fedkin.report.shell import document, places, write_page
+from fedkin.reproduce.measures import MEASURES
+from fedkin.reproduce.preset import Preset
+from fedkin.reproduce.running import Outcome, command, mean
+
+COLUMNS = ["row", "what", "published", "measured", "difference", "seeds", "estimated", "taken", "command"]
+MOST = 4  # rows whose charts a page shows
+
+
+def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """One line a row and number, plain values; ``missing`` says why a row was not run."""
+    told = []
+    for one in found:
+        for value in one.row.values:
+            numbers = one.numbers.get(value.measure, [])
+            measured = mean(numbers)
+            known = measured is not None and isinstance(value.published, float)
+            told.append(
+                {
+                    "row": one.row.name,
+                    "measure": value.measure,
+                    "what": MEASURES.get(value.measure, (value.measure, None))[0],
+                    "published": value.published,
+                    "measured": measured,
+                    "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None,
+                    "difference": measured - value.published if known else None,  # type: ignore[operator]
+                    "seeds": one.seeds,
+                    "estimated_seconds": one.row.seconds * max(1, len(one.seeds)),
+                    "seconds": one.seconds if one.seeds else None,
+                    "command": command(one.row),
+                    "missing": one.missing,
+                }
+            )
+    return told
+
+
+def cells(line: dict[str, Any]) -> list[str]:
+    """A line as text, in the order of COLUMNS."""
+    spread = "" if line["sd"] is None else f" ± {_number(line['sd'])}"
+    measured = "not run" if line["missing"] else f"{_number(line['measured'])}{spread}"
+    difference = "" if line["difference"] is None else f"{line['difference']:+.2f}"
+    if line["difference"] is not None and abs(line["difference"]) >= 1000:
+        difference = f"{line['difference']:+.3g}"
+    seeds = words.plain(line["seeds"])
+    times = [words.seconds(line["estimated_seconds"]), words.seconds(line["seconds"])]
+    return [line["row"], line["what"], _number(line["published"]), measured, difference, seeds, *times, line["command"]]
+
+
+def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:
+    """The table, with what it is about, what was not run, and the command that made it."""
+    head = [f"# {preset.title}", "", preset.about, "", f"Scale: {scale}. Made by `{asked}`.", ""]
+    rows = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    for line in lines(found):
+        *texts, last = cells(line)
+        rows.append(f"| {' | '.join(texts)} | `{last}` |")
+    return "\n".join([*head, *rows, "", *(f"- {text}" for text in notes(found)), ""])
+
+
+def notes(found: Sequence[Outcome]) -> list[str]:
+    """How to read the numbers, and why rows are missing."""
+    told = ["Measured: mean over seeds of the last round, ± sd over seeds; no round was chosen by test data."]
+    told.append("Estimated: a rough figure for two cores, known before; taken: on this machine.")
+    reasons = dict.fromkeys(one.missing for one in found if one.missing)
+    for reason in reasons:
+        rows = [one.row for one in found if one.missing == reason]
+        cost = words.seconds(sum(row.seconds for row in rows))
+        told.append(f"Not run, {words.many(len(rows), 'row')} of about {cost}: {reason}")
+    return told
+
+
+def write(preset: Preset, found: Sequence[Outcome], scale: str, asked: str, out: Path) -> list[Path]:
+    """NAME.md and NAME.html in ``out``."""
+    text = out / f"{preset.name}.md"
+    text.write_text(markdown(preset, found, scale, asked), encoding="utf-8")
+    return [text, write_page(out / f"{preset.name}.html", page(preset, found, scale, asked))]
+
+
+def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:
+    """The table sorts; below are the runs over rounds and bytes, and the charts that the preset is about."""
+    head = [(name, "n" if 1 < k < 8 else "long" if k == 8 else "") for k, name in enumerate(COLUMNS)]
+    rows: list[list[Any]] = [[*cells(line)] for line in lines(found)]
+    content = table(head, rows, marks=["unfinished" if line["missing"] else "" for line in lines(found)])
+    seen = [look(folder, folder.name) for one in found for folder in one.folders[:1]]
+    figures = [*_charts(preset, found), *(run_figures(seen, seen[0].name) if seen else [])]
+    parts = [f"<h1>{escape(preset.title)}</h1>", f"<p>{escape(preset.about)}</p>"]
+    parts += [f'<p class="soft">Scale: {scale}. Made by <code>{escape(asked)}</code>.</p>']
+    told = "".join(f"<li>{escape(text)}</li>" for text in notes(found))
+    parts += [section("table", "Measured beside published", "", content), f"<ul>{told}</ul>", *places(figures)]
+    return document(preset.title, parts, content_of(figures))
+
+
+def _charts(preset: Preset, found: Sequence[Outcome]) -> list[Figure]:
+    """The preset's charts of the first rows, named after them."""
+    drawn = []
+    for number, one in enumerate([one for one in found if one.folders][:MOST] if preset.charts else []):
+        with opened(one.folders[0]) as run:
+            of_run = {figure.name: figure for figure in charts_of(run)}
+        for name in preset.charts:
+            if name in of_run:
+                title = f"{of_run[name].title}: {one.row.name}"
+                drawn.append(of_run[name]._replace(name=f"{name}-{number}", title=title))
+    return drawn
+
+
+def _number(value: float | str | None) -> str:
+    if value is None:
+        return words.NONE
+    if isinstance(value, str):
+        return value
+    return f"{value:.3g}" if abs(value) >= 1000 or 0 < abs(value) < 0.1 else f"{value:.2f}"

@@ -1,0 +1,145 @@
+"""A preset: one table or figure of a paper, as rows that can be run. Presets are TOML files in ``presets``.
+
+A file holds presets by name. A preset has ``title``, ``about``, and ``groups`` of rows (or ``rows_of``: the groups of
+another preset, with ``values``, ``only`` and ``charts`` of its own). A group is a base ``spec`` with ``set`` and the
+product of its ``axes``; an option of an axis is what it changes. ``values`` say what is measured, and in which
+``column`` of the ``published`` file it stands; the line there is the one that fits ``where``. Column and where may have
+{axis} in them: the name of the row's option.
+"""
+
+import csv
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from itertools import product
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.runs.spec import assign
+
+Content = dict[str, Any]
+SCALES = ("full", "small")
+
+
+class Value(NamedTuple):
+    """One number of a row: how it is measured (``measures.MEASURES``), and what was published; None where nothing."""
+
+    measure: str
+    published: float | str | None
+
+
+class Row(NamedTuple):
+    """One setting. ``changes``: of the base specification, in order; ``runner``: see ``running.RUNNERS``.
+    ``seconds``: a rough estimate for one seed on two cores."""
+
+    name: str
+    spec: str
+    changes: Content
+    values: tuple[Value, ...]
+    seconds: float
+    runner: str
+    options: dict[str, str]
+
+
+class Preset(NamedTuple):
+    """``charts``: names of the report's charts that the page shows of each row."""
+
+    name: str
+    title: str
+    about: str
+    charts: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def names() -> list[str]:
+    """All presets, in the order of their papers."""
+    return list(_files())
+
+
+def preset(name: str, scale: str = "small") -> Preset:
+    """A preset with its rows at a scale. Raises FedkinError for a name that does not exist."""
+    found = _files()
+    if name not in found:
+        raise unknown("preset", name, found)
+    content = found[name]
+    other = found[content["rows_of"]] if "rows_of" in content else content
+    rows = [row for group in other["groups"] for row in _rows(group, content.get("values"), scale)]
+    only = content.get("only", {})
+    kept = [row for row in rows if all(row.options.get(axis) in wanted for axis, wanted in only.items())]
+    return Preset(name, content["title"], content.get("about", ""), tuple(content.get("charts", ())), tuple(kept))
+
+
+def content_of(row: Row) -> Content:
+    """The row's specification."""
+    content: Content = tomllib.loads(_text("specs", f"{row.spec}.toml"))
+    for key, value in row.changes.items():
+        if "." in key:
+            assign(content, key, value)
+        else:
+            content[key] = value
+    return content
+
+
+def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) -> list[Row]:
+    axes: dict[str, dict[str, Content]] = group.get("axes", {})
+    found = []
+    for options in product(*(axis.items() for axis in axes.values())):
+        chosen = {axis: name for axis, (name, _) in zip(axes, options, strict=True)}
+        changes: Content = dict(group.get("set", {}))
+        for _, option in options:
+            changes.update(option)
+        line = _line(group, chosen)
+        for key, column in group.get("take", {}).items():
+            if line.get(column):
+                changes[key] = float(line[column]) if "." in line[column] else int(line[column])
+        changes.update(group.get(scale, {}))
+        name = "-".join([group["name"], *chosen.values()]) + ("" if scale == "full" else f"-{scale}")
+        wanted = values if values is not None else group["values"]
+        told = tuple(Value(v["measure"], _published(line, v.get("column", "").format(**chosen))) for v in wanted)
+        seconds = float(group.get("seconds", {}).get(scale, 0))
+        found.append(
+            Row(name, group.get("spec", ""), changes, told, seconds, group.get("runner", "experiment"), chosen)
+        )
+    return found
+
+
+def _line(group: Mapping[str, Any], chosen: Mapping[str, str]) -> dict[str, str]:
+    """The published line that fits; {} where there is none."""
+    if "published" not in group:
+        return {}
+    where = {column: value.format(**chosen) for column, value in group.get("where", {}).items()}
+    fits = (line for line in published(group["published"]) if all(line[c] == v for c, v in where.items()))
+    return next(fits, {})
+
+
+def _published(line: Mapping[str, str], column: str) -> float | str | None:
+    text = line.get(column) or None
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+@cache
+def published(name: str) -> list[dict[str, str]]:
+    """The lines of a file of published numbers; what they are stands in its first lines."""
+    lines = _text("published", f"{name}.csv").splitlines()
+    return list(csv.DictReader(line for line in lines if not line.startswith("#")))
+
+
+@cache
+def _files() -> dict[str, Content]:
+    found: dict[str, Content] = {}
+    for path in sorted(resources.files("fedkin.reproduce").joinpath("presets").iterdir(), key=lambda p: p.name):
+        for name, content in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            if name in found:
+                raise FedkinError(f"{path.name}: preset {name!r} is there twice")
+            found[name] = content
+    return found
+
+
+def _text(folder: str, name: str) -> str:
+    return resources.files("fedkin.reproduce").joinpath(folder, name).read_text(encoding="utf-8")

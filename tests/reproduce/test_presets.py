@@ -1,0 +1,127 @@
+"""The presets: each is there, its specifications are valid, its commands mean the same, and a row really runs."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from fedkin.assemble import method_of
+from fedkin.cli_options import specification
+from fedkin.reproduce.measures import MEASURES
+from fedkin.reproduce.preset import SCALES, names, preset, published
+from fedkin.reproduce.running import command, outcomes, spec_of
+from tests.cli.command import fedkin
+
+ROOT = Path(__file__).parents[2]
+WANTED = {
+    *(f"comet-table-{n}" for n in (3, 4, 5)),
+    "comet-figure-2",
+    *(f"perfed-ckt-table-{n}" for n in (1, 2)),
+    *(f"persfl-table-{n}" for n in range(2, 8)),
+    "persfl-figure-2",
+    "persfl-figures-3-8",
+    *(f"cgpfl-table-{n}" for n in (1, 2)),
+    *(f"cgpfl-figure-{n}" for n in range(1, 6)),
+    *(f"ppfl-table-{n}" for n in range(1, 4)),
+    *(f"ppfl-figure-{n}" for n in range(5, 12)),
+}
+OURS = {"local"}  # rows that the papers do not print
+
+
+def test_every_table_and_figure_has_its_preset() -> None:
+    assert set(names()) >= WANTED
+
+
+@pytest.mark.parametrize("name", names())
+def test_specifications_are_valid_and_commands_mean_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for scale in SCALES:
+        rows = preset(name, scale).rows
+        assert len({row.name for row in rows}) == len(rows) > 0
+        for row in rows:
+            assert row.seconds > 0
+            if row.runner != "experiment":
+                continue
+            spec = spec_of(row, 0, {})
+            method_of(spec)
+            assert {value.measure for value in row.values} <= set(MEASURES)
+            if scale == "full":
+                continue  # the same changes, but for few
+            words = shlex.split(command(row))[2:]
+            pairs = list(zip(words[1::2], words[2::2], strict=True))
+            options = {key.removeprefix("--"): value for key, value in pairs if key != "--set"}
+            again, _ = specification(Path(words[0]), options, [value for key, value in pairs if key == "--set"])
+            assert again == spec, row.name
+
+
+@pytest.mark.parametrize("name", [name for name in names() if "-table-" in name])
+def test_tables_have_their_published_numbers(name: str) -> None:
+    for row in preset(name).rows:
+        if not OURS & set(row.options.values()) and name != "ppfl-table-3":
+            assert row.values[0].published is not None, row.name
+
+
+def test_published_numbers_are_read() -> None:
+    row = next(row for row in preset("cgpfl-table-1", "full").rows if row.name == "cgpfl-t1-mnist-mlr-cgpfl_k4")
+    assert row.values[0].published == 95.65
+    row = next(row for row in preset("persfl-table-2", "full").rows if row.name == "persfl-t2-ds3-pfedme")
+    assert [value.published for value in row.values] == [78.1, 9.2]
+    assert row.changes["run.rounds"] == 800  # taken from the table
+    row = next(row for row in preset("comet-table-5", "full").rows if row.name == "comet-t3-hypcluster-c=6-C0.15")
+    assert [value.published for value in row.values] == [63.28, 4.1e10]
+    assert len(published("ppfl_table1_pathological")) == 8
+
+
+def test_a_preset_runs_what_it_can_and_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FEDKIN_DATA", str(tmp_path))  # there are no files
+    quick = [
+        f"--set={key}" for key in ("run.rounds=2", "engine.name=inprocess", "data.clients=6", "run.evaluate_every=1")
+    ]
+    asked = ["reproduce", "ppfl-table-1", "--rows", "synthetic-fedavg", "--seeds", "2", *quick, "--json"]
+    result = fedkin(*asked)
+    assert result.exit_code == 0, result.output
+    (line,) = json.loads(result.stdout)["lines"]
+    assert (line["published"], line["seeds"]) == (69.34, [0, 1])
+    assert line["difference"] == pytest.approx(line["measured"] - 69.34)
+    assert line["sd"] > 0
+    page = (tmp_path / "reproduction" / "ppfl-table-1.md").read_text()
+    assert "| 69.34 |" in page
+    assert "examples/papers/ppfl_synthetic.toml" in page
+    assert (tmp_path / "reproduction" / "ppfl-table-1.html").stat().st_size > 500_000
+    result = fedkin("reproduce", "ppfl-table-1", "--rows", "mnist-local", "--json")
+    (line,) = json.loads(result.stdout)["lines"]
+    assert "mnist.npz" in line["missing"]
+    assert line["measured"] is None
+    assert "Not run, 1 row" in (tmp_path / "reproduction" / "ppfl-table-1.md").read_text()
+
+
+def test_a_run_of_another_setting_is_not_taken(tmp_path: Path) -> None:
+    (row,) = [row for row in preset("ppfl-figure-8").rows if row.options["N"] == "N2"]
+    quick = {"run.rounds": 1, "engine.name": "inprocess", "data.clients": 4}
+    (first,) = outcomes([row], 1, tmp_path, quick)
+    assert first.missing == ""
+    (again,) = outcomes([row], 1, tmp_path, quick)
+    assert again.numbers == first.numbers  # not run again
+    (other,) = outcomes([row], 1, tmp_path, {**quick, "train.lr": 0.5})
+    assert "another setting (train.lr)" in other.missing
+
+
+def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "did you mean 'cgpfl-table-1'" in fedkin("reproduce", "cgpfl-table1").output
+    assert (
+        "no row of comet-figure-2 contains nothing" in fedkin("reproduce", "comet-figure-2", "--rows", "nothing").output
+    )
+    assert "unknown scale" in fedkin("reproduce", "comet-figure-2", "--scale", "tiny").output
+    assert len(json.loads(fedkin("reproduce", "--list", "--json").stdout)) == len(names())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_the_small_scale_of_every_preset_runs(name: str, tmp_path: Path) -> None:
+    found = preset(name, "small")
+    for one in outcomes(found.rows, 1, tmp_path, {"engine.workers": 1}):
+        lacking = one.missing and ("file" in one.missing or "folder" in one.missing)  # data that are not here
+        assert not one.missing or lacking, f"{one.row.name}: {one.missing}"
