@@ -1,0 +1,74 @@
+"""The tutorials run as their pages show them, with few rounds; what the pages claim of the way they work holds."""
+
+import importlib.util
+import re
+import shlex
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+import pytest
+
+from tests.cli.command import fedkin
+
+ROOT = Path(__file__).parents[2]
+PAGES, SCRIPTS = ROOT / "docs" / "tutorials", ROOT / "examples" / "tutorials"
+SHORT = ["--rounds", "2", "--engine", "inprocess"]
+
+
+def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A script of a tutorial, imported by its own name from its own folder, as ``python NAME.py`` finds it."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["phones", "population", "median"])
+def test_the_page_shows_the_script(name: str) -> None:
+    found = re.search(r"```python\n(.*?)```", (PAGES / f"{name}.md").read_text(), re.DOTALL)
+    assert found is not None
+    assert found[1] == (SCRIPTS / f"{name}.py").read_text()
+
+
+def test_my_hospital_csvs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    script("hospitals", monkeypatch).main(hospitals=8)
+    found = re.search(r"```bash\n(.*?)```", (PAGES / "hospitals.md").read_text(), re.DOTALL)
+    assert found is not None
+    for command in found[1].splitlines():
+        arguments = shlex.split(command)[1:]
+        done = fedkin(*arguments, *(SHORT if arguments[0] == "run" else []))
+        assert done.exit_code == 0, (command, done.output)
+    rows = pd.read_csv("hospitals/H07.csv")
+    answers = pd.read_csv("H07.csv")
+    assert list(answers) == ["prediction", "p(no)", "p(yes)"]
+    assert len(answers) == len(rows)
+
+
+def test_phones_with_different_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    phones = script("phones", monkeypatch)
+    results = phones.main(tmp_path, rounds=1)
+    for result in results.values():
+        assert result.summary["model"] == ", ".join(sorted(phones.MODELS.values()))
+    up = results["comet"].communication.query("direction == 'up'")
+    assert up["predictions"].sum() > 0
+    assert up["parameters"].sum() == 0
+
+
+def test_understand_my_population(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = script("population", monkeypatch).main(tmp_path / "run", rounds=2)
+    assert len(table) == 4
+    assert table[[0, 1, 2, 3]].sum(axis=1).to_numpy() == pytest.approx(1, abs=0.03)
+
+
+def test_add_a_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = script("median", monkeypatch).main(tmp_path, rounds=2)
+    assert results["fedmedian"].summary["method"] == "fedmedian"
+    models = [[p.detach() for p in results[name].personal(0).parameters()] for name in ("fedavg", "fedmedian")]
+    assert any(not a.equal(b) for a, b in zip(*models))
