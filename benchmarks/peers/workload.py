@@ -38,7 +38,9 @@ def specification(name: str, rounds: int, method: str = "fedavg", workers: int =
         "method": {"name": method},
         "train": {"batch_size": BATCH, "lr": LR, "epochs": 1},
         "run": {"clients": MOST.get(name, 40), "rounds": rounds, "evaluate_every": 1},
-        "engine": {"name": "processes", "workers": workers} if workers > 1 else {"name": "inprocess"},
+        "engine": {"name": "processes", "workers": workers, "compile": "always"}
+        if workers > 1
+        else {"name": "inprocess", "compile": "always"},
     }
     return parse(content)[0]
 
