@@ -49,7 +49,7 @@ FIXED: dict[str, dict[str, Any]] = {  # what fits the public set, or the time
     "hypcluster": {"starts": 2},
     "persfl": {"lams": (0.0, 0.25, 0.5, 0.75), "temperatures": (1.0, 5.0)},
 }
-COLUMNS = "method", "test accuracy", "worst decile", "spread", "better than local", "MB", "s a round", "setting", "lost"
+COLUMNS = "method", "test accuracy", "worst decile", "spread", "better than local", "MB", "setting", "lost"
 HEAD = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
@@ -143,7 +143,6 @@ def line(method: str, runs: list[Trial], lost: int, local: list[dict[int, float]
         f"{100 * statistics.mean(each['std'] for each in at):.1f}",
         "–" if local is None else _helped([final(given.folder) for given in runs], local),
         f"{statistics.mean(each['communication']['unicast']['bytes']['total'] for each in found) / 1e6:.1f}",
-        f"{statistics.median(each['seconds']['per_round'] for each in found):.2f}",
         ", ".join([f"lr {content['train']['lr']}", *hyper]),
         f"{lost} of 4" if lost else "",
     ]
