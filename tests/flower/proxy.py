@@ -16,6 +16,11 @@ class Proxy:
         self.port = int(self._server.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
 
+    def counted(self) -> dict[str, int]:
+        """Bytes so far."""
+        with self._lock:
+            return {"up": self.up, "down": self.down}
+
     def close(self) -> None:
         self._server.close()
 

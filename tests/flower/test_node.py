@@ -1,5 +1,7 @@
 """A node alone: what it refuses, and that work is done once however often it is asked for."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -8,9 +10,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine.store import StoreError
 from fedkin.engine.wire import decode, encode
 from fedkin.facts import versions
-from fedkin.flower import config, data
-from fedkin.flower.envelope import Base, Place, Reply, Request, Step, sealed
-from fedkin.flower.host import Node
+from fedkin.flower import config, data, line
+from fedkin.flower.envelope import HEADER_BYTES, Base, Place, Reply, Request, Step, sealed
+from fedkin.flower.host import Node, serve
 from fedkin.flower.vault import Commit, Vault
 from tests.engine.small import small
 
@@ -195,3 +197,16 @@ def test_own_files(tmp_path):
     (tmp_path / "e.csv").write_text("a,label,split\n1,0,train\n2,1,other\n")
     with pytest.raises(FedkinError, match="train, val or test"):
         data.read(tmp_path / "e.csv")
+
+
+def test_large_messages_are_not_read(tmp_path, spec):
+    """A host closes the line on them, and goes on."""
+    node = made(tmp_path, spec, max_bytes=1000)
+    node.state.mkdir()
+    threading.Thread(target=serve, args=(node,), daemon=True).start()
+    socket = config.socket_of(node.folder, node.config)
+    with pytest.raises(FedkinError, match="ended, or refused what came"):
+        line.ask(socket, [sealed(request(spec)), bytes(1000 + HEADER_BYTES)], 1 << 30)
+    (header,) = line.ask(socket, [sealed(request(spec, steps=(), place=None))], 1 << 30)
+    assert Reply.model_validate_json(header).error is None
+    assert not list(node.state.glob("*/*.commit"))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import sys
 import time
 
@@ -80,6 +81,21 @@ def test_a_node_killed_at_work_is_missed_and_comes_back_with_its_own_state(tmp_p
     plain = result(faulty(spec, tmp_path / "plain", [(round, 3) for round in rounds]))
     assert found["fingerprint"] == plain["fingerprint"]
     assert found["messages"] == plain["messages"]
+
+
+def test_ctrl_c_ends_the_round_and_a_resume_gives_the_same_result(tmp_path):
+    spec = experiment("comet", run__rounds=5)
+    with cluster(spec, names=NAMES) as running:
+        process = running.begin()
+        wait_for(lambda: running.round() >= 1, 600, running)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(300) == 130, running.log("run")
+        assert "ending this round" in running.log("run")
+        assert "--resume" in running.log("run")
+        assert not (running.folder / "stop").exists()
+        wait_for(lambda: not running.server_apps(), 60, running)
+        assert 1 <= running.round() < 5
+        assert result(running.run("--resume")) == result(run(spec, tmp_path / "plain"))
 
 
 def test_server_app_and_superlink_killed_then_resumed_with_the_same_result(tmp_path):

@@ -2,15 +2,18 @@
 
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.experiment import Interrupted
 from fedkin.flower.config import DEPLOYMENT, Deployment, load, need_flower, spec_of
 from fedkin.flower.folder import write_app
 from fedkin.flower.keep import LINK, connection, environment, program
+from fedkin.runs import checkpoint
 from fedkin.runs.follow import follow
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
@@ -32,23 +35,38 @@ def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
 
 
 def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
-    """Run until the end. Raises FedkinError with the server app's sentence; Ctrl-C stops it after a round."""
+    """Run until the end. Raises FedkinError with the server app's sentence, Interrupted after Ctrl-C."""
     folder, out = folder.absolute(), out.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
+    if (out / "run.db").is_file():
+        with checkpoint.alone(out):  # a server app that was told to stop may still be at its last round
+            pass
     for name in (ENDED, STOP):
         (folder / name).unlink(missing_ok=True)
     flower = Submitted(folder, deployment, folder / ENDED)
     flower.submit({"deployment": str(folder), "out": str(out)})
     try:
-        for record in follow(out, lambda: flower.over()):
+        for record in follow(out, flower.over):
             progress(record)
     except KeyboardInterrupt:
-        (folder / STOP).touch()
-        raise FedkinError(
-            f"the server app was told to stop after its round; continue with: fedkin deploy run {folder} --resume"
-        ) from None
-    flower.check(f"what is committed can be continued: fedkin deploy run {folder} --resume")
+        _stop(folder, out, flower, progress)
+    flower.check(f"what is committed can be continued: {_again(folder)}")
     return out
+
+
+def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Record], None]) -> None:
+    """Let the server app end its round; it leaves word why it ended."""
+    (folder / STOP).touch()
+    print("ending this round, then stopping; Ctrl-C again does not wait for it", file=sys.stderr, flush=True)
+    try:
+        for record in follow(out, flower.over):
+            progress(record)
+    except KeyboardInterrupt:
+        raise Interrupted(f"the server app stops after its round; then continue with: {_again(folder)}") from None
+
+
+def _again(folder: Path) -> str:
+    return f"fedkin deploy run {folder} --resume"
 
 
 def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dict[str, Any]:
@@ -118,9 +136,9 @@ class Submitted:
         if not self.word.is_file():
             what = self._status or "not known to the SuperLink"
             raise FedkinError(f"the server app ended without a word (Flower run {self.number}: {what}); {hint}")
-        error = json.loads(self.word.read_text())["error"]
-        if error is not None:
-            raise FedkinError(error)
+        word = json.loads(self.word.read_text())
+        if word["error"] is not None:
+            raise (Interrupted if word["interrupted"] else FedkinError)(word["error"])
 
     def _flwr(self, *arguments: str) -> str:
         command = [program("flwr"), *arguments]

@@ -36,7 +36,7 @@ def main(grid: Grid, context: Context) -> None:
         else:
             serve(grid, Path(folder), Path(out))
     except Interrupted:
-        ended(word, f"stopped after a round; continue with: fedkin deploy run {folder} --resume")
+        ended(word, f"stopped after a round; continue with: fedkin deploy run {folder} --resume", interrupted=True)
         raise
     except FedkinError as error:
         ended(word, str(error))
@@ -47,9 +47,9 @@ def main(grid: Grid, context: Context) -> None:
     ended(word, None)
 
 
-def ended(word: Path, error: str | None) -> None:
+def ended(word: Path, error: str | None, interrupted: bool = False) -> None:
     """Leave word for who watches from another process."""
-    write_file(word, json.dumps({"error": error}).encode())
+    write_file(word, json.dumps({"error": error, "interrupted": interrupted}).encode())
 
 
 def serve(grid: Grid, folder: Path, out: Path) -> Path:
