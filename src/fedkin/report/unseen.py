@@ -52,7 +52,8 @@ def by_labels(found: Mapping[str, Any] | None) -> Figure | None:
     if not rows:
         return None
     x = alt.X("labels:Q", title="labelled samples (train and validation)", scale=alt.Scale(type="log", nice=False))
-    y = alt.Y("value:Q", title=f"test {what}", scale=alt.Scale(zero=False))
+    axis = alt.Axis(format="%") if what == "accuracy" else alt.Axis()
+    y = alt.Y("value:Q", title=f"test {what}", scale=alt.Scale(zero=False), axis=axis)
     lines = alt.Chart(ROWS).mark_line(opacity=0.35, color=BLUE).encode(x=x, y=y, detail="client:N")
     tips = ["client:N", "labels:Q", alt.Tooltip("value:Q", format=".4f", title=what), "rounds:Q"]
     points = alt.Chart(ROWS).mark_circle(size=45, color=BLUE, opacity=0.8).encode(x=x, y=y, tooltip=tips)
