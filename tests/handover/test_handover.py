@@ -2,6 +2,7 @@
 
 import io
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,29 @@ def test_predictions_are_those_of_the_run(tmp_path: Path) -> None:
     to = tmp_path / "out.csv"
     assert fedkin("predict", run, "--client", "2", "--data", tmp_path / "x.csv", "--out", to).stdout.strip() == str(to)
     pd.testing.assert_frame_equal(pd.read_csv(to), found)
+
+
+def test_labels_with_a_point_are_the_classes_that_they_were(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["site,a,label", *(f"{'ab'[i % 2]},{i},{i // 20}.0" for i in range(40))]))
+    arguments = ["--data", f"{table}:client=site", "--method", "local", "--out", tmp_path / "run"]
+    assert fedkin("run", *SMALL, *arguments).exit_code == 0
+    done = fedkin("predict", tmp_path / "run", "--client", "b", "--data", table)
+    found = pd.read_csv(io.StringIO(done.stdout))
+    right = (found["prediction"].to_numpy() == np.arange(40) // 20).mean()
+    assert right > 0
+    assert f"{right:.2%} of 40" in done.stderr
+
+
+def test_a_run_without_the_table_of_measures_is_read(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "local")
+    assert "AUC" in fedkin("show", run).stdout
+    with sqlite3.connect(run / "run.db") as database:
+        database.execute("DROP TABLE measures")
+    assert "AUC" not in fedkin("show", run).stdout
+    assert (
+        "auc" not in json.loads(exported(run, "safetensors").with_name("card.json").read_text())["scores"]["personal"]
+    )
 
 
 def test_numbers_are_predicted_as_numbers(tmp_path: Path) -> None:

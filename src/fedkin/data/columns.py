@@ -42,7 +42,7 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
     if pd.api.types.is_numeric_dtype(column) and wanted == "auto":
         return Cells(Column(name), _numbers(column, place))
     codes, distinct = pd.factorize(column)
-    texts = [_spelled(value) for value in distinct]
+    texts = [spelled(value) for value in distinct]
     numbers = None if wanted != "auto" else _as_numbers(name, codes, texts, place)
     if numbers is not None:
         return Cells(Column(name), _finite(name, numbers[codes], place))
@@ -85,7 +85,7 @@ def _finite(name: str, cells: Array, place: Place) -> Array:
     return cells
 
 
-def _spelled(value: Any) -> str:
+def spelled(value: Any) -> str:
     """A cell as text: 3.0 is 3, as integers with gaps come out of a file."""
     if isinstance(value, float | np.floating) and float(value).is_integer() and abs(float(value)) < 2**53:
         return str(int(value))

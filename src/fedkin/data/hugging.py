@@ -45,6 +45,7 @@ def read_saved(
     task: str = "auto",
     scale: str = "standard",
     most: int = 100,
+    about: Sequence[str] = (),
     colour: Colour = "auto",
     size: Sequence[int] = (),
 ) -> Source:
@@ -54,7 +55,7 @@ def read_saved(
     the keys are those of tables. Class labels go by their names.
     """
     parts = _saved(path)
-    roles = Roles(client, label, task, scale, drop, categorical, text, group, most)
+    roles = Roles(client, label, task, scale, drop, categorical, text, group, most, about=about)
     return _source(path.name, str(path), parts, roles, colour, size)
 
 

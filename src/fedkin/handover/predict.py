@@ -10,7 +10,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.clients import Population
-from fedkin.data.columns import cells_of
+from fedkin.data.columns import cells_of, spelled
 from fedkin.data.encode import Encoding
 from fedkin.data.frames import SUFFIXES, Read, Style, read_file
 from fedkin.data.npz import load_arrays
@@ -76,8 +76,8 @@ def _read(path: Path, population: Population, label: str, style: Style) -> Asked
 
 
 def _table(path: Path, encoding: Encoding, label: str, style: Style) -> Asked:
-    spelled = tuple(feature.name for feature in encoding.features if feature.kind != "number")
-    read = read_file(path, style._replace(as_text=spelled))
+    as_text = tuple(feature.name for feature in encoding.features if feature.kind != "number")
+    read = read_file(path, style._replace(as_text=as_text))
     names = [str(name) for name in read.frame.columns]
     lacking = [feature.name for feature in encoding.features if feature.name not in names]
     if lacking:
@@ -87,7 +87,7 @@ def _table(path: Path, encoding: Encoding, label: str, style: Style) -> Asked:
     known = {label, *(feature.name for feature in encoding.features)}
     ignored = [name for name in names if name not in known]
     said = (f"columns that the model does not use: {', '.join(ignored[:8])}",) if ignored else ()
-    labels = [str(value) for value in read.frame[label]] if label in names else None
+    labels = [spelled(value) for value in read.frame[label]] if label in names else None
     return Asked(torch.from_numpy(x), labels, said)
 
 
