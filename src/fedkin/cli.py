@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fedkin import cli_data, cli_deploy, cli_handover, cli_join, cli_reading, cli_reproduce
+from fedkin import cli_data, cli_deploy, cli_doctor, cli_handover, cli_join, cli_reading, cli_reproduce
 from fedkin.cli_reading import Folder, console
 from fedkin.core.errors import FedkinError
 
@@ -164,6 +164,7 @@ for reading in (
     cli_reading.methods,
     cli_reading.compare,
     cli_reading.report,
+    cli_doctor.doctor,
     cli_reproduce.reproduce,
 ):
     app.command()(reading)

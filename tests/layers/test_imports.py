@@ -33,6 +33,8 @@ LAYERS = {
     "__main__": 5,
     "flower": 4,
     "reproduce": 4,
+    "doctor": 4,
+    "cli_doctor": 4,
     "cli_reproduce": 4,
     "cli": 4,
     "cli_certificates": 4,
@@ -65,7 +67,7 @@ LONG: dict[str, str] = {}  # file → why it may have more than 300 lines
 LINES = 300
 THIRD_PARTY = {  # where a part that is bought may be used
     "torch": {"core", "data", "models", "methods", "comparators", "engine", "assemble", "facts", "experiment", "worker"}
-    | {"api", "flower", "handover"},
+    | {"doctor", "api", "flower", "handover"},
     "sqlite3": {"runs", "cli"},
     "pydantic": {"runs", "methods", "flower"},
     "typer": {"cli"},
