@@ -13,9 +13,8 @@ from fedkin.assemble import method_of
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
 from fedkin.data.clients import Population, Split
-from fedkin.data.own import located
 from fedkin.data.partition import PARTITIONS
-from fedkin.data.sources import check_name
+from fedkin.data.sources import check_name, located
 from fedkin.experiment import Progress, load
 from fedkin.experiment import resume as _resume
 from fedkin.experiment import run as _run

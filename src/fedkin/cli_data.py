@@ -38,7 +38,8 @@ def check(
     ] = None,
     label: Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels.")] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help='Any key of [data]: --set data.drop=["id"].')
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any key, such as data.unlabeled=drop."),
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,

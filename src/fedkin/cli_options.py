@@ -101,7 +101,8 @@ def _split(content: Content, text: str) -> list[str]:
 def _data(content: Content, text: str) -> list[str]:
     """A name, a file or a folder; keys of [data] follow a colon: patients.csv:client=hospital,label=died."""
     from fedkin.data.hugging import HUB
-    from fedkin.data.own import is_path, located
+    from fedkin.data.own import is_path
+    from fedkin.data.sources import located
 
     hub = HUB if text.startswith(HUB) else ""
     if is_path(text) and not hub:

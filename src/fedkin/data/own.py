@@ -86,10 +86,3 @@ def _place_of(name: str, folder: Path | None) -> Path:
             return candidate
     also = f" (nor in {folder})" if folder and not path.is_absolute() else ""
     raise FedkinError(f"file {path} does not exist{also}: check the path, or name its folder with --data-dir")
-
-
-def located(name: str) -> str:
-    """The whole path of a file or folder that is there, for a run is resumed from any folder; any other name as is."""
-    path = Path(name).expanduser()
-    own = (path.is_file() and path.suffix.lower() in FILES) or (path.is_dir() and "/" in name)
-    return str(path.absolute()) if own else name

@@ -12,6 +12,7 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.cifar import find_cifar, read_cifar
 from fedkin.data.idx import DIGITS, FASHION, find_idx, read_mnist_like
 from fedkin.data.npz import npz_names, read_npz
+from fedkin.data.own import FILES as ENDINGS
 from fedkin.data.own import is_path, read_own
 from fedkin.data.source import Source, absent, classified, images
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
@@ -54,8 +55,17 @@ def check_name(name: str, dir: Path | str | None = None) -> None:
         return
     folder = data_folder(dir)
     found = npz_names(folder) if folder else []
+    if "/" in name:
+        raise FedkinError(f"{name} does not exist: check the path of the folder, or name a file in it")
     if name not in found:
         raise unknown("data set", name, {*SOURCES, *found})
+
+
+def located(name: str) -> str:
+    """The whole path of a file or folder that is there, for a run is resumed from any folder; any other name as is."""
+    path = Path(name).expanduser()
+    own = (path.is_file() and path.suffix.lower() in ENDINGS) or (path.is_dir() and name not in SOURCES)
+    return str(path.absolute()) if own else name
 
 
 def data_folder(dir: Path | str | None) -> Path | None:
