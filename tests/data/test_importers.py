@@ -9,6 +9,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.sources import load
+from fedkin.experiment import experiment
 from tests.cli.command import fedkin
 
 
@@ -83,6 +84,14 @@ def test_leaf(tmp_path: Path) -> None:
     assert source.official_test.tolist() == [False, False, False, True]
     assert source.said == ("1 users have no samples, and so are no clients: bob",)
     assert load(f"{tmp_path}/", shape=[1, 2, 1]).x.shape == (4, 1, 2, 1)
+
+
+def test_users_are_the_clients_unless_a_split_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text(leaf({"ann": ([[1, 2]], [1])}))
+    assert experiment({"data": {"name": str(tmp_path / "t.json")}}).split.name == "natural"
+    assert experiment({"data": {"name": f"{tmp_path}/"}}).split.name == "natural"
+    assert experiment({"data": {"name": f"{tmp_path}/"}, "split": {"name": "iid"}}).split.name == "iid"
+    assert experiment({"data": {"name": "digits"}}).split.name == "dirichlet"
 
 
 def test_leafs_characters(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ class Spec(_Section):
 def _names_clients(data: dict[str, Any]) -> bool:
     name = data.get("name", "")
     folder = isinstance(name, str) and "/" in name and Path(name).expanduser().is_dir()
-    return data.get("client") is not None or folder
+    return data.get("client") is not None or folder or str(name).endswith(".json")
 
 
 # The names that other libraries use, and ours.
