@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fedkin import cli_data, cli_deploy, cli_doctor, cli_handover, cli_join, cli_reading, cli_reproduce
+from fedkin import (
+    cli_data,
+    cli_deploy,
+    cli_doctor,
+    cli_handover,
+    cli_join,
+    cli_reading,
+    cli_reproduce,
+    cli_sweep,
+    cli_track,
+)
 from fedkin.cli_reading import Folder, console
 from fedkin.core.errors import FedkinError
 
@@ -166,6 +176,8 @@ for reading in (
     cli_reading.report,
     cli_doctor.doctor,
     cli_reproduce.reproduce,
+    cli_sweep.sweep,
+    cli_track.track,
 ):
     app.command()(reading)
 for handing in (cli_handover.export, cli_handover.predict):

@@ -34,6 +34,10 @@ LAYERS = {
     "flower": 4,
     "reproduce": 4,
     "doctor": 4,
+    "sweep": 4,
+    "track": 4,
+    "cli_track": 4,
+    "cli_sweep": 4,
     "cli_doctor": 4,
     "cli_reproduce": 4,
     "cli": 4,
@@ -67,7 +71,7 @@ LONG: dict[str, str] = {}  # file → why it may have more than 300 lines
 LINES = 300
 THIRD_PARTY = {  # where a part that is bought may be used
     "torch": {"core", "data", "models", "methods", "comparators", "engine", "assemble", "facts", "experiment", "worker"}
-    | {"doctor", "api", "flower", "handover"},
+    | {"track", "doctor", "api", "flower", "handover"},
     "sqlite3": {"runs", "cli"},
     "pydantic": {"runs", "methods", "flower"},
     "typer": {"cli"},

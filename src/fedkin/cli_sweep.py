@@ -1,0 +1,49 @@
+"""``fedkin sweep``: hyper-parameters searched, by validation data."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedkin.cli_json import print_json
+from fedkin.cli_reading import AsJson, DataDir, console
+
+
+def sweep(
+    spec: Annotated[Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment.", show_default=False)] = None,
+    space: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--space", metavar="KEY=…", help="'train.lr=0.01, 0.1', 'train.lr=log 0.001 .. 0.3', or a preset."
+        ),
+    ] = None,
+    sampler: Annotated[str, typer.Option("--sampler", help="grid or tpe.")] = "grid",
+    trials: Annotated[int | None, typer.Option("--trials", min=1, help="How many; a grid is done whole.")] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The study and its runs; goes on.")] = Path("sweep"),
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any key of the file. Repeatable.")
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search hyper-parameters (extra sweep). Start it several times with the same --out to work in parallel."""
+    from rich import box
+    from rich.table import Table
+
+    from fedkin.cli_options import specification
+    from fedkin.sweep import space_of
+    from fedkin.sweep import sweep as search
+
+    base, _ = specification(spec, {"data_dir": data_dir}, set_ or [])
+    study = search(base, space_of(space or []), out, trials, sampler)
+    done = sorted((t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number))
+    plain = [{"validation": t.value, **t.params, "run": str(out / t.user_attrs["folder"])} for t in done]
+    if as_json:
+        print_json({"best": plain[0], "trials": plain})
+        return
+    table = Table(title="By validation, best first; test data were not read", title_justify="left", box=box.SIMPLE_HEAD)
+    for column in plain[0]:
+        table.add_column(column, overflow="fold")
+    for row in plain:
+        table.add_row(*(f"{v:.4f}" if isinstance(v, float) and k == "validation" else str(v) for k, v in row.items()))
+    console().print(table)

@@ -1,0 +1,78 @@
+"""A run's records in the tools that people have already: MLflow and TensorBoard. They are copied; run.db stays."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.report.ledger import bytes_by_round
+from fedkin.report.records import Run, opened
+from fedkin.report.scores import curves
+from fedkin.report.summary import of_run
+
+
+def to_tensorboard(folder: Path, target: Path) -> Path:
+    """Event files in ``target``/RUN. Raises FedkinError without the extra, or for a folder that is no run."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise FedkinError("TensorBoard is not installed: pip install 'fedkin[track]'") from None
+    with opened(Path(folder)) as run:
+        where = Path(target) / run.folder.name
+        writer = SummaryWriter(str(where))
+        for name, at, value in scalars(run):
+            writer.add_scalar(name, value, at)
+        writer.add_text("settings", "\n".join(f"    {k} = {v}" for k, v in settings(run).items()))
+        writer.close()
+    return where
+
+
+def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
+    """An MLflow run with parameters, metrics by round and the state as a tag; returns its id. Raises as above."""
+    try:
+        from mlflow.entities import Metric, Param, RunTag
+        from mlflow.exceptions import MlflowException
+        from mlflow.tracking import MlflowClient
+    except ImportError:
+        raise FedkinError("MLflow is not installed: pip install 'fedkin[track]'") from None
+    with opened(Path(folder)) as run:
+        numbers = [Metric(name, value, 0, at) for name, at, value in scalars(run)]
+        told = [Param(key, str(value)[:500]) for key, value in settings(run).items()]
+        state = "finished" if run.finished else "unfinished"
+        try:
+            client = MlflowClient(tracking_uri=uri)
+            found = client.get_experiment_by_name(experiment)
+            number = found.experiment_id if found is not None else client.create_experiment(experiment)
+            identity = client.create_run(number, run_name=run.folder.name).info.run_id
+            for start in range(0, max(len(numbers), 1), 1000):  # MLflow takes so many at once
+                part = numbers[start : start + 1000]
+                client.log_batch(identity, part, told if not start else [], [RunTag("fedkin.state", state)])
+            client.set_terminated(identity, "FINISHED" if run.finished else "KILLED")
+        except MlflowException as error:
+            raise FedkinError(f"MLflow at {uri}: {error}") from None
+    return str(identity)
+
+
+def scalars(run: Run) -> Iterator[tuple[str, int, float]]:
+    """(name, round, value): mean test and weighted validation accuracy by view, seconds and bytes."""
+    for view, curve in curves(run).items():
+        for at, validation, test in zip(curve.rounds, curve.validation, curve.test, strict=True):
+            if test is not None:
+                yield f"test_accuracy/{view}", at, test
+            if validation is not None:
+                yield f"validation_accuracy/{view}", at, validation
+    for view, at, loss in run.rows(
+        "SELECT view, round, avg(loss) FROM metrics WHERE split = 'test' GROUP BY view, round ORDER BY round"
+    ):
+        if loss is not None:
+            yield f"test_loss/{view}", at, loss
+    for at, (_, sent) in bytes_by_round(run).items():
+        yield "bytes", at, float(sent)
+
+
+def settings(run: Run) -> dict[str, Any]:
+    """Every key of the specification with its section, and the method."""
+    found: dict[str, Any] = {"method": of_run(run)["method"]}
+    for section, content in (run.facts.get("spec") or {}).items():
+        found |= {f"{section}.{key}": value for key, value in content.items()}
+    return found

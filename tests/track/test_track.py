@@ -1,0 +1,36 @@
+"""Tracking, in real local stores."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import fedkin
+from tests.report.records_for_tests import write
+
+
+def test_tensorboard_has_the_numbers(tmp_path: Path) -> None:
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    result = fedkin("track", str(write(tmp_path / "run")), "--tensorboard", str(tmp_path / "logs"))
+    assert result.exit_code == 0, result.output
+    found = events.EventAccumulator(str(tmp_path / "logs" / "run"))
+    found.Reload()
+    told = [(event.step, round(event.value, 5)) for event in found.Scalars("test_accuracy/personal")]
+    assert told == [(1, 0.8), (2, 0.7), (3, 0.6)]
+    assert [event.value for event in found.Scalars("bytes")] == [1520, 1520]
+
+
+def test_mlflow_has_the_numbers(tmp_path: Path) -> None:
+    tracking = pytest.importorskip("mlflow.tracking")
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    result = fedkin("track", str(write(tmp_path / "run")), "--mlflow", uri)
+    assert result.exit_code == 0, result.output
+    client = tracking.MlflowClient(tracking_uri=uri)
+    run = client.get_run(result.stdout.strip())
+    assert run.data.params["split.alpha"] == "0.3"
+    assert run.data.tags["fedkin.state"] == "finished"
+    told = client.get_metric_history(run.info.run_id, "test_accuracy/personal")
+    assert [(one.step, round(one.value, 5)) for one in told] == [(1, 0.8), (2, 0.7), (3, 0.6)]
+
+
+def test_nowhere_to_go_is_told(tmp_path: Path) -> None:
+    assert "--tensorboard DIR" in fedkin("track", str(write(tmp_path / "run"))).output
