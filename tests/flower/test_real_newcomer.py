@@ -19,15 +19,15 @@ def deploy(*arguments: object) -> str:
 
 
 def test_a_node_joins_a_run_that_goes_on(tmp_path):
-    spec = experiment("cgpfl", run__rounds=6)
-    with cluster(spec) as running:
+    spec = experiment("cgpfl", run__rounds=5, run__clients=2)
+    with cluster(spec, names=("c0", "c1")) as running:
         process = running.begin()
         wait_for(lambda: running.round() >= 1, 600, running)
         assert "it is registered" in deploy("add", running.folder, "late")
-        own = assemble(experiment("fedavg", run__clients=5)).population
-        x, y = own.part(4, "train")
-        x_val, y_val = own.part(4, "val")
-        x_test, y_test = own.part(4, "test")
+        own = assemble(experiment("fedavg", run__clients=3)).population
+        x, y = own.part(2, "train")
+        x_val, y_val = own.part(2, "val")
+        x_test, y_test = own.part(2, "test")
         parts = {"x_train": x, "y_train": y, "x_val": x_val, "y_val": y_val, "x_test": x_test, "y_test": y_test}
         np.savez(running.node("late") / "data.npz", **{name: part.numpy() for name, part in parts.items()})
         running.configure_node("late", port=free_ports(1)[0])

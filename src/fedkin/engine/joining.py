@@ -92,28 +92,22 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
     assert best is not None
     if not math.isfinite(best.loss):
         raise FedkinError("the newcomer's loss is not finite anywhere: lower train.lr")
-    number = server.round + best.rounds
-    finish = [("finish", number + 1)] if server.method.finish is not None else []
-    down = server.method.down(best.state, server.info.client)
-    steps = (*finish, ("evaluate_all", number + 1))
-    last = Ask(
-        best.seat, number if best.rounds else 0, number if best.rounds else 0, steps, _sealed(server, down, sent)
-    )
-    seen = _answers(guest, last)[-1]
-    told = {
-        name: by[server.info.client] for name, by in server.method.lens(best.state).items() if server.info.client in by
-    }
-    return Joined(
-        best.seat,
-        len(seats),
-        best.rounds,
-        "given" if rounds is not None and len(seats) == 1 else "validation" if server.validates else "training",
-        seen.record["scores"],
-        {**told, **seen.record["notes"]},
-        sent,
-        time.perf_counter() - began,
-        last,
-    )
+    by = "given" if rounds is not None and len(seats) == 1 else "validation" if server.validates else "training"
+    last, seen = _finish(server, guest, best, sent)
+    record, client = seen.record, server.info.client
+    told = {name: of[client] for name, of in server.method.lens(best.state).items() if client in of}
+    notes, seconds = {**told, **record["notes"]}, time.perf_counter() - began
+    return Joined(best.seat, len(seats), best.rounds, by, record["scores"], notes, sent, seconds, last)
+
+
+def _finish(server: Standing, guest: Guest, best: Trial, sent: list[Sent]) -> tuple[Ask, Answer]:
+    """What every client does after the last round, from the best moment on, and the scores afterwards."""
+    at = server.round + best.rounds
+    base = at if best.rounds else 0
+    finish = [("finish", at + 1)] if server.method.finish is not None else []
+    message = _sealed(server, server.method.down(best.state, server.info.client), sent)
+    last = Ask(best.seat, base, base, (*finish, ("evaluate_all", at + 1)), message)
+    return last, _answers(guest, last)[-1]
 
 
 def seats_of(server: Standing) -> tuple[Tree, ...]:
@@ -136,11 +130,12 @@ def _stay(server: Standing, guest: Guest, first: Trial, exact: int | None, most:
     look = "evaluate" if server.validates else "evaluate_all"
     split = "val" if server.validates else "train"
     state, best, base = first.state, first, 0
-    for done in range((most if exact is None else exact) + 1):
+    limit = most if exact is None else exact
+    for done in range(limit + 1):
         at = server.round + done
         down = method.down(state, info.client)
         looks = exact is None or done == exact
-        works = done < (most if exact is None else exact)
+        works = done < limit
         steps = (*([(look, at)] if looks else []), *([("local", at + 1)] if works else []))
         keep = server.round + best.rounds if best.rounds else base
         answers = _answers(guest, Ask(first.seat, base, keep, steps, _sealed(server, down, sent)))

@@ -58,8 +58,7 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
     if name not in deployment.newcomers:
         raise FedkinError(f"{name} is no newcomer of this deployment: fedkin deploy add {folder} {name}")
     alone = deployment.model_copy(update={"clients": (name,)})
-    run, token = _learned(folder, out, deployment, grid)
-    about = Federation(config.fingerprint(run.parts.spec), token, versions()["fedkin"])
+    run, about = _learned(folder, out, deployment, grid)
     facts = hello(Postman(grid, alone, about), deployment.wait)[name]
     if facts is None:
         raise FedkinError(f"{name} has no data of its own: name its file in node.toml")
@@ -71,14 +70,14 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
         "method": run.parts.method.name,
         "after_round": min(run.round, run.parts.spec.run.rounds),
         **told_of(found, facts.train, facts.val, facts.test),
-        "model": f"on its node, in state/{run_of(token, found.seat)}",
+        "model": f"on its node, in state/{run_of(about.run, found.seat)}",
     }
     (out / JOINED / name).mkdir(parents=True, exist_ok=True)
     write_file(out / JOINED / name / "join.json", json.dumps(content, indent=2).encode())
     return content
 
 
-def _learned(folder: Path, out: Path, deployment: config.Deployment, grid: Grid) -> tuple[Learned, str]:
+def _learned(folder: Path, out: Path, deployment: config.Deployment, grid: Grid) -> tuple[Learned, Federation]:
     """The run at its last commit. A run that goes on may put other files in place meanwhile: then it is read again."""
     spec = config.spec_of(folder)
     for _ in range(10):
@@ -93,7 +92,7 @@ def _learned(folder: Path, out: Path, deployment: config.Deployment, grid: Grid)
         raise FedkinError(f"{out} has no committed round that could be joined")
     about = Federation(config.fingerprint(spec), token, versions()["fedkin"])
     fleet = Fleet(deployment, Postman(grid, deployment, about), known_facts(out / NODES))
-    return Learned(fleet.assemble(spec, None), state, last, Runtime()), token
+    return Learned(fleet.assemble(spec, None), state, last, Runtime()), about
 
 
 def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, Info]:
