@@ -102,6 +102,10 @@ def test_two_thousand_clients_open_at_once(browser: Browser, tmp_path: Path) -> 
 def test_two_thousand_clients_and_two_hundred_rounds(browser: Browser, tmp_path: Path) -> None:
     path = write_report(write_large(tmp_path, 2000, 200))
     assert path.stat().st_size < 20e6
-    began = time.monotonic()
-    with opened(browser, path):
-        assert time.monotonic() - began < 3
+    with opened(browser, path) as page:
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        page.reload()
+        page.wait_for_function("document.documentElement.dataset.drawn !== undefined", timeout=60_000)
+        spent = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+        assert spent["TaskDuration"] < 3  # processor time of the page: the clock also tells what else the machine does

@@ -68,7 +68,7 @@
     const place = get("chart-" + figure.name);
     try {
       const shown = await vegaEmbed(place, figure.spec, {
-        renderer: figure.rows > 4000 ? "canvas" : "svg", mode: "vega-lite", logLevel: 1, // errors: what is empty until a client is chosen has no extent
+        renderer: figure.rows > 1500 ? "canvas" : "svg", mode: "vega-lite", logLevel: 1, // errors: what is empty until a client is chosen has no extent
         actions: { export: true, source: false, compiled: false, editor: false },
       });
       const told = figure.own === null ? null : page.owns[figure.own];
