@@ -77,7 +77,7 @@ def trial(setting: str, method: str, lr: float, hyper: dict[str, Any], seed: int
     content["method"] = {"name": method, **hyper}
     content["train"]["lr"] = lr
     content["run"]["seed"] = seed
-    content["engine"] = {"name": "inprocess"}
+    content["engine"] = {**content.get("engine", {}), "name": "inprocess"}
     needs = make(method, hyper, {"lr": lr}).needs
     if needs.public != "none":
         content["public"] = {"source": "held-out", "samples": PUBLIC, "labeled": needs.public == "labeled"}
