@@ -18,7 +18,10 @@ MISTAKES = [
     (["--data-dir", "/nowhere/at/all"], "/nowhere/at/all, which is not a folder"),
     (["--model", "mrl"], "unknown model 'mrl': did you mean 'mlr'?"),
     (["--model", "no.such.module:Net"], "model 'no.such.module:Net' cannot be imported"),
-    (["--model", "json:JSONDecoder"], "model 'json:JSONDecoder' is a JSONDecoder, not a torch.nn.Module"),
+    (
+        ["--model", "json:JSONDecoder"],
+        "model 'json:JSONDecoder' is a JSONDecoder: neither a torch.nn.Module nor",
+    ),
     (["--split", "dirichlett:0.1"], "unknown partition 'dirichlett': did you mean 'dirichlet'?"),
     (["--split", "dirichlett"], "unknown partition 'dirichlett': did you mean 'dirichlet'?"),
     (["--split", "dirichlet:alhpa=0.1"], "'alhpa': did you mean 'alpha'?"),

@@ -179,32 +179,36 @@ def _finish(host: Host, round: int, order: Order) -> Answer:
     return Answer(order.client)
 
 
-def _evaluate(host: Host, round: int, order: Order, splits: tuple[str, ...] = SPLITS) -> Answer:
-    data, own = host.data(round, order.client), host.own(order.client)
-    views = host.method.personal(host.receive(order), own, data)
-    scores: dict[int, dict[str, tuple[float, float]]] = {}
-    for view in views.values():  # two views may be one model: it is evaluated once
-        if id(view) not in scores:
-            predictor = partial(host.method.predict, data.model, view)
-            scores[id(view)] = {split: data.score(predictor, split) for split in splits}
-    record = {"scores": {name: scores[id(view)] for name, view in views.items()}, "notes": host.method.notes(own)}
-    return Answer(order.client, record=record)
+def _evaluate(host: Host, round: int, order: Order) -> Answer:
+    data, own, views = _viewed(host, round, order)
+    scores = _each(host, data, views, lambda told: {split: data.score(told, split) for split in SPLITS})
+    return Answer(order.client, record={"scores": scores, "notes": host.method.notes(own)})
 
 
 def _evaluate_all(host: Host, round: int, order: Order) -> Answer:
-    answer = _evaluate(host, round, order, ("train", *SPLITS))
+    data, own, views = _viewed(host, round, order)
+    scores = _each(host, data, views, lambda told: {split: data.score(told, split) for split in ("train", *SPLITS)})
+    measures = _each(host, data, views, lambda told: {split: data.measure(told, split) for split in SPLITS})
+    return Answer(order.client, record={"scores": scores, "notes": host.method.notes(own), "measures": measures})
+
+
+def _viewed(host: Host, round: int, order: Order) -> tuple[LocalData, Tree, dict[str, Tree]]:
+    """A client's data, state and views; making views may train (``personal``), so they are made once."""
     data, own = host.data(round, order.client), host.own(order.client)
-    views = host.method.personal(host.receive(order), own, data)
-    found = {
-        name: {split: data.measure(partial(host.method.predict, data.model, view), split) for split in SPLITS}
-        for name, view in views.items()
-    }
-    return answer._replace(record={**answer.record, "measures": found})
+    return data, own, host.method.personal(host.receive(order), own, data)
+
+
+def _each(host: Host, data: LocalData, views: dict[str, Tree], of: Callable[[Any], Any]) -> dict[str, Any]:
+    """``of`` each view's predictor; two views may be one model, which is looked at once."""
+    found: dict[int, Any] = {}
+    for view in views.values():
+        if id(view) not in found:
+            found[id(view)] = of(partial(host.method.predict, data.model, view))
+    return {name: found[id(view)] for name, view in views.items()}
 
 
 def _views(host: Host, round: int, order: Order) -> Answer:
-    data, own = host.data(round, order.client), host.own(order.client)
-    return Answer(order.client, encode(host.method.personal(host.receive(order), own, data)))
+    return Answer(order.client, encode(_viewed(host, round, order)[2]))
 
 
 OPS: dict[str, Callable[[Host, int, Order], Answer]] = {

@@ -44,7 +44,10 @@ class Database:
 
     def facts(self) -> dict[str, Any]:
         """name → value of everything that is true of the run as a whole."""
-        return {name: json.loads(value) for name, value in self.rows("SELECT name, value FROM facts")}
+        try:
+            return {name: json.loads(value) for name, value in self.rows("SELECT name, value FROM facts")}
+        except ValueError as error:
+            raise FedkinError(f"{self.path} is damaged: {error}") from None
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a query."""
