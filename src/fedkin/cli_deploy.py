@@ -9,7 +9,7 @@ from fedkin.cli_reading import AsJson
 from fedkin.core.errors import FedkinError
 
 app = typer.Typer(
-    name="deploy", help="Train on real devices, with Flower (pip install 'fedkin[flower]').", no_args_is_help=True
+    name="deploy", help=r"Train on real devices, with Flower (pip install 'fedkin\[flower]').", no_args_is_help=True
 )
 Place = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a deployment.", show_default=False)]
 Node = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a node.", show_default=False)]

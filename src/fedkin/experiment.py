@@ -110,8 +110,7 @@ def resume(
             _unchanged(folder, spec, facts.get("spec", {}))
             _check_engine(spec, method)
             parts = engine.assemble(spec, method)
-            if parts.population.digest() != facts.get("data_digest"):
-                raise FedkinError(f"{folder}: the data are not those that this run began with")
+            _same_data(folder, parts, facts)
             _train(parts, folder, database, progress or _silent, engine)
     return folder
 
@@ -141,12 +140,20 @@ def _unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
             raise FedkinError(f"{folder / SPEC}: {what}: put it back, or start another run")
 
 
+def _same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
+    """A run's models belong to its data, and to what was fitted on them: how columns are encoded."""
+    if parts.population.digest() != facts.get("data_digest"):
+        raise FedkinError(f"{folder}: the data are not those that this run began with")
+
+
 def load(folder: Path, *, method: Method | None = None) -> tuple[Coordinator, Assembled]:
     """A run at its last committed round, in this process: for looking at models, not for training on."""
     with contextlib.closing(open_run(folder)) as database:
-        if database.facts().get("deployment"):
+        facts = database.facts()
+        if facts.get("deployment"):
             raise FedkinError(f"{folder} is a run of a deployment: its personal models never left their nodes")
         parts = assemble(_spec_of(folder), method)
+        _same_data(folder, parts, facts)
         states = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
         transport = InProcess(host_of(parts, sorted(parts.infos), states))
         weakref.finalize(transport, shutil.rmtree, states, ignore_errors=True)

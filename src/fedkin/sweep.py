@@ -4,6 +4,7 @@ The objective is the personal models' accuracy on validation data after the last
 data are never read.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,7 +38,10 @@ def space_of(texts: Sequence[str]) -> Space:
                 raise unknown("space", text, SPACES)
             found |= space_of([f"{k}={v}" for k, v in SPACES[text].items()])
         elif match := RANGE.fullmatch(told.strip()):
-            found[key.strip()] = (_number(match[2], text), _number(match[3], text), bool(match[1]))
+            low, high = _number(match[2], text), _number(match[3], text)
+            if not low < high or (match[1] and low <= 0):
+                raise FedkinError(f"--space {text}: the first number must be the smaller one, with log above 0")
+            found[key.strip()] = (low, high, bool(match[1]))
         else:
             found[key.strip()] = [literal(piece.strip()) for piece in told.split(",")]
     if not found:
@@ -97,6 +101,8 @@ def _objective(trial: Any, base: Spec, space: Space, folder: Path) -> float:
 
 def _suggest(trial: Any, key: str, told: list[Any] | tuple[float, float, bool]) -> Any:
     if isinstance(told, tuple):
+        if _whole(key):
+            return trial.suggest_int(key, math.ceil(told[0]), math.floor(told[1]), log=told[2])
         return trial.suggest_float(key, told[0], told[1], log=told[2])
     return trial.suggest_categorical(key, told)
 
@@ -125,6 +131,13 @@ def _same(study: Any, base: Spec, space: Space) -> None:
         study.set_user_attr("fedkin", now)
     elif before != now:
         raise FedkinError("this folder holds a sweep of another experiment or space: choose another --out")
+
+
+def _whole(key: str) -> bool:
+    """True for keys like train.batch_size, which take whole numbers."""
+    section, _, name = key.partition(".")
+    field = getattr(getattr(Spec(), section, None), "__pydantic_fields__", {}).get(name)
+    return field is not None and "int" in str(field.annotation) and "float" not in str(field.annotation)
 
 
 def _size(space: Space) -> int:

@@ -105,6 +105,17 @@ def test_missing_cells_are_nan_until_they_are_encoded(tmp_path: Path) -> None:
         assert np.isnan(x).tolist() == [[False, False], [False, True], [False, False]], cell
 
 
+@pytest.mark.parametrize("mark", ["NA", "nan", "null", "?"])
+def test_what_stands_for_nothing_is_no_class(mark: str, tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace("40,1,well", f"40,1,{mark}"))
+    with pytest.raises(FedkinError, match=r"line 3: column 'label' holds .*which stands for nothing.*unlabeled=drop"):
+        load(path, client="site")
+    assert load(path, client="site", unlabeled="drop").said == ("1 of 3 rows have no label and are left out",)
+    numbers = f"age,label,site\n1,0.5,a\n2,{mark},a\n3,1.25,b\n"  # numbers again, once the mark is out
+    source = load(write(tmp_path, numbers), client="site", unlabeled="drop")
+    assert source.y.tolist() == [0.5, 1.25]
+
+
 def test_rows_without_a_label_are_refused_or_counted(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD.replace("40,1,well", "40,1,") + "5,6,well,b\n")
     with pytest.raises(FedkinError, match=r"line 3: column 'label' is empty.*data\.unlabeled=drop"):

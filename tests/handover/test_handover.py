@@ -180,3 +180,15 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     )
     assert "does not exist" in told("predict", run, "--client", "1", "--data", tmp_path / "none.csv")
     assert "is no table" in told("predict", run, "--client", "1", "--data", run / "run.db")
+
+
+def test_a_table_that_changed_is_not_taken_for_the_runs(tmp_path: Path) -> None:
+    """How columns are encoded is read off the run's table: another table would answer otherwise, without a word."""
+    run = trained(tmp_path, "--method", "local")
+    table = pd.read_csv(tmp_path / "patients.csv")
+    table.to_csv(tmp_path / "x.csv", index=False)
+    table.assign(age=2 * table["age"]).to_csv(tmp_path / "patients.csv", index=False)
+    for command in (("predict", run, "--client", "H02", "--data", tmp_path / "x.csv"), ("export", run, "--all")):
+        done = fedkin(*command)
+        assert done.exit_code != 0
+        assert "the data are not those that this run began with" in " ".join(done.output.split())

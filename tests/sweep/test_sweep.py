@@ -40,6 +40,8 @@ def test_tpe_samples_ranges(tmp_path: Path) -> None:
         (["--space", "rats"], "did you mean 'rates'"),
         (["--space", "run.rounds=1, 2"], "different data or budgets"),
         (["--space", "train.lr=0.1 .. 0.2"], "a grid needs values"),
+        (["--sampler", "tpe", "--space", "train.lr=0.5 .. 0.1"], "the first number must be the smaller one"),
+        (["--sampler", "tpe", "--space", "train.lr=log 0 .. 0.1"], "with log above 0"),
         ([], "nothing to search"),
     ],
 )

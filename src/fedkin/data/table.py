@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fedkin.core.errors import FedkinError
-from fedkin.data.columns import Cells, Place, cells_of
+from fedkin.data.columns import MISSING, Cells, Place, cells_of
 from fedkin.data.encode import Recipe, Scale
 from fedkin.data.frames import CLIENT, Read, Style, read_file, read_folder
 from fedkin.data.source import Array, Source, labelled
@@ -170,29 +170,43 @@ def _labeled(read: Read, label: str, unlabeled: str) -> Read:
     """The rows with a label. Without being asked, none is left out."""
     if unlabeled not in ("refuse", "drop"):
         raise FedkinError(f"data.unlabeled={unlabeled!r} is not known: use 'refuse' or 'drop'")
-    empty = np.flatnonzero(read.frame[label].isna().to_numpy())
+    gaps = _gaps(read.frame[label])
+    empty = np.flatnonzero(gaps)
     if not len(empty):
         return read
     if unlabeled == "refuse":
-        more = f", as are {len(empty) - 1} more" if len(empty) > 1 else ""
         raise FedkinError(
-            f"{read.place(int(empty[0]))}: column {label!r} is empty{more}: fill it, or leave rows without a label out "
+            f"{_gap_told(read.frame[label], empty, read.place)}: fill it, or leave rows without a label out "
             "with --set data.unlabeled=drop"
         )
-    kept = np.flatnonzero(read.frame[label].notna().to_numpy())
+    kept = np.flatnonzero(~gaps)
     if not len(kept):
         raise FedkinError(f"{read.place(0)}: column {label!r} is empty in all rows")
     said = f"{len(empty):,} of {len(read.frame):,} rows have no label and are left out"
-    return Read(
-        read.frame.iloc[kept].reset_index(drop=True), lambda row: read.place(int(kept[row])), (*read.said, said)
-    )
+    frame = read.frame.iloc[kept].reset_index(drop=True)
+    numbers = pd.to_numeric(frame[label], errors="coerce")
+    if numbers.notna().all():  # read as words because of a gap's mark
+        frame[label] = numbers
+    return Read(frame, lambda row: read.place(int(kept[row])), (*read.said, said))
 
 
 def _filled(column: "pd.Series[Any]", place: Place) -> None:
-    empty = np.flatnonzero(column.isna().to_numpy())
+    empty = np.flatnonzero(column.isna().to_numpy())  # "NA" may be a site's name
     if len(empty):
-        more = f", as are {len(empty) - 1} more" if len(empty) > 1 else ""
-        raise FedkinError(f"{place(int(empty[0]))}: column {column.name!r} is empty{more}: fill it")
+        raise FedkinError(f"{_gap_told(column, empty, place)}: fill it")
+
+
+def _gaps(column: "pd.Series[Any]") -> Array:
+    """Which cells of a label's column hold nothing: empty ones, and what stands for that in columns of numbers."""
+    gaps: Array = (column.isna() | column.isin(sorted(MISSING))).to_numpy()
+    return gaps
+
+
+def _gap_told(column: "pd.Series[Any]", empty: Array, place: Place) -> str:
+    first = int(empty[0])
+    what = "is empty" if pd.isna(column.iloc[first]) else f"holds {column.iloc[first]!r}, which stands for nothing"
+    more = f", as are {len(empty) - 1} more" if len(empty) > 1 else ""
+    return f"{place(first)}: column {column.name!r} {what}{more}"
 
 
 def _labels(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array, tuple[str, ...]]:
