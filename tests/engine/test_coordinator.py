@@ -14,6 +14,7 @@ from fedkin.engine.host import Answer
 from fedkin.engine.processes import pack, place
 from fedkin.engine.transport import InProcess
 from fedkin.engine.wire import decode, encode
+from fedkin.experiment import run
 from tests.engine.small import small
 
 
@@ -238,3 +239,10 @@ def test_fingerprint_sees_every_state():
     prints.append(one.fingerprint())
     assert prints[0] == prints[1]
     assert len(set(prints)) == 4
+
+
+def test_local_training_that_diverged_is_told(tmp_path):
+    """It sends no message that could be refused: what tells is that no client's model has a finite loss."""
+    told = r"training diverged \(no client's model has a finite loss\): lower train\.lr"
+    with pytest.raises(FedkinError, match=told):
+        run(small("local", train__lr=1e300), tmp_path / "run")

@@ -175,6 +175,7 @@ class Coordinator:
                 scores[answer.client] = answer.record["scores"]
                 notes[answer.client] = dict(answer.record["notes"])
                 measures[answer.client] = dict(answer.record.get("measures", {}))
+            _some_finite(number, scores)
         now = time.perf_counter()
         seconds = {**at, "evaluation": now - before, "total": now - began}
         return Record(number, phase, who, sent, missing, scores, notes, self.method.lens(self.state), seconds, measures)
@@ -191,6 +192,13 @@ def accepted(method: Method, info: Info, answer: Answer, down: Tree | None) -> R
     if not 0 < answer.weight < math.inf:
         raise BadMessage(f"its weight is {answer.weight}")
     return Reply(message, answer.weight)
+
+
+def _some_finite(number: int, scores: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]]) -> None:
+    """Clients who send nothing (``local``) diverge in silence otherwise: no message of theirs is refused."""
+    losses = [loss for views in scores.values() for splits in views.values() for loss, _ in splits.values()]
+    if losses and not any(map(math.isfinite, losses)):
+        raise FedkinError(f"round {number}: training diverged (no client's model has a finite loss): lower train.lr")
 
 
 def _identity(leaf: Any) -> Any:
