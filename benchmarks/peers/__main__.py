@@ -27,6 +27,11 @@ OURS = "fedavg", "pfedme", "cgpfl", "ditto"  # against the machine; the first on
 ALIKE = 0.03  # mean accuracies after the last round may differ so much: batches are drawn differently
 
 
+def lacking(peer: str) -> list[str]:
+    """The packages that a peer needs and that are not there."""
+    return [name for name in NEEDS[peer] if importlib.util.find_spec(name) is None]
+
+
 def call(module: str, *arguments: object) -> dict[str, Any]:
     """The JSON that a module of this package prints last. One thread a process."""
     command = [sys.executable, "-m", f"benchmarks.peers.{module}", *map(str, arguments)]
@@ -49,7 +54,7 @@ def machine(workload: str, method: str) -> float:
 
 def measure(workload: str, rounds: int, repeat: int, file: Path) -> dict[str, dict[str, Any]]:
     """{who: {seconds, accuracy}} of one workload; whoever lacks a package is not there."""
-    present = [peer for peer, needs in NEEDS.items() if all(importlib.util.find_spec(name) for name in needs)]
+    present = [peer for peer in NEEDS if not lacking(peer)]
     write(workload, file)
     seconds: dict[str, list[float]] = defaultdict(list)
     accuracy: dict[str, float] = {}
@@ -87,7 +92,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    missing = [peer for peer, needs in NEEDS.items() if not all(importlib.util.find_spec(name) for name in needs)]
+    missing = [peer for peer in NEEDS if lacking(peer)]
     if missing:
         print(f"without {', '.join(missing)}: pip install 'fedkin[bench]' brings them", file=sys.stderr)
     result: dict[str, Any] = {}

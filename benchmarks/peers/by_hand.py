@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.peers.workload import BATCH, LR, module, read
+from benchmarks.peers.workload import BATCH, LR, mean_accuracy, module, read
 
 
 def main(name: str, path: Path, rounds: int) -> None:
@@ -18,7 +18,7 @@ def main(name: str, path: Path, rounds: int) -> None:
     arrays, first = read(path)
     model = module(name, arrays, first)
     people = [tuple(map(torch.from_numpy, arrays.client(k))) for k in range(arrays.clients)]
-    tests = [tuple(map(torch.from_numpy, arrays.client(k, test=True))) for k in range(arrays.clients)]
+    tests = arrays.tests()
     whole = {key: value.clone() for key, value in model.state_dict().items()}
     generator = torch.Generator().manual_seed(0)
     seconds, accuracy = [], 0.0
@@ -36,9 +36,7 @@ def main(name: str, path: Path, rounds: int) -> None:
                 total[key] += value * (len(y) / len(arrays.y))
         whole = total
         model.load_state_dict(whole)
-        with torch.inference_mode():
-            right = [(model(x).argmax(1) == y).float().mean().item() for x, y in tests]
-        accuracy = sum(right) / len(right)
+        accuracy = mean_accuracy(model, tests)
         seconds.append(time.perf_counter() - began)
     print(json.dumps({"seconds": seconds, "accuracy": accuracy}))
 

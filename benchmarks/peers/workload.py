@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from fedkin.assemble import assemble
 from fedkin.runs.spec import Spec, parse
@@ -60,6 +61,11 @@ class Arrays(NamedTuple):
         x, y, bounds = (self.x_test, self.y_test, self.bounds_test) if test else (self.x, self.y, self.bounds)
         return x[bounds[k] : bounds[k + 1]], y[bounds[k] : bounds[k + 1]]
 
+    def tests(self) -> list[tuple[Tensor, Tensor]]:
+        """Every client's test samples and labels."""
+        made = (self.client(k, test=True) for k in range(self.clients))
+        return [(torch.from_numpy(x), torch.from_numpy(y)) for x, y in made]
+
     @property
     def clients(self) -> int:
         return len(self.bounds) - 1
@@ -91,11 +97,16 @@ def read(path: Path) -> tuple[Arrays, dict[str, np.ndarray]]:
 
 def module(name: str, arrays: Arrays, first: dict[str, np.ndarray]) -> nn.Module:
     """The workload's model as an ordinary torch module, with its first parameters."""
-    import torch
-
     from fedkin.models.build import MODELS
 
     recipe = dict(WORKLOADS[name].model)
     made = MODELS[recipe.pop("name")](arrays.x.shape[1:], int(arrays.y.max()) + 1, **recipe)
     made.load_state_dict({key: torch.from_numpy(value) for key, value in first.items()})
     return made
+
+
+def mean_accuracy(net: nn.Module, tests: list[tuple[Tensor, Tensor]]) -> float:
+    """Mean over clients of the share of their test samples that one model for all gets right."""
+    with torch.inference_mode():
+        right = [(net(x).argmax(1) == y).float().mean().item() for x, y in tests]
+    return sum(right) / len(right)

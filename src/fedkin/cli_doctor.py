@@ -1,25 +1,22 @@
 """``fedkin doctor``: an experiment looked at before it is run."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fedkin.cli_json import print_json
-from fedkin.cli_reading import AsJson, DataDir, console
+from fedkin.cli_reading import AsJson, Changes, DataDir, SpecFile, console
 
 BASELINES = ("local", "fedavg", "finetune")  # what is always probed
 
 
 def doctor(
-    spec: Annotated[Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment.", show_default=False)] = None,
+    spec: SpecFile = None,
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Rounds of a probe; 0: none is run.")] = 3,
     methods: Annotated[
         str | None, typer.Option("--methods", metavar="NAME,…", help="More methods to probe, with their defaults.")
     ] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any key of the file. Repeatable.")
-    ] = None,
+    set_: Changes = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:

@@ -15,6 +15,10 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.", 
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", metavar="DIR", help="Where data files lie; else FEDKIN_DATA says.")
 ]
+SpecFile = Annotated[Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment.", show_default=False)]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any key of the file. Repeatable.")
+]
 
 
 def console() -> Console:

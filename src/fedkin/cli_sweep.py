@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from fedkin.cli_json import print_json
-from fedkin.cli_reading import AsJson, DataDir, console
+from fedkin.cli_reading import AsJson, Changes, DataDir, SpecFile, console
 
 
 def sweep(
-    spec: Annotated[Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment.", show_default=False)] = None,
+    spec: SpecFile = None,
     space: Annotated[
         list[str] | None,
         typer.Option(
@@ -20,9 +20,7 @@ def sweep(
     sampler: Annotated[str, typer.Option("--sampler", help="grid or tpe.")] = "grid",
     trials: Annotated[int | None, typer.Option("--trials", min=1, help="How many; a grid is done whole.")] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The study and its runs; goes on.")] = Path("sweep"),
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any key of the file. Repeatable.")
-    ] = None,
+    set_: Changes = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:

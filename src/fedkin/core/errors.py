@@ -3,12 +3,29 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST = 200  # characters of somebody else's error
+
 
 class FedkinError(Exception):
     """A mistake of the user, told in one sentence: what is wrong, where, the nearest valid choice.
 
     The command line prints the sentence and exits with 2; no traceback is shown.
     """
+
+
+def first_line(error: Exception) -> str:
+    """What somebody else's error says, in one line; where it says nothing, the name of its class."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:MOST]
+
+
+def some(names: Iterable[str], most: int = 5) -> str:
+    """The first names of a list that may be long, and how many there are beyond them.
+
+    >>> some(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    found = list(names)
+    return ", ".join(found[:most]) + (f" and {len(found) - most:,} more" if len(found) > most else "")
 
 
 def unknown(kind: str, name: str, choices: Iterable[str]) -> FedkinError:

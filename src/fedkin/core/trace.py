@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from fedkin.core.errors import first_line
 from fedkin.core.model import Model
 from fedkin.core.tree import Tree, fill, leaves, named_leaves
 
@@ -64,7 +65,7 @@ class Runtime:
             graph = make_fx(run)(*inputs)
         except Exception as error:  # a user's model may branch on values: any error means "not traceable"
             _plain(run)(*inputs)  # a genuine mistake raises here, with its own message
-            self._say(f"steps run without tracing: {_first_line(error)}")
+            self._say(f"steps run without tracing: {type(error).__name__}: {first_line(error)}")
             return _plain(run)
         self.graphs += 1
         graph.graph.eliminate_dead_code()
@@ -84,16 +85,12 @@ class Runtime:
                 compiled: Flat = torch._inductor.compile(graph, list[Any](inputs))
                 return compiled
         except Exception as error:  # no C++ compiler, no headers, a full disk: slower, not wrong
-            self._say(f"steps replay uncompiled: {_first_line(error)}")
+            self._say(f"steps replay uncompiled: {type(error).__name__}: {first_line(error)}")
             return None
 
     def _say(self, sentence: str) -> None:
         if sentence not in self.said:
             self.said.append(sentence)
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:120]}"
 
 
 def _plain(run: Flat) -> Flat:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.core.rng import Key
 from fedkin.data.clients import Population
 from fedkin.data.encode import Encoding, fit
@@ -105,7 +105,7 @@ def _left_out(indices: Sequence[Ints], names: Sequence[str], kept: Ints) -> list
     gone = [k for k in range(len(indices)) if k not in set(kept.tolist())]
     if not gone:
         return []
-    shown = ", ".join(names[k] for k in gone[:5]) + (", …" if len(gone) > 5 else "")
+    shown = some(names[k] for k in gone)
     rows = sum(len(indices[k]) for k in gone)
     return [f"{len(gone)} of {len(indices)} clients are too small for the splits and left out, {rows} rows: {shown}"]
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from fedkin.core.errors import some
 from fedkin.data.encode import Recipe
 from fedkin.data.same_rows import same_rows
 from fedkin.data.source import Array, Ints, Source
@@ -134,9 +135,7 @@ def _class_problems(source: Source) -> list[str]:
     rare = np.flatnonzero(counts < FEWEST)
     names = source.class_names or tuple(str(c) for c in range(source.classes))
     return (
-        [f"{len(rare)} classes have fewer than {FEWEST} samples: {_some([names[c] for c in rare])}"]
-        if len(rare)
-        else []
+        [f"{len(rare)} classes have fewer than {FEWEST} samples: {some([names[c] for c in rare])}"] if len(rare) else []
     )
 
 
@@ -151,11 +150,11 @@ def _client_problems(source: Source, names: list[str], sizes: Ints | None, table
     if len(small):
         said.append(
             f"{len(small)} of {len(names)} clients have fewer than {FEWEST} samples, too few for train, validation and "
-            f"test: {_some([names[k] for k in small])}: a run leaves them out with --set split.empty=drop"
+            f"test: {some([names[k] for k in small])}: a run leaves them out with --set split.empty=drop"
         )
     one: Ints = np.empty(0, dtype=np.int64) if table is None else np.flatnonzero(np.count_nonzero(table, axis=1) == 1)
     if len(one):
-        which = _some([names[k] for k in one])
+        which = some([names[k] for k in one])
         said.append(
             f"{len(one)} of {len(names)} clients hold one class only, so that any guess of it is right: {which}"
         )
@@ -182,7 +181,3 @@ def _duplicate_problems(twice: dict[str, int]) -> list[str]:
             f"{twice['all']:,} samples repeat another, and a random split can put one into train and one into test"
         )
     return said
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")

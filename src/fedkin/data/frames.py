@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, first_line, some
 from fedkin.data.columns import Place
 from fedkin.data.csv_file import read_csv
 
@@ -70,7 +70,7 @@ def read_folder(folder: Path, style: Style) -> Read:
 
     said: tuple[str, ...] = ()
     if empty:
-        shown = ", ".join(path.name for path in empty[:5]) + (", …" if len(empty) > 5 else "")
+        shown = some(path.name for path in empty)
         said = (f"{len(empty)} of {len(files)} files have no rows, and so are no clients: {shown}",)
     return Read(pd.concat(frames, ignore_index=True), place, said)
 
@@ -121,8 +121,7 @@ def _columnar(path: Path, format: str, reader: Callable[[Path], pd.DataFrame], s
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror or 'it is damaged'}") from None
     except Exception as error:  # pyarrow's errors cannot be named where it is not installed
-        first = (str(error) or type(error).__name__).splitlines()[0]
-        raise FedkinError(f"{path} is not a readable {format} file: {first}") from None
+        raise FedkinError(f"{path} is not a readable {format} file: {first_line(error)}") from None
 
 
 READERS: dict[str, Any] = {".csv": _csv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}

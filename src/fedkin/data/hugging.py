@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, first_line
 from fedkin.data.frames import Read
 from fedkin.data.pictures import Colour, pixels
 from fedkin.data.source import Array, Source, classified, text
@@ -70,8 +70,7 @@ def read_hub(name: str, options: dict[str, Any]) -> Source:
         found = datasets.load_dataset(plain)
         parts = [_of_hub(str(split), rows) for split, rows in found.items()]
     except Exception as error:  # no network, no such name, no permission: the hub's own words
-        first = (str(error) or type(error).__name__).splitlines()[0]
-        raise FedkinError(f"{name} cannot be had: {first}") from None
+        raise FedkinError(f"{name} cannot be had: {first_line(error)}") from None
     colour, size = options.pop("colour", "auto"), options.pop("size", ())
     return _source(plain.replace("/", "-"), name, parts, Roles(**options), colour, size)
 
@@ -107,8 +106,7 @@ def _one(name: str, folder: Path) -> Part:
                 tables.append(arrow.ipc.open_stream(mapped).read_all())
         frame = arrow.concat_tables(tables).to_pandas()
     except Exception as error:  # pyarrow's errors cannot be named where it is not installed
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FedkinError(f"{folder} is damaged: {first}") from None
+        raise FedkinError(f"{folder} is damaged: {first_line(error)}") from None
     return _part(name, frame, _json(folder / INFO).get("features") or {})
 
 

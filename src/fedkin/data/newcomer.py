@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.core.rng import Key
 from fedkin.data.clients import SPLITS, Population
 from fedkin.data.encode import Encoding
@@ -113,7 +113,7 @@ def _labels(source: Source, like: Population, path: Path) -> Array:
     names = list(like.class_names or map(str, range(like.classes)))
     strange = [name for name in source.class_names if name not in names]
     if strange:
-        raise FedkinError(f"{path}: label {strange[0]!r} is none of the run's classes ({', '.join(names[:9])})")
+        raise FedkinError(f"{path}: label {strange[0]!r} is none of the run's classes ({some(names, 9)})")
     return np.array([names.index(name) for name in source.class_names])[source.y]
 
 

@@ -1,7 +1,7 @@
 """The user's own files: which importer reads a path, and what it takes."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,11 +53,11 @@ def layout_of(path: Path) -> Layout:
 def read_own(name: str, folder: Path | None, options: Mapping[str, Any]) -> Source:
     """The Source of a file, a folder or a name of the hub. Raises FedkinError for an option that it does not take."""
     if name.startswith(HUB):
-        _only(options, _options(read_saved), "a data set of the hub")
+        only_known(options, _options(read_saved), "a data set of the hub")
         return read_hub(name, dict(options))
     path = _place_of(name, folder)
     layout = layout_of(path)
-    _only(options, _options(layout.read), layout.what)
+    only_known(options, _options(layout.read), layout.what)
     return layout.read(path, **options)
 
 
@@ -70,7 +70,8 @@ def _options(read: Callable[..., Source]) -> list[str]:
     return [p.name for p in inspect.signature(read).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
-def _only(options: Mapping[str, Any], known: list[str], what: str) -> None:
+def only_known(options: Mapping[str, Any], known: Collection[str], what: str) -> None:
+    """Raises FedkinError for an option that is not among those known of ``what``."""
     for name in options:
         if name not in known and not known:
             raise FedkinError(f"{what} takes no parameter {name!r}: leave it out")

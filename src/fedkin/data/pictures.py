@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, first_line, some
 from fedkin.data.source import Array, Source, classified
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
@@ -79,7 +79,7 @@ def _opened(read: Callable[[], bytes], place: str) -> Any:
     try:
         return Image.open(BytesIO(read()))
     except Exception as error:  # a damaged file can raise anything in a decoder
-        raise FedkinError(f"{place} is no readable picture: {_first(error)}") from None
+        raise FedkinError(f"{place} is no readable picture: {_told(error)}") from None
 
 
 def _grey(read: Callable[[], bytes], place: str) -> bool:
@@ -94,21 +94,21 @@ def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[in
             image = image.resize((size[1], size[0]))
         return np.asarray(image, dtype=np.uint8)
     except Exception as error:  # as above
-        raise FedkinError(f"{place} is no readable picture: {_first(error)}") from None
+        raise FedkinError(f"{place} is no readable picture: {_told(error)}") from None
 
 
-def _first(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0].partition("<_io")[0].strip() or type(error).__name__
+def _told(error: Exception) -> str:
+    return first_line(error).partition(" <_io")[0]  # Pillow names the stream in memory
 
 
 def _left_out(others: list[Path]) -> list[str]:
     if not others:
         return []
-    shown = ", ".join(sorted(file.name for file in others)[:5])
+    shown = some(sorted(file.name for file in others))
     return [f"{len(others)} files are no pictures of the form CLIENT/CLASS/picture and left out: {shown}"]
 
 
 def _empty(path: Path) -> list[str]:
     full = {file.parent.parent.name for file in path.glob("*/*/*") if file.suffix.lower() in ENDINGS}
     bare = sorted(one.name for one in path.iterdir() if one.is_dir() and one.name not in full)
-    return [f"{len(bare)} folders have no pictures, and so are no clients: {', '.join(bare[:5])}"] if bare else []
+    return [f"{len(bare)} folders have no pictures, and so are no clients: {some(bare)}"] if bare else []

@@ -1,7 +1,7 @@
 """What every reader returns: one table of samples, checked once, with what is known about its origin."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -46,60 +46,41 @@ class Source(NamedTuple):
     said: tuple[str, ...] = ()
 
 
-def classified(
-    name: str,
-    x: Array,
-    y: Array,
-    *,
-    where: str,
-    classes: int | None = None,
-    class_names: tuple[str, ...] = (),
-    client: Array | None = None,
-    official_test: Mask | None = None,
-    truth: dict[str, Array] | None = None,
-) -> Source:
+class Known(TypedDict, total=False):
+    """What a reader may know of its samples besides their labels.
+
+    ``classes`` is the number of classes; without it, it is the number of ``class_names``, or the largest label + 1.
+    """
+
+    classes: int | None
+    class_names: tuple[str, ...]
+    client: Array | None
+    official_test: Mask | None
+    truth: dict[str, Array]
+
+
+def classified(name: str, x: Array, y: Array, *, where: str, **known: Unpack[Known]) -> Source:
     """A checked Source. Integer (or bool) y is classification, floating y is regression.
 
-    ``where`` names the file in errors. ``classes`` is the known number of classes; otherwise it is the number of class
-    names, otherwise the largest label + 1. Raises FedkinError for anything a model could not train on.
+    ``where`` names the file in errors. Raises FedkinError for anything a model could not train on.
     """
-    return labelled(
-        name,
-        features(x, where),
-        y,
-        where=where,
-        classes=classes,
-        class_names=class_names,
-        client=client,
-        official_test=official_test,
-        truth=truth,
-    )
+    return labelled(name, features(x, where), y, where=where, **known)
 
 
-def labelled(
-    name: str,
-    x: Array,
-    y: Array,
-    *,
-    where: str,
-    classes: int | None = None,
-    class_names: tuple[str, ...] = (),
-    client: Array | None = None,
-    official_test: Mask | None = None,
-    truth: dict[str, Array] | None = None,
-) -> Source:
+def labelled(name: str, x: Array, y: Array, *, where: str, **known: Unpack[Known]) -> Source:
     """``classified`` for an x that is checked already: the labels are checked."""
     y = np.asarray(y)
     if y.ndim != 1 or len(y) != len(x):
         raise FedkinError(f"{where}: x has {len(x)} rows but y has shape {y.shape}: give one label a row")
-    for label, column in (("client", client), *(truth or {}).items()):
+    client, truth = known.get("client"), known.get("truth", {})
+    for label, column in (("client", client), *truth.items()):
         if column is not None and len(column) != len(x):
             raise FedkinError(f"{where}: {label} has {len(column)} entries for {len(x)} rows: give one a row")
-    common = {"client": client, "official_test": official_test, "truth": dict(truth or {})}
+    official_test, names = known.get("official_test"), known.get("class_names", ())
     if y.dtype.kind == "f":
-        return Source(name, x, targets(y, where), 0, task="regression", **common)  # type: ignore[arg-type]
-    labels, classes = class_labels(y, classes or len(class_names) or None, where)
-    return Source(name, x, labels, classes, class_names=class_names, **common)  # type: ignore[arg-type]
+        return Source(name, x, targets(y, where), 0, client, official_test, task="regression", truth=truth)
+    labels, classes = class_labels(y, known.get("classes") or len(names) or None, where)
+    return Source(name, x, labels, classes, client, official_test, names, truth=truth)
 
 
 def features(x: Array, where: str) -> Array:

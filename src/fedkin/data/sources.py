@@ -13,7 +13,7 @@ from fedkin.data.cifar import find_cifar, read_cifar
 from fedkin.data.idx import DIGITS, FASHION, find_idx, read_mnist_like
 from fedkin.data.npz import npz_names, read_npz
 from fedkin.data.own import FILES as ENDINGS
-from fedkin.data.own import is_path, read_own
+from fedkin.data.own import is_path, only_known, read_own
 from fedkin.data.source import Source, absent, classified, images
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
 from fedkin.data.text import FILES, shakespeare, stackoverflow
@@ -41,11 +41,11 @@ def load(
     if name in SOURCES:
         reader = SOURCES[name]
         known = set(inspect.signature(reader).parameters)
-        _only(params, known - {"dir"}, f"data set {name!r}")
+        only_known(params, known - {"dir"}, f"data set {name!r}")
         return reader(folder, **params) if "dir" in known else reader(**params)
     check_name(name, dir)
     assert folder is not None  # the name is that of a file in it
-    _only(params, set(), "an .npz file")
+    only_known(params, set(), "an .npz file")
     return read_npz(folder / f"{name}.npz", name)
 
 
@@ -184,11 +184,3 @@ def _npz(name: str, dir: Path | None) -> Path:
 def file_of(name: str) -> str:
     """The one file that holds a data set, in the data folder."""
     return FILES.get(name, f"{name.removesuffix('_extra')}.npz")
-
-
-def _only(params: dict[str, Any], allowed: set[str], what: str) -> None:
-    for name in params:
-        if not allowed:
-            raise FedkinError(f"{what} takes no parameter {name!r}: leave it out")
-        if name not in allowed:
-            raise unknown(f"parameter of {what}", name, allowed)

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.data.columns import MISSING, Cells, Place, cells_of
 from fedkin.data.encode import Recipe, Scale
 from fedkin.data.frames import CLIENT, Read, Style, read_file, read_folder
@@ -162,8 +162,7 @@ def _missing(where: str, role: str, name: str, columns: list[str]) -> FedkinErro
     near = get_close_matches(name, columns, n=1, cutoff=0.6)
     hint = f": did you mean {near[0]!r}? Name" if near else ": name"
     remedy = f"{hint} it with --set data.{role}=COLUMN"
-    more = f", … {len(columns)} in all" if len(columns) > 12 else ""
-    return FedkinError(f"{where} has no {role} column {name!r}{remedy} (columns: {', '.join(columns[:12])}{more})")
+    return FedkinError(f"{where} has no {role} column {name!r}{remedy} (columns: {some(columns, 12)})")
 
 
 def _labeled(read: Read, label: str, unlabeled: str) -> Read:

@@ -9,7 +9,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.host import Answer, Host, Order
-from fedkin.engine.processes import pack
+from fedkin.engine.processes import pack, piles_of
 from fedkin.engine.store import write_file
 
 Build = Callable[[dict[str, Any]], Host]
@@ -101,9 +101,7 @@ class Actors:
             raise
 
     def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
-        piles: dict[int, list[Order]] = {}
-        for order in orders:
-            piles.setdefault(self._owner[order.client], []).append(order)
+        piles = piles_of(orders, self._owner)
         running = {self._start(worker, "do", op, round, *pack(pile)): worker for worker, pile in piles.items()}
         while running:
             (done, *_), _ = self._ray.wait(list(running), num_returns=1)

@@ -32,6 +32,14 @@ def place(infos: Mapping[int, Info], workers: int) -> list[list[int]]:
     return [sorted(clients) for clients in places]
 
 
+def piles_of(orders: Iterable[Order], owner: Mapping[int, int]) -> dict[int, list[Order]]:
+    """A round's orders by the worker who has the client, in their order."""
+    piles: dict[int, list[Order]] = {}
+    for order in orders:
+        piles.setdefault(owner[order.client], []).append(order)
+    return piles
+
+
 class Processes:
     """Worker processes as a Transport. ``setups`` is one JSON-able dict a worker, which its builder understands."""
 
@@ -64,9 +72,7 @@ class Processes:
             raise
 
     def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
-        piles: dict[int, list[Order]] = {}
-        for order in orders:
-            piles.setdefault(self._owner[order.client], []).append(order)
+        piles = piles_of(orders, self._owner)
         for worker, pile in piles.items():
             header, blobs = pack(pile)
             self._send(worker, {"call": "do", "op": op, "round": round, "orders": header}, blobs)

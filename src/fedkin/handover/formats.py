@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, first_line
 from fedkin.core.tree import BUFFER, Tree, named_leaves
 from fedkin.handover.personal import Personal
 
@@ -72,9 +72,8 @@ def _program(personal: Personal, x: Tensor) -> torch.export.ExportedProgram:
         with _quiet(), torch.no_grad():
             return torch.export.export(personal, (example,), dynamic_shapes=sizes, strict=False)
     except Exception as error:  # whatever torch finds in the user's own module
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise FedkinError(
-            f"this model cannot become a program of its own ({first}): export it with --format safetensors"
+            f"this model cannot become a program of its own ({first_line(error)}): export it with --format safetensors"
         ) from None
 
 

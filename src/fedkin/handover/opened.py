@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError, some, unknown
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.experiment import load
@@ -23,8 +23,9 @@ class Opened:
             return self.names.index(text)
         if text.isdecimal() and int(text) < len(self.names):
             return int(text)
-        some = ", ".join(self.names[:8]) + (", …" if len(self.names) > 8 else "")
-        raise FedkinError(f"client {text!r} is not there: clients are 0 to {len(self.names) - 1}, called {some}")
+        raise FedkinError(
+            f"client {text!r} is not there: clients are 0 to {len(self.names) - 1}, called {some(self.names, 8)}"
+        )
 
     def view(self, client: int, view: str = "personal") -> Tree:
         """What the method predicts with for a client: parameters, or a mixture of several."""

@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.data.clients import Population
 from fedkin.data.columns import cells_of, spelled
 from fedkin.data.encode import Encoding
@@ -86,7 +86,7 @@ def _table(path: Path, encoding: Encoding, label: str, style: Style) -> Asked:
     x = _cells(read, encoding)
     known = {label, *(feature.name for feature in encoding.features)}
     ignored = [name for name in names if name not in known]
-    said = (f"columns that the model does not use: {', '.join(ignored[:8])}",) if ignored else ()
+    said = (f"columns that the model does not use: {some(ignored, 8)}",) if ignored else ()
     labels = [spelled(value) for value in read.frame[label]] if label in names else None
     return Asked(torch.from_numpy(x), labels, said)
 

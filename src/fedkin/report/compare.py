@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.report import chosen, paired
 from fedkin.report.look import NUMBERS, Seen, by_experiment, labels, look, names
 
@@ -84,7 +84,7 @@ def same_setting(seen: Sequence[Seen]) -> list[str]:
             fitting.append(one)
     if len(groups) < 2:
         return []
-    parts = "; ".join(_few([one.name for one in group]) for group in groups)
+    parts = "; ".join(some([one.name for one in group], 3) for group in groups)
     reasons = dict.fromkeys(reason for group in groups[1:] if (reason := _only_public(groups[0][0], group[0])))
     said = [f"not the same client data, so the numbers do not compare: {parts}", *reasons]
     return ["; ".join(said)]
@@ -152,11 +152,7 @@ def _twice(seen: Sequence[Seen]) -> list[str]:
         if one.finished:
             groups.setdefault((one.experiment, one.row["seed"]), []).append(one.name)
     return [
-        f"the same experiment with the same seed, counted once over seeds: {_few(names)}"
+        f"the same experiment with the same seed, counted once over seeds: {some(names, 3)}"
         for names in groups.values()
         if len(names) > 1
     ]
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
