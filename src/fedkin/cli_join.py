@@ -62,6 +62,19 @@ def lines(found: Mapping[str, Any]) -> list[str]:
         f"result  {', '.join(told) or 'no validation or test data to measure by'}",
         f"client  {found['client']}: {sizes}",
         f"work    {words.many(found['rounds'], 'round')}{place}{by}, {words.seconds(found['seconds'])}",
+        *_measured(found["measures"].get("personal", {}), parts),
         *([f"told    {notes}"] if notes else []),
         f"model   {found['model']}",
     ]
+
+
+def _measured(measures: Mapping[str, Mapping[str, float | None]], parts: Mapping[str, str]) -> list[str]:
+    """RMSE, MAE or AUC on its validation and test data, where there are any."""
+    from fedkin.report import words
+
+    told = [
+        f"{part} " + ", ".join(f"{name.upper()} {words.decimal(value)}" for name, value in measures[split].items())
+        for part, split in parts.items()
+        if measures.get(split)
+    ]
+    return [f"also    {'; '.join(told)}"] if told else []

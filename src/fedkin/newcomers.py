@@ -129,6 +129,10 @@ def told_of(found: Joined, train: int, val: int, test: int) -> dict[str, Any]:
             view: {split: {"loss": _number(loss), "accuracy": _number(right)} for split, (loss, right) in by.items()}
             for view, by in found.scores.items()
         },
+        "measures": {
+            view: {split: {name: _number(value) for name, value in of.items()} for split, of in by.items()}
+            for view, by in found.measures.items()
+        },
         "notes": found.notes,
         "bytes": sent,
         "seconds": found.seconds,

@@ -66,6 +66,7 @@ class Joined(NamedTuple):
     rounds: int
     chosen: str  # what chose seat and rounds: "validation", "training", or "given"
     scores: dict[str, dict[str, tuple[float, float]]]
+    measures: dict[str, dict[str, dict[str, float]]]  # RMSE, AUC and the like: {view: {split: {name: value}}}
     notes: dict[str, Any]
     sent: list[Sent]
     seconds: float
@@ -97,7 +98,8 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
     record, client = seen.record, server.info.client
     told = {name: of[client] for name, of in server.method.lens(best.state).items() if client in of}
     notes, seconds = {**told, **record["notes"]}, time.perf_counter() - began
-    return Joined(best.seat, len(seats), best.rounds, by, record["scores"], notes, sent, seconds, last)
+    scores, measures = record["scores"], record.get("measures", {})
+    return Joined(best.seat, len(seats), best.rounds, by, scores, measures, notes, sent, seconds, last)
 
 
 def _finish(server: Standing, guest: Guest, best: Trial, sent: list[Sent]) -> tuple[Ask, Answer]:

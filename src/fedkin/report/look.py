@@ -16,7 +16,9 @@ SCORES = [
     f"{view} {pick} {name}" for view in ("personal", "global") for pick in PICKS.values() for name in SPREADS.values()
 ]
 COSTS = ["paper scalars", "paper bytes", "unicast bytes", "seconds per round", "seconds"]
-NUMBERS = [*SCORES, "personal loss", "global loss", *COSTS]
+MEASURES = ("RMSE", "MAE", "AUC")  # those of engine/measures.py, as people write them
+MEASURED = [f"{view} {name}" for view in ("personal", "global") for name in MEASURES]
+NUMBERS = [*SCORES, "personal loss", "global loss", *MEASURED, *COSTS]
 FINISHED = "finished"
 IN_SETTING = ("data", "split", "public", "run", "engine")  # sections of a specification that are compared as a Setting
 TUNED = ("method", "train")  # sections whose values are hyper-parameters
@@ -131,6 +133,8 @@ def _row(name: str, found: dict[str, Any]) -> dict[str, Any]:
             numbers = (found["accuracy"].get(view) or {}).get(pick) or {}
             row |= {f"{view} {shown} {SPREADS[key]}": numbers.get(key) for key in SPREADS}
         row[f"{view} loss"] = found["loss"].get(view, {}).get("final", {}).get("mean")
+        measures = found["measures"].get(view, {})
+        row |= {f"{view} {name}": measures.get(name.lower(), {}).get("mean") for name in MEASURES}
     row["paper scalars"] = found["communication"]["paper"]["scalars"]["total"]
     row["paper bytes"] = found["communication"]["paper"]["bytes"]["total"]
     row["unicast bytes"] = found["communication"]["unicast"]["bytes"]["total"]

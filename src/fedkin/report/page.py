@@ -8,7 +8,7 @@ from typing import Any
 from fedkin.report import words
 from fedkin.report.matrix import measured
 from fedkin.report.page_figures import content_of, page_figures
-from fedkin.report.page_tables import client_table, communication_table, score_table, section, table
+from fedkin.report.page_tables import client_table, communication_table, measure_table, score_table, section, table
 from fedkin.report.records import Run
 from fedkin.report.shell import document, places
 from fedkin.report.summary import of_run
@@ -31,6 +31,7 @@ def page(run: Run) -> str:
         _head(found, title),
         FINDER if run.clients else "",
         score_table(found),
+        measure_table(found),
         *places(drawn.figures),
         '<section id="own" hidden><h2></h2><dl class="keys"></dl>',
         *places(drawn.own),
@@ -80,6 +81,11 @@ def _keys(found: Mapping[str, Any]) -> dict[str, str]:
         for view, picks in found["loss"].items():
             keys[f"{view}: final test loss, mean over clients"] = words.decimal(picks["final"]["mean"])
             keys[f"{view}: final test loss, weighted"] = words.decimal(picks["final"]["weighted"])
+    for view, measures in found["measures"].items():
+        if measures and (view == "personal" or measures != found["measures"].get("personal")):
+            keys |= {
+                f"{view}: {name.upper()}, mean over clients": words.decimal(measures[name]["mean"]) for name in measures
+            }
     keys["sent (unicast)"] = words.size(found["communication"]["unicast"]["bytes"]["total"])
     keys["scalars (paper)"] = words.count(found["communication"]["paper"]["scalars"]["total"])
     keys["time of a round (median)"] = words.seconds(found["seconds"]["per_round"])

@@ -34,6 +34,22 @@ def score_table(found: Mapping[str, Any]) -> str:
     return section("numbers", f"Test {what} over clients", note, table(head, rows))
 
 
+def measure_table(found: Mapping[str, Any]) -> str:
+    """RMSE, MAE and AUC over clients; "" where none was measured."""
+    rows = [
+        [view, name.upper(), *(words.decimal(numbers[key]) for key in words.SPREADS), str(numbers["clients"])]
+        for view, measures in found["measures"].items()
+        for name, numbers in measures.items()
+    ]
+    if not rows:
+        return ""
+    head = [("view", ""), ("measure", ""), *((name, "n") for name in (*words.SPREADS.values(), "clients"))]
+    note = (
+        "On the clients' test data, final. RMSE and MAE in the units of the label. Clients: those where it is defined."
+    )
+    return section("measures", "Other test measures over clients", note, table(head, rows))
+
+
 def communication_table(communication: Mapping[str, Any]) -> str:
     rows = []
     for name, part in (

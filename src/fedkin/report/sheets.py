@@ -11,7 +11,7 @@ from rich.text import Text
 
 from fedkin.report import words
 from fedkin.report.compare import Comparison
-from fedkin.report.look import COSTS, FINISHED
+from fedkin.report.look import COSTS, FINISHED, MEASURED
 from fedkin.report.paired import DRAWS
 
 
@@ -81,7 +81,11 @@ def experiment_sheets(found: Comparison) -> list[Sheet]:
 
 def _scores(runs: pd.DataFrame, view: str) -> Sheet:
     shown = score_columns(runs, view)
-    title = f"Test accuracy in % over clients, {view} view, final round" if view else "Test loss, mean over clients"
+    title = (
+        f"Test accuracy in % over clients, {view} view, final round"
+        if view
+        else "Test loss and errors, mean over clients"
+    )
     whole = (runs["state"] == FINISHED).all()
     columns = ["run", "method", *([] if whole else ["state"]), "seed", "rounds", *shown.values()]
     rows = []
@@ -150,14 +154,16 @@ def view_of(runs: pd.DataFrame) -> str:
 
 def score_columns(table: pd.DataFrame, view: str) -> dict[str, str]:
     """{column: heading} of the scores that are shown."""
+    measured = {name: name for name in MEASURED if table[name].notna().any() and name.startswith(view)}
     if not view:
-        return {f"{name} loss": name for name in ("personal", "global") if table[f"{name} loss"].notna().any()}
+        losses = [f"{name} loss" for name in ("personal", "global") if table[f"{name} loss"].notna().any()]
+        return {name: name for name in losses} | measured
     names = {"mean": "mean", "weighted": "weighted", "std": "std", "worst decile": "worst decile"}
     shown = {f"{view} final {name}": title for name, title in names.items()}
     shown[f"{view} best by validation weighted"] = "by val."
     if view == "personal" and table["global final weighted"].notna().any():
         shown["global final weighted"] = "global"
-    return shown
+    return shown | {name: name.removeprefix(f"{view} ") for name in measured}
 
 
 def cell(name: str, value: float) -> str:
@@ -168,7 +174,9 @@ def cell(name: str, value: float) -> str:
         return words.count(value)
     if name.startswith("seconds"):
         return words.seconds(value)
-    return words.decimal(value) if name.endswith("loss") else words.percent(value).removesuffix(" %")
+    if name.endswith("loss") or name in MEASURED:
+        return words.decimal(value)
+    return words.percent(value).removesuffix(" %")
 
 
 def _points(value: float | None) -> str:
