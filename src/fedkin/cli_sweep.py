@@ -1,7 +1,7 @@
 """``fedkin sweep``: hyper-parameters searched, by validation data."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,23 +25,42 @@ def sweep(
     as_json: AsJson = False,
 ) -> None:
     """Search hyper-parameters (extra sweep). Start it several times with the same --out to work in parallel."""
-    from rich import box
-    from rich.table import Table
-
     from fedkin.cli_options import specification
-    from fedkin.sweep import space_of
+    from fedkin.core.errors import FedkinError
+    from fedkin.sweep import lost, space_of
     from fedkin.sweep import sweep as search
 
     base, _ = specification(spec, {"data_dir": data_dir}, set_ or [])
     study = search(base, space_of(space or []), out, trials, sampler)
     done = sorted((t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number))
     plain = [{"validation": t.value, **t.params, "run": str(out / t.user_attrs["folder"])} for t in done]
+    without = [
+        {**t.params, "run": str(out / t.user_attrs["folder"]), "lost": why}
+        for t in study.trials
+        if (why := lost(study).get(t.number))
+    ]
+    running = sum(t.state.name == "RUNNING" for t in study.trials)
+    if not plain:
+        raise FedkinError(f"no trial has a value: {without[0]['lost']}" if without else "no trial is done yet")
     if as_json:
-        print_json({"best": plain[0], "trials": plain})
+        print_json({"best": plain[0], "trials": plain, "lost": without, "running": running})
         return
+    _show(plain, without, running)
+
+
+def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: int) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from fedkin.report import words
+
     table = Table(title="By validation, best first; test data were not read", title_justify="left", box=box.SIMPLE_HEAD)
     for column in plain[0]:
         table.add_column(column, overflow="fold")
     for row in plain:
         table.add_row(*(f"{v:.4f}" if isinstance(v, float) and k == "validation" else str(v) for k, v in row.items()))
     console().print(table)
+    for row in without:
+        print(f"{Path(row['run']).name} has no value: {row['lost']}")
+    if running:
+        print(f"{words.many(running, 'trial')} not done yet: another process works on it, or the same command goes on")

@@ -1,10 +1,16 @@
 """fedkin sweep on a real Optuna study in SQLite."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from fedkin.runs.database import read_only
 from fedkin.sweep import SPACES, space_of
 from tests.cli.command import fedkin
 
@@ -19,8 +25,7 @@ def test_a_grid_is_done_once_and_the_best_is_by_validation(tmp_path: Path) -> No
     found = json.loads(fedkin(*asked).stdout)  # goes on
     assert {row["train.lr"] for row in found["trials"]} == {0.0001, 0.3}
     assert found["best"]["train.lr"] == 0.3
-    runs = sorted(path.name for path in (tmp_path / "s").iterdir() if path.is_dir())
-    assert len(runs) == 2
+    assert len(list((tmp_path / "s").glob("*/run.db"))) == 2
     again = json.loads(fedkin(*asked).stdout)
     assert again == found
     wrong = fedkin(*asked[:-1], "--set", "train.batch_size=7")
@@ -31,6 +36,67 @@ def test_tpe_samples_ranges(tmp_path: Path) -> None:
     asked = ["sweep", *QUICK, "--space", "train.lr=log 0.001 .. 0.3", "--sampler", "tpe", "--trials", "2"]
     found = json.loads(fedkin(*asked, "--out", str(tmp_path / "s"), "--json").stdout)
     assert all(0.001 <= row["train.lr"] <= 0.3 for row in found["trials"])
+
+
+def test_two_processes_share_a_study(tmp_path: Path) -> None:
+    """Each point of the grid is tried once, whoever tries it; both are at work."""
+    asked = ["sweep", *QUICK, "--space", "train.lr=0.01, 0.03, 0.1, 0.3", "--out", str(tmp_path / "s"), "--json"]
+    both = [started(asked) for _ in range(2)]
+    answers = [process.communicate(timeout=100) for process in both]
+    assert [process.returncode for process in both] == [0, 0], answers
+    found = json.loads(fedkin(*asked).stdout)
+    assert sorted(row["train.lr"] for row in found["trials"]) == [0.01, 0.03, 0.1, 0.3]
+    assert len(list((tmp_path / "s").glob("*/run.db"))) == 4
+    assert found["running"] == 0
+
+
+def test_a_killed_process_leaves_its_trial_to_the_next(tmp_path: Path) -> None:
+    long = ["--set=run.rounds=300", "--set=run.commit_every=0"]
+    asked = ["sweep", *QUICK, *long, "--space", "train.lr=0.1", "--out", str(tmp_path / "s"), "--json"]
+    process = started(asked)
+    while (before := last_round(tmp_path / "s")) < 1:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert before < 300
+    (record,) = (tmp_path / "s").glob("*/run.db")
+    (trial,) = json.loads(fedkin(*asked).stdout)["trials"]
+    assert Path(trial["run"]) == record.parent  # the same trial, gone on with
+    assert len(list((tmp_path / "s").glob("*/run.db"))) == 1
+
+
+def test_a_trial_that_diverges_is_lost_and_the_others_go_on(tmp_path: Path) -> None:
+    asked = ["sweep", *QUICK, "--space", "train.lr=1e39, 0.1", "--out", str(tmp_path / "s")]
+    found = json.loads(fedkin(*asked, "--json").stdout)
+    assert [row["train.lr"] for row in found["trials"]] == [0.1]
+    assert "diverged" in found["lost"][0]["lost"]
+    assert "has no value" in fedkin(*asked).stdout
+    alone = fedkin("sweep", *QUICK, "--space", "train.lr=1e39", "--out", str(tmp_path / "t"))
+    assert alone.exit_code == 2
+    assert "no trial has a value: round 1: training diverged" in alone.output
+
+
+def test_processes_do_not_draw_alike(tmp_path: Path) -> None:
+    """A second process begins where the first one's draws end, not with the same ones."""
+    asked = ["sweep", *QUICK, "--space", "train.lr=log 0.001 .. 0.3", "--sampler", "tpe", "--out", str(tmp_path / "s")]
+    fedkin(*asked, "--trials", "1")
+    found = json.loads(fedkin(*asked, "--trials", "2", "--json").stdout)
+    assert len({row["train.lr"] for row in found["trials"]}) == 2
+
+
+def last_round(study: Path) -> int:
+    """Of the one run of a study; -1 before there is one."""
+    for path in study.glob("*/run.db"):
+        with read_only(path.parent) as database:
+            return database.last_round()
+    return -1
+
+
+def started(asked: list[str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "fedkin", *asked], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 @pytest.mark.parametrize(

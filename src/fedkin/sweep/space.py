@@ -1,0 +1,92 @@
+"""What a sweep searches: keys of a specification, each with a list of values or a range."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.runs.spec import Spec, assign, literal, parse
+
+RANGE = re.compile(r"(log )?(\S+) \.\. (\S+)")
+SPACES: dict[str, dict[str, str]] = {  # the papers' grids, by name
+    "rates": {"train.lr": "0.001, 0.003, 0.01, 0.03, 0.1, 0.3"},
+    "cgpfl": {"method.lam": "9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19", "method.clusters": "2, 4"},
+    "comet": {"method.clusters": "1, 2, 3, 4", "method.lam": "0.5, 1, 2, 4"},
+    "hypcluster": {"method.clusters": "2, 3, 5, 6"},
+    "ppfl": {"method.models": "2, 5, 7, 10", "method.structure": "1, 2"},
+}
+
+Space = dict[str, list[Any] | tuple[float, float, bool]]
+
+
+def space_of(texts: Sequence[str]) -> Space:
+    """``key=value, value, …`` (a list), ``key=low .. high``, ``key=log low .. high`` (ranges), or a name in SPACES."""
+    found: Space = {}
+    for text in texts:
+        key, equals, told = text.partition("=")
+        if not equals:
+            if text not in SPACES:
+                raise unknown("space", text, SPACES)
+            found |= space_of([f"{k}={v}" for k, v in SPACES[text].items()])
+        elif match := RANGE.fullmatch(told.strip()):
+            low, high = _number(match[2], text), _number(match[3], text)
+            if not low < high or (match[1] and low <= 0):
+                raise FedkinError(f"--space {text}: the first number must be the smaller one, with log above 0")
+            found[key.strip()] = (low, high, bool(match[1]))
+        else:
+            found[key.strip()] = [literal(piece.strip()) for piece in told.split(",")]
+    if not found:
+        raise FedkinError(
+            "there is nothing to search: --space train.lr=0.01,0.1 or --space 'train.lr=log 0.001 .. 0.3'"
+        )
+    return found
+
+
+def suggest(trial: Any, key: str, told: list[Any] | tuple[float, float, bool]) -> Any:
+    """The value that an Optuna trial takes for a key."""
+    if isinstance(told, tuple):
+        if _whole(key):
+            return trial.suggest_int(key, math.ceil(told[0]), math.floor(told[1]), log=told[2])
+        return trial.suggest_float(key, told[0], told[1], log=told[2])
+    return trial.suggest_categorical(key, told)
+
+
+def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
+    """The experiment with these values, checked."""
+    content = base.model_dump(exclude_none=True)
+    for key, value in values.items():
+        assign(content, key, value)
+    return parse(content, where="sweep")[0]
+
+
+def check(base: Spec, space: Space) -> None:
+    """A key or a value that does not exist is told before anything is trained."""
+    for key, told in space.items():
+        section = key.partition(".")[0]
+        if section in ("data", "split", "run"):
+            raise FedkinError(f"{key}: a search over [{section}] would compare different data or budgets")
+        for value in told[:2] if isinstance(told, tuple) else told:
+            changed(base, {key: value})
+
+
+def _whole(key: str) -> bool:
+    """True for keys like train.batch_size, which take whole numbers."""
+    section, _, name = key.partition(".")
+    field = getattr(getattr(Spec(), section, None), "__pydantic_fields__", {}).get(name)
+    return field is not None and "int" in str(field.annotation) and "float" not in str(field.annotation)
+
+
+def grid(space: Space) -> list[dict[str, Any]]:
+    """Every combination of the values, in order. Raises FedkinError where there is a range."""
+    if ranges := [key for key, told in space.items() if isinstance(told, tuple)]:
+        raise FedkinError(f"{ranges[0]} is a range: a grid needs values, or take --sampler tpe")
+    return [dict(zip(space, values, strict=True)) for values in product(*space.values())]
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise FedkinError(f"--space {whole} is not understood: write key=low .. high") from None

@@ -1,0 +1,182 @@
+"""A study: trials in SQLite and a run directory each. Several processes may work on one, each may be stopped.
+
+The objective is the personal models' accuracy on validation data after the last round (the loss of a regression). Test
+data are never read.
+
+A trial is claimed under the study's lock, so that no two processes take the same one. Whoever works on it holds its
+own lock until it is told: a trial that is running and whose lock is free was left by a process that is gone, and is
+taken over with what its run has committed.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.rng import Key
+from fedkin.experiment import Interrupted, resume, run
+from fedkin.report.look import look
+from fedkin.runs.spec import Spec
+from fedkin.sweep.space import Space, changed, check, grid, suggest
+
+STUDY, LOCKS = "sweep", ".locks"
+Ready = Callable[[Any, list[Any]], None]
+PATIENCE = 300.0  # seconds for a lock that is held for milliseconds
+
+
+class NoValidation(FedkinError):
+    """Nothing can be chosen, by any trial."""
+
+
+class Claim(NamedTuple):
+    """One trial that is this process's to work on."""
+
+    number: int
+    values: dict[str, Any]
+    run: Path
+    lock: FileLock
+
+
+def sweep(base: Spec, space: Space, folder: Path, trials: int | None, sampler: str) -> Any:
+    """The Optuna study, after this process did its share. ``folder``: study.db and a run directory a trial; a study
+    that is there goes on. ``trials``: of all processes; None: the whole grid."""
+    optuna = _optuna()
+    if sampler not in SAMPLERS:
+        raise unknown("sampler", sampler, SAMPLERS)
+    total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
+    check(base, space)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / LOCKS).mkdir(exist_ok=True)
+    with _alone(folder):
+        study = optuna.create_study(
+            storage=f"sqlite:///{folder / 'study.db'}", study_name=STUDY, load_if_exists=True, direction="maximize"
+        )
+        _same(study, base, space)
+    while (claim := _claim(study, space, folder, total, ready)) is not None:
+        try:
+            _work(study, base, claim, folder)
+        finally:
+            claim.lock.release()
+    return study
+
+
+def lost(study: Any) -> dict[int, str]:
+    """Trials without a value, by number, and why: a rate at which training diverges, say."""
+    return {int(name.split()[1]): why for name, why in study.user_attrs.items() if name.startswith("lost ")}
+
+
+def _claim(study: Any, space: Space, folder: Path, total: int, ready: Ready) -> Claim | None:
+    """The next trial: one that was left by a process that is gone, else a new one; None where all are taken."""
+    with _alone(folder):
+        taken = [trial for trial in study.get_trials(deepcopy=False) if "folder" in trial.user_attrs]
+        for trial in taken:
+            if trial.state.name == "RUNNING" and (lock := _free(folder, trial.number)):
+                return Claim(trial.number, trial.params, folder / trial.user_attrs["folder"], lock)
+        if len(taken) >= total:
+            return None
+        ready(study, [trial.params for trial in taken])
+        asked = study.ask()
+        values = {key: suggest(asked, key, told) for key, told in space.items()}
+        name = "-".join(f"{key.split('.')[-1]}={value}" for key, value in values.items())
+        where = re.sub(r"[^\w.=,-]+", "_", f"{asked.number:04d}-{name}")
+        lock = _free(folder, asked.number)
+        assert lock is not None, "a new number has no other owner"
+        asked.set_user_attr("folder", where)  # from here on it counts
+        return Claim(asked.number, values, folder / where, lock)
+
+
+def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> None:
+    """Train, and tell the study. What stops the whole sweep leaves the trial to whoever comes next."""
+    try:
+        value = _value(base, claim)
+    except (Interrupted, NoValidation):
+        raise
+    except FedkinError as error:
+        with _alone(folder):
+            study.set_user_attr(f"lost {claim.number}", str(error))
+            study.tell(claim.number, state=_optuna().trial.TrialState.FAIL)
+    else:
+        with _alone(folder):
+            study.tell(claim.number, value)
+
+
+def _value(base: Spec, claim: Claim) -> float:
+    if any((claim.run / name).exists() for name in ("run.db", "experiment.toml")):
+        resume(claim.run)
+    else:
+        run(changed(base, claim.values), claim.run)
+    seen = look(claim.run, claim.run.name)
+    if seen.validation is None:
+        raise NoValidation("clients have no validation samples, and nothing else chooses: set split.val above 0")
+    if not math.isfinite(seen.validation):
+        raise FedkinError("its validation loss is not a finite number")
+    return seen.validation if seen.measure == "accuracy" else -seen.validation
+
+
+def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int, Ready]:
+    points = grid(space)
+    order = Key(seed).numpy("sweep").permutation(len(points))  # a part of the grid is spread over it
+
+    def ready(study: Any, taken: list[Any]) -> None:
+        if not study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)):  # else it was killed here
+            study.enqueue_trial(next(points[k] for k in order if points[k] not in taken))
+
+    return min(trials or len(points), len(points)), ready
+
+
+def _tpe(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int, Ready]:
+    if trials is None:
+        raise FedkinError("--sampler tpe needs --trials")
+
+    def ready(study: Any, taken: list[Any]) -> None:
+        own = Key(seed, len(taken)).integer("sweep") % 2**32  # each trial its own: processes must not draw alike
+        study.sampler = optuna.samplers.TPESampler(seed=own, constant_liar=True)
+
+    return trials, ready
+
+
+SAMPLERS: dict[str, Callable[[Any, int, Space, int | None], tuple[int, Ready]]] = {"grid": _grid, "tpe": _tpe}
+"""name → (how many trials, what makes a study ready for the next one, given the values that are taken)."""
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time reads or writes the study."""
+    try:
+        with FileLock(folder / LOCKS / "study.lock", timeout=PATIENCE):
+            yield
+    except Timeout:
+        raise FedkinError(f"{folder} is held by another process for minutes: is it stopped?") from None
+
+
+def _free(folder: Path, number: int) -> FileLock | None:
+    """A trial's lock, taken; None where another process works on it."""
+    lock = FileLock(folder / LOCKS / f"{number:04d}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return None
+    return lock
+
+
+def _same(study: Any, base: Spec, space: Space) -> None:
+    now = {"spec": base.model_dump(mode="json", exclude={"engine"}), "space": {k: list(v) for k, v in space.items()}}
+    before = study.user_attrs.get("fedkin")
+    if before is None:
+        study.set_user_attr("fedkin", now)
+    elif before != now:
+        raise FedkinError("this folder holds a sweep of another experiment or space: choose another --out")
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise FedkinError("fedkin sweep needs Optuna: pip install 'fedkin[sweep]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
