@@ -106,6 +106,7 @@ def test_two_thousand_clients_and_two_hundred_rounds(browser: Browser, tmp_path:
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
         page.reload()
-        page.wait_for_function("document.documentElement.dataset.drawn !== undefined", timeout=60_000)
-        spent = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
-        assert spent["TaskDuration"] < 3  # processor time of the page: the clock also tells what else the machine does
+        for state, most in (("opened", 1.5), ("drawn", 3)):  # what is in sight; all charts
+            page.wait_for_function(f"document.documentElement.dataset.{state} !== undefined", timeout=60_000)
+            spent = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+            assert spent["TaskDuration"] < most  # the page's processor time: the clock also tells what others do

@@ -57,4 +57,4 @@ def test_the_page_sorts_compares_and_averages_only_what_is_finished(browser: Bro
         page.wait_for_selector("#chart-against path[aria-label*='hurt']", state="attached")
 
 
-FIGURES = "JSON.parse(document.getElementById('figures').textContent).figures.map(f => [f.name, f.spec])"
+FIGURES = "JSON.parse(document.getElementById('figures').textContent).map(f => [f.name, f.spec])"

@@ -1,23 +1,25 @@
 // Draws the charts, and shows one chosen client in all of them, in the table and in a view of its own.
 (async () => {
-  const page = JSON.parse(document.getElementById("figures").textContent);
-  const get = id => document.getElementById(id);
+  const get = id => document.getElementById(id), read = id => JSON.parse(get(id).textContent);
+  const waiting = new Set(read("figures"));
+  let owns = null; // every client's rows are most of the page: read when the first one is chosen
   const bar = get("chosen"), own = get("own"), find = get("find");
   const rows = [...document.querySelectorAll("tr[data-client]")];
   const known = new Map(rows.map(row => [row.dataset.client, row]));
   const views = [];
   let now = null;
 
-  function rowsOf(told, client) { // the chosen client's rows of one chart
-    const values = client !== null && told && told.values[client];
+  function rowsOf(place, client) { // the chosen client's rows of one chart
+    if (client === null) return [];
+    const told = (owns ??= read("owns"))[place], values = told.values[client];
     if (!values) return [];
     const named = cells => Object.fromEntries(told.columns.map((name, k) => [name, cells[k]]));
     if (!told.keys) return values.map(named);
     return told.keys.map((key, k) => named([...key, values[k] === null ? null : values[k] * told.scale]));
   }
-  function show({ view, clients, told }) {
+  function show({ view, clients, own }) {
     view.signal("chosen", clients.has(now) ? now : null); // a sample without this client does not fade
-    if (told) view.data("own", rowsOf(told, now));
+    if (own !== null) view.data("own", rowsOf(own, now));
     return view.runAsync();
   }
   function facts(client) { // from the table's row
@@ -63,19 +65,16 @@
     [...body.rows].sort((a, b) => up * order(key(a), key(b))).forEach(row => body.append(row));
   });
 
-  for (const figure of page.figures) {
-    await new Promise(resolve => setTimeout(resolve)); // the page answers while the rest is drawn
+  async function draw(figure) {
     const place = get("chart-" + figure.name);
     try {
       const shown = await vegaEmbed(place, figure.spec, {
         renderer: figure.rows > 1500 ? "canvas" : "svg", mode: "vega-lite", logLevel: 1, // errors: what is empty until a client is chosen has no extent
         actions: { export: true, source: false, compiled: false, editor: false },
       });
-      const told = figure.own === null ? null : page.owns[figure.own];
-      const clients = new Set(figure.spec.datasets.rows.map(row => row.client));
-      const drawn = { view: shown.view, clients, told };
+      const drawn = { view: shown.view, clients: new Set(figure.spec.datasets.rows.map(row => row.client)), own: figure.own };
       views.push(drawn);
-      if (now !== null) show(drawn);
+      if (now !== null) await show(drawn);
       shown.view.addEventListener("click", (event, item) => {
         const datum = item && item.datum;
         if (datum) choose(known.has(datum.kin) ? datum.kin : datum.client);
@@ -85,6 +84,22 @@
       place.textContent = "This chart cannot be drawn: " + error.message;
     }
   }
-  if (location.hash.startsWith("#client=")) await choose(decodeURIComponent(location.hash.slice(8)), true);
+  function inSight(figure) {
+    const box = get("chart-" + figure.name).getBoundingClientRect();
+    return box.bottom > 0 && box.top < innerHeight;
+  }
+  const breath = () => new Promise(resolve => setTimeout(resolve));
+  const leisure = () => window.requestIdleCallback ? new Promise(resolve => requestIdleCallback(resolve, { timeout: 200 })) : breath();
+
+  if (location.hash.startsWith("#client=")) choose(decodeURIComponent(location.hash.slice(8)), true);
+  while (waiting.size) { // what is in sight first, the rest while the page has nothing else to do
+    const seen = [...waiting].find(inSight);
+    if (!seen) document.documentElement.dataset.opened ??= views.length;
+    await (seen ? breath() : leisure());
+    const next = seen ?? waiting.values().next().value;
+    waiting.delete(next);
+    await draw(next);
+  }
+  document.documentElement.dataset.opened ??= views.length;
   document.documentElement.dataset.drawn = views.length;
 })();

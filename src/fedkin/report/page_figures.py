@@ -39,7 +39,8 @@ def page_figures(run: Run, found: Mapping[str, Any], what: str, matrices: dict[s
 
 
 def content_of(figures: Sequence[Figure]) -> dict[str, Any]:
-    """What the page's script is given: {figures, owns}; a figure's ``own`` is a place in ``owns``."""
+    """What the page's script is given, by the element that holds it: {figures, owns}; a figure's ``own`` is a place in
+    ``owns``, which is read when the first client is chosen."""
     owns: dict[int, Own] = {id(figure.own): figure.own for figure in figures if figure.own is not None}
     places = {key: place for place, key in enumerate(owns)}
     return {

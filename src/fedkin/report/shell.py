@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib import resources
@@ -19,8 +19,8 @@ from fedkin.report.charts import Figure
 POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
-def document(title: str, parts: Sequence[str], content: Any) -> str:
-    """The whole page; ``content`` is what page.js draws: {figures, owns}."""
+def document(title: str, parts: Sequence[str], content: Mapping[str, Any]) -> str:
+    """The whole page; ``content`` is what page.js reads, by the names of its elements."""
     return "\n".join(
         [
             "<!doctype html>",
@@ -29,7 +29,7 @@ def document(title: str, parts: Sequence[str], content: Any) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title><style>{_asset('page.css')}</style></head><body>",
             *parts,
-            f'<script type="application/json" id="figures">{_inert(content)}</script>',
+            *(f'<script type="application/json" id="{name}">{_inert(told)}</script>' for name, told in content.items()),
             f"<script>{_libraries()}</script>",
             f"<script>{_asset('page.js')}</script>",
             "</body></html>\n",
