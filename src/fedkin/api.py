@@ -115,23 +115,28 @@ class Result:
         """What the method told of clients, round by round: clusters, memberships, teachers."""
         return frames.notes(self.folder)
 
-    def personal(self, client: int, view: str = "personal") -> Personal:
+    def personal(self, client: int | str, view: str = "personal") -> Personal:
         """The model that a client would deploy (or its ``view`` "global"), as a torch module in evaluation mode.
 
-        It takes samples as in the data set (see ``data``). Raises FedkinError for a client or a view that is not there.
+        ``client``: its number, or its name, also that of one who joined (docs/join.md). It takes samples as in the data
+        set (see ``data``). Raises FedkinError for a client or a view that is not there.
         """
         opened = Opened(self.folder, self._method)
-        return opened.personal(_number(client, len(opened.parts.infos)), view)
+        if not isinstance(client, str):
+            client = _number(client, len(opened.parts.infos))
+        return opened.personal(opened.member(client), view)
 
-    def data(self, client: int, split: Split = "test") -> tuple[Tensor, Tensor]:
+    def data(self, client: int | str, split: Split = "test") -> tuple[Tensor, Tensor]:
         """(x, y) of one client's "train", "val" or "test" samples, as a copy: what its personal model takes and is
         measured by.
 
         x is as in the data set: uint8 pixels in 0..255 or float features, of a table its columns in their order
         without label and client (z-scores with data.scale). y numbers the classes in sorted order (``class_names``), or
-        holds the targets.
+        holds the targets. ``client``: its number, or its name.
         """
-        return self._population.part(_number(client, self._population.clients), split)
+        names = self._population.names
+        number = names.index(client) if isinstance(client, str) and client in names else client
+        return self._population.part(_number(number, len(names)), split)
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -147,9 +152,9 @@ class Result:
         return write_report(self.folder)
 
 
-def _number(client: int, clients: int) -> int:
+def _number(client: int | str, clients: int) -> int:
     try:
-        number = operator.index(client)
+        number = operator.index(client)  # type: ignore[arg-type]  # of a name, a TypeError
     except TypeError:
         number = -1
     if not 0 <= number < clients:

@@ -11,7 +11,8 @@ from fedkin.cli_reading import Folder
 from fedkin.core.errors import FedkinError
 
 Client = Annotated[
-    str | None, typer.Option("--client", metavar="NAME", help="A client's name, or its number.", show_default=False)
+    str | None,
+    typer.Option("--client", metavar="NAME", help="A client's name or number; or one that joined.", show_default=False),
 ]
 
 
@@ -34,12 +35,19 @@ def export(
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
     opened = _opened(folder)
-    chosen = range(len(opened.names)) if client is None else [opened.client(client)]
-    for number in chosen:
-        place = (out or folder / "export") / _safe(opened.names[number], number)
-        written = write(opened, number, format, place)
+    chosen = [opened.member(k) for k in range(len(opened.names))] if client is None else [opened.member(client)]
+    failed: list[str] = []
+    for member in chosen:
+        try:
+            written = write(opened, member, format, (out or folder / "export") / _safe(member.name, member.number))
+        except FedkinError as error:
+            failed.append(f"client {member.name}: {error}" if everyone else str(error))
+            continue
         checked = "" if written.apart is None else f"   (within {written.apart:.1g} of the run's model)"
-        print(f"{written.folder / f'model.{format}'}{checked}")
+        print(f"{written.file}{checked}")
+    if failed:
+        more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
+        raise FedkinError(f"{failed[0]}{more}")
 
 
 def predict(
@@ -58,7 +66,7 @@ def predict(
     if client is None:
         raise FedkinError("say whose model: --client NAME")
     opened = _opened(folder)
-    frame, said = ask(opened, opened.client(client), data)
+    frame, said = ask(opened, opened.member(client), data)
     for sentence in said:
         print(f"note: {sentence}", file=sys.stderr)
     text = frame.to_csv(index=False, float_format="%.6g")
@@ -78,10 +86,13 @@ def _opened(folder: Path) -> "Opened":  # type: ignore[name-defined]  # noqa: F8
         sys.path.insert(0, os.getcwd())
     from fedkin.handover.opened import Opened
 
-    return Opened(folder)
+    opened = Opened(folder)
+    if opened.unfinished:
+        print(f"note: {opened.unfinished}", file=sys.stderr)
+    return opened
 
 
-def _safe(name: str, number: int) -> str:
+def _safe(name: str, number: int | None) -> str:
     """A client's name as a folder's, with its number where letters had to go."""
     plain = re.sub(r"[^\w.-]+", "_", name).strip("._")
-    return plain if plain == name else f"{plain}-{number}".lstrip("-")
+    return plain if plain == name else f"{plain}-{'joined' if number is None else number}".lstrip("-")

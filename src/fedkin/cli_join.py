@@ -1,5 +1,7 @@
 """``fedkin join``: a personal model for a client that was not in the run."""
 
+import shlex
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +35,14 @@ def join(
     """A personal model for a client that was not in the run: no other client works, the run stays as it is."""
     from fedkin.join import join as work
 
-    tell(work(folder, data, client, out=out, rounds=rounds, architecture=model), as_json)
+    found = work(folder, data, client, out=out, rounds=rounds, architecture=model)
+    for sentence in found["said"]:
+        print(f"note: {sentence}", file=sys.stderr)
+    tell(found, as_json)
+    if not as_json:
+        place = Path(found["model"]).parent
+        member = place.relative_to(folder) if place.is_relative_to(folder) else place
+        print(f"next    {shlex.join(['fedkin', 'predict', str(folder), '--client', str(member), '--data', 'FILE'])}")
 
 
 def tell(found: Mapping[str, Any], as_json: bool) -> None:

@@ -1,6 +1,7 @@
 """The commands that train nothing: ``fedkin show``, ``methods``, ``compare`` and ``report``."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +30,7 @@ def console() -> Console:
 
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """A run in numbers."""
-    from fedkin.report import tables
+    from fedkin.report import tables, words
     from fedkin.report.summary import summary
 
     found = summary(folder)
@@ -37,6 +38,9 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         print_json(found)
     else:
         console().print(tables.show(found))
+        if not found["finished"]:
+            after = f"{words.progress(found)}: these numbers are not its last ones"
+            print(f"note: {after} (fedkin resume {folder} goes on)", file=sys.stderr)
 
 
 def methods(

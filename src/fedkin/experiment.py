@@ -3,8 +3,6 @@
 import contextlib
 import os
 import shutil
-import signal
-import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -14,10 +12,12 @@ from typing import Any, NamedTuple
 from fedkin.assemble import Assembled, assemble, host_from_setup, host_of, setup_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
+from fedkin.core.tree import Tree
 from fedkin.engine.actors import Actors
 from fedkin.engine.coordinator import Coordinator
+from fedkin.engine.interrupts import interrupts
 from fedkin.engine.processes import Processes, place
-from fedkin.engine.store import read_state, write_file
+from fedkin.engine.store import Copies, read_state, write_file
 from fedkin.engine.transport import InProcess, Transport, one_thread
 from fedkin.engine.wire import encode
 from fedkin.facts import clients_of, facts_of, toml_of
@@ -147,24 +147,30 @@ def _same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None
 
 
 def load(folder: Path, *, method: Method | None = None) -> tuple[Coordinator, Assembled]:
-    """A run at its last committed round, in this process: for looking at models, not for training on."""
+    """A run at its last committed round, in this process: for looking at models, not for training on.
+
+    A client's state is read when it is asked for: StoreError then where its file is gone or damaged.
+    """
     with contextlib.closing(open_run(folder)) as database:
         facts = database.facts()
         if facts.get("deployment"):
             raise FedkinError(f"{folder} is a run of a deployment: its personal models never left their nodes")
         parts = assemble(_spec_of(folder), method)
         _same_data(folder, parts, facts)
-        states = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
-        transport = InProcess(host_of(parts, sorted(parts.infos), states))
-        weakref.finalize(transport, shutil.rmtree, states, ignore_errors=True)
+        aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
+        host = host_of(parts, sorted(parts.infos), aside / "state")
+        transport = InProcess(host)
+        weakref.finalize(transport, shutil.rmtree, aside, ignore_errors=True)
         coordinator = Coordinator(parts.method, parts.federation, transport)
-        _restore(coordinator, checkpoint.committed(folder, database))
+        states = checkpoint.named(folder, database)
+        coordinator.state = _server_of(states)
+        host.store = Copies(aside, _clients_of(states))
     return coordinator, parts
 
 
 def _train(parts: Assembled, folder: Path, database: Database, progress: Progress, engine: Engine) -> None:
     spec = parts.spec
-    with one_thread(), engine.connect(parts, folder) as transport, _interrupts() as interrupted:
+    with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:
         coordinator = Coordinator(parts.method, parts.federation, transport)
         recorder = Recorder(folder, database, _saver(coordinator), spec.run.commit_every)
         done = database.last_round()
@@ -218,11 +224,19 @@ def _saver(coordinator: Coordinator) -> Callable[[Path, int], list[int]]:
 
 
 def _restore(coordinator: Coordinator, states: dict[int, Path]) -> None:
+    coordinator.state = _server_of(states)
+    coordinator.transport.load(_clients_of(states))
+
+
+def _server_of(states: dict[int, Path]) -> Tree:
     server = states.get(checkpoint.SERVER)
     if server is None:
         raise FedkinError("nothing is committed yet: start the run again")
-    coordinator.state = read_state(server)
-    coordinator.transport.load({client: path for client, path in states.items() if client != checkpoint.SERVER})
+    return read_state(server)
+
+
+def _clients_of(states: dict[int, Path]) -> dict[int, Path]:
+    return {client: path for client, path in states.items() if client != checkpoint.SERVER}
 
 
 @contextlib.contextmanager
@@ -246,28 +260,6 @@ def _transport(parts: Assembled, folder: Path) -> Iterator[Transport]:
                 transport = Processes("fedkin.worker", setups, places)
         stack.callback(transport.close)
         yield transport
-
-
-@contextlib.contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C is remembered until the round is done; a second one stops at once."""
-    seen: list[int] = []
-
-    def remember(number: int, frame: Any) -> None:
-        if seen:
-            raise KeyboardInterrupt
-        seen.append(number)
-        print("ending this round, then stopping; Ctrl-C again stops at once", file=sys.stderr, flush=True)
-
-    try:
-        before = signal.signal(signal.SIGINT, remember)
-    except ValueError:  # not in the main thread: nothing to catch there
-        yield lambda: False
-        return
-    try:
-        yield lambda: bool(seen)
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _check_engine(spec: Spec, method: Method | None) -> None:

@@ -45,12 +45,17 @@ def join(
     learned = Learned(parts, coordinator.state, last, Runtime(parts.spec.engine.compile))
     found, guest = joined(learned, own, rounds, architecture)
     folder = out or run / FOLDER / own.names[0]
+    (info,) = guest.host.infos.values()
     content = {
         "run": str(run),
         "client": own.names[0],
         "method": parts.method.name,
+        "seed": parts.spec.run.seed,
+        "data_digest": parts.population.digest(),
+        "architecture": info.architecture,
         "after_round": min(last, parts.spec.run.rounds),
         **told(found, own),
+        "said": list(own.said),
         "model": str(folder / MODEL),
     }
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from fedkin.architectures import architectures_of
 from fedkin.assemble import Assembled, infos_of, schedule_of
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.method import Info
+from fedkin.core.method import KINDS, Info
 from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime
 from fedkin.core.tree import Tree
@@ -116,7 +116,7 @@ def told(found: Joined, own: Population) -> dict[str, Any]:
 
 def told_of(found: Joined, train: int, val: int, test: int) -> dict[str, Any]:
     """What is kept of a join of a client with so many samples: JSON values."""
-    sent = {way: sum(one.bytes for one in found.sent if one.direction == way) for way in ("up", "down")}
+    ways = {way: [one for one in found.sent if one.direction == way] for way in ("up", "down")}
     return {
         "train": train,
         "val": val,
@@ -134,7 +134,11 @@ def told_of(found: Joined, train: int, val: int, test: int) -> dict[str, Any]:
             for view, by in found.measures.items()
         },
         "notes": found.notes,
-        "bytes": sent,
+        "bytes": {way: sum(one.bytes for one in sent) for way, sent in ways.items()},
+        "scalars": {
+            way: {kind: count for kind in KINDS if (count := sum(one.scalars[kind] for one in sent))}
+            for way, sent in ways.items()
+        },
         "seconds": found.seconds,
     }
 

@@ -68,7 +68,7 @@ def test_what_they_say_of_themselves(result: Result) -> None:
     assert {*fedkin.__all__} <= {*dir(fedkin)}
 
 
-@pytest.mark.parametrize("client", [4, -1, "1", 1.0, None])
+@pytest.mark.parametrize("client", [4, -1, "9", 1.0, None])
 def test_a_client_that_is_not_there(result: Result, client: Any) -> None:
     with pytest.raises(FedkinError, match="clients are 0 to 3"):
         result.personal(client)
@@ -91,6 +91,8 @@ def test_a_clients_data_are_those_it_was_measured_on(result: Result) -> None:
     rows = result.metrics.query("client == 2 and split == 'test' and view == 'personal'")
     assert hits == pytest.approx(rows.sort_values("round").accuracy.iloc[-1])
     assert len(result.data(2, "train")[0]) > len(x)
+    torch.testing.assert_close(result.personal("2")(x), result.personal(2)(x))
+    assert torch.equal(result.data("2")[0], x)
 
 
 def test_a_tables_columns_and_classes_keep_their_order(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     new.write_text("age,ward\n50,icu\n")
     assert "lacks the column 'bmi'" in told("predict", run, "--client", "1", "--data", new)
     new.write_text("age,ward,bmi\nold,icu,20\nyoung,icu,30\n")
-    assert "'age' holds 'old', but the model was trained with numbers" in told(
+    assert "'age' holds 'old' (and 1 more like it), but the model was trained with numbers" in told(
         "predict", run, "--client", "1", "--data", new
     )
     assert "does not exist" in told("predict", run, "--client", "1", "--data", tmp_path / "none.csv")
@@ -192,3 +192,78 @@ def test_a_table_that_changed_is_not_taken_for_the_runs(tmp_path: Path) -> None:
         done = fedkin(*command)
         assert done.exit_code != 0
         assert "the data are not those that this run began with" in " ".join(done.output.split())
+
+
+def test_a_client_that_joined_has_a_model_like_the_others(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "ppfl:models=2", "--holdout-clients", "0.2")
+    names = Result(run)._population.names
+    (apart,) = {"H00", "H01", "H02", "H03", "H04"} - set(names)
+    table = pd.read_csv(tmp_path / "patients.csv")
+    table[table["hospital"] == apart].drop(columns="hospital").to_csv(tmp_path / "mine.csv", index=False)
+    assert f"fedkin join {run} --client {apart}" in told("export", run, "--client", apart)
+    assert f"--client joined/{apart}" in fedkin("join", run, "--client", apart).stdout
+    assert fedkin("join", run, "--data", tmp_path / "mine.csv", "--out", tmp_path / "there").exit_code == 0
+    personal, x = Result(run).personal(apart), Result(run).data(0)[0]
+    for format in ("safetensors", "pt2"):
+        file = exported(run, format, apart)
+    torch.testing.assert_close(outputs(file, x), personal(x).detach(), atol=1e-5, rtol=1e-4)
+    card = json.loads(file.with_name("card.json").read_text())
+    assert card["data"]["samples"] == {"train": 14, "val": 5, "test": 5}
+    assert card["joined"]["after_round"] == 2
+    assert card["communicated"]["down"]["parameters"] > 0
+    assert "was not in the run: joined after round 2" in file.with_name("card.md").read_text()
+    for member in (apart, f"joined/{apart}", str(tmp_path / "there")):
+        done = fedkin("predict", run, "--client", member, "--data", tmp_path / "mine.csv")
+        assert done.exit_code == 0, done.output
+        assert len(pd.read_csv(io.StringIO(done.stdout))) == 24
+    other = trained_again(tmp_path, "--method", "local")
+    assert "a model of another run" in told("export", other, "--client", tmp_path / "there")
+
+
+def trained_again(tmp_path: Path, *arguments: str) -> Path:
+    """Another run on the same clinics."""
+    out = tmp_path / "other"
+    data = f"{tmp_path / 'patients.csv'}:client=hospital,label=outcome"
+    assert fedkin("run", *SMALL, "--data", data, *arguments, "--out", out).exit_code == 0
+    return out
+
+
+def test_a_card_has_all_formats_and_says_what_a_mixtures_tensors_are(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "fedem:components=2")
+    for format in ("pt2", "safetensors"):
+        file = exported(run, format)
+    card = json.loads(file.with_name("card.json").read_text())
+    assert set(card["files"]) == {"model.pt2", "model.safetensors"}
+    assert "load_state_dict` does not take them" in card["files"]["model.safetensors"]["use"]
+    told_of = {one["name"]: one["shape"] for one in card["tensors"]}
+    assert told_of == {name: list(value.shape) for name, value in load_file(file).items()}
+    assert "model.pt2" in file.with_name("card.md").read_text()
+    again = trained_again(tmp_path, "--method", "local")
+    assert "model.pt2 of another model" in told(
+        "export", again, "--client", "H02", "--out", run / "export", "--format", "safetensors"
+    )
+
+
+def test_only_the_wanted_clients_state_is_read(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "local")
+    expected = Result(run).personal("H02").state_dict()
+    next((run / "checkpoint").glob("4.*.safetensors")).unlink()
+    for name, value in Result(run).personal("H02").state_dict().items():
+        torch.testing.assert_close(value, expected[name])
+    assert exported(run, "safetensors").is_file()
+    assert "cannot be read" in told("export", run, "--client", "H04")
+    done = fedkin("export", run, "--all")
+    assert done.exit_code == 2
+    assert len(done.stdout.splitlines()) == 4
+    assert "client H04" in done.stderr
+
+
+def test_models_of_a_run_that_is_not_finished_are_told_to_be_so(tmp_path: Path) -> None:
+    run = trained(tmp_path, "--method", "local")
+    with sqlite3.connect(run / "run.db") as database:
+        database.execute("UPDATE facts SET value = 'false' WHERE name = 'finished'")
+        database.execute("DELETE FROM rounds WHERE round > 1")
+    done = fedkin("export", run, "--client", "H02")
+    assert done.exit_code == 0, done.output
+    assert "the run is not finished: its models are those after round 1 of 2" in done.stderr
+    assert "1 of 2 rounds, NOT finished" in fedkin("show", run).stderr

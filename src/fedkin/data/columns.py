@@ -52,25 +52,48 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
     return Cells(Column(name, tuple(values), wanted == "text"), of[codes])
 
 
+def numbers_of(column: "pd.Series[Any]", place: Place) -> Cells:
+    """The cells of a column that held numbers in training. Raises FedkinError, with the line, where it does not now."""
+    name = str(column.name)
+    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_complex_dtype(column):
+        raise FedkinError(f"{place(0)}: column {name!r} holds {column.iloc[0]}, but training had numbers there")
+    if pd.api.types.is_numeric_dtype(column):
+        return Cells(Column(name), _numbers(column, place))
+    codes, distinct = pd.factorize(column)
+    parsed, wrong = _parsed([spelled(value) for value in distinct])
+    if wrong.any():
+        found = _not_a_number(name, codes, [spelled(value) for value in distinct], wrong, place)
+        raise FedkinError(f"{found}, but the model was trained with numbers there")
+    return Cells(Column(name), _finite(name, parsed[codes], place))
+
+
 def _as_numbers(name: str, codes: Array, texts: list[str], place: Place) -> Array | None:
     """The number of each distinct text, and nan for code -1; None where they are categories."""
-    known = np.array([text.strip() in MISSING for text in texts], dtype=bool)
-    parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+    parsed, wrong = _parsed(texts)
     counts = np.bincount(codes[codes >= 0], minlength=len(texts))
-    wrong = np.isnan(parsed) & ~known
-    right = ~np.isnan(parsed)
+    right = ~np.isnan(parsed[:-1])
     if counts[wrong].sum() >= counts[right].sum() and wrong.any():
         return None
     if wrong.any():
-        rows = np.flatnonzero(wrong[codes] & (codes >= 0))
-        more = f" (and {len(rows) - 1} more cells like it)" if len(rows) > 1 else ""
-        found = f"column {name!r} holds {texts[codes[rows[0]]][:40]!r}{more}"
         raise FedkinError(
-            f"{place(int(rows[0]))}: {found}, which is not a number: "
+            f"{_not_a_number(name, codes, texts, wrong, place)}, which is not a number: "
             f"correct it, or say that the column holds categories: --set 'data.categorical=[\"{name}\"]'"
         )
+    return parsed
+
+
+def _parsed(texts: list[str]) -> tuple[Array, Array]:
+    """(the number of each text and nan at the end, for a missing cell; which texts are neither numbers nor gaps)."""
+    known = np.array([text.strip() in MISSING for text in texts], dtype=bool)
+    parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
     with np.errstate(over="ignore"):
-        return np.append(parsed, np.nan).astype(np.float32)
+        return np.append(parsed, np.nan).astype(np.float32), np.isnan(parsed) & ~known
+
+
+def _not_a_number(name: str, codes: Array, texts: list[str], wrong: Array, place: Place) -> str:
+    rows = np.flatnonzero(wrong[codes] & (codes >= 0))
+    more = f" (and {len(rows) - 1} more like it)" if len(rows) > 1 else ""
+    return f"{place(int(rows[0]))}: column {name!r} holds {texts[codes[rows[0]]][:40]!r}{more}"
 
 
 def _numbers(column: "pd.Series[Any]", place: Place) -> Array:

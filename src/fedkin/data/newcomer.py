@@ -10,13 +10,13 @@ import torch
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.rng import Key
 from fedkin.data.clients import SPLITS, Population
-from fedkin.data.encode import Encoding
-from fedkin.data.frames import SUFFIXES, Style, read_file
+from fedkin.data.frames import SUFFIXES, read_file
 from fedkin.data.holdout import Fractions, holdout
+from fedkin.data.later import SPELLED, encoded, read_later, style
 from fedkin.data.npz import load_arrays
-from fedkin.data.source import Array, Ints, Source, class_labels, features, images, targets
+from fedkin.data.source import Array, Ints, class_labels, features, images, targets
 from fedkin.data.sources import load
-from fedkin.data.table import numbers_only
+from fedkin.data.table import gap_told, gaps_of, labeled, labels_of, numbers_only
 
 SPLIT = "split"  # a column that says train, val or test
 
@@ -30,6 +30,15 @@ class Told(NamedTuple):
     fractions: Fractions
 
 
+class Rows(NamedTuple):
+    """A file's samples. division: "train", "val" or "test" for each row, where the file says so."""
+
+    x: Array
+    y: Array
+    division: Array | None = None
+    said: tuple[str, ...] = ()
+
+
 def read_newcomer(path: Path, like: Population, told: Told, key: Key) -> Population:
     """One client's samples. Columns and classes are those of ``like``; what a file does not divide, ``told`` does.
 
@@ -39,7 +48,7 @@ def read_newcomer(path: Path, like: Population, told: Told, key: Key) -> Populat
     if not path.is_file():
         raise FedkinError(f"{path} does not exist")
     read = _table if path.suffix.lower() in SUFFIXES else _arrays
-    x, y, division = read(path, like, told)
+    x, y, division, said = read(path, like, told)
     rows = _divided(len(y), division, told.fractions, key, path)
     return Population(
         name=path.stem,
@@ -53,10 +62,11 @@ def read_newcomer(path: Path, like: Population, told: Told, key: Key) -> Populat
         names=(path.stem,),
         class_names=like.class_names,
         encoding=like.encoding,
+        said=said,
     )
 
 
-def _arrays(path: Path, like: Population, told: Told) -> tuple[Array, Array, Array | None]:
+def _arrays(path: Path, like: Population, told: Told) -> Rows:
     arrays = load_arrays(path)
     if {"x", "y"} <= set(arrays):
         return _checked(images(features(arrays["x"], str(path))), arrays["y"], like, path, None)
@@ -70,61 +80,64 @@ def _arrays(path: Path, like: Population, told: Told) -> tuple[Array, Array, Arr
     return _checked(images(features(x, str(path))), y, like, path, division)
 
 
-def _table(path: Path, like: Population, told: Told) -> tuple[Array, Array, Array | None]:
-    spelled = {key: str(told.options[key]) for key in ("separator", "decimal", "encoding") if key in told.options}
-    columns = [str(name) for name in read_file(path, Style((), **spelled)).frame.columns]
+def _table(path: Path, like: Population, told: Told) -> Rows:
+    if like.encoding is None:
+        return _table_of_numbers(path, like, told)
+    used = {feature.name for feature in like.encoding.features}
+    apart = [name for name in (SPLIT, told.client) if name is not None and name not in used]
+    read = read_later(path, like.encoding, told.options, apart)
+    if told.label not in read.frame.columns:
+        raise FedkinError(f"{path} lacks the column {told.label!r}: a newcomer learns from labels")
+    gaps = np.flatnonzero(gaps_of(read.frame[told.label]))
+    if len(gaps) and told.options.get("unlabeled") != "drop":
+        found = gap_told(read.frame[told.label], gaps, read.place)
+        raise FedkinError(f"{found}: fill it, or take rows without a label out of the file")
+    read = labeled(read, told.label, "drop")
+    if told.client in read.frame.columns:
+        _one_client(read.frame[told.client].astype(str).to_numpy(dtype=str), str(told.client), path)
+    division = read.frame[SPLIT].astype(str).to_numpy(dtype=str) if SPLIT in apart and SPLIT in read.frame else None
+    x, said = encoded(read, like.encoding, [told.label, *apart])
+    y, names = labels_of(read.frame[told.label], like.task, read.place)
+    return _checked(x, _labels(y, names, like, path), like, path, division)._replace(said=said)
+
+
+def _table_of_numbers(path: Path, like: Population, told: Told) -> Rows:
+    """Arrays written as a table: the run itself was given none, so there is no encoding."""
+    spelled = {key: str(told.options[key]) for key in SPELLED if key in told.options}
+    columns = [str(name) for name in read_file(path, style(told.options)).frame.columns]
     aside = next((name for name in (SPLIT, told.client) if name in columns), None)
-    used = like.encoding.features if like.encoding is not None else ()
-    lacking = [feature.name for feature in used if feature.name not in columns]
-    if lacking:
-        raise FedkinError(f"{path} lacks the column {lacking[0]!r}, which the run was trained with")
-    known = {aside, told.label, *(feature.name for feature in used)}
-    options: dict[str, Any] = {**spelled, "scale": "none"}
-    if like.encoding is not None:
-        options["drop"] = [name for name in columns if name not in known]
-        for key, kind in (("categorical", "category"), ("text", "words")):
-            options[key] = [feature.name for feature in used if feature.kind == kind]
     task = "regression" if like.task == "regression" else "classification"
-    source = load(str(path), client=aside, label=told.label, task=task, **options)
-    if aside == told.client and source.client is not None and len(np.unique(source.client)) > 1:
-        count = len(np.unique(source.client))
-        raise FedkinError(f"{path} holds {count} clients in column {aside!r}: one newcomer has one file")
-    x = numbers_only(source, str(path)) if like.encoding is None else _encoded(source, like.encoding, path)
-    return _checked(x, _labels(source, like, path), like, path, source.client if aside == SPLIT else None)
+    source = load(str(path), client=aside, label=told.label, task=task, scale="none", **spelled)
+    if aside == told.client and source.client is not None:
+        _one_client(source.client, str(aside), path)
+    y = _labels(source.y, source.class_names, like, path)
+    division = source.client if aside == SPLIT else None
+    return _checked(numbers_only(source, str(path)), y, like, path, division)
 
 
-def _encoded(source: Source, encoding: Encoding, path: Path) -> Array:
-    """Cells as the run encodes them, whatever the order of the columns."""
-    assert source.columns is not None
-    at = {column.name: k for k, column in enumerate(source.columns.columns)}
-    order = [at[feature.name] for feature in encoding.features]
-    columns = [source.columns.columns[k] for k in order]
-    for feature, column in zip(encoding.features, columns, strict=True):
-        if feature.kind == "number" and column.values:
-            found = f"column {feature.name!r} holds {column.values[0][:40]!r}"
-            raise FedkinError(f"{path}: {found}, but the run was trained with numbers there")
-    return encoding.encode(source.x[:, order], columns)
+def _one_client(client: Array, column: str, path: Path) -> None:
+    count = len(np.unique(client))
+    if count > 1:
+        raise FedkinError(f"{path} holds {count} clients in column {column!r}: one newcomer has one file")
 
 
-def _labels(source: Source, like: Population, path: Path) -> Array:
+def _labels(y: Array, names: tuple[str, ...], like: Population, path: Path) -> Array:
     """Class numbers of the run, by the names of its classes."""
     if like.task == "regression":
-        return source.y
-    names = list(like.class_names or map(str, range(like.classes)))
-    strange = [name for name in source.class_names if name not in names]
+        return y
+    known = list(like.class_names or map(str, range(like.classes)))
+    strange = [name for name in names if name not in known]
     if strange:
-        raise FedkinError(f"{path}: label {strange[0]!r} is none of the run's classes ({some(names, 9)})")
-    return np.array([names.index(name) for name in source.class_names])[source.y]
+        raise FedkinError(f"{path}: label {strange[0]!r} is none of the run's classes ({some(known, 9)})")
+    return np.array([known.index(name) for name in names])[y]
 
 
-def _checked(
-    x: Array, y: Array, like: Population, path: Path, division: Array | None
-) -> tuple[Array, Array, Array | None]:
+def _checked(x: Array, y: Array, like: Population, path: Path, division: Array | None) -> Rows:
     if y.ndim != 1 or len(y) != len(x):
         raise FedkinError(f"{path}: x has {len(x)} rows but y has shape {y.shape}: give one label a row")
     if like.task == "regression":
-        return x, targets(y, str(path)), division
-    return x, class_labels(y, like.classes, str(path))[0], division
+        return Rows(x, targets(y, str(path)), division)
+    return Rows(x, class_labels(y, like.classes, str(path))[0], division)
 
 
 def _shaped(x: Array, like: Population, path: Path) -> Array:

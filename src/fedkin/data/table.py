@@ -78,7 +78,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     lists = {key: _list(key, getattr(roles, key)) for key in ("drop", "about", "categorical", "text")}
     label, client, group = roles.label, roles.client, roles.group
     _columns_there(read, where, roles, lists)
-    read = _labeled(read, label, roles.unlabeled)
+    read = labeled(read, label, roles.unlabeled)
     for role in (label, *(one for one in (client, group) if one)):
         _filled(read.frame[role], read.place)
     wanted = [
@@ -88,7 +88,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
         raise FedkinError(f"{where} has no feature columns besides {label!r}: add some")
     asked = dict.fromkeys(lists["categorical"], "category") | dict.fromkeys(lists["text"], "text")
     found = [cells_of(read.frame[column], read.place, asked.get(column, "auto")) for column in wanted]
-    y, names = _labels(read.frame[label], roles.task, read.place)
+    y, names = labels_of(read.frame[label], roles.task, read.place)
     return labelled(
         name,
         np.stack([each.cells for each in found], axis=1),
@@ -165,17 +165,17 @@ def _missing(where: str, role: str, name: str, columns: list[str]) -> FedkinErro
     return FedkinError(f"{where} has no {role} column {name!r}{remedy} (columns: {some(columns, 12)})")
 
 
-def _labeled(read: Read, label: str, unlabeled: str) -> Read:
+def labeled(read: Read, label: str, unlabeled: str) -> Read:
     """The rows with a label. Without being asked, none is left out."""
     if unlabeled not in ("refuse", "drop"):
         raise FedkinError(f"data.unlabeled={unlabeled!r} is not known: use 'refuse' or 'drop'")
-    gaps = _gaps(read.frame[label])
+    gaps = gaps_of(read.frame[label])
     empty = np.flatnonzero(gaps)
     if not len(empty):
         return read
     if unlabeled == "refuse":
         raise FedkinError(
-            f"{_gap_told(read.frame[label], empty, read.place)}: fill it, or leave rows without a label out "
+            f"{gap_told(read.frame[label], empty, read.place)}: fill it, or leave rows without a label out "
             "with --set data.unlabeled=drop"
         )
     kept = np.flatnonzero(~gaps)
@@ -192,23 +192,23 @@ def _labeled(read: Read, label: str, unlabeled: str) -> Read:
 def _filled(column: "pd.Series[Any]", place: Place) -> None:
     empty = np.flatnonzero(column.isna().to_numpy())  # "NA" may be a site's name
     if len(empty):
-        raise FedkinError(f"{_gap_told(column, empty, place)}: fill it")
+        raise FedkinError(f"{gap_told(column, empty, place)}: fill it")
 
 
-def _gaps(column: "pd.Series[Any]") -> Array:
+def gaps_of(column: "pd.Series[Any]") -> Array:
     """Which cells of a label's column hold nothing: empty ones, and what stands for that in columns of numbers."""
     gaps: Array = (column.isna() | column.isin(sorted(MISSING))).to_numpy()
     return gaps
 
 
-def _gap_told(column: "pd.Series[Any]", empty: Array, place: Place) -> str:
+def gap_told(column: "pd.Series[Any]", empty: Array, place: Place) -> str:
     first = int(empty[0])
     what = "is empty" if pd.isna(column.iloc[first]) else f"holds {column.iloc[first]!r}, which stands for nothing"
     more = f", as are {len(empty) - 1} more" if len(empty) > 1 else ""
     return f"{place(first)}: column {column.name!r} {what}{more}"
 
 
-def _labels(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array, tuple[str, ...]]:
+def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array, tuple[str, ...]]:
     """Regression targets as float64 without names, or class numbers with the sorted values as names."""
     fractional = pd.api.types.is_float_dtype(column) and bool((column % 1 != 0).any())
     if task == "regression" or (task == "auto" and fractional):

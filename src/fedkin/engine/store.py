@@ -1,7 +1,8 @@
 """Where a host keeps its clients' personal states: in memory, or on disk when there are too many."""
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -66,6 +67,32 @@ class Disk:
 
     def _path(self, client: int) -> Path:
         return self._folder / f"{client}.safetensors"
+
+
+class Copies:
+    """A checkpoint's states, copied aside, for their run may go on. Who looks at one client needs no other's file."""
+
+    def __init__(self, folder: Path, states: Mapping[int, Path]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lost: dict[int, StoreError] = {}
+        for client, path in states.items():
+            try:
+                shutil.copyfile(path, folder / f"{client}.safetensors")
+            except OSError as error:
+                self._lost[client] = StoreError(f"{path} cannot be read: {error.strerror}")
+        self._copies = Disk(folder)
+
+    def get(self, client: int) -> Tree | None:
+        if client in self._lost:
+            raise self._lost[client]
+        return self._copies.get(client)
+
+    def put(self, client: int, state: Tree) -> None:
+        self._copies.put(client, state)
+        self._lost.pop(client, None)
+
+    def clients(self) -> list[int]:
+        return sorted({*self._copies.clients(), *self._lost})
 
 
 def write_file(path: Path, content: bytes, durable: bool = True) -> None:

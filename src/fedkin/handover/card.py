@@ -1,40 +1,73 @@
 """The card of a personal model: what it learned from, how well it does, what was told for it."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fedkin.core.method import KINDS
 from fedkin.data.clients import Population
-from fedkin.report.records import Run, number, opened
+from fedkin.handover.opened import Member, Opened
+from fedkin.report.records import Run, number
+from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
+from fedkin.report.words import many
 
 
-def card_of(folder: Path, client: int, population: Population) -> dict[str, Any]:
-    """The card as plain values. Scores are of the finished run, on the client's own samples."""
-    with opened(folder) as run:
-        own, facts = run.clients[client], run.facts
-        last = run.rows("SELECT max(round) FROM metrics")[0][0]
+def card_of(opened: Opened, member: Member) -> dict[str, Any]:
+    """The card as plain values. Scores are those of the run's end, or of the join, on the client's own samples."""
+    with records(opened.folder) as run:
+        facts = run.facts
+        own = _of_newcomer(member.told) if member.number is None else _of_client(run, member.number)
         return {
-            "client": own.name,
-            "number": client,
+            "client": member.name,
+            "number": member.number,
             "method": facts["method"],
             "hyper_parameters": facts["hyper"],
-            "architecture": own.architecture,
+            "architecture": opened.architecture(member),
             "family": facts["spec"]["model"].get("family"),
             "seed": facts["seed"],
             "rounds": run.committed(),
             "finished": run.finished,
+            "joined": own.joined,
             "data": {
                 "name": facts["data"],
-                "samples": {"train": own.train, "val": own.val, "test": own.test},
+                "samples": own.samples,
                 "digest": facts["data_digest"],
             },
-            "scores": {view: _scores(run, client, last, view) for view in _views(run, client, last)},
-            "communicated": {way: _sent(run, client, way) for way in ("up", "down")},
-            "input": _input(population),
-            "output": _output(population),
+            "scores": own.scores,
+            "communicated": own.communicated,
+            "input": _input(opened.parts.population),
+            "output": _output(opened.parts.population),
             "versions": facts["versions"],
         }
+
+
+class Own(NamedTuple):
+    """What the record says of a client. ``joined``: of a newcomer, after which round it came and how long it worked."""
+
+    samples: dict[str, int]
+    scores: dict[str, Any]
+    communicated: dict[str, dict[str, int]]
+    joined: dict[str, int] | None = None
+
+
+def _of_client(run: Run, client: int) -> Own:
+    own = run.clients[client]
+    last = run.rows("SELECT max(round) FROM metrics")[0][0]
+    return Own(
+        {"train": own.train, "val": own.val, "test": own.test},
+        {view: _scores(run, client, last, view) for view in _views(run, client, last)},
+        {way: _sent(run, client, way) for way in ("up", "down")},
+    )
+
+
+def _of_newcomer(told: Mapping[str, Any]) -> Own:
+    return Own(
+        {split: told[split] for split in ("train", "val", "test")},
+        {view: dict(by) for view, by in told["scores"].items()},
+        {way: {"bytes": told["bytes"][way], **told["scalars"][way]} for way in ("up", "down")},
+        {"after_round": told["after_round"], "rounds": told["rounds"]},
+    )
 
 
 def _views(run: Run, client: int, last: int) -> list[str]:
@@ -81,8 +114,9 @@ def as_markdown(card: dict[str, Any]) -> str:
     lines = [
         f"# Personal model of client {card['client']}",
         "",
-        f"- method: {card['method']} ({hyper}), {card['rounds']} rounds, seed {card['seed']}"
+        f"- method: {card['method']} ({hyper}), {many(card['rounds'], 'round')}, seed {card['seed']}"
         + ("" if card["finished"] else ", not finished"),
+        *([_joined(card["joined"])] if card["joined"] else []),
         f"- architecture: {card['architecture']}",
         f"- data: {Path(card['data']['name']).name}; this client's samples: {samples['train']} for training, "
         f"{samples['val']} for validation, {samples['test']} for testing",
@@ -103,12 +137,24 @@ def as_markdown(card: dict[str, Any]) -> str:
         f"`y`: {card['output']['is']} {card['output']['shape']}"
         + (f", the classes {', '.join(card['output']['classes'])}." if "classes" in card["output"] else "."),
         "",
-        "## File",
+        "## Files",
         "",
-        card["file"],
+        *[f"- `{name}`: {one['use']}" for name, one in card["files"].items()],
+        *_parts(card),
         "",
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+def _joined(joined: Mapping[str, int]) -> str:
+    return f"- was not in the run: joined after round {joined['after_round']}, worked {many(joined['rounds'], 'round')}"
+
+
+def _parts(card: Mapping[str, Any]) -> list[str]:
+    """The tensors of a model that is made of several parts, where a file holds them."""
+    if not card["tensors"] or "model.safetensors" not in card["files"]:
+        return []
+    return ["", "| tensor | shape |", "|---|---|", *(f"| {one['name']} | {one['shape']} |" for one in card["tensors"])]
 
 
 def _said(values: dict[str, Any]) -> str:

@@ -1,5 +1,6 @@
-"""Write personal models out of a run: a file and a card each; the file gives what the model gave in the run."""
+"""Write personal models out of a run: files and a card; each file gives what the model gave in the run."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,76 +9,103 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.tree import is_buffer, named_leaves
+from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.engine.store import write_file
 from fedkin.handover.card import as_markdown, card_of
 from fedkin.handover.formats import FORMATS
-from fedkin.handover.opened import Opened
+from fedkin.handover.opened import Member, Opened
 
 SAMPLES = 256  # test samples on which a file is compared with the model in the run
 TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
 
+CARD = "card.json"
+
 USE = {
-    "safetensors": "`model.safetensors` holds the tensors: `safetensors.torch.load_file`, then `load_state_dict` of a "
-    "module of this architecture.",
-    "pt2": '`model.pt2` is a program: `torch.export.load("model.pt2").module()(x)`.',
-    "onnx": '`model.onnx` is a program: `onnxruntime.InferenceSession("model.onnx").run(["y"], {"x": x})`.',
+    "safetensors": "tensors: `safetensors.torch.load_file`, then `load_state_dict` of a module of this architecture",
+    "pt2": 'a program: `torch.export.load("model.pt2").module()(x)`',
+    "onnx": 'a program: `onnxruntime.InferenceSession("model.onnx").run(["y"], {"x": x})`',
 }
+PARTS = (
+    "the parts of which this method makes the personal model, under the names below: no parameters of one module, so "
+    "`load_state_dict` does not take them; pt2 and onnx hold the program that puts them together"
+)
 
 
 class Written(NamedTuple):
     """One exported model. ``apart``: its largest difference from the run on test samples, None where it is tensors."""
 
     client: str
-    folder: Path
+    file: Path
     apart: float | None
 
 
-def export(opened: Opened, client: int, format: str, out: Path) -> Written:
+def export(opened: Opened, member: Member, format: str, out: Path) -> Written:
     """Write ``model.FORMAT``, ``card.md`` and ``card.json`` into the folder ``out``.
 
-    Raises FedkinError where the file would not give the outputs that the model gave in the run.
+    Files of other formats of the same model stay, and the card has them all. Raises FedkinError where the file would
+    not give the outputs that the model gave in the run, or where ``out`` holds another model.
     """
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
-    population = opened.parts.population
-    card = card_of(opened.folder, client, population)
-    view, personal = opened.view(client), opened.personal(client)
-    x = _samples(opened, client)
-    card["format"], card["file"] = format, USE[format] + _mixture(view, format)
+    view, personal = opened.view(member), opened.personal(member)
+    nested = _nested(view)
+    card = card_of(opened, member) | {"tensors": _tensors(view) if nested else []}
+    known = _files_beside(out, card, f"model.{format}")
+    x = _samples(opened, member)
     made = FORMATS[format](personal, view, x, card)
+    told: dict[str, Any] = {"use": PARTS if nested and made.run is None else USE[format]}
     apart = None
     if made.run is not None:
         with torch.no_grad():
             apart = float((made.run(x) - personal(x)).abs().max())
         if not apart <= TOLERANCE:
-            raise FedkinError(f"{format}: the file of client {card['client']} is {apart:g} away from the run's model")
-        card["largest_difference"], card["compared_samples"] = apart, len(x)
-        card["file"] += f" On {len(x)} samples its outputs are within {apart:.1g} of the model's in the run."
+            raise FedkinError(f"{format}: the file of client {member.name} is {apart:g} away from the run's model")
+        told |= {"largest_difference": apart, "compared_samples": len(x)}
+        told["use"] += f"; on {len(x)} samples its outputs are within {apart:.1g} of the model's in the run"
+    told["sha256"] = hashlib.sha256(made.content).hexdigest()
+    card["files"] = known | {f"model.{format}": told}
     try:
         out.mkdir(parents=True, exist_ok=True)
         write_file(out / f"model.{format}", made.content)
-        write_file(out / "card.json", json.dumps(card, indent=1, ensure_ascii=False).encode())
+        write_file(out / CARD, json.dumps(card, indent=1, ensure_ascii=False).encode())
         write_file(out / "card.md", as_markdown(card).encode())
     except OSError as error:
         raise FedkinError(f"{out} cannot be written: {error.strerror}") from None
-    return Written(card["client"], out, apart)
+    return Written(member.name, out / f"model.{format}", apart)
 
 
-def _samples(opened: Opened, client: int) -> Tensor:
+def _samples(opened: Opened, member: Member) -> Tensor:
+    """Samples of its own; one that joined keeps its own to itself, and is compared on those of the run."""
     population = opened.parts.population
+    own = range(population.clients) if member.number is None else [member.number]
     for split in ("test", "train"):
-        rows = population.rows(split)[client][:SAMPLES]
-        if len(rows):
-            return population.x[torch.from_numpy(rows)]
-    raise FedkinError(f"client {opened.names[client]} has no samples to compare its exported model on")
+        for client in own:
+            rows = population.rows(split)[client][:SAMPLES]
+            if len(rows):
+                return population.x[torch.from_numpy(rows)]
+    raise FedkinError(f"client {member.name} has no samples to compare its exported model on")
 
 
-def _mixture(view: Any, format: str) -> str:
-    """What a card says of tensors that are no single network."""
-    nested = any("/" in name and not is_buffer(name) for name, _ in named_leaves(view))
-    if not nested:
-        return ""
-    if format == "safetensors":
-        return " This personal model is made of several parts; pt2 and onnx hold the program that puts them together."
-    return " It computes the personal model of several parts that this method makes."
+def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
+    """What the card that is there says of the other formats of this model; a card of another model is not replaced
+    while its other files are there."""
+    try:
+        before = json.loads((out / CARD).read_text(encoding="utf-8"))
+        files = {
+            other: told for other, told in before.pop("files").items() if other != name and (out / other).is_file()
+        }
+    except (OSError, ValueError, KeyError, AttributeError):
+        return {}
+    if files and before != json.loads(json.dumps(card)):
+        other = next(iter(files))
+        raise FedkinError(f"{out} holds {other} of another model: choose another --out, or remove that folder")
+    return files
+
+
+def _nested(view: Tree) -> bool:
+    """Whether the personal model is made of several parts, and no module's parameters."""
+    return any("/" in name and not is_buffer(name) for name, _ in named_leaves(view))
+
+
+def _tensors(view: Tree) -> list[dict[str, Any]]:
+    return [{"name": name, "shape": list(torch.as_tensor(leaf).shape)} for name, leaf in named_leaves(view)]

@@ -38,12 +38,17 @@ def sync(folder: Path) -> None:
         os.close(handle)
 
 
-def committed(run: Path, database: Database) -> dict[int, Path]:
-    """client (SERVER for the server) → file of the last committed state. Raises FedkinError for a missing file."""
-    paths = {
+def named(run: Path, database: Database) -> dict[int, Path]:
+    """client (SERVER for the server) → file of the last committed state, whether it is there or not."""
+    return {
         int(client): folder_of(run) / name(client, round)
         for client, round in database.rows("SELECT client, round FROM states")
     }
+
+
+def committed(run: Path, database: Database) -> dict[int, Path]:
+    """``named``. Raises FedkinError for a missing file."""
+    paths = named(run, database)
     for path in paths.values():
         if not path.is_file():
             raise FedkinError(f"{run} is damaged: {path.name} is missing from its checkpoint")

@@ -1,0 +1,89 @@
+"""Rows that come after training: read as the run's own, and what training never saw is counted and said."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.data.build import build
+from fedkin.data.clients import Population
+from fedkin.data.later import encoded, read_later
+from fedkin.data.newcomer import Told, read_newcomer
+from fedkin.data.sources import load
+
+TOLD = Told("label", "site", {}, (0.6, 0.2, 0.2))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Population:
+    """Numbers without gaps, words with some, a column of many words, and labels by name."""
+    path = tmp_path_factory.mktemp("later") / "all.csv"
+    rows = [
+        f"{'ab'[i % 2]},{i % 40},{('x', 'y', '')[i % 3]},{('p', 'q')[i % 2]},{('ill', 'well')[i % 2]}"
+        for i in range(80)
+    ]
+    path.write_text("\n".join(["site,age,ward,kind,label", *rows]))
+    return build(load(str(path), client="site"), "natural", None, Key(0))
+
+
+def told_of(trained: Population, path: Path, *lines: str) -> list[str]:
+    path.write_text("\n".join(lines) + "\n")
+    assert trained.encoding is not None
+    return list(encoded(read_later(path, trained.encoding, {}, []), trained.encoding, ["label"])[1])
+
+
+def test_rows_like_those_of_training_need_no_word(trained: Population, tmp_path: Path) -> None:
+    assert told_of(trained, tmp_path / "x.csv", "kind,age,ward,label", "p,3,x,ill", "q,39,,well") == []
+
+
+def test_what_training_never_saw_is_counted(trained: Population, tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    lines = ["age,ward,kind,zip", "3,x,p,1", "4,z,p,1", "5,w,,1", "99999,x,q,1", ",x,q,1", ",,,1"]
+    assert told_of(trained, file, *lines) == [
+        "columns that the model does not use: zip",
+        f"{file}, line 7 has no value in any column: what is said of such a row is said of nobody",
+        f"column 'age': {file}, line 5 has a number more than 10 standard deviations from the training mean of "
+        f"{trained.encoding.features[0].mean:.4g}, up to 99999",  # type: ignore[union-attr]
+        f"column 'age': 2 rows (the first is {file}, line 6) have no value, as no training row had: its mean stands "
+        "for it",
+        f"column 'ward': 2 rows (the first is {file}, line 3) have a value that was never seen in training: 'w', 'z'",
+        f"column 'kind': 2 rows (the first is {file}, line 4) have no value, as no training row had",
+    ]
+
+
+def test_a_newcomers_file_is_read_by_the_same_reader(trained: Population, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("age,ward,kind,label\n" + "".join(f"{i},z,p,ill\n" for i in range(20)))
+    own = read_newcomer(file, trained, TOLD, Key(0))
+    assert own.said == (
+        f"column 'ward': 20 rows (the first is {file}, line 2) have a value that was never seen in training: 'z'",
+    )
+    assert trained.encoding is not None
+    x, _ = encoded(read_later(file, trained.encoding, {}, []), trained.encoding, [])
+    np.testing.assert_array_equal(own.x.numpy(), x)
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "reason"),
+    [
+        ("age,ward,kind", "3,x,p", "lacks the column 'label': a newcomer learns from labels"),
+        ("age,ward,kind,label", "3,x,p,NA", "fill it, or take rows without a label out of the file"),
+        ("age,ward,kind,label", "old,x,p,ill", "line 2: column 'age' holds 'old' (and 19 more like it), but the model"),
+        ("age,ward,kind,label,split,site", "3,x,p,ill,train,{i}", "holds 20 clients in column 'site'"),
+    ],
+)
+def test_a_newcomers_mistakes(head: str, row: str, reason: str, trained: Population, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("\n".join([head, *(row.format(i=i) for i in range(20))]))
+    with pytest.raises(FedkinError, match=r"mine\.csv") as caught:
+        read_newcomer(file, trained, TOLD, Key(0))
+    assert reason in str(caught.value)
+
+
+def test_rows_without_a_label_are_left_out_as_in_the_run(trained: Population, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("age,ward,kind,label\n" + "".join(f"{i},x,p,{'' if i < 3 else 'ill'}\n" for i in range(20)))
+    own = read_newcomer(file, trained, TOLD._replace(options={"unlabeled": "drop"}), Key(0))
+    assert (len(own.y), own.said) == (17, ("3 of 20 rows have no label and are left out",))
