@@ -61,7 +61,10 @@ def check(
         return
     _show(console(), found)
     words = ["fedkin", "run", "--data", path, *(word for text in settings for word in ("--set", text))]
-    if spec.split.name == "natural" or found["clients"] is None:
+    if found["likely_clients"]:
+        column = next(iter(found["likely_clients"]))
+        _line(console(), "next", shlex.join(["fedkin", "data", "check", *words[3:], "--client", column]))
+    elif spec.split.name == "natural" or found["clients"] is None:
         _line(console(), "next", shlex.join([*words, "--method", "local"]))
     else:
         _line(console(), "next", shlex.join([*words, "--split", "natural", "--method", "local"]))

@@ -6,6 +6,7 @@ from fedkin.core.rng import Key
 from fedkin.data.build import build as build_population
 from fedkin.data.clients import Population
 from fedkin.data.frames import SUFFIXES
+from fedkin.data.likely import ask_for_clients
 from fedkin.data.own import is_path, takes
 from fedkin.data.public import Public
 from fedkin.data.source import Source
@@ -39,6 +40,8 @@ def population_of(spec: Spec, wanted: bool) -> Population:
     """The clients' data, as [data], [split], [public] and [run] say; ``wanted``: the method needs a public set."""
     data, split = spec.data, spec.split
     source = source_of(spec)
+    if not asked_to_divide(spec):
+        ask_for_clients(source)
     clients = spec.run.clients
     if clients is None and split.name != "natural":
         clients = DEFAULT_CLIENTS
@@ -56,6 +59,11 @@ def population_of(spec: Spec, wanted: bool) -> Population:
         empty=split.empty,
         apart=spec.run.holdout_clients,
     )
+
+
+def asked_to_divide(spec: Spec) -> bool:
+    """Whether somebody said how samples are divided, so that the default partition is no accident."""
+    return "name" in spec.split.model_fields_set or bool(spec.split.options)
 
 
 def _public(spec: Spec, source: Source, folder: Path | None, wanted: bool) -> Public | None:

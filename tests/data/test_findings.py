@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.rng import Key
+from fedkin.data.alike import alike
 from fedkin.data.build import build
 from fedkin.data.findings import findings
+from fedkin.data.likely import likely_clients
 from fedkin.data.same_rows import same_rows
 from fedkin.data.source import classified
 from fedkin.data.sources import load
@@ -99,3 +101,86 @@ def test_the_command_says_what_to_type_next(tmp_path: Path) -> None:
     assert told_as_json["clients"]["count"] == 3
     assert "no label column 'label'" in told("data", "check", tmp_path / "t.csv")
     assert "no features" not in fedkin("data", "check", "digits").stdout
+
+
+def test_spellings_of_one_thing_are_told(tmp_path: Path) -> None:
+    rows = [
+        f"{('H01', 'h01', 'H 2', 'H-02')[i % 4]},{i},{'fF'[i % 2]},{('yes', ' yes', 'no')[i % 3]}" for i in range(24)
+    ]
+    told = found(tmp_path, "\n".join(["site,n,sex,label", *rows]), client="site")["problems"]
+    assert "labels that differ by little are taken for different ones: ' yes' and 'yes': write them alike" in told
+    assert any("clients that differ" in text and "'H 2' and 'H-02'; 'H01' and 'h01'" in text for text in told)
+    assert any("values of column 'sex' that differ" in text and "'F' and 'f'" in text for text in told)
+
+
+def test_what_is_different_is_not_told_to_be_alike() -> None:
+    assert alike(["A-", "A+", "1.05", "1.5", "0", "10", "-1", "1", "ab", "a b"]) == []
+    assert alike(["site 1", "site_01", "007", "7"]) == [["site 1", "site_01"], ["007", "7"]]
+
+
+def test_a_number_for_every_row_is_an_identifier(tmp_path: Path) -> None:
+    rows = [f"{'ab'[i % 2]},{1000 - i},{123456780 + i},{i * 7 % 30},{i / 3},{i % 2}" for i in range(60)]
+    told = found(tmp_path, "\n".join(["site,id,mrn,age,size,label", *rows]), client="site")["problems"]
+    assert [text.split("'")[1] for text in told if "as identifiers do" in text] == ["id", "mrn"]
+
+
+def test_labels_that_are_rather_amounts_are_told(tmp_path: Path) -> None:
+    rows = [f"{'ab'[i % 2]},{i % 9},{i * 37 % 30}" for i in range(900)]
+    told = found(tmp_path, "\n".join(["site,n,label", *rows]), client="site")["problems"]
+    assert any(
+        "30 whole numbers, 0 to 29, each taken for a class" in text and "task=regression" in text for text in told
+    )
+    rows = [f"{'ab'[i % 2]},{i % 9},c{i * 37 % 30}" for i in range(900)]
+    assert not any("amounts" in text for text in found(tmp_path, "\n".join(["site,n,label", *rows]))["problems"])
+
+
+def test_a_folder_says_what_it_leaves_out(tmp_path: Path) -> None:
+    folder = tmp_path / "sites"
+    folder.mkdir()
+    for name in "ab":
+        (folder / f"{name}.csv").write_text("n,label\n" + "".join(f"{i},{i % 2}\n" for i in range(9)))
+    (folder / "c.csv").write_bytes(b"")
+    (folder / "d.csv").write_text("n,label\n")
+    (folder / "e.xlsx").write_bytes(b"PK")
+    assert findings(load(f"{folder}/"))["said"] == [
+        "2 of 4 files have no rows, and so are no clients: c.csv (0 bytes: was it copied whole?), d.csv",
+        f"what is no table in {folder} is left out: e.xlsx",
+    ]
+
+
+LIKELY = ["site", "Hospital", "user_id", "clientId", "patient no.", "Subjects"]
+
+
+def test_a_forgotten_column_of_clients_is_asked_for(tmp_path: Path) -> None:
+    for name in LIKELY:
+        rows = [f"{i % 5},{i / 7},{i % 2}" for i in range(60)]
+        (tmp_path / "t.csv").write_text("\n".join([f"{name},n,label", *rows]))
+        assert likely_clients(load(str(tmp_path / "t.csv"))) == {name: 5}
+    sentence = told("run", "--data", tmp_path / "t.csv", "--method", "local", "--out", tmp_path / "run")
+    assert (
+        "column 'Subjects' (5 values) looks like its clients: take them with --set 'data.client=Subjects'" in sentence
+    )
+    assert not (tmp_path / "run").exists()
+    checked = fedkin("data", "check", tmp_path / "t.csv").stdout
+    assert "column 'Subjects' looks like it (5 values)" in checked
+    assert "--client Subjects" in checked
+    small = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=1", "--method", "local", "--clients", "3"]
+    done = fedkin("run", "--data", tmp_path / "t.csv", "--split", "iid", *small, "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    assert fedkin("resume", tmp_path / "run").exit_code == 0
+
+
+def test_columns_that_are_no_clients_are_not_asked_for(tmp_path: Path) -> None:
+    rows = [f"{i},{i % 5 + 0.5},{i % 5},{i % 5},{i % 2}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["patient,site,site temperature,ward,label", *rows]))
+    assert likely_clients(load(str(tmp_path / "t.csv"))) == {}
+
+
+def test_natural_clients_that_were_not_drawn_are_told(tmp_path: Path) -> None:
+    rows = [f"{'abc'[i % 3]},{i},{i % 2}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["site,n,label", *rows]))
+    source = load(str(tmp_path / "t.csv"), client="site")
+    assert build(source, "natural", 2, Key(0)).said == (
+        "2 of the 3 natural clients were drawn, as run.clients asks; the other 1 holds 20 rows",
+    )
+    assert build(source, "natural", 3, Key(0)).said == ()

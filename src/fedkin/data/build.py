@@ -90,7 +90,7 @@ def build(
         class_names=source.class_names,
         encoding=encoding,
         apart=tuple(left),
-        said=(*source.said, *left_out),
+        said=(*source.said, *_not_chosen(source, part), *left_out),
     )
     population.check()
     return population
@@ -99,6 +99,20 @@ def build(
 def _encoded(source: Source, x: Array, encoding: Encoding | None) -> Array:
     """Cells of a table as numbers; ``source`` is where they are from. Whatever else is as it is."""
     return x if encoding is None or source.columns is None else encoding.encode(x, source.columns.columns)
+
+
+def _not_chosen(source: Source, part: Partition) -> list[str]:
+    """Natural clients beside those that were asked for."""
+    if source.client is None or "natural" not in part.truth:
+        return []
+    there, taken = len(np.unique(source.client)), len(part.indices)
+    if taken == there:
+        return []
+    rows = len(source.client) - int(np.isin(source.client, part.truth["name"]).sum())
+    return [
+        f"{taken:,} of the {there:,} natural clients were drawn, as run.clients asks; the other {there - taken:,} "
+        f"{'holds' if there - taken == 1 else 'hold'} {rows:,} rows"
+    ]
 
 
 def _left_out(indices: Sequence[Ints], names: Sequence[str], kept: Ints) -> list[str]:

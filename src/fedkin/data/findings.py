@@ -5,16 +5,20 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.errors import some
+from fedkin.data.alike import alike
 from fedkin.data.encode import Recipe
+from fedkin.data.holdout import FEWEST
+from fedkin.data.likely import likely_clients
 from fedkin.data.same_rows import same_rows
 from fedkin.data.source import Array, Ints, Source
 
-FEWEST = 3  # samples of a client: one for train, one for validation, one for test
 SHOWN = 5  # names in a sentence
+FEW = 50  # rows, up to which amounts may all differ by chance
+MANY = 20  # classes that are whole numbers, beyond which they are rather amounts
 
 
 def findings(source: Source) -> dict[str, Any]:
-    """name, task, samples, shape, columns, classes, clients, duplicates, said and problems of a Source.
+    """name, task, samples, shape, columns, classes, clients, likely_clients, duplicates, said and problems of a Source.
 
     Counts are of samples. ``said``: what was left out. ``problems``: sentences, each with a remedy; none of them keeps
     the data from being read. ``clients`` and what is counted by client is None where the data name no clients.
@@ -33,10 +37,12 @@ def findings(source: Source) -> dict[str, Any]:
         "columns": columns,
         "classes": _classes(source),
         "clients": None if sizes is None else _sizes(names, sizes, table),
+        "likely_clients": likely_clients(source),
         "duplicates": twice,
         "said": list(source.said),
         "problems": [
             *_column_problems(columns, len(source.x)),
+            *_alike_problems(source, names),
             *_class_problems(source),
             *_client_problems(source, names, sizes, table),
             *_duplicate_problems(twice),
@@ -61,6 +67,7 @@ def _columns(recipe: Recipe, x: Array) -> list[dict[str, Any]]:
             one |= {"kind": "text" if column.text else "category", "values": len(column.values)}
         elif missing < len(cells):
             one |= {"least": float(np.nanmin(cells)), "most": float(np.nanmax(cells))}
+            one |= {"one_a_row": True} if _one_a_row(cells) else {}
         found.append(one)
     return found
 
@@ -114,11 +121,43 @@ def _column_problems(columns: list[dict[str, Any]], rows: int) -> list[str]:
             said.append(f"column {name} is empty in all rows: leave it out with {drop}")
         elif values == 1 or (column["kind"] == "number" and column["least"] == column["most"]):
             said.append(f"column {name} holds one value only, which tells a model nothing: {drop}")
+        elif column.get("one_a_row"):
+            said.append(
+                f"column {name} holds another whole number in every row, as identifiers do: if it is one, {drop}"
+            )
         elif column["kind"] == "category" and rows > 20 and values > rows / 2:
             said.append(
                 f"column {name} holds {values:,} different words in {rows:,} rows, as identifiers do: leave it out "
                 f"with {drop}, or take its words with --set 'data.text=[\"{column['name']}\"]'"
             )
+    return said
+
+
+def _one_a_row(cells: Array) -> bool:
+    """Whether every row has a whole number of its own, as far as float32 can tell them apart."""
+    known = cells[~np.isnan(cells)].astype(np.float64)
+    if len(known) <= FEW or (known != np.rint(known)).any():
+        return False
+    step = float(np.spacing(np.float32(np.abs(known).max())))  # above 1 from 16,777,216 on: neighbours are one number
+    different = len(np.unique(known))
+    return different == len(known) or (step > 1 and different >= 0.9 * min(len(known), np.ptp(known) / step))
+
+
+def _alike_problems(source: Source, clients: list[str]) -> list[str]:
+    """Spellings of one thing that the data take for several. Letters as classes (A and a) are no spellings."""
+    columns = () if source.columns is None else source.columns.columns
+    places = [
+        ("labels", source.class_names if columns or any(len(name) > 1 for name in source.class_names) else ()),
+        ("clients", clients),
+        *((f"values of column {column.name!r}", column.values) for column in columns if not column.text),
+    ]
+    said = []
+    for what, names in places:
+        groups = alike(names)
+        if groups:
+            more = f"; and {len(groups) - SHOWN:,} more such" if len(groups) > SHOWN else ""
+            shown = "; ".join(" and ".join(map(repr, group[:SHOWN])) for group in groups[:SHOWN]) + more
+            said.append(f"{what} that differ by little are taken for different ones: {shown}: write them alike")
     return said
 
 
@@ -128,9 +167,11 @@ def _class_problems(source: Source) -> list[str]:
     counts = np.bincount(source.y, minlength=source.classes)
     if source.classes == 1:
         return ["all samples are of one class: there is nothing to learn"]
-    if source.classes > max(20, len(source.y) / 5):
+    if _amounts(source):
+        span = f"{source.class_names[0]} to {source.class_names[-1]}"
         return [
-            f"{source.classes:,} classes in {len(source.y):,} samples: numbers to predict need data.task=regression"
+            f"the labels are {source.classes:,} whole numbers, {span}, each taken for a class: if they are amounts, "
+            "say --set data.task=regression"
         ]
     rare = np.flatnonzero(counts < FEWEST)
     names = source.class_names or tuple(str(c) for c in range(source.classes))
@@ -139,10 +180,20 @@ def _class_problems(source: Source) -> list[str]:
     )
 
 
+def _amounts(source: Source) -> bool:
+    """Whether a table's labels look like numbers to predict: more of them than people give names to."""
+    if source.columns is None or source.classes <= MANY:
+        return False
+    return all(name.lstrip("-").isdecimal() for name in source.class_names)
+
+
 def _client_problems(source: Source, names: list[str], sizes: Ints | None, table: Ints | None) -> list[str]:
     if sizes is None:
+        likely = [
+            f"column {name!r} looks like it ({values:,} values): " for name, values in likely_clients(source).items()
+        ]
         how = "name their column with --set data.client=COLUMN, or let" if source.columns else "let"
-        return [f"no clients are named: {how} --split divide the rows"]
+        return [f"no clients are named: {''.join(likely[:1])}{how} --split divide the rows"]
     said = []
     if len(names) == 1:
         said.append(f"all rows belong to one client, {names[0]!r}: there is no one to learn from")

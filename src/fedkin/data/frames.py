@@ -45,8 +45,8 @@ def read_folder(folder: Path, style: Style) -> Read:
     The files must have the same columns, in any order. Files without rows are no clients, which ``said`` tells.
     """
     files = tables_in(folder)
-    reads = {path: _one(path, style) for path in files}
-    empty = [path for path, read in reads.items() if len(read.frame) == 0]
+    reads = {path: _one(path, style) for path in files if path.stat().st_size}
+    empty = [path for path in files if path not in reads or len(reads[path].frame) == 0]
     full = [path for path in files if path not in empty]
     if not full:
         raise FedkinError(f"{folder}: none of its {len(files)} tables has a row")
@@ -68,11 +68,14 @@ def read_folder(folder: Path, style: Style) -> Read:
         at = int(np.searchsorted(starts, row, side="right")) - 1
         return reads[full[at]].place(row - int(starts[at]))
 
-    said: tuple[str, ...] = ()
+    said = []
     if empty:
-        shown = some(path.name for path in empty)
-        said = (f"{len(empty)} of {len(files)} files have no rows, and so are no clients: {shown}",)
-    return Read(pd.concat(frames, ignore_index=True), place, said)
+        bare = [path.name if path in reads else f"{path.name} (0 bytes: was it copied whole?)" for path in empty]
+        said.append(f"{len(empty)} of {len(files)} files have no rows, and so are no clients: {some(bare)}")
+    others = sorted(path.name for path in folder.iterdir() if path not in files and not path.name.startswith("."))
+    if others:
+        said.append(f"what is no table in {folder} is left out: {some(others)}")
+    return Read(pd.concat(frames, ignore_index=True), place, tuple(said))
 
 
 def tables_in(folder: Path) -> list[Path]:

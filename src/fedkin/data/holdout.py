@@ -14,6 +14,7 @@ from fedkin.data.source import Array, Ints, Mask
 
 Fractions = Sequence[float] | Literal["comet"]
 SPLITS = ("train", "val", "test")
+FEWEST = len(SPLITS)  # samples of a client that has one for each
 COMET_TRAIN = (0.1, 0.3, 0.4)
 COMET_VAL, COMET_TEST = 0.1, 0.5
 DROP = "such clients out with --set split.empty=drop (empty='drop' of build)"

@@ -1,0 +1,21 @@
+"""Names that a reader would take for one: "yes" and " yes", H01 and h01, "site 1" and "site_01"."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+WIDTH = 200  # letters of a name that are looked at
+
+
+def alike(names: Iterable[str]) -> list[list[str]]:
+    """Groups of two or more different names that differ by case, spaces, hyphens, width or leading zeros only."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(_plain(name), []).append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _plain(name: str) -> str:
+    text = " ".join(unicodedata.normalize("NFKC", name[:WIDTH]).casefold().split())
+    joined = re.sub(r"(?<=\w)[-_ ]+(?=\w)", " ", text)  # the minus of "A-" and of "-1" says something
+    return re.sub(r"(?<![\d.,])0+(?=\d)", "", joined)

@@ -1,0 +1,50 @@
+"""Columns of a table that look as if they named its clients, though nobody said so."""
+
+import re
+
+import numpy as np
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.holdout import FEWEST
+from fedkin.data.source import Source
+
+PEOPLE = re.compile(
+    "(agency|bank|branch|center|centre|client|clinic|company|country|customer|department|device|employee|facility|farm"
+    "|holder|hospital|household|institution|lab|laboratory|location|machine|node|organi[sz]ation|owner|participant|party"
+    "|patient|person|phone|plant|practice|provider|region|school|sensor|shop|silo|site|speaker|station|store|student"
+    "|subject|tenant|user|worker|writer)s?(ids?|code|key|name|nr|no|num|number)?"
+)
+
+
+def likely_clients(source: Source) -> dict[str, int]:
+    """name → how many values it has, of the columns whose name and whose repeated values are those of clients."""
+    if source.client is not None or source.columns is None:
+        return {}
+    found: dict[str, int] = {}
+    for at, column in enumerate(source.columns.columns):
+        if not _names_people(column.name) or column.text:
+            continue
+        values = len(column.values)
+        if not values:
+            cells = source.x[:, at]
+            whole = bool((cells == np.rint(cells)).all())  # false where one is missing
+            values = len(np.unique(cells)) if whole else 0
+        if 2 <= values <= len(source.x) / FEWEST:
+            found[column.name] = values
+    return found
+
+
+def ask_for_clients(source: Source) -> None:
+    """Raises FedkinError where a table looks as if it had clients, and would be divided among invented ones."""
+    likely = likely_clients(source)
+    if likely:
+        name, values = next(iter(likely.items()))
+        raise FedkinError(
+            f"{source.name}: column {name!r} ({values:,} values) looks like its clients: take them with "
+            f"--set 'data.client={name}', or say --split iid (or dirichlet:0.5) to divide the rows among invented ones"
+        )
+
+
+def _names_people(name: str) -> bool:
+    """ "Hospital", "hospital_id", "userId", "Site No."; not "site temperature"."""
+    return PEOPLE.fullmatch(re.sub(r"[\W_]", "", name).lower()) is not None
