@@ -70,6 +70,9 @@ EXPECTED = {
     "cgpfl_heur": Ledger({"parameters": W}, {"parameters": W}, copies=3, hyper={"mu": 1e9}),  # K = ⌊6 / 2⌋
     "comet": Ledger({"centroids": 2 * P}, {"predictions": P}, setup={"predictions": P}),
     "comet, c = 1": Ledger({"centroids": P}, {"predictions": P}, setup={"predictions": P}, hyper={"clusters": 1}),
+    "comet, λ by distance": Ledger(  # and the usual distance
+        {"centroids": 2 * P, "control": 1}, {"predictions": P}, setup={"predictions": P}, hyper={"pull": "distance"}
+    ),
     "ppfl": Ledger(
         {"parameters": K * W, **MEMBERSHIP},
         {"parameters": K * W, "coefficients": K},

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.methods.comet import comet, nearest
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.methods import make
+from fedkin.methods.comet import comet, nearest, shrunk
+from fedkin.methods.silhouette import by_silhouette, distances, silhouette
 from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
 from tests.reference import comet as reference
 from tests.reference.kmeans import lloyd
@@ -39,8 +43,46 @@ def test_comet(case, kinds):
     names = [kinds[k % len(kinds)] for k in range(5)]
     people = population(public=work.pop("public", PUBLIC))  # predictions are made 1024 rows at a time
     run = Federated(comet(lr=LR, **hyper), people, models, architectures=names, **work).run(ROUNDS)
-    theirs = replay(run, hyper)
+    trained = compared(run, replay(run, hyper))
+    assert trained == set(range(5)) or work.get("participation")
 
+
+CHOICES = {
+    "c chosen": {"clusters": "silhouette"},
+    "c chosen, at most 2": {"clusters": "silhouette", "most_clusters": 2, "starts": 3},
+    "λ by distance": {"clusters": 2, "pull": "distance"},
+    "both, some": {"clusters": "silhouette", "pull": "distance", "participation": 0.7, "compile": "trace"},
+}
+GROUPED = (11, 9, 14, 11, 8, 9, 10, 12, 9)  # of three groups, each with a truth of its own
+
+
+@pytest.mark.certifies("comet", "reference")
+@pytest.mark.parametrize("kinds", [("mlr",), ("dnn", "mlr")], ids="-".join)
+@pytest.mark.parametrize("case", CHOICES)
+def test_comet_chooses(case, kinds):
+    """The number of clusters and each client's λ, chosen round by round."""
+    work = dict(CHOICES[case])
+    hyper = {name: work.pop(name) for name in ("clusters", "most_clusters", "starts", "pull") if name in work}
+    hyper = {"lam": 2.0, "public_batch": PUBLIC_BATCH, **hyper}
+    models = {kind: architecture(kind, seed=i) for i, kind in enumerate(kinds)}
+    people = population(GROUPED, public=PUBLIC, groups=3, seed=3)
+    names = [kinds[k % len(kinds)] for k in range(len(GROUPED))]
+    run = Federated(comet(lr=LR, **hyper), people, models, architectures=names, epochs=2, **work).run(ROUNDS)
+    theirs = replay(run, hyper)
+    compared(run, theirs)
+    told = [moment.record.notes for moment in run.moments]
+    if "pull" in hyper:
+        for notes, other in zip(told, theirs, strict=True):
+            agree("comet", {k: notes[k]["lam"] for k in other["lam"]}, other["lam"])
+        assert {round(lam, 3) for lam in theirs[-1]["lam"].values()} != {2.0}, "it means something"
+    else:
+        assert all("lam" not in note for notes in told for note in notes.values())
+    counts = [moment.record.lens["clusters"][-1] for moment in run.moments[:-1]]
+    assert counts == [len(other["server"]["centroids"]) for other in theirs[1:]]
+
+
+def compared(run, theirs):
+    """Asserts that all numbers of all rounds agree; returns who took part."""
     agree("comet", run.introductions, {k: {"predictions": s} for k, s in first_predictions(run).items()})
     trained = set()
     for t, (moment, other) in enumerate(zip(run.moments, theirs, strict=True)):
@@ -57,8 +99,9 @@ def test_comet(case, kinds):
             agree_scores("comet", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y))
         for k, number in other["nearest"].items():  # equal first models predict alike: their centroids are one
             agree("comet", moment.down[k]["centroids"][moment.own[k]["cluster"]], centroids[number])
-        assert moment.record.notes == {k: {"cluster": own["cluster"]} for k, own in moment.own.items()}
-    assert trained == set(range(5)) or work.get("participation")
+        clusters = {k: note["cluster"] for k, note in moment.record.notes.items()}
+        assert clusters == {k: own["cluster"] for k, own in moment.own.items()}
+    return trained
 
 
 def agree_centroids(ours, theirs):
@@ -93,6 +136,7 @@ def replay(run, hyper):
     public_plan = [{k: run.public_rows(t + 1, k, size, len(plan[t][k])) for k in who[t]} for t in range(rounds)]
     sent = [run.introductions, *(moment.up for moment in run.moments[:-1])]  # what the k-means of each round was given
     received = [np.array([s["predictions"] for _, s in sorted(one.items())]) for one in sent]
+    counts = [chosen(run, t, points, hyper) for t, points in enumerate(received)]
     return reference.comet(
         starts(run),
         run.data,
@@ -103,20 +147,30 @@ def replay(run, hyper):
         run.coordinator.sample(0),
         hyper["lam"],
         run.rates(LR, rounds),
-        hyper["clusters"],
-        [best_seeds(run, t, points, hyper) for t, points in enumerate(received)],
+        counts,
+        [best_seeds(run, t, points, c, hyper)[2] for t, (points, c) in enumerate(zip(received, counts, strict=True))],
+        hyper.get("pull", "equal"),
     )
 
 
-def best_seeds(run, t, points, hyper):
-    """Of several k-means++ seedings the one whose k-means ends with the least Σ ‖point − centroid‖²."""
+def chosen(run, t, points, hyper):
+    """c of round t."""
+    if hyper["clusters"] != "silhouette":
+        return hyper["clusters"]
+    labels = lambda c: best_seeds(run, t, points, c, hyper)[3]  # noqa: E731
+    return reference.choose_c(points, hyper.get("most_clusters", 8), labels)
+
+
+def best_seeds(run, t, points, clusters, hyper):
+    """Of several k-means++ seedings the one whose k-means ends with the least Σ ‖point − centroid‖²: (that, its number,
+    the seeds, the labels)."""
     flat = points.reshape(len(points), -1)
     found = []
     for start in range(hyper.get("starts", 1)):
-        seeds = run.seeds(t, points, hyper["clusters"], start)
+        seeds = run.seeds(t, points, clusters, start)
         centroids, labels, _ = lloyd(flat, seeds)
-        found.append((round(float(np.sum((flat - centroids[labels]) ** 2)), 12), start, seeds))
-    return min(found)[2]
+        found.append((round(float(np.sum((flat - centroids[labels]) ** 2)), 12), start, seeds, labels))
+    return min(found, key=lambda one: one[:2])
 
 
 @pytest.mark.certifies("comet", "closed form")
@@ -140,3 +194,59 @@ def test_sampling_is_by_size():
     drawn = [run.coordinator.sample(t) for t in range(300)]
     assert all(len(who) == 1 for who in drawn)
     assert sum(who == [0] for who in drawn) < 12
+
+
+# --- choices --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.certifies("comet", "closed form")
+def test_silhouette_by_hand():
+    """Points 0, 2 | 10, 14 on a line: a, b = (2, 12), (2, 10), (4, 9), (4, 13); a lone point counts 0."""
+    points = torch.tensor([[0.0], [2.0], [10.0], [14.0]])
+    told = silhouette(distances(points), torch.tensor([0, 0, 1, 1]))
+    assert told == pytest.approx((10 / 12 + 8 / 10 + 5 / 9 + 9 / 13) / 4)
+    alone = silhouette(distances(points), torch.tensor([0, 0, 1, 2]))  # b of 10 and 14: alone, 0; of 0: 10; of 2: 8
+    assert alone == pytest.approx((8 / 10 + 6 / 8 + 0 + 0) / 4)
+    assert silhouette(distances(points), torch.zeros(4, dtype=torch.int64)) == 0.0
+    assert silhouette(distances(torch.ones(4, 2)), torch.tensor([0, 0, 1, 1])) == 0.0
+
+
+def test_silhouette_is_that_of_scikit_learn():
+    from sklearn.metrics import silhouette_score
+
+    rng = np.random.default_rng(0)
+    points = torch.from_numpy(rng.normal(size=(30, 4, 3)))
+    for clusters in (2, 5, 11):
+        labels = rng.integers(clusters, size=30)
+        expected = silhouette_score(points.reshape(30, -1).numpy(), labels)
+        assert silhouette(distances(points), torch.from_numpy(labels)) == pytest.approx(expected)
+
+
+@pytest.mark.certifies("comet", "law")
+@pytest.mark.parametrize(("groups", "spread", "found"), [(1, 1.0, 1), (3, 0.2, 3), (5, 0.2, 5), (9, 0.2, 6)])
+def test_as_many_clusters_as_groups(groups, spread, found):
+    """Groups far apart are counted, up to the bound; one cloud is one cluster; equal points are one cluster."""
+    rng = np.random.default_rng(groups)
+    centers = rng.normal(size=(groups, 12))
+    points = torch.from_numpy(np.repeat(centers, 6, 0) + spread * rng.normal(size=(6 * groups, 12)))
+    clusters = by_silhouette(points, 6, Key(1), starts=5)
+    assert len(clusters.centroids) == found
+    assert len(by_silhouette(torch.ones(8, 3), 6, Key(1)).centroids) == 1
+    assert len(by_silhouette(points[:3], 6, Key(1)).centroids) == 1, "half of three is one"
+
+
+@pytest.mark.certifies("comet", "closed form")
+def test_shrunk_by_hand():
+    """λ at the usual distance, twice that at the centroid, half of it three times as far off; λ where all agree."""
+    assert shrunk(2.0, 0.3, 0.3) == pytest.approx(2.0)
+    assert shrunk(2.0, 0.0, 0.3) == pytest.approx(4.0, rel=1e-4)
+    assert shrunk(2.0, 0.9, 0.3) == pytest.approx(1.0, rel=1e-4)
+    assert shrunk(2.0, 0.0, 0.0) == pytest.approx(2.0)
+
+
+def test_a_wrong_choice_is_told():
+    with pytest.raises(FedkinError, match=r"method\.clusters.* of comet: .*silhouette"):
+        make("comet", {"clusters": "silhouete"}, {"lr": 0.1})
+    with pytest.raises(FedkinError, match="of at least 1"):
+        make("comet", {"clusters": "silhouette", "most_clusters": 0}, {"lr": 0.1})
+    assert make("comet", {"clusters": "silhouette"}, {"lr": 0.1}).hyper["clusters"] == "silhouette"

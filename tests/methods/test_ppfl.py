@@ -60,7 +60,9 @@ def replay(run, names, *, family="categorical", affinity="label_cosine", lam=LAM
     )
     if batches:
         return ppfl_by_batches(*positional, run.plan(ROUNDS, purpose="membership"), **arguments)
-    return reference.ppfl(*positional, c_gradient="full", divide=False, **arguments)
+    steps = hyper.get("membership_steps", "full")
+    steps = 1 if steps == "full" else steps
+    return reference.ppfl(*positional, c_gradient="full", divide=False, c_steps=steps, **arguments)
 
 
 def matrix(run, affinity):
@@ -161,6 +163,18 @@ def test_ppfl(number, combination):
     work = list(WORK.values())[(number // 2 + number // 16) % 2]
     run = federated(kind, canonical, work, **hyper)
     check(run, replay(run, parts, **hyper), matrix(run, "label_cosine"), **hyper)
+
+
+@pytest.mark.certifies("ppfl", "reference")
+@pytest.mark.parametrize("schedule", ["alternate", "random"])
+@pytest.mark.parametrize(("structure", "scale"), [(1, "client"), (2, "paper")])
+def test_several_full_steps_on_memberships(schedule, structure, scale):
+    """Three mirror steps a round, some clients away, beside several local steps on θ."""
+    hyper = {"schedule": schedule, "structure": structure, "membership_scale": scale, "membership_steps": 3}
+    run = federated("mlr", "all", WORK["some, decay"], **hyper)
+    check(run, replay(run, None, **hyper), matrix(run, "label_cosine"), **hyper)
+    with pytest.raises(FedkinError, match="membership_steps is 'full', 'batches' or a number"):
+        ppfl(lr=LR, membership_steps=0)
 
 
 W = [[0, 2, 0.5, 0, 1], [2, 0, 0, 0, 0], [0.5, 0, 0, 1, 0], [0, 0, 1, 0, 3], [1, 0, 0, 3, 0]]

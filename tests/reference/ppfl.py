@@ -259,6 +259,7 @@ def ppfl(
     c_gradient: str = "batch",
     weights: str = "samples",
     divide: bool = True,
+    c_steps: int = 1,
     membership: Mapping[int, np.ndarray] | None = None,
     floor: float = FLOOR,
 ) -> list[Snapshot]:
@@ -267,7 +268,8 @@ def ppfl(
     affinity: W, rows in the order of `data` (None: no Laplacian). blocks[t]: "theta" or "c", for schedule="random".
     c_gradient: "batch" or "full", the gradient of a C-round of schedule="random"; "alternate" always takes the full
     one. weights: p_i = n_i / Σ n ("samples") or 1 / M ("uniform"). divide: a local step on θ is lr / E, E = steps
-    of that client in that round (as in both algorithms), else lr. lr and lr_c: the η of the θ-block and of the C-block.
+    of that client in that round (as in both algorithms), else lr. c_steps: mirror steps on c_i a C-round, λ(LC)_i being
+    that of its beginning. lr and lr_c: the η of the θ-block and of the C-block.
     Snapshot: {"server": {"theta", "C": {k: c_k}}, "block": "theta" | "c" | "both", "personal": {k: c_k}}: a
     client's model is θ with c_k.
     """
@@ -285,9 +287,9 @@ def ppfl(
         index, weight = batch
         return loss_and_gradients(at_theta, c, data[k]["x"][index], data[k]["y"][index], weight, **how)
 
-    def client_c_gradient(k: int, batch: Batch) -> np.ndarray:
+    def client_c_gradient(k: int, c: np.ndarray, batch: Batch) -> np.ndarray:
         """g_i (Algorithm 2, second procedure)."""
-        g = gradients(theta, C[k], k, batch)[2]
+        g = gradients(theta, c, k, batch)[2]
         if c_scale == "paper":
             return p[k] * g
         if c_scale == "client":
@@ -300,7 +302,8 @@ def ppfl(
         new = dict(C)
         for k in batch_of:
             pull = lam * laplacian_row(W, before, row[k])  # what the server broadcasts in Algorithm 3
-            new[k] = mirror_step(C[k], client_c_gradient(k, batch_of[k]) + 2.0 * pull, at(lr_c, t), floor)
+            for _ in range(c_steps):
+                new[k] = mirror_step(new[k], client_c_gradient(k, new[k], batch_of[k]) + 2.0 * pull, at(lr_c, t), floor)
         return new
 
     def local_theta(k: int, t: int) -> dict:

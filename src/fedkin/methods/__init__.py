@@ -135,6 +135,14 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
     try:
         return validate_call(known[name])(**chosen)
     except ValidationError as error:
-        first = error.errors()[0]
-        key, reason = ".".join(map(str, first["loc"])), first["msg"][0].lower() + first["msg"][1:]
-        raise FedkinError(f"method.{key} of {name}: {reason}, not {first['input']!r}") from None
+        key, reason, value = _wrong(error)
+        raise FedkinError(f"method.{key} of {name}: {reason}, not {value!r}") from None
+
+
+def _wrong(error: ValidationError) -> tuple[str, str, Any]:
+    """(key, what it should be, what it is) of the first wrong hyper-parameter; of all kinds of value it may have."""
+    first = error.errors()[0]
+    same = [one for one in error.errors() if one["loc"][0] == first["loc"][0] and one["input"] == first["input"]]
+    reasons = dict.fromkeys(one["msg"][0].lower() + one["msg"][1:] for one in same)
+    path = first["loc"] if len(reasons) == 1 else first["loc"][:1]
+    return ".".join(map(str, path)), " or ".join(reasons), first["input"]

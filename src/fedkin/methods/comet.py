@@ -5,16 +5,19 @@ is drawn towards the centroid nearest to its own predictions. Algorithm 1 of bot
 """
 
 from collections.abc import Mapping
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from fedkin.core.cluster import kmeans
+from fedkin.core.cluster import Clusters, kmeans
 from fedkin.core.errors import FedkinError
 from fedkin.core.kit import descend, gradient, predictions, scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, Target, public_set
 from fedkin.core.model import Batch, Model
+from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree
+from fedkin.methods.silhouette import by_silhouette
 
 
 def _objective(w: Params, model: Model, private: Batch, x: Tensor, target: Tensor, lam: Tensor) -> Tensor:
@@ -33,63 +36,112 @@ def nearest(centroids: Tensor, own: Tensor) -> int:
     return int((centroids - own).square().sum((1, 2)).argmin())
 
 
-def comet(*, lr: float, clusters: int = 3, lam: float = 2.0, public_batch: int = 128, starts: int = 1) -> Method:
+NEGLIGIBLE = 1e-6  # a squared distance a public row, where probabilities are 1 apart at most: clients that agree
+
+
+def shrunk(lam: float, apart: float, usual: float) -> float:
+    """λ_k of a client at the squared distance ``apart`` from its centroid, where ``usual`` is the mean.
+
+    λ · 2 usual / (usual + apart): λ at the usual distance, up to 2λ nearer by, towards 0 far off. In Theorem IV.7's
+    linear regression λ_k* falls as 1 / υ_k², the client's variance around what all share; ``apart`` estimates that.
+    """
+    return lam * 2 * (usual + NEGLIGIBLE) / (usual + apart + 2 * NEGLIGIBLE)
+
+
+def comet(
+    *,
+    lr: float,
+    clusters: int | Literal["silhouette"] = 3,
+    lam: float = 2.0,
+    public_batch: int = 128,
+    starts: int = 1,
+    most_clusters: int = 8,
+    pull: Literal["equal", "distance"] = "equal",
+) -> Method:
     """COMET. The paper's best: lr 0.001, batch 64, 50 steps, public_batch 128, lam 2, clusters 2 to 4.
 
     lr: η of eq. 2. clusters: c, at most the participants of a round; 1 is plain co-distillation. lam: λ, the pull
     towards the centroid; 0 is local training. public_batch: b'. starts: k-means++ seedings, the best is kept.
+
+    Two choices that the papers leave open. clusters "silhouette": in each round the server takes the c of the highest
+    mean silhouette of the predictions it clusters, up to most_clusters and half the participants, or 1 where they show
+    no structure. pull "distance": λ_k falls with a client's squared distance from its centroid (``shrunk``); the server
+    adds one number to its message, the mean of that over those whose predictions it clustered.
 
     Reading: round 0 has no predictions, so the first participants send theirs before training (the Initialize line of
     Algorithm 1); the ledger shows that exchange as "setup". Private and public rows are drawn uniformly each step.
     A newcomer's first round is everybody's first one, towards predictions that tell nothing: a model that has learned
     nothing yet would choose its centroid by chance, and then be drawn to it.
     """
-    if clusters < 1 or lam < 0 or public_batch < 1 or starts < 1:
+    if min(most_clusters if clusters == "silhouette" else clusters, public_batch, starts) < 1 or lam < 0:
         raise FedkinError("comet needs clusters, public_batch and starts of at least 1, and lam of at least 0")
+
+    def grouped(received: Tensor, key: Key) -> Clusters:
+        if clusters == "silhouette":
+            return by_silhouette(received, most_clusters, key, starts)
+        return kmeans(received, clusters, key, starts)
+
+    noted = ("cluster", "lam") if pull == "distance" else ("cluster",)
 
     def server(start: Start) -> Tree:
         like = next(iter(next(iter(start.parameters.values())).values()))
         return {"centroids": torch.full((1, start.public, start.classes), 1 / start.classes, dtype=like.dtype)}
 
     def client(initial: Params, info: Info) -> Tree:
-        return {"parameters": initial, "cluster": 0}
+        return {"parameters": initial, "cluster": 0, "lam": lam}
 
     def introduce(own: Tree, data: Data) -> Tree:
         return {"predictions": predictions(data.model, own["parameters"], public_set(data))}
 
+    def drawn(down: Tree, own: Tensor) -> tuple[int, Tensor, float]:
+        """The number of the nearest centroid to predictions [public, classes], s̄_k itself, and λ_k."""
+        cluster = nearest(down["centroids"], own)
+        target = down["centroids"][cluster]
+        if "control" not in down:
+            return cluster, target, lam
+        apart = float((target - own).to(torch.float64).square().sum(1).mean())
+        return cluster, target, shrunk(lam, apart, down["control"]["spread"])
+
     def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
         w, public = own["parameters"], public_set(data)
-        cluster = nearest(down["centroids"], predictions(data.model, w, public))
-        target = down["centroids"][cluster]  # s̄_k, fixed during the round
+        cluster, target, strength = drawn(down, predictions(data.model, w, public))  # fixed during the round
         private = data.batches(draw="uniform")
         both = private.beside(data.rows((public, target), public_batch, private.steps, "public"))
-        w = scan(_step, w, both, lr * data.decay, lam)
-        return {"parameters": w, "cluster": cluster}, {"predictions": predictions(data.model, w, public)}
+        w = scan(_step, w, both, lr * data.decay, strength)
+        own = {"parameters": w, "cluster": cluster, "lam": strength}
+        return own, {"predictions": predictions(data.model, w, public)}
 
     def lesson(down: Tree, own: Tree, told: Tensor) -> Target:
-        cluster = nearest(down["centroids"], told)
-        return Target(down["centroids"][cluster], lam, public_batch, {"cluster": cluster})
+        cluster, target, strength = drawn(down, told)
+        return Target(target, strength, public_batch, {"cluster": cluster, "lam": strength})
 
     def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
         received = torch.stack([reply.message["predictions"] for reply in replies.values()])
-        return {"centroids": kmeans(received, clusters, server.key, starts).centroids}
+        found = grouped(received, server.key)
+        spread = found.cost / (len(received) * received.shape[1])  # mean over clients and public rows
+        return {"centroids": found.centroids, "spread": spread}
+
+    def down(state: Tree, client: int) -> Tree:
+        asked = pull == "distance" and "spread" in state  # before there are predictions there is no distance
+        return {"centroids": state["centroids"], **({"control": {"spread": state["spread"]}} if asked else {})}
 
     def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
         untrained = torch.full_like(state["centroids"][:1], 1 / info.classes)
-        return ({"centroids": untrained, "settled": state["centroids"]},)
+        return ({"centroids": untrained, "settled": state},)
 
     def heed(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
-        return {"centroids": state["settled"]} if "settled" in state else state
+        settled: Tree = state.get("settled", state)
+        return settled
 
     def check(start: Start, participants: int) -> None:
-        if clusters > participants:
+        if clusters != "silhouette" and clusters > participants:
             raise FedkinError(f"comet: {clusters} clusters of {participants} participants: lower method.clusters")
 
     return Method(
         name="comet",
         server=server,
         client=client,
-        down=lambda state, client: {"centroids": state["centroids"]},
+        down=down,
         local=local,
         expects=lambda down, info: {"predictions": down["centroids"][0]},
         merge=merge,
@@ -97,11 +149,20 @@ def comet(*, lr: float, clusters: int = 3, lam: float = 2.0, public_batch: int =
         lesson=lesson,
         introduce=introduce,
         meet=merge,
-        notes=lambda own: {"cluster": own["cluster"]},
+        notes=lambda own: {name: own[name] for name in noted},
+        lens=lambda state: {"clusters": {-1: len(state["centroids"])}},
         check=check,
         seats=seats,
         heed=heed,
-        hyper={"lr": lr, "clusters": clusters, "lam": lam, "public_batch": public_batch, "starts": starts},
+        hyper={
+            "lr": lr,
+            "clusters": clusters,
+            "lam": lam,
+            "public_batch": public_batch,
+            "starts": starts,
+            "most_clusters": most_clusters,
+            "pull": pull,
+        },
         needs=Needs(
             one_architecture=False, public="unlabeled", classes=True, sampling="size", introduction="participants"
         ),

@@ -30,7 +30,7 @@ def ppfl(
     canonical: str | Sequence[str] = "all",
     lam: float = 1e-5,
     membership_lr: float = 0.5,
-    membership_steps: Literal["full", "batches"] = "full",
+    membership_steps: Literal["full", "batches"] | int = "full",
     membership_scale: Literal["client", "paper"] = "client",
     affinity: Literal["label_cosine", "none"] | Sequence[Sequence[float]] = "label_cosine",
     weights: Literal["samples", "uniform"] = "samples",
@@ -41,7 +41,8 @@ def ppfl(
     lr: the step of one local SGD step on θ (the paper's η/E). models: K. canonical: which layers are canonical, by
     name: "all", "last", "first", or prefixes of parameter names ("3." in dnn); the others are shared. lam: λ of the
     Laplacian. membership_lr: η of the mirror step on c. membership_steps: one step a round with the full gradient
-    (Algorithm 3), or one a mini-batch over the round's batches (the authors' scripts). membership_scale: "client" uses
+    (Algorithm 3), a number: so many of them, or one a mini-batch over the round's batches (the authors' scripts);
+    λ(LC)_i stays as received meanwhile. membership_scale: "client" uses
     ∇f_i; "paper" p_i ∇f_i, which with many clients hardly moves c. affinity: W, from the label histograms that clients
     report once, none, or a matrix [clients, clients]. weights: p_i by samples, or uniform (the authors' scripts).
     theta_share: ρ of the θ block in schedule "random".
@@ -129,10 +130,12 @@ def ppfl(
     def moved(c: Tensor, theta: Params, down: Tree, data: Data) -> Tensor:
         pull, rate = down["coefficients"]["pull"], membership_lr * data.decay
         share = down["control"]["share"] if membership_scale == "paper" else 1.0
-        if membership_steps == "full":
-            return simplex_step(c, share * full_slope(theta, c, data) + 2 * pull, rate)
-        result: Tensor = scan(membership_step, c, data.batches(purpose="membership"), theta, rate, share, pull)
-        return result
+        if membership_steps == "batches":
+            result: Tensor = scan(membership_step, c, data.batches(purpose="membership"), theta, rate, share, pull)
+            return result
+        for _ in range(1 if membership_steps == "full" else membership_steps):
+            c = simplex_step(c, share * full_slope(theta, c, data) + 2 * pull, rate)
+        return c
 
     def one_block(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
         theta, c = down["parameters"], down["coefficients"]["membership"]
@@ -273,7 +276,7 @@ def _check(
     models: int,
     structure: int,
     schedule: str,
-    steps: str,
+    steps: str | int,
     scale: str,
     weights: str,
     lam: float,
@@ -283,12 +286,13 @@ def _check(
     allowed = {
         "structure": (structure, (1, 2)),
         "schedule": (schedule, ("alternate", "random")),
-        "membership_steps": (steps, ("full", "batches")),
         "membership_scale": (scale, ("client", "paper")),
         "weights": (weights, ("samples", "uniform")),
     }
     for name, (value, choices) in allowed.items():
         if value not in choices:
             raise FedkinError(f"ppfl: {name} is {' or '.join(map(repr, choices))}, not {value!r}")
+    if steps not in ("full", "batches") and (isinstance(steps, str) or steps < 1):
+        raise FedkinError(f"ppfl: membership_steps is 'full', 'batches' or a number of at least 1, not {steps!r}")
     if models < 1 or lam < 0 or membership_lr < 0 or not 0 < theta_share <= 1:
         raise FedkinError("ppfl needs models of at least 1, lam and membership_lr of at least 0, theta_share in (0, 1]")
