@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.family import BERNOULLI, CATEGORICAL, FAMILIES, GAUSSIAN, POISSON
+from fedkin.core.family import BERNOULLI, CATEGORICAL, FAMILIES, GAUSSIAN, POISSON, standardised
 from fedkin.core.model import Inputs, Model
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params
@@ -117,6 +117,8 @@ def _model(spec: Spec, population: Population, name: str, key: Key) -> Model:
     recipe, own = described(name)
     options = {**model.options, **own}
     built = build_model(recipe, shape, population.classes, key, model.family, inputs, model.buffers, **options)
+    if isinstance(model.target, tuple):
+        built = built._replace(family=standardised(*model.target))
     return built._replace(name=name)
 
 
@@ -138,7 +140,21 @@ def _no_bare(name: str) -> str:
 
 
 def with_family(spec: Spec, population: Population) -> Spec:
-    """The specification with the family of its outputs: "auto" is categorical for classes, gaussian for numbers."""
+    """The specification with the family of its outputs: "auto" is categorical for classes, gaussian for numbers; and
+    with the mean and the standard deviation of the training labels where its target is "standard"."""
+    spec = _with_family(spec, population)
+    if spec.model.target == "none":
+        return spec
+    if spec.model.family != GAUSSIAN.name:
+        raise FedkinError(f"model.target is for numbers of family gaussian, not {spec.model.family}: leave it out")
+    if spec.model.target != "standard":
+        return spec
+    labels = population.y.numpy()[np.concatenate(population.train)].astype(np.float64)
+    found = float(labels.mean()), float(labels.std()) or 1.0
+    return spec.model_copy(update={"model": spec.model.model_copy(update={"target": found})})
+
+
+def _with_family(spec: Spec, population: Population) -> Spec:
     family, numbers = spec.model.family, population.task == "regression"
     if family == "auto":
         found = GAUSSIAN if numbers else CATEGORICAL

@@ -20,6 +20,8 @@ class Family(NamedTuple):
     """(means, y) → negative log-likelihood [batch]: for mixtures of predictions."""
     classes: bool
     """True where predictions are class probabilities, so that accuracy is defined."""
+    unit: float = 1.0
+    """What ``nll`` and ``nll_of_mean`` are multiplied by where they are told, so that they are in the labels' units."""
 
 
 def _pick(values: Tensor, y: Tensor) -> Tensor:
@@ -62,5 +64,18 @@ POISSON = Family(
     nll_of_mean=lambda means, y: means[:, 0] - y.to(means.dtype) * _safe_log(means[:, 0]),
     classes=False,
 )
+
+
+def standardised(offset: float, scale: float) -> Family:
+    """The Gaussian of labels that are trained as (y − offset) / scale; its means are in the labels' own units."""
+    return Family(
+        "gaussian",
+        nll=lambda outputs, y: GAUSSIAN.nll(outputs, (y - offset) / scale),
+        mean=lambda outputs: offset + scale * outputs,
+        nll_of_mean=lambda means, y: GAUSSIAN.nll_of_mean(means, y) / scale**2,
+        classes=False,
+        unit=scale**2,
+    )
+
 
 FAMILIES = {family.name: family for family in (CATEGORICAL, BERNOULLI, GAUSSIAN, POISSON)}

@@ -176,7 +176,7 @@ def _rows(
 def grade(model: Model, predictions: Tensor, y: Tensor) -> tuple[float, float]:
     """(summed loss, number right) of predictions; the latter is nan for regression."""
     if not model.family.classes:
-        return float(model.family.nll_of_mean(predictions, y).sum()), float("nan")
+        return model.family.unit * float(model.family.nll_of_mean(predictions, y).sum()), float("nan")
     loss = -predictions.gather(1, y[:, None]).sum()
     return float(loss), float((predictions.argmax(1) == y).sum())
 

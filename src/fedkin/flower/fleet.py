@@ -59,6 +59,8 @@ class Fleet:
             raise FedkinError("a node has no data of its own: name its file in node.toml, or set own_data = false")
         if method.needs.pooled:
             raise FedkinError(f"{method.name} needs everybody's data in one place")
+        if spec.model.target == "standard":
+            raise FedkinError("nodes keep their labels: give model.target the labels' mean and deviation, [μ, σ]")
         given = architectures_of(spec, [told.train for told in facts])
         held = [told.architecture or name for told, name in zip(facts, given, strict=True)]
         parts = around(resolved(spec, method), method, data.unseen(spec, names, facts), held)

@@ -120,7 +120,8 @@ class Node:
         if place.architecture not in ({self.config.model} if self.config.model else names_of(spec)):
             raise Refused(f"architecture {place.architecture!r} is not the one of this node or its experiment")
         info = infos_of(population, architectures)[place.client]
-        theirs = ModelSection(name=info.architecture, buffers=spec.model.buffers, family=spec.model.family)
+        same = {name: getattr(spec.model, name) for name in ("buffers", "family", "target")}
+        theirs = ModelSection(name=info.architecture, **same)
         own = spec.model_copy(update={"model": theirs})
         recipe = spec if info.architecture in names_of(spec) else own  # the experiment's options are not for it
         models = models_of(recipe, population, [info.architecture])

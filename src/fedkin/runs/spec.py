@@ -68,6 +68,7 @@ class ModelSection(_Open):
     shares: tuple[Annotated[float, Field(gt=0)], ...] = ()  # of the map's models, in its order; default: equal ones
     column: str | None = None  # rule "column": the column of the table that says a client's model, by its key
     family: str = "auto"  # what outputs mean; auto: categorical for classes, gaussian for numbers
+    target: Literal["none", "standard"] | tuple[float, Annotated[float, Field(gt=0)]] = "none"  # as y enters the loss
     buffers: Literal["global", "local", "drop"] = "global"  # running statistics: averaged, kept at home, none
 
 
