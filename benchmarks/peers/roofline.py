@@ -21,7 +21,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from benchmarks.peers.workload import specification
 from fedkin.assemble import assemble, host_of
-from fedkin.core.trace import Flat, Runtime
+from fedkin.core.trace import Replay, Runtime
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transport import InProcess
 
@@ -60,8 +60,8 @@ class Counting(Runtime):
         self.calls: Counter[int] = Counter()
         self.products: dict[int, list[Call]] = {}
 
-    def _build(self, step: Any, model: Any, arguments: Any) -> Flat:
-        forward: Any = super()._build(step, model, arguments)
+    def _build(self, step: Any, model: Any, arguments: Any) -> Replay:
+        forward: Any = super()._build(step, model, arguments).one
         graph, number = forward.__self__, len(self.products)
         self.products[number] = []
 
@@ -73,7 +73,7 @@ class Counting(Runtime):
                 self.products[number] = keeper.products
             return forward(*flat)
 
-        return counted
+        return Replay(counted)
 
 
 def cost(products: list[Call]) -> float:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.assemble import assemble, host_of
-from fedkin.core.trace import Runtime
+from fedkin.core.trace import Replay, Runtime
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transport import InProcess
 from tests.engine.small import small
@@ -35,14 +35,14 @@ class Counting(Runtime):
     calls = operations = 0
 
     def _build(self, step, model, arguments):
-        forward = super()._build(step, model, arguments)
+        forward = super()._build(step, model, arguments).one
         self.operations += sum(node.op == "call_function" for node in forward.__self__.graph.nodes)
 
         def counted(*flat):
             self.calls += 1
             return forward(*flat)
 
-        return counted
+        return Replay(counted)
 
 
 def cost(method):

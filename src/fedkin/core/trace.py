@@ -4,20 +4,18 @@ A step is a pure function of tensors for ONE client. ``make_fx`` records its for
 graph; Inductor turns that graph into machine code; both are then called with plain tensors and no autograd.
 """
 
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from filelock import FileLock
 from torch import Tensor
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from fedkin.core.compile import Flat, Uncompiled, compiled
 from fedkin.core.errors import first_line
 from fedkin.core.model import Model
-from fedkin.core.tree import Tree, fill, leaves, named_leaves
+from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
 
 Mode = Literal["auto", "always", "trace", "never"]
 MODES: tuple[Mode, ...] = ("auto", "always", "trace", "never")
@@ -26,8 +24,36 @@ MODES: tuple[Mode, ...] = ("auto", "always", "trace", "never")
 # are large. Counted, never timed, so that every machine and every worker decides alike: 3 s / 1 µs.
 WORTH_COMPILING = 3_000_000
 
+# A call costs some 10 µs whatever is in it, and compiling takes longer with every operation.
+SIZES = (8, 4)  # steps of one call, where …
+LARGEST = 256  # … they have no more operations together
+
 Step = Callable[..., Tree]
-Flat = Callable[..., Sequence[Tensor]]
+
+
+class Replay:
+    """A step, prepared for one set of shapes: a function of its flat leaves that returns flat leaves.
+
+    Where it is compiled, ``several`` is ``size`` steps in one call; both are made when they are first needed.
+    """
+
+    def __init__(self, one: Flat, several: Flat | None = None, size: int = 1) -> None:
+        self.one, self.several, self.size = one, several, size
+
+    def __call__(self, *flat: Tensor) -> Sequence[Tensor]:
+        return self.one(*flat)
+
+    def over(self, state: Sequence[Tensor], block: Sequence[Tensor], tail: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The state after each batch of a block, whose leaves are stacked along a first axis."""
+        state, block, tail = ([leaf.contiguous() for leaf in part] for part in (state, block, tail))
+        done = 0
+        if self.several is not None and len(block[0]) >= self.size:
+            done = len(block[0]) // self.size * self.size
+            for batches in zip(*(torch.split(leaf[:done], self.size) for leaf in block), strict=True):
+                state = self.several(*state, *batches, *tail)
+        for batch in zip(*(leaf[done:].unbind(0) for leaf in block), strict=True):
+            state = self.one(*state, *batch, *tail)
+        return state
 
 
 class Runtime:
@@ -43,54 +69,89 @@ class Runtime:
         self.replays = replays
         self.graphs = 0
         self.said: list[str] = []
-        self._ready: dict[Any, Flat] = {}
+        self._ready: dict[Any, Replay] = {}
 
-    def prepare(self, step: Step, model: Model, arguments: Tree) -> Flat:
-        """``step(model, *arguments)`` as a function of its flat leaves, returning flat leaves."""
+    def prepare(self, step: Step, model: Model, arguments: Tree) -> Replay:
+        """``step(model, *arguments)``, arguments being (carry, batch, constants…), to be called with their leaves."""
         shapes = tuple((path, tuple(leaf.shape), leaf.dtype) for path, leaf in named_leaves(arguments))
         key = (step, model.name, shapes)
         if key not in self._ready:
-            with torch.random.fork_rng(devices=[]):  # tracing runs the step once: its dropout must not draw for real
-                self._ready[key] = self._build(step, model, arguments)
+            self._ready[key] = self._build(step, model, arguments)
         return self._ready[key]
 
-    def _build(self, step: Step, model: Model, arguments: Tree) -> Flat:
+    def _build(self, step: Step, model: Model, arguments: Tree) -> Replay:
         def run(*flat: Tensor) -> tuple[Tensor, ...]:
-            return tuple(leaves(step(model, *fill(arguments, iter(flat)))))
+            # contiguous: compiled code takes its own results again, and reads them as it read its first inputs
+            return tuple(leaf.contiguous() for leaf in leaves(step(model, *fill(arguments, iter(flat)))))
 
         if self.mode == "never":
-            return _plain(run)
+            return Replay(_plain(run))
         inputs = [leaf.clone() for leaf in leaves(arguments)]
         try:
-            graph = make_fx(run)(*inputs)
+            graph = _recorded(run, inputs)
         except Exception as error:  # a user's model may branch on values: any error means "not traceable"
-            _plain(run)(*inputs)  # a genuine mistake raises here, with its own message
+            with torch.random.fork_rng(devices=[]):
+                _plain(run)(*inputs)  # a genuine mistake raises here, with its own message
             self._say(f"steps run without tracing: {type(error).__name__}: {first_line(error)}")
-            return _plain(run)
+            return Replay(_plain(run))
         self.graphs += 1
-        graph.graph.eliminate_dead_code()
-        graph.recompile()
-        return self._compiled(graph, inputs) or graph.forward
-
-    def _compiled(self, graph: GraphModule, inputs: list[Tensor]) -> Flat | None:
         operations = sum(node.op == "call_function" for node in graph.graph.nodes)
-        wanted = self.mode == "always" or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)
-        if not wanted:
-            return None
-        if " " in torch.__file__:  # the compiler's options are not quoted
-            self._say("steps replay uncompiled: torch cannot compile where the path of its folder has a blank")
-            return None
+        if not (self.mode == "always" or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)):
+            return Replay(graph.forward)
+        one = _Late(lambda flat: self._compiled(graph, flat))
+        size = next((size for size in SIZES if size * operations <= LARGEST), 1)
+        if size == 1:
+            return Replay(one)
+        several = _several(step, model, arguments, size)
+        return Replay(one, _Late(lambda flat: self._compiled(_recorded(several, flat), flat)), size)
+
+    def _compiled(self, graph: GraphModule, inputs: Sequence[Tensor]) -> Flat:
         try:
-            with FileLock(_lock_path()):  # workers compile the same graphs: the first does, the others read its cache
-                compiled: Flat = torch._inductor.compile(graph, list[Any](inputs))
-                return compiled
-        except Exception as error:  # no C++ compiler, no headers, a full disk: slower, not wrong
-            self._say(f"steps replay uncompiled: {type(error).__name__}: {first_line(error)}")
-            return None
+            return compiled(graph, inputs)
+        except Uncompiled as error:
+            self._say(f"steps replay uncompiled: {first_line(error)}")
+            return graph.forward
 
     def _say(self, sentence: str) -> None:
         if sentence not in self.said:
             self.said.append(sentence)
+
+
+class _Late:
+    """A function that is made when it is first called, for inputs like those."""
+
+    def __init__(self, make: Callable[[list[Tensor]], Flat]) -> None:
+        self._make: Callable[[list[Tensor]], Flat] = make
+        self._made: Flat | None = None
+
+    def __call__(self, *flat: Tensor) -> Sequence[Tensor]:
+        if self._made is None:
+            with torch.inference_mode(False):
+                self._made = self._make([leaf.clone() for leaf in flat])
+        return self._made(*flat)
+
+
+def _several(step: Step, model: Model, arguments: Tree, size: int) -> Flat:
+    """``size`` steps, one after the other, as a function of flat leaves: those of the batch have a first axis."""
+    carry, batch, *constants = arguments
+
+    def run(*flat: Tensor) -> tuple[Tensor, ...]:
+        left = iter(flat)
+        state, stacked = fill(carry, left), fill(batch, left)
+        fixed = [fill(constant, left) for constant in constants]
+        for number in range(size):
+            state = step(model, state, row(stacked, number), *fixed)
+        return tuple(leaf.contiguous() for leaf in leaves(state))
+
+    return run
+
+
+def _recorded(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
+    with torch.random.fork_rng(devices=[]):  # recording runs the step once: its dropout must not draw for real
+        graph = make_fx(run)(*inputs)
+    graph.graph.eliminate_dead_code()
+    graph.recompile()
+    return graph
 
 
 def _plain(run: Flat) -> Flat:
@@ -101,11 +162,3 @@ def _plain(run: Flat) -> Flat:
             return [leaf.detach() for leaf in run(*(x.clone() if x.is_inference() else x for x in flat))]
 
     return call
-
-
-def _lock_path() -> Path:
-    from torch._inductor.runtime.cache_dir_utils import cache_dir
-
-    folder = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache_dir())
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / "fedkin.lock"
