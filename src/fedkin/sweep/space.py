@@ -16,6 +16,7 @@ SPACES: dict[str, dict[str, str]] = {  # the papers' grids, by name
     "comet": {"method.clusters": "1, 2, 3, 4", "method.lam": "0.5, 1, 2, 4"},
     "hypcluster": {"method.clusters": "2, 3, 5, 6"},
     "ppfl": {"method.models": "2, 5, 7, 10", "method.structure": "1, 2"},
+    "ppfl_models": {"method.models": "1, 2, 3, 4, 5, 7, 10"},
 }
 
 Space = dict[str, list[Any] | tuple[float, float, bool]]
