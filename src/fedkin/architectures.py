@@ -146,7 +146,8 @@ def with_family(spec: Spec, population: Population) -> Spec:
     if spec.model.target == "none":
         return spec
     if spec.model.family != GAUSSIAN.name:
-        raise FedkinError(f"model.target is for numbers of family gaussian, not {spec.model.family}: leave it out")
+        numbers = "leave it out" if population.task == "regression" else "are they numbers? say data.task=regression"
+        raise FedkinError(f"model.target is for labels of family gaussian, not {spec.model.family}: {numbers}")
     if spec.model.target != "standard":
         return spec
     labels = population.y.numpy()[np.concatenate(population.train)].astype(np.float64)

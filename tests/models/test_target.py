@@ -69,7 +69,7 @@ def test_the_family_by_hand() -> None:
 
 def test_who_can_have_one(tmp_path: Path) -> None:
     data = {"name": table(tmp_path / "t.csv", 1.0, 0.0), "client": "site"}
-    with pytest.raises(FedkinError, match="of family gaussian, not categorical"):
+    with pytest.raises(FedkinError, match="not categorical: are they numbers"):
         assemble(experiment({"model": {"target": "standard"}, "method": {"name": "local"}}))
     with pytest.raises(FedkinError, match=r"model\.target"):
         experiment({"data": data, "model": {"target": [0.0, 0.0]}})
