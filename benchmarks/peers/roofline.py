@@ -4,7 +4,8 @@
 
 A round is run once, its steps recorded as fedkin records them; then each recorded step's products alone are repeated,
 on the tensors that they had, and counted as often as the round calls the step. Evaluation is one forward pass of every
-test sample. No library can be faster without other products; what is above this time is everything else.
+test sample through each of a client's models. No library can be faster without other products; what is above this
+time is everything else.
 """
 
 import json
@@ -24,6 +25,7 @@ from fedkin.assemble import assemble, host_of
 from fedkin.core.trace import Replay, Runtime
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transport import InProcess
+from fedkin.engine.wire import encode
 
 aten = torch.ops.aten
 PRODUCTS = {
@@ -104,7 +106,8 @@ def seconds(name: str, method: str) -> float:
     keeper = Keeper(make_fx(model.outputs)(model.initial, x))
     keeper.run(*model.initial.values(), x)
     tested = sum(len(rows) for rows in parts.population.test)
-    return total + cost(keeper.products) * tested / ROWS
+    views = {encode(view) for view in coordinator.views(0, 1).values()}  # such as a personal and a global model
+    return total + cost(keeper.products) * len(views) * tested / ROWS
 
 
 if __name__ == "__main__":

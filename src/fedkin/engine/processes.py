@@ -10,16 +10,25 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener, wait
+from multiprocessing.connection import Client, Listener, wait
 from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info
 from fedkin.engine.host import Answer, Host, Order
+from fedkin.engine.line import Line, accept, offer
 
 KEY = "FEDKIN_WORKER_KEY"
 START_SECONDS = 120
+# One torch thread; and memory that glibc keeps rather than returning it between two batches, to fetch it page by page.
+ALONE = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+}
+PARCEL_SECONDS, PARCEL = 0.01, 4 << 20  # answers cross together if they come so soon and are no larger (bytes)
 
 
 def place(infos: Mapping[int, Info], workers: int) -> list[list[int]]:
@@ -46,11 +55,10 @@ class Processes:
     def __init__(self, module: str, setups: list[dict[str, Any]], places: list[list[int]]) -> None:
         self._owner = {client: worker for worker, clients in enumerate(places) for client in clients}
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._connections: list[Connection[Any, Any]] = []
+        self._lines: list[Line] = []
         key = secrets.token_hex(16)
         path = os.pathsep.join(part for part in sys.path if part)  # a user's module is found there too
-        threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        environment = {**os.environ, **threads, KEY: key, "PYTHONPATH": path}
+        environment = {**os.environ, **ALONE, KEY: key, "PYTHONPATH": path}
         try:
             with Listener(None, authkey=key.encode()) as listener:
                 listener._listener._socket.settimeout(0.5)  # type: ignore[attr-defined]
@@ -60,7 +68,7 @@ class Processes:
                         command = [sys.executable, "-m", module, address, str(worker)]
                         self._processes.append(subprocess.Popen(command, env=environment))
                 arrived = dict(self._accept(listener) for _ in setups)
-            self._connections = [arrived[worker] for worker in range(len(setups))]
+            self._lines = [arrived[worker] for worker in range(len(setups))]
             for worker, setup in enumerate(setups):
                 self._send(worker, setup, [])
             for worker in range(len(setups)):
@@ -74,16 +82,18 @@ class Processes:
     def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
         piles = piles_of(orders, self._owner)
         for worker, pile in piles.items():
-            header, blobs = pack(pile)
-            self._send(worker, {"call": "do", "op": op, "round": round, "orders": header}, blobs)
-        left = {self._connections[worker]: (worker, len(pile)) for worker, pile in piles.items()}
+            clients, blobs = pack(pile)
+            self._send(worker, {"call": "do", "op": op, "round": round, "orders": clients}, blobs)
+        left = {self._lines[worker].connection: (worker, len(pile)) for worker, pile in piles.items()}
         while left:
             for connection in wait(list(left)):
                 worker, open_orders = left.pop(connection)  # type: ignore[call-overload]
-                content, messages = self._receive(worker)
-                yield Answer(**content, message=messages[0] if messages else None)
-                if open_orders > 1:
-                    left[connection] = worker, open_orders - 1  # type: ignore[index]
+                header, messages = self._receive(worker)
+                answers, arrived = header["answers"], iter(messages)
+                if open_orders > len(answers):
+                    left[connection] = worker, open_orders - len(answers)  # type: ignore[index]
+                for content in answers:
+                    yield Answer(**{**content, "message": next(arrived) if content["message"] else None})
 
     def save(self, folder: Path, round: int) -> list[int]:
         answers = self._everyone({"call": "save", "folder": str(folder), "round": round})
@@ -104,8 +114,8 @@ class Processes:
         return sorted({sentence for answer in answers for sentence in answer["result"]})
 
     def close(self) -> None:
-        for connection in self._connections:
-            connection.close()
+        for line in self._lines:
+            line.close()
         for process in self._processes:
             try:
                 process.wait(timeout=1)
@@ -113,13 +123,13 @@ class Processes:
                 process.kill()
                 process.wait()
 
-    def _accept(self, listener: Listener) -> "tuple[int, Connection[Any, Any]]":
+    def _accept(self, listener: Listener) -> tuple[int, Line]:
         """The next worker that calls, and its number: they start side by side and call in any order."""
         limit = time.monotonic() + START_SECONDS
         while time.monotonic() < limit:
             try:
-                connection = listener.accept()
-                return int(receive(connection)[0]["worker"]), connection
+                line = offer(listener.accept())
+                return int(line.receive()[0]["worker"]), line
             except TimeoutError:
                 ended = [worker for worker, process in enumerate(self._processes) if process.poll() is not None]
                 if ended:
@@ -135,13 +145,13 @@ class Processes:
 
     def _send(self, worker: int, header: dict[str, Any], blobs: list[bytes]) -> None:
         try:
-            send(self._connections[worker], header, blobs)
+            self._lines[worker].ask(header, blobs)
         except OSError:
             raise self._lost(worker) from None
 
     def _receive(self, worker: int) -> tuple[dict[str, Any], list[bytes]]:
         try:
-            header, blobs = receive(self._connections[worker])
+            header, blobs = self._lines[worker].receive()
         except (EOFError, OSError):
             raise self._lost(worker) from None
         if "failed" in header:
@@ -173,19 +183,6 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def send(connection: "Connection[Any, Any]", header: dict[str, Any], blobs: list[bytes]) -> None:
-    """One header and so many blobs."""
-    connection.send_bytes(json.dumps({**header, "blobs": len(blobs)}).encode())
-    for blob in blobs:
-        connection.send_bytes(blob)
-
-
-def receive(connection: "Connection[Any, Any]") -> tuple[dict[str, Any], list[bytes]]:
-    """What ``send`` sent."""
-    header = json.loads(connection.recv_bytes())
-    return header, [connection.recv_bytes() for _ in range(header.pop("blobs"))]
-
-
 def pack(orders: list[Order]) -> tuple[list[tuple[int, int | None]], list[bytes]]:
     """Orders as (client, blob number) pairs and the distinct blobs: a broadcast crosses to a worker once."""
     numbers: dict[bytes, int] = {}
@@ -199,34 +196,50 @@ def pack(orders: list[Order]) -> tuple[list[tuple[int, int | None]], list[bytes]
 def serve(address: str, worker: str, build: Any) -> None:
     """The loop of a worker process: ``build(setup) → Host`` once, then calls until the coordinator hangs up."""
     # the coordinator may be gone at any moment, also between two answers: then there is nobody left to tell
-    with suppress(EOFError, ConnectionError), Client(json.loads(address), authkey=os.environ.pop(KEY).encode()) as line:
-        send(line, {"worker": int(worker)}, [])
+    with suppress(EOFError, ConnectionError):
+        line = accept(Client(json.loads(address), authkey=os.environ.pop(KEY).encode()))
+        line.tell({"worker": int(worker)})
         try:
-            host: Host = build(receive(line)[0])
+            host: Host = build(line.receive()[0])
         except FedkinError as error:
-            send(line, {"failed": str(error)}, [])
+            line.tell({"failed": str(error)})
             return
-        send(line, {}, [])
+        line.tell({})
         while True:
-            _call(host, line, *receive(line))
+            header, blobs = line.receive()
+            line.begin()
+            _call(host, line, header, blobs)
 
 
-def _call(host: Host, line: "Connection[Any, Any]", header: dict[str, Any], blobs: list[bytes]) -> None:
+def _call(host: Host, line: Line, header: dict[str, Any], blobs: list[bytes]) -> None:
     try:
         if header["call"] == "do":
             orders = [Order(client, None if n is None else blobs[n]) for client, n in header["orders"]]
-            for answer in host.do(header["op"], header["round"], orders):
-                content = answer._asdict()
-                message = content.pop("message")
-                send(line, content, [] if message is None else [message])
+            for answers in _gathered(host.do(header["op"], header["round"], orders)):
+                content = [{**answer._asdict(), "message": answer.message is not None} for answer in answers]
+                messages = [answer.message for answer in answers if answer.message is not None]
+                line.tell({"answers": content}, messages)
         else:
-            send(line, {"result": CALLS[header["call"]](host, header)}, [])
+            line.tell({"result": CALLS[header["call"]](host, header)})
     except ConnectionError:
         raise
     except FedkinError as error:
-        send(line, {"failed": str(error)}, [])
+        line.tell({"failed": str(error)})
     except OSError as error:
-        send(line, {"failed": str(error), "system": True}, [])
+        line.tell({"failed": str(error), "system": True})
+
+
+def _gathered(answers: Iterable[Answer]) -> Iterator[list[Answer]]:
+    """Answers a few at a time: each parcel wakes the coordinator, which takes the core of a worker."""
+    parcel: list[Answer] = []
+    opened = time.perf_counter()
+    for answer in answers:
+        parcel.append(answer)
+        if time.perf_counter() - opened > PARCEL_SECONDS or sum(len(one.message or b"") for one in parcel) > PARCEL:
+            yield parcel
+            parcel, opened = [], time.perf_counter()
+    if parcel:
+        yield parcel
 
 
 def _load(host: Host, header: dict[str, Any]) -> None:

@@ -1,0 +1,95 @@
+"""What passes between processes of one machine: JSON headers and the bytes beside them. Nothing is pickled.
+
+Bytes go through a file in memory, one for each direction, which has no name: a pipe would pass them on in pieces, with
+both ends waiting for each other. What is too much for the file goes through the pipe.
+"""
+
+import json
+import os
+import socket
+import tempfile
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO, Any
+
+ROOM = 32 << 20  # bytes of such a file: larger messages are rare, and their training takes far longer than their way
+MEMORY = Path("/dev/shm")
+
+
+def offer(connection: "Connection[Any, Any]") -> "Line":
+    """The end that makes the files and hands them over."""
+    folder = MEMORY if MEMORY.is_dir() else None
+    out, into = (tempfile.TemporaryFile(dir=folder) for _ in range(2))  # noqa: SIM115 (the line closes them)
+    with _socket(connection) as end:
+        socket.send_fds(end, [b"2"], [out.fileno(), into.fileno()])
+    return Line(connection, out, into)
+
+
+def accept(connection: "Connection[Any, Any]") -> "Line":
+    """The end that is handed them. Raises EOFError where the other end is gone."""
+    with _socket(connection) as end:
+        _, files, _, _ = socket.recv_fds(end, 1, 2)
+    if len(files) < 2:
+        raise EOFError
+    into, out = (os.fdopen(file, "r+b", buffering=0) for file in files)
+    return Line(connection, out, into)
+
+
+def _socket(connection: "Connection[Any, Any]") -> socket.socket:
+    return socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM)
+
+
+class Line:
+    """One end. Whoever asks waits for all answers before asking again: each question finds both files empty."""
+
+    def __init__(self, connection: "Connection[Any, Any]", out: IO[bytes], into: IO[bytes]) -> None:
+        self.connection = connection
+        self._out, self._into = out, into
+        self._used = 0
+
+    def begin(self) -> None:
+        """A question begins: what this end put into its file has been read."""
+        self._used = 0
+
+    def ask(self, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> None:
+        """A question: the first thing that is sent after all answers have come."""
+        self.begin()
+        self.tell(header, blobs)
+
+    def tell(self, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> None:
+        """One header and so many blobs."""
+        places = [self._put(blob) for blob in blobs]
+        self.connection.send_bytes(json.dumps({**header, "blobs": places}).encode())
+        for blob, place in zip(blobs, places, strict=True):
+            if place is None:
+                self.connection.send_bytes(blob)
+
+    def receive(self) -> tuple[dict[str, Any], list[bytes]]:
+        """What the other end sent. Raises EOFError where it is gone."""
+        header = json.loads(self.connection.recv_bytes())
+        return header, [self._get(place) for place in header.pop("blobs")]
+
+    def close(self) -> None:
+        """Hang up."""
+        self.connection.close()
+        self._out.close()
+        self._into.close()
+
+    def _put(self, blob: bytes) -> tuple[int, int] | None:
+        first = self._used
+        if first + len(blob) > ROOM:
+            return None
+        try:
+            if os.pwrite(self._out.fileno(), blob, first) < len(blob):
+                return None
+        except OSError:  # no memory is left for it
+            return None
+        self._used += len(blob)
+        return first, len(blob)
+
+    def _get(self, place: tuple[int, int] | None) -> bytes:
+        if place is None:
+            return self.connection.recv_bytes()
+        first, size = place
+        return os.pread(self._into.fileno(), size, first)
