@@ -22,7 +22,7 @@ from fedkin import (
     cli_sweep,
     cli_track,
 )
-from fedkin.cli_reading import Folder, console
+from fedkin.cli_reading import Folder, as_given, console, tell_hints
 from fedkin.core.errors import FedkinError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Commands(TyperGroup):
         except FedkinError as error:
             code = _told(str(error), STOPPED) if _interrupted(error) else _told(f"error: {error}", WRONG)
         except (OSError, sqlite3.Error) as error:  # a full disk, a folder that may not be written
-            code = _told(f"error: {error}", WRONG)
+            code = _told(f"error: {_of_the_system(error)}", WRONG)
         except Exception as error:
             if not hasattr(error, "format_message"):  # what the parser of the command line raises has it
                 raise
@@ -136,13 +136,12 @@ def run(
         "holdout_clients": holdout_clients,
         "rounds": rounds,
         "seed": seed,
-        "data_dir": None if data_dir is None else str(data_dir.expanduser().absolute()),
+        "data_dir": as_given(data_dir),
         "engine": engine,
         "workers": workers,
     }
     chosen, hints = specification(spec, options, set_ or [])
-    for hint in dict.fromkeys(hints):
-        print(f"hint: {hint}", file=sys.stderr)
+    tell_hints(hints)
     train(chosen, lambda progress: _experiment().run(chosen, out=out, progress=progress))
 
 
@@ -221,6 +220,13 @@ def _told(sentence: str, code: int) -> int:
     """One line on stderr, whatever the sentence holds."""
     print(" ".join(sentence.split()), file=sys.stderr)
     return code
+
+
+def _of_the_system(error: OSError | sqlite3.Error) -> str:
+    """What the operating system refused, without its numbers."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename} cannot be read or written: {error.strerror}"
+    return str(error)
 
 
 def _interrupted(error: FedkinError) -> bool:

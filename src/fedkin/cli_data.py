@@ -1,7 +1,6 @@
 """``fedkin data``: what there is to choose from; ``fedkin data check``: what fedkin understands of your own files."""
 
 import shlex
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -9,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from fedkin.cli_json import print_json
-from fedkin.cli_reading import AsJson, DataDir, console
+from fedkin.cli_reading import AsJson, DataDir, as_given, console, tell_hints
+from fedkin.core.errors import many
 
 app = typer.Typer(name="data")
 
@@ -50,11 +50,9 @@ def check(
     from fedkin.populate import source_of
 
     columns = [f"data.{key}={value}" for key, value in (("client", client), ("label", label)) if value is not None]
-    folder = None if data_dir is None else str(data_dir.expanduser().absolute())
     settings = [*columns, *(set_ or [])]
-    spec, hints = specification(None, {"data": path, "data_dir": folder}, settings)
-    for hint in dict.fromkeys(hints):
-        print(f"hint: {hint}", file=sys.stderr)
+    spec, hints = specification(None, {"data": path, "data_dir": as_given(data_dir)}, settings)
+    tell_hints(hints)
     found = findings(source_of(spec))
     if as_json:
         print_json(found)
@@ -71,9 +69,9 @@ def check(
 
 
 def _show(out: Console, found: dict[str, Any]) -> None:
-    _line(out, "data", f"{found['name']}: {found['samples']:,} samples, {_shape(found)}")
+    _line(out, "data", f"{found['name']}: {many(found['samples'], 'sample')}, {_shape(found)}")
     if found["official_test"] is not None:
-        _line(out, "", f"{found['official_test']:,} of them are the official test samples")
+        _line(out, "", f"official test samples among them: {found['official_test']:,}")
     if found["clients"] is not None:
         _line(out, "clients", _clients(found["clients"]))
     _line(out, "labels", _labels(found))
@@ -90,7 +88,7 @@ def _show(out: Console, found: dict[str, Any]) -> None:
 
 def _shape(found: dict[str, Any]) -> str:
     if found["columns"]:
-        return f"{len(found['columns'])} columns"
+        return many(len(found["columns"]), "column")
     return "×".join(map(str, found["shape"])) + " numbers each"
 
 
@@ -108,16 +106,16 @@ def _labels(found: dict[str, Any]) -> str:
         return "numbers (regression)"
     classes = sorted(found["classes"], key=lambda one: -one["samples"])
     shown = ", ".join(f"{one['name']} {one['samples'] / found['samples']:.1%}" for one in classes[:8])
-    return f"{len(classes)} classes: {shown}{', …' if len(classes) > 8 else ''}"
+    return f"{many(len(classes), 'class', 'classes')}: {shown}{', …' if len(classes) > 8 else ''}"
 
 
 def _column(column: dict[str, Any]) -> str:
     what = f"{column['name']}: {column['kind']}"
     if "values" in column:
-        what += f", {column['values']:,} values"
+        what += f", {many(column['values'], 'value')}"
     if "least" in column:
         what += f" from {column['least']:g} to {column['most']:g}"
-    return what + (f", missing in {column['missing']:,} rows" if column["missing"] else "")
+    return what + (f", missing in {many(column['missing'], 'row')}" if column["missing"] else "")
 
 
 def _same(twice: dict[str, int]) -> str:

@@ -5,13 +5,18 @@ from typing import Annotated, Any
 import typer
 
 from fedkin.cli_json import print_json
-from fedkin.cli_reading import AsJson, Changes, DataDir, SpecFile, console
+from fedkin.cli_reading import AsJson, Changes, DataDir, SpecFile, as_given, console, tell_hints
 
 BASELINES = ("local", "fedavg", "finetune")  # what is always probed
 
 
 def doctor(
     spec: SpecFile = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="NAME", help="As in fedkin run: a table, a name.")
+    ] = None,
+    method: Annotated[str | None, typer.Option("--method", metavar="NAME", help="As in fedkin run.")] = None,
+    split: Annotated[str | None, typer.Option("--split", metavar="NAME", help="As in fedkin run.")] = None,
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Rounds of a probe; 0: none is run.")] = 3,
     methods: Annotated[
         str | None, typer.Option("--methods", metavar="NAME,…", help="More methods to probe, with their defaults.")
@@ -27,14 +32,18 @@ def doctor(
     from fedkin.doctor.data import data_of
     from fedkin.doctor.probe import probe, verdict
     from fedkin.doctor.traps import traps_of
+    from fedkin.methods import known_name
     from fedkin.runs.spec import MethodSection
 
-    given, _ = specification(spec, {"data_dir": data_dir}, set_ or [])
+    more = [known_name(name.strip()) for name in methods.split(",")] if methods else []
+    options = {"data": data, "method": method, "split": split, "data_dir": as_given(data_dir)}
+    given, hints = specification(spec, options, set_ or [])
+    tell_hints(hints)
     parts = assemble(given)
     whole = parts.spec  # with the public set that its method needs: every probe has the same clients' data
     wanted = {whole.method.name: whole.method, **{name: MethodSection(name=name) for name in BASELINES}}
-    for name in methods.split(",") if methods else []:
-        wanted.setdefault(name.strip(), MethodSection(name=name.strip()))
+    for name in more:
+        wanted.setdefault(name, MethodSection(name=name))
     probes = [probe(whole, method, min(rounds, whole.run.rounds)) for method in wanted.values()] if rounds else []
     found = {
         "data": data_of(parts.population, whole.run.seed),

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,17 @@ SpecFile = Annotated[Path | None, typer.Argument(metavar="SPEC.toml", help="An e
 Changes = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any key of the file. Repeatable.")
 ]
+
+
+def as_given(data_dir: Path | None) -> str | None:
+    """--data-dir as a specification has it: whole, for a run is resumed from any folder."""
+    return None if data_dir is None else str(data_dir.expanduser().absolute())
+
+
+def tell_hints(hints: Iterable[str]) -> None:
+    """Keys that have another name here, and the like: on stderr, each once."""
+    for hint in dict.fromkeys(hints):
+        print(f"hint: {hint}", file=sys.stderr)
 
 
 def console() -> Console:
@@ -94,7 +106,9 @@ def compare(
         _must_be_run(folder)
     found = comparison(folders, against, best)
     if markdown is not None:
-        markdown.write_text(sheets.markdown(found), encoding="utf-8")
+        from fedkin.engine.store import write_file
+
+        write_file(markdown, sheets.markdown(found).encode())
     if html is not None:
         from fedkin.report.compare_page import write_comparison
 

@@ -90,7 +90,7 @@ def test_the_command_says_what_to_type_next(tmp_path: Path) -> None:
     done = fedkin("data", "check", tmp_path / "t.csv", "--client", "site", "--label", "y")
     assert done.exit_code == 0, done.output
     for words in (
-        "30 samples, 1 columns",
+        "30 samples, 1 column",
         "3 (a, b, c)",
         "label mix",
         "none was found",

@@ -40,8 +40,8 @@ def test_pictures(tmp_path: Path) -> None:
     assert source.client is not None
     assert source.client.tolist() == ["phone0"] * 6 + ["phone1"] * 6
     assert source.said == (
-        "1 files are no pictures of the form CLIENT/CLASS/picture and left out: README.txt",
-        "1 folders have no pictures, and so are no clients: phone9",
+        "1 file is not of the form CLIENT/CLASS/picture and left out: README.txt",
+        "1 folder has no pictures, so no client: phone9",
     )
     assert load(f"{folder}/", colour="rgb", size=[2, 3]).x.shape == (12, 3, 2, 3)
 
@@ -82,7 +82,7 @@ def test_leaf(tmp_path: Path) -> None:
     assert source.client.tolist() == ["ann", "ann", "cem", "ann"]
     assert source.official_test is not None
     assert source.official_test.tolist() == [False, False, False, True]
-    assert source.said == ("1 users have no samples, and so are no clients: bob",)
+    assert source.said == ("1 user has no samples, so no client: bob",)
     assert load(f"{tmp_path}/", shape=[1, 2, 1]).x.shape == (4, 1, 2, 1)
 
 

@@ -13,7 +13,7 @@ from fedkin.doctor.data import features, labels, public_apart
 from fedkin.doctor.probe import Probe, verdict
 from fedkin.doctor.traps import traps_of
 from fedkin.experiment import experiment
-from tests.cli.command import fedkin
+from tests.cli.command import fedkin, told
 
 QUICK = {
     "engine__name": "inprocess",
@@ -108,3 +108,26 @@ def test_the_command_tells_costs_that_the_run_then_has(tmp_path: Path, monkeypat
     told = fedkin("doctor", *settings, "--set=method=local", "--rounds", "0").output
     assert "4 clients with" in told
     assert "labels:" in told
+
+
+def test_advice_that_can_be_followed() -> None:
+    full = traps_of(assemble(experiment(**{**QUICK, "run__participation": 1.0})))
+    assert [trap for trap in full if "rounds on average" in trap] == [
+        "a client takes part in 4.0 rounds on average: ask for more rounds"
+    ]
+    part = traps_of(assemble(experiment(**{**QUICK, "run__participation": 0.25})))
+    assert any("ask for more rounds, or a larger run.participation" in trap for trap in part)
+
+
+def test_a_table_is_looked_at_without_a_file(tmp_path: Path) -> None:
+    rows = [f"{'abc'[i % 3]},{i % 7},{i % 2}" for i in range(90)]
+    (tmp_path / "t.csv").write_text("\n".join(["site,n,label", *rows]))
+    asked = ["doctor", "--data", f"{tmp_path / 't.csv'}:client=site", "--rounds", "0", "--json"]
+    done = fedkin(*asked, "--data-dir", tmp_path, "--method", "local")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["data"]["clients"] == 3
+
+
+def test_an_unknown_method_is_told_before_the_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fedkin.doctor.probe.run", lambda *_, **__: pytest.fail("a probe was run"))
+    assert "did you mean 'ifca'" in told("doctor", "--methods", "comet,icfa")

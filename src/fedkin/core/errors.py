@@ -28,6 +28,15 @@ def some(names: Iterable[str], most: int = 5) -> str:
     return ", ".join(found[:most]) + (f" and {len(found) - most:,} more" if len(found) > most else "")
 
 
+def many(number: int, one: str, more: str = "") -> str:
+    """So many of a thing.
+
+    >>> many(1, "client"), many(2000, "client"), many(1, "class is", "classes are")
+    ('1 client', '2,000 clients', '1 class is')
+    """
+    return f"{number:,} {one if number == 1 else more or f'{one}s'}"
+
+
 def unknown(kind: str, name: str, choices: Iterable[str]) -> FedkinError:
     """The error for a name that does not exist, with the nearest one that does.
 

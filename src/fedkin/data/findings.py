@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fedkin.core.errors import some
+from fedkin.core.errors import many, some
 from fedkin.data.alike import alike
 from fedkin.data.encode import Recipe
 from fedkin.data.holdout import FEWEST
@@ -175,9 +175,10 @@ def _class_problems(source: Source) -> list[str]:
         ]
     rare = np.flatnonzero(counts < FEWEST)
     names = source.class_names or tuple(str(c) for c in range(source.classes))
-    return (
-        [f"{len(rare)} classes have fewer than {FEWEST} samples: {some([names[c] for c in rare])}"] if len(rare) else []
-    )
+    if not len(rare):
+        return []
+    which = some([names[c] for c in rare])
+    return [f"{many(len(rare), 'class has', 'classes have')} fewer than {FEWEST} samples: {which}"]
 
 
 def _amounts(source: Source) -> bool:
@@ -214,21 +215,19 @@ def _client_problems(source: Source, names: list[str], sizes: Ints | None, table
 
 def _duplicate_problems(twice: dict[str, int]) -> list[str]:
     said = []
-    if twice.get("test_in_train"):
+    if known := twice.get("test_in_train"):
+        these = many(known, "test sample is a training sample", "test samples are training samples")
+        said.append(f"{these} too: test accuracy would be too high")
+    if shared := twice.get("across_clients"):
+        these = many(shared, "sample is", "samples are")
+        said.append(f"{these} held by another client too: whoever trains on them knows them")
+    if own := twice.get("within_clients"):
+        these = many(own, "sample repeats", "samples repeat")
         said.append(
-            f"{twice['test_in_train']:,} test samples are training samples too: test accuracy would be too high"
-        )
-    if twice.get("across_clients"):
-        said.append(
-            f"{twice['across_clients']:,} samples are held by another client too: whoever trains on them knows them"
-        )
-    if twice.get("within_clients"):
-        said.append(
-            f"{twice['within_clients']:,} samples repeat another of the same client, and a random split can put one "
-            "into train and one into test: --set split.group=duplicates keeps equal ones together"
+            f"{these} another of the same client, and a random split can put one into train and one into test: "
+            "--set split.group=duplicates keeps equal ones together"
         )
     elif "within_clients" not in twice and twice["all"]:
-        said.append(
-            f"{twice['all']:,} samples repeat another, and a random split can put one into train and one into test"
-        )
+        these = many(twice["all"], "sample repeats", "samples repeat")
+        said.append(f"{these} another, and a random split can put one into train and one into test")
     return said

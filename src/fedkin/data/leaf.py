@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fedkin.core.errors import FedkinError, some
+from fedkin.core.errors import FedkinError, many, some
 from fedkin.data.source import Array, Source, classified
 
 PARTS = ("train", "test")
@@ -50,7 +50,7 @@ def read_leaf(path: Path, *, shape: Sequence[int] = ()) -> Source:
         y, names = _labels(labels, path)
         source = classified(path.stem, _shaped(_numbers(full), shape, path), y, where=str(path), class_names=names)
     empty = sorted({user.name for user in users} - {user.name for user in full})
-    said = (f"{len(empty)} users have no samples, and so are no clients: {some(empty)}",) if empty else ()
+    said = (f"{many(len(empty), 'user has', 'users have')} no samples, so no client: {some(empty)}",) if empty else ()
     official = mask if mask.any() and not mask.all() else None
     return source._replace(client=client, official_test=official, said=said)
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fedkin.core.errors import FedkinError, first_line, some
+from fedkin.core.errors import FedkinError, first_line, many, some
 from fedkin.data.source import Array, Source, classified
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
@@ -105,10 +105,12 @@ def _left_out(others: list[Path]) -> list[str]:
     if not others:
         return []
     shown = some(sorted(file.name for file in others))
-    return [f"{len(others)} files are no pictures of the form CLIENT/CLASS/picture and left out: {shown}"]
+    return [
+        f"{many(len(others), 'file is not', 'files are not')} of the form CLIENT/CLASS/picture and left out: {shown}"
+    ]
 
 
 def _empty(path: Path) -> list[str]:
     full = {file.parent.parent.name for file in path.glob("*/*/*") if file.suffix.lower() in ENDINGS}
     bare = sorted(one.name for one in path.iterdir() if one.is_dir() and one.name not in full)
-    return [f"{len(bare)} folders have no pictures, and so are no clients: {some(bare)}"] if bare else []
+    return [f"{many(len(bare), 'folder has', 'folders have')} no pictures, so no client: {some(bare)}"] if bare else []

@@ -77,7 +77,8 @@ def _rarely_drawn(parts: Assembled) -> str:
     each = spec.run.rounds * participants_of(parts.federation) / len(parts.infos)
     if each >= 5:
         return ""
-    return f"a client takes part in {each:.1f} rounds on average: more rounds, or a larger run.participation"
+    larger = ", or a larger run.participation" if participants_of(parts.federation) < len(parts.infos) else ""
+    return f"a client takes part in {each:.1f} rounds on average: ask for more rounds{larger}"
 
 
 TRAPS: tuple[Callable[[Assembled], str], ...] = (

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fedkin.core.errors import many
 from fedkin.core.method import KINDS
 from fedkin.data.clients import Population
 from fedkin.handover.opened import Member, Opened
 from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
-from fedkin.report.words import many
 
 
 def card_of(opened: Opened, member: Member) -> dict[str, Any]:

@@ -115,15 +115,21 @@ def _loaded(entry: EntryPoint) -> Callable[..., Method]:
     return found
 
 
+def known_name(name: str) -> str:
+    """A method's own name, of it or of an alias. Raises FedkinError for an unknown one."""
+    known = registry()
+    name = ALIASES.get(name.lower(), name)
+    if name not in known:
+        raise unknown("method", name, [*known, *ALIASES])
+    return name
+
+
 def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
     """The method called ``name`` with the hyper-parameters of [method]; ``shared`` ([train]) fills those it also takes.
 
     Raises FedkinError for an unknown method or hyper-parameter, a missing one, or a value out of range.
     """
-    known = registry()
-    name = ALIASES.get(name.lower(), name)
-    if name not in known:
-        raise unknown("method", name, [*known, *ALIASES])
+    name, known = known_name(name), registry()
     accepted = inspect.signature(known[name]).parameters
     for key in given:
         if key not in accepted:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fedkin.core.errors import many as many
+
 NONE = "–"
 PICKS = {
     "final": "final",
@@ -47,11 +49,6 @@ def seconds(value: float | None) -> str:
     if value is None or math.isnan(value):
         return NONE
     return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.1f} s" if value < 600 else f"{value / 60:.1f} min"
-
-
-def many(number: int, thing: str) -> str:
-    """1 client, 2 clients."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def at_round(round: int | None, planned: int | None) -> str:
