@@ -1,12 +1,13 @@
 """``fedkin sweep``: hyper-parameters searched, by validation data."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fedkin.cli_json import print_json
-from fedkin.cli_reading import AsJson, Changes, DataDir, SpecFile, console
+from fedkin.cli_reading import AsJson, Changes, DataDir, SpecFile, as_given, console, tell_hints
 
 
 def sweep(
@@ -30,8 +31,9 @@ def sweep(
     from fedkin.sweep import lost, space_of
     from fedkin.sweep import sweep as search
 
-    base, _ = specification(spec, {"data_dir": data_dir}, set_ or [])
-    study = search(base, space_of(space or []), out, trials, sampler)
+    base, hints = specification(spec, {"data_dir": as_given(data_dir)}, set_ or [])
+    tell_hints(hints)
+    study = search(base, space_of(space or []), out, trials, sampler, _tell)
     done = sorted((t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number))
     plain = [{"validation": t.value, **t.params, "run": str(out / t.user_attrs["folder"])} for t in done]
     without = [
@@ -46,6 +48,17 @@ def sweep(
         print_json({"best": plain[0], "trials": plain, "lost": without, "running": running})
         return
     _show(plain, without, running)
+
+
+def _tell(claim: "Claim", total: int, value: float | str | None) -> None:  # type: ignore[name-defined]  # noqa: F821
+    """A line when a trial begins and one when it is done, on stderr: the table is the result."""
+    from fedkin.report import words
+
+    if value is None:
+        told = words.plain(claim.values)
+    else:
+        told = f"no value: {value}" if isinstance(value, str) else f"validation {words.decimal(value)}"
+    print(f"trial {claim.number + 1} of {total}  {told}", file=sys.stderr, flush=True)
 
 
 def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: int) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from fedkin.experiment import Interrupted
 from fedkin.runs.database import read_only
 from fedkin.sweep import SPACES, space_of
-from tests.cli.command import fedkin
+from tests.cli.command import fedkin, told
 
 pytest.importorskip("optuna")
 QUICK = [f"--set={s}" for s in ("engine.name=inprocess", "run.rounds=2", "run.clients=4", "model=mlr", "method=fedavg")]
@@ -120,3 +121,39 @@ def test_mistakes_are_told_before_training(asked: list[str], said: str, tmp_path
 def test_the_papers_grids_are_there() -> None:
     assert len(space_of(["cgpfl"])["method.lam"]) == 11
     assert set(SPACES) >= {"comet", "ppfl", "cgpfl"}
+
+
+def test_every_trial_is_told(tmp_path: Path) -> None:
+    asked = [*QUICK[:-1], "--set=method=comet", "--space", "method.clusters=2, 9", "--out", str(tmp_path / "s")]
+    done = fedkin("sweep", *asked)
+    assert done.exit_code == 0, done.output
+    lines = [line for line in done.stderr.splitlines() if line.startswith("trial")]
+    assert len(lines) == 4
+    assert sum("method.clusters = 9" in line for line in lines) == 1
+    assert sum("no value: " in line and "9" in line for line in lines) == 1
+    assert sum("validation 0." in line for line in lines) == 1
+
+
+def test_a_folder_is_free_again_after_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = ["--space", "train.lr=0.1, 0.2", "--out", str(tmp_path / "s"), "--json"]
+    assert "set split.val above 0" in told("sweep", *QUICK, "--set=split.val=0", *where)
+    assert "did you mean 'fedavg'" in told("sweep", *QUICK, "--set=method=fedavgg", *where)
+    with monkeypatch.context() as patch:
+        patch.setattr("fedkin.sweep.study.run", stopped)
+        assert fedkin("sweep", *QUICK, *where).exit_code == 130
+    found = json.loads(fedkin("sweep", *QUICK, "--set=train.batch_size=7", *where).stdout)  # another experiment
+    assert len(found["trials"]) == 2
+    assert "train.batch_size" not in found["best"]
+    assert "another experiment" in fedkin("sweep", *QUICK, *where).output
+
+
+def stopped(*_: object) -> None:
+    raise Interrupted("stopped")
+
+
+def test_a_study_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "study.db").write_text("no database")
+    assert "study.db cannot be used" in told("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "s")
+    (tmp_path / "file").write_text("")
+    assert "cannot be made" in told("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "file" / "s")

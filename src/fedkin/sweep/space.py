@@ -7,6 +7,8 @@ from itertools import product
 from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.methods import known_name
+from fedkin.populate import population_of
 from fedkin.runs.spec import Spec, assign, literal, parse
 
 RANGE = re.compile(r"(log )?(\S+) \.\. (\S+)")
@@ -63,13 +65,17 @@ def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
 
 
 def check(base: Spec, space: Space) -> None:
-    """A key or a value that does not exist is told before anything is trained."""
+    """A key or a value that does not exist, and data that no trial could use, are told before anything is written."""
     for key, told in space.items():
         section = key.partition(".")[0]
         if section in ("data", "split", "run"):
             raise FedkinError(f"{key}: a search over [{section}] would compare different data or budgets")
         for value in told[:2] if isinstance(told, tuple) else told:
             changed(base, {key: value})
+    if base.split.holdout == "fractions" and not base.split.val:
+        raise FedkinError("clients have no validation samples, and nothing else chooses: set split.val above 0")
+    known_name(base.method.name)
+    population_of(base, wanted=False)
 
 
 def _whole(key: str) -> bool:

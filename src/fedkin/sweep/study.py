@@ -12,12 +12,14 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError, first_line, unknown
 from fedkin.core.rng import Key
 from fedkin.experiment import Interrupted, resume, run
 from fedkin.report.look import look
@@ -42,24 +44,32 @@ class Claim(NamedTuple):
     lock: FileLock
 
 
-def sweep(base: Spec, space: Space, folder: Path, trials: int | None, sampler: str) -> Any:
+# a trial, of how many, and what came of it: None before it, then its value or why it has none
+Progress = Callable[[Claim, int, float | str | None], None]
+
+
+def sweep(
+    base: Spec, space: Space, folder: Path, trials: int | None, sampler: str, progress: Progress | None = None
+) -> Any:
     """The Optuna study, after this process did its share. ``folder``: study.db and a run directory a trial; a study
-    that is there goes on. ``trials``: of all processes; None: the whole grid."""
+    that is there goes on. ``trials``: of all processes; None: the whole grid. ``progress`` is called before and after
+    each trial of this process. What no trial could do is refused before the folder is made."""
     optuna = _optuna()
     if sampler not in SAMPLERS:
         raise unknown("sampler", sampler, SAMPLERS)
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     check(base, space)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / LOCKS).mkdir(exist_ok=True)
+    try:
+        (folder / LOCKS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
     with _alone(folder):
-        study = optuna.create_study(
-            storage=f"sqlite:///{folder / 'study.db'}", study_name=STUDY, load_if_exists=True, direction="maximize"
-        )
-        _same(study, base, space)
+        study = _study(folder, base, space)
+    tell = progress or (lambda claim, total, value: None)
     while (claim := _claim(study, space, folder, total, ready)) is not None:
         try:
-            _work(study, base, claim, folder)
+            tell(claim, total, None)
+            tell(claim, total, _work(study, base, claim, folder))
         finally:
             claim.lock.release()
     return study
@@ -83,15 +93,16 @@ def _claim(study: Any, space: Space, folder: Path, total: int, ready: Ready) -> 
         asked = study.ask()
         values = {key: suggest(asked, key, told) for key, told in space.items()}
         name = "-".join(f"{key.split('.')[-1]}={value}" for key, value in values.items())
-        where = re.sub(r"[^\w.=,-]+", "_", f"{asked.number:04d}-{name}")
+        where = _unused(folder, re.sub(r"[^\w.=,-]+", "_", f"{asked.number:04d}-{name}"))
         lock = _free(folder, asked.number)
         assert lock is not None, "a new number has no other owner"
         asked.set_user_attr("folder", where)  # from here on it counts
         return Claim(asked.number, values, folder / where, lock)
 
 
-def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> None:
-    """Train, and tell the study. What stops the whole sweep leaves the trial to whoever comes next."""
+def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> float | str:
+    """Train, and tell the study: the trial's value, or why it has none. What stops the whole sweep leaves the trial to
+    whoever comes next."""
     try:
         value = _value(base, claim)
     except (Interrupted, NoValidation):
@@ -100,9 +111,10 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> None:
         with _alone(folder):
             study.set_user_attr(f"lost {claim.number}", str(error))
             study.tell(claim.number, state=_optuna().trial.TrialState.FAIL)
-    else:
-        with _alone(folder):
-            study.tell(claim.number, value)
+        return str(error)
+    with _alone(folder):
+        study.tell(claim.number, value)
+    return value
 
 
 def _value(base: Spec, claim: Claim) -> float:
@@ -164,13 +176,49 @@ def _free(folder: Path, number: int) -> FileLock | None:
     return lock
 
 
-def _same(study: Any, base: Spec, space: Space) -> None:
+def _study(folder: Path, base: Spec, space: Space) -> Any:
+    """The folder's study. One of something else makes room if no trial of it has come to anything."""
+    optuna, storage = _optuna(), f"sqlite:///{folder / 'study.db'}"
+    found = partial(optuna.create_study, storage=storage, study_name=STUDY, direction="maximize")
+    try:
+        study = found(load_if_exists=True)
+        if _same(study, base, space):
+            return study
+        trials = study.get_trials(deepcopy=False)
+        if any(one.state.name == "COMPLETE" or _worked_on(folder, one) for one in trials):
+            raise FedkinError("this folder holds a sweep of another experiment or space: choose another --out")
+        optuna.delete_study(study_name=STUDY, storage=storage)
+        study = found()
+        _same(study, base, space)
+        return study
+    except FedkinError:
+        raise
+    except Exception as error:  # SQLAlchemy's: of a file that is no study, or may not be written
+        raise FedkinError(f"{folder / 'study.db'} cannot be used: {first_line(error)}") from None
+
+
+def _worked_on(folder: Path, trial: Any) -> bool:
+    """Whether some process is at a trial just now."""
+    if trial.state.name != "RUNNING":
+        return False
+    lock = _free(folder, trial.number)
+    if lock is not None:
+        lock.release()
+    return lock is None
+
+
+def _unused(folder: Path, name: str) -> str:
+    """A trial's folder; those of a study that made room stay as they are."""
+    return next(free for n in count(1) if not (folder / (free := name if n == 1 else f"{name}-{n}")).exists())
+
+
+def _same(study: Any, base: Spec, space: Space) -> bool:
+    """Whether a study is of this search; a new one becomes so."""
     now = {"spec": base.model_dump(mode="json", exclude={"engine"}), "space": {k: list(v) for k, v in space.items()}}
     before = study.user_attrs.get("fedkin")
     if before is None:
         study.set_user_attr("fedkin", now)
-    elif before != now:
-        raise FedkinError("this folder holds a sweep of another experiment or space: choose another --out")
+    return before in (None, now)
 
 
 def _optuna() -> Any:
