@@ -20,6 +20,7 @@ def specification(file: Path | None, options: Mapping[str, Any], settings: Seque
     content: Content = {}
     hints: list[str] = []
     if file is not None:
+        _experiment_file(file)
         content, text = read(file)
         _, hints = parse(content, text, str(file))
         content, _ = our_names(content)
@@ -29,6 +30,19 @@ def specification(file: Path | None, options: Mapping[str, Any], settings: Seque
         hints += _place(content, key, value)
     spec, more = parse(content, where="command line")
     return spec, [*hints, *more]
+
+
+def _experiment_file(file: Path) -> None:
+    """Data, or a run, in the place of an experiment: the command that is meant."""
+    from fedkin.data.own import FILES
+
+    if file.is_dir():
+        raise FedkinError(
+            f"{file} is a folder: fedkin resume {file} goes on with a run, fedkin run {file}/experiment.toml does it "
+            f"again, fedkin run --data {file}/ trains on its files"
+        )
+    if file.suffix.lower() in FILES:
+        raise FedkinError(f"{file} is no experiment but data: fedkin run --data {file}")
 
 
 def _setting(text: str) -> tuple[str, Any]:

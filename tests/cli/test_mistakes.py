@@ -17,6 +17,8 @@ MISTAKES = [
     (["--data", "mnist"], "put mnist.npz into the data folder"),
     (["--data-dir", "/nowhere/at/all"], "/nowhere/at/all, which is not a folder"),
     (["--model", "mrl"], "unknown model 'mrl': did you mean 'mlr'?"),
+    (["--set", "model.hidden=0"], "model.hidden of dnn is a whole number from 1 on, not 0: its default is 128"),
+    (["--model", "dnn:hidden=1.5"], "model.hidden of dnn is a whole number from 1 on, not 1.5"),
     (["--model", "no.such.module:Net"], "model 'no.such.module:Net' cannot be imported"),
     (
         ["--model", "json:JSONDecoder"],
@@ -122,8 +124,11 @@ def test_a_wrong_option_is_not_told_with_the_line_of_the_file(tmp_path: Path) ->
 def test_files_and_folders_that_do_not_fit(tmp_path: Path) -> None:
     assert "absent.toml does not exist" in told("run", tmp_path / "absent.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
-    assert "cannot be read" in told("run", tmp_path / "bytes.toml")
+    assert "cannot be read as text" in told("run", tmp_path / "bytes.toml")
+    (tmp_path / "t.csv").write_text("a,label\n1,0\n")
+    assert f"is no experiment but data: fedkin run --data {tmp_path / 't.csv'}" in told("run", tmp_path / "t.csv")
     (tmp_path / "full").mkdir()
+    assert "is a folder: fedkin resume" in told("run", tmp_path / "full")
     (tmp_path / "full" / "thesis.txt").write_text("do not touch")
     said = told("run", *SMALL, "--out", tmp_path / "full")
     assert "exists and is not empty" in said

@@ -157,6 +157,9 @@ def test_damaged_binary_files_are_refused_in_one_sentence(name: str, tmp_path: P
         ('site,n,label\na,1,0\nb,"2,1\n', "not a regular table"),
         ("site,n,label\na," + "9" * 400 + ",0\n", "too large"),
         ("site,n,label\na,1,x\n" + "b,1,\n", "line 3: column 'label' is empty"),
+        ("site,n,label\na,1,x\n" + "  ,1,y\n", "line 3: column 'site' is empty"),
+        ("site,n,label\na,1,x\n" + "b,1,  \n", "line 3: column 'label' is empty"),
+        ("s\0i\0t\0e\0,\0n\0,\0l\0\n\0", "zero bytes between its letters"),
     ],
 )
 def test_each_fault_is_one_sentence_on_the_command_line(content: str, words: str, tmp_path: Path) -> None:
@@ -180,3 +183,11 @@ def test_huge_numbers_one_class_and_lone_clients_are_findings(tmp_path: Path) ->
     problems = findings(source)["problems"]
     for words in ("fewer than 3 samples", "one class only"):
         assert any(words in text for text in problems), problems
+
+
+def test_a_spreadsheets_utf_16_is_known_by_its_mark(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("site,n,label\n" + "a,1,0\nb,2,1\n" * 9, encoding="utf-16")
+    done = fedkin("data", "check", tmp_path / "t.csv", "--client", "site")
+    assert "--set data.encoding=utf-16" in done.stderr
+    again = fedkin("data", "check", tmp_path / "t.csv", "--client", "site", "--set", "data.encoding=utf-16")
+    assert "18 samples" in again.stdout

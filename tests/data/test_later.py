@@ -87,3 +87,20 @@ def test_rows_without_a_label_are_left_out_as_in_the_run(trained: Population, tm
     file.write_text("age,ward,kind,label\n" + "".join(f"{i},x,p,{'' if i < 3 else 'ill'}\n" for i in range(20)))
     own = read_newcomer(file, trained, TOLD._replace(options={"unlabeled": "drop"}), Key(0))
     assert (len(own.y), own.said) == (17, ("3 of 20 rows have no label and are left out",))
+
+
+def test_a_newcomers_file_that_is_none(trained: Population, tmp_path: Path) -> None:
+    for name, said in (
+        ("x.toml", "is none of the files that a newcomer brings: .npz, .csv"),
+        ("", "is none of the files"),
+    ):
+        if name:
+            (tmp_path / name).write_text("a = 1\n")
+        with pytest.raises(FedkinError) as caught:
+            read_newcomer(tmp_path / name, trained, TOLD, Key(0))
+        assert said in str(caught.value)
+    (tmp_path / "two.csv").write_text("age,ward,kind,label\n1,x,p,ill\n2,x,p,ill\n")
+    with pytest.raises(
+        FedkinError, match=r"two\.csv has 2 rows, and the run's split makes 3 parts of them: bring more"
+    ):
+        read_newcomer(tmp_path / "two.csv", trained, TOLD, Key(0))

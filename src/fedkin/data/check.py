@@ -66,7 +66,7 @@ def _splits(p: "Population") -> None:
         if len(empty) and (split == "train" or sizes.any()):
             raise FedkinError(
                 f"{p.name}: client {p.names[empty[0]]} has no {split} samples ({len(empty)} of {p.clients} clients): "
-                "raise the floor, ask for fewer clients, or drop the empty ones"
+                "ask for fewer clients, or leave such ones out with --set split.empty=drop"
             )
         for k, rows in enumerate(p.rows(split)):
             _owned_once(p, owner, k, rows, split)

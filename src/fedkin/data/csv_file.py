@@ -48,8 +48,9 @@ def read_csv(
         raise
     except UnicodeError:
         known = "UTF-8" if encoding == "utf-8-sig" else encoding
+        likely = "utf-16" if _marked(path) else "latin-1"
         raise FedkinError(
-            f"{path} is not {known} text: save it as UTF-8, or name what it is with --set data.encoding=latin-1"
+            f"{path} is not {known} text: save it as UTF-8, or name what it is with --set data.encoding={likely}"
         ) from None
     except LookupError:
         raise FedkinError(f"encoding {encoding!r} is not known: use utf-8, latin-1, cp1252 or utf-16") from None
@@ -60,12 +61,23 @@ def read_csv(
     return frame
 
 
+def _marked(path: Path) -> bool:
+    """Whether a file begins with the mark of UTF-16, as spreadsheets write it."""
+    with path.open("rb") as file:
+        return file.read(2) in (b"\xff\xfe", b"\xfe\xff")
+
+
 def _header(path: Path, separator: str, encoding: str) -> list[str]:
     if len(separator) != 1:
         raise FedkinError(f"data.separator={separator!r} must be one character, such as ',' or ';'")
     with path.open(newline="", encoding=encoding) as file:
         rows = csv.reader(file, delimiter=separator)
         head, first = next(rows, []), next(rows, None)
+    if any("\0" in name for name in head):
+        raise FedkinError(
+            f"{path} holds zero bytes between its letters: it is no text, or UTF-16 without its mark "
+            "(--set data.encoding=utf-16-le)"
+        )
     if not head:
         raise FedkinError(f"{path} is empty: its first line must name the columns")
     if len(head) == 1 and (marks := [mark for mark in SEPARATORS if mark in head[0]]):

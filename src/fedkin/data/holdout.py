@@ -17,7 +17,7 @@ SPLITS = ("train", "val", "test")
 FEWEST = len(SPLITS)  # samples of a client that has one for each
 COMET_TRAIN = (0.1, 0.3, 0.4)
 COMET_VAL, COMET_TEST = 0.1, 0.5
-DROP = "such clients out with --set split.empty=drop (empty='drop' of build)"
+DROP = "such clients out with --set split.empty=drop"
 
 
 class Holdout(NamedTuple):
@@ -119,8 +119,8 @@ def _divide(
     have = len(mine) if group is None else len(pieces)
     if have < len(asked):
         raise FedkinError(
-            f"{who} has {have} {unit if have != 1 else unit[:-1]}, too few for {' and '.join(asked)}: raise the floor, "
-            f"leave a split out, or leave {DROP}"
+            f"{who} has {have} {unit if have != 1 else unit[:-1]}, too few for {' and '.join(asked)}: ask for "
+            f"fewer clients, do without a part (--set split.val=0), or leave {DROP}"
         )
     if group is None:
         ends = np.cumsum([0, *split_sizes(len(mine), fractions)])

@@ -1,6 +1,6 @@
 """The file of one client that was not in a run, as the run's own data are."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,9 +45,11 @@ def read_newcomer(path: Path, like: Population, told: Told, key: Key) -> Populat
     .npz: x, y, or x_train, y_train and, where there are any, x_val, … x_test. Tables: the run's columns and label, and
     perhaps a column "split" with train, val or test. Raises FedkinError, in one sentence, for what does not fit.
     """
-    if not path.is_file():
+    if not path.exists():
         raise FedkinError(f"{path} does not exist")
-    read = _table if path.suffix.lower() in SUFFIXES else _arrays
+    if not path.is_file() or path.suffix.lower() not in READERS:
+        raise FedkinError(f"{path} is none of the files that a newcomer brings: {', '.join(READERS)}")
+    read = READERS[path.suffix.lower()]
     x, y, division, said = read(path, like, told)
     rows = _divided(len(y), division, told.fractions, key, path)
     return Population(
@@ -156,6 +158,12 @@ def _shaped(x: Array, like: Population, path: Path) -> Array:
 
 def _divided(n: int, division: Array | None, fractions: Fractions, key: Key, path: Path) -> list[Ints]:
     if division is None:
+        parts = len(SPLITS) if isinstance(fractions, str) else sum(share > 0 for share in fractions)
+        if n < parts:
+            raise FedkinError(
+                f"{path} has {n} {'row' if n == 1 else 'rows'}, and the run's split makes {parts} parts of them: bring "
+                f"more, or a column {SPLIT!r} that says what each is for (train alone will do)"
+            )
         held = holdout([np.arange(n, dtype=np.int64)], key, fractions, names=[path.stem])
         return [held.train[0], held.val[0], held.test[0]]
     strange = sorted({str(part) for part in division} - set(SPLITS))
@@ -165,3 +173,6 @@ def _divided(n: int, division: Array | None, fractions: Fractions, key: Key, pat
     if not len(rows[0]):
         raise FedkinError(f"{path}: column {SPLIT!r} names no row train")
     return rows
+
+
+READERS: dict[str, Callable[[Path, Population, Told], Rows]] = {".npz": _arrays, **dict.fromkeys(SUFFIXES, _table)}

@@ -190,20 +190,35 @@ def labeled(read: Read, label: str, unlabeled: str) -> Read:
 
 
 def _filled(column: "pd.Series[Any]", place: Place) -> None:
-    empty = np.flatnonzero(column.isna().to_numpy())  # "NA" may be a site's name
+    empty = np.flatnonzero(_blank(column))  # "NA" may be a site's name
     if len(empty):
         raise FedkinError(f"{gap_told(column, empty, place)}: fill it")
 
 
 def gaps_of(column: "pd.Series[Any]") -> Array:
     """Which cells of a label's column hold nothing: empty ones, and what stands for that in columns of numbers."""
-    gaps: Array = (column.isna() | column.isin(sorted(MISSING))).to_numpy()
+    gaps: Array = _blank(column) | column.isin(sorted(MISSING)).to_numpy()
     return gaps
+
+
+def _blank(column: "pd.Series[Any]") -> Array:
+    """Cells with nothing in them, or with spaces only."""
+    found: Array = column.isna().to_numpy(copy=True)
+    if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
+        return found
+    codes, distinct = pd.factorize(column)
+    spaces = np.array([*(isinstance(value, str) and not value.strip() for value in distinct), False])
+    found |= spaces[codes]
+    return found
 
 
 def gap_told(column: "pd.Series[Any]", empty: Array, place: Place) -> str:
     first = int(empty[0])
-    what = "is empty" if pd.isna(column.iloc[first]) else f"holds {column.iloc[first]!r}, which stands for nothing"
+    what = (
+        "is empty"
+        if pd.isna(column.iloc[first]) or not str(column.iloc[first]).strip()
+        else f"holds {column.iloc[first]!r}, which stands for nothing"
+    )
     more = f", as are {len(empty) - 1} more" if len(empty) > 1 else ""
     return f"{place(first)}: column {column.name!r} {what}{more}"
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -105,9 +106,10 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         part.replace(path)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None  # of the file that was asked for
 
 
 def read_state(path: Path) -> Tree:

@@ -51,8 +51,10 @@ def predict(opened: Opened, member: Member, path: Path) -> tuple[pd.DataFrame, t
 
 
 def _read(path: Path, population: Population, data: DataSection) -> Asked:
-    if not path.is_file():
+    if not path.exists():
         raise FedkinError(f"file {path} does not exist: check the path")
+    if not path.is_file():
+        raise FedkinError(f"{path} is a folder: name the file with the new samples")
     if population.encoding is not None:
         if path.suffix.lower() not in SUFFIXES:
             raise FedkinError(f"{path} is no table, and this model was trained on one: give {', '.join(SUFFIXES)}")

@@ -64,6 +64,7 @@ def build(
     for option in options:
         if option not in accepted:
             raise unknown(f"option of model {name!r}", option, set(accepted) - set(given))
+        _check_size(name, option, options[option], accepted[option].default)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key.integer(f"model:{name}"))
         made = _make(name, recipe, {**chosen, **options})
@@ -75,6 +76,15 @@ def build(
         raise FedkinError(f"model {name!r} is no torch module: it predicts class probabilities, not family {family}")
     _try_on(model, shape, classes, inputs.tokens)
     return model
+
+
+def _check_size(name: str, option: str, value: Any, default: Any) -> None:
+    """Sizes of our own architectures are whole numbers from 1 on: a layer of none would learn nothing, silently."""
+    size = isinstance(default, int) and not isinstance(default, bool) and ":" not in name
+    if size and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise FedkinError(
+            f"model.{option} of {name} is a whole number from 1 on, not {value!r}: its default is {default}"
+        )
 
 
 def _from_module(name: str, module: nn.Module, family: str, inputs: Inputs, buffers: str) -> Model:

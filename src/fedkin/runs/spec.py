@@ -196,8 +196,10 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
         return tomllib.loads(text), text
     except FileNotFoundError:
         raise FedkinError(f"{path} does not exist") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FedkinError(f"{path} cannot be read: {error}") from None
+    except UnicodeDecodeError:
+        raise FedkinError(f"{path} cannot be read as text: name an experiment, a .toml file") from None
+    except OSError as error:
+        raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
     except tomllib.TOMLDecodeError as error:
         raise FedkinError(f"{path} is not valid TOML: {error}") from None
 
