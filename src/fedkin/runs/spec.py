@@ -196,10 +196,9 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
         return tomllib.loads(text), text
     except FileNotFoundError:
         raise FedkinError(f"{path} does not exist") from None
-    except UnicodeDecodeError:
-        raise FedkinError(f"{path} cannot be read as text: name an experiment, a .toml file") from None
-    except OSError as error:
-        raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text, so no experiment"
+        raise FedkinError(f"{path} cannot be read: {reason}") from None
     except tomllib.TOMLDecodeError as error:
         raise FedkinError(f"{path} is not valid TOML: {error}") from None
 
