@@ -211,6 +211,13 @@ def test_silhouette_by_hand():
     assert silhouette(distances(torch.ones(4, 2)), torch.tensor([0, 0, 1, 1])) == 0.0
 
 
+def test_at_most_half_as_many_clusters_as_points():
+    # of 3 clusters, two pairs and one alone, the mean silhouette is 0.79; of 2, at most 0.58
+    points = torch.tensor([[0.0], [0.1], [10.0], [10.1], [30.0]])
+    assert silhouette(distances(points), torch.tensor([0, 0, 1, 1, 2])) > 0.7
+    assert len(by_silhouette(points, 5, Key(0)).labels.unique()) == 2
+
+
 def test_silhouette_is_that_of_scikit_learn():
     from sklearn.metrics import silhouette_score
 
