@@ -68,8 +68,10 @@ def bare(running: Cluster, size: int, rounds: int, torch: bool) -> list[float]:
     folder = running.home / "bare"
     package = folder / "fedkin_deployment"
     package.mkdir(parents=True, exist_ok=True)
-    extra = f"rounds = {rounds}\nsize = {size}\n"
-    (folder / "pyproject.toml").write_text(APP.replace('name = "fedkin-deployment"', 'name = "bare"') + extra)
+    (folder / "pyproject.toml").write_text(
+        APP.partition("[tool.flwr.app.config]")[0].replace('name = "fedkin-deployment"', 'name = "bare"')
+        + f'[tool.flwr.app.config]\nrounds = {rounds}\nsize = {size}\nout = ""\n'
+    )
     (package / "__init__.py").write_text("")
     (package / "server_app.py").write_text(SERVER)
     (package / "client_app.py").write_text(CLIENT.format(imports="import torch" if torch else ""))
@@ -77,7 +79,9 @@ def bare(running: Cluster, size: int, rounds: int, torch: bool) -> list[float]:
     out.unlink(missing_ok=True)
     home = connection(running.folder, load(Deployment, running.folder, DEPLOYMENT))
     command = [program("flwr"), "run", str(folder), LINK, "--run-config", f'out="{out}"', "--format", "json"]
-    subprocess.run(command, env=environment(home), check=True, capture_output=True)
+    done = subprocess.run(command, env=environment(home), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise RuntimeError(f"flwr run: {done.stdout}{done.stderr}")
     wait_for(out.exists, 1200, running)
     time.sleep(1)
     found: list[float] = json.loads(out.read_text())
