@@ -3,7 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -16,7 +16,9 @@ def reproduce(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="A preset: see --list.", show_default=False)
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="The presets, with their rows and rough times.")] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="The presets, with their rows and their processor time.")
+    ] = False,
     rows: Annotated[
         str | None, typer.Option("--rows", metavar="WORD,…", help="Only rows whose name contains one of these.")
     ] = None,
@@ -30,11 +32,15 @@ def reproduce(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A change of every run. Repeatable.")
     ] = None,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Train nothing: the table of what is finished, and what the rest costs.")
+    ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
     """A table or figure of the papers: runs its rows, and writes NAME.md and NAME.html."""
     from fedkin.reproduce.preset import SCALES, names, preset
+    from fedkin.reproduce.running import READERS, RUNNERS
 
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
@@ -48,29 +54,52 @@ def reproduce(
     chosen = tuple(row for row in found.rows if any(word.strip() in row.name for word in wanted))
     if not chosen:
         raise FedkinError(f"no row of {name} contains {rows}: they are {', '.join(row.name for row in found.rows)}")
-    _run(found._replace(rows=chosen), scale, seeds, out, _changes(set_ or [], data_dir), as_json)
+    changes = _changes(set_ or [], data_dir)
+    told = {key: value for key, value in changes.items() if key != "data.dir"}
+    asked = f"fedkin reproduce {name} --scale {scale}" + (f" --rows {shlex.quote(rows)}" if rows else "")
+    asked += (f" --seeds {seeds}" if seeds > 1 else "") + "".join(f" --set {_quoted(*each)}" for each in told.items())
+    asking = Asking(
+        found._replace(rows=chosen), scale, seeds, out, changes, RUNNERS if not finished else READERS, asked
+    )
+    _run(asking, as_json)
 
 
-def _run(found: Any, scale: str, seeds: int, out: Path, changes: dict[str, Any], as_json: bool) -> None:
+class Asking(NamedTuple):
+    """What is to be done. ``asked``: the command, for the page."""
+
+    preset: Any
+    scale: str
+    seeds: int
+    out: Path
+    changes: dict[str, Any]
+    runners: Any
+    asked: str
+
+
+def _quoted(key: str, value: Any) -> str:
+    return shlex.quote(f"{key}={value}")
+
+
+def _run(asking: Asking, as_json: bool) -> None:
     from fedkin.report import words
+    from fedkin.reproduce.estimate import estimate, speed
     from fedkin.reproduce.pages import cells, lines, write
     from fedkin.reproduce.running import outcomes
 
-    total = sum(row.seconds for row in found.rows) * seeds
-    print(f"{found.title}: {words.many(len(found.rows), 'row')}, about {words.seconds(total)}", file=sys.stderr)
-    out.mkdir(parents=True, exist_ok=True)
+    found, changes, here = asking.preset, asking.changes, speed()
+    total = sum(estimate(row, changes, here) for row in found.rows) * asking.seeds
+    rows = words.many(len(found.rows), "row")
+    print(f"{found.title}: {rows}, about {words.seconds(total)} of processor time if none is done", file=sys.stderr)
+    asking.out.mkdir(parents=True, exist_ok=True)
     done = []
-    for one in outcomes(found.rows, seeds, out / "runs", changes):
+    for one in outcomes(found.rows, asking.seeds, asking.out / "runs", changes, here, asking.runners):
         done.append(one)
         for line in lines([one]):
-            print(
-                "  ".join(cells(line)[:-1]) + (f"  {one.missing}" if one.missing else ""), file=sys.stderr, flush=True
-            )
-    asked = f"fedkin reproduce {found.name} --scale {scale}" + (f" --seeds {seeds}" if seeds > 1 else "")
-    asked += "".join(f" --set {shlex.quote(f'{key}={value}')}" for key, value in changes.items() if key != "data.dir")
-    written = write(found, done, scale, asked, out)
+            why = f"  {one.missing}" if one.missing else ""
+            print("  ".join(cells(line)[:-1]) + why, file=sys.stderr, flush=True)
+    written = write(found, done, asking.scale, asking.asked, asking.out)
     if as_json:
-        print_json({"name": found.name, "title": found.title, "scale": scale, "lines": lines(done)})
+        print_json({"name": found.name, "title": found.title, "scale": asking.scale, "lines": lines(done)})
     else:
         for path in written:
             print(path)
@@ -90,13 +119,14 @@ def _list(found: list[Any], as_json: bool) -> None:
     from rich.table import Table
 
     from fedkin.report import words
+    from fedkin.reproduce.estimate import estimate
 
     plain = [
         {
             "name": one.name,
             "title": one.title,
             "rows": [row.name for row in one.rows],
-            "seconds": sum(row.seconds for row in one.rows),
+            "seconds": sum(map(estimate, one.rows)),
             "about": one.about,
         }
         for one in found
@@ -105,7 +135,7 @@ def _list(found: list[Any], as_json: bool) -> None:
         print_json(plain)
         return
     table = Table(box=box.SIMPLE_HEAD)
-    for column in ("name", "what", "rows", "about"):
+    for column in ("name", "what", "rows", "processor time"):
         table.add_column(column, overflow="fold")
     for each in plain:
         table.add_row(each["name"], each["title"], str(len(each["rows"])), words.seconds(each["seconds"]))

@@ -8,9 +8,13 @@ import pytest
 
 from fedkin.assemble import method_of
 from fedkin.cli_options import specification
+from fedkin.experiment import Progress
+from fedkin.reproduce.cost import Cost, clocked, cost, parts
+from fedkin.reproduce.estimate import PROBE, costs, estimate
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.preset import SCALES, names, preset, published
 from fedkin.reproduce.running import command, outcomes, spec_of
+from fedkin.runs.record import Record
 from tests.cli.command import fedkin
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +44,7 @@ def test_specifications_are_valid_and_commands_mean_the_same(name: str, monkeypa
         rows = preset(name, scale).rows
         assert len({row.name for row in rows}) == len(rows) > 0
         for row in rows:
-            assert row.seconds > 0
+            assert not estimate(row) <= 0  # nan where nobody has run it
             if row.runner != "experiment":
                 continue
             spec = spec_of(row, 0, {})
@@ -108,6 +112,62 @@ def test_a_run_of_another_setting_is_not_taken(tmp_path: Path) -> None:
     assert "another setting (train.lr)" in other.missing
 
 
+def test_a_finished_run_is_taken_where_data_decided_a_setting(tmp_path: Path) -> None:
+    """[model] family is "auto" in the preset, and what it came to in the run's own specification."""
+    (row,) = preset("cgpfl-figure-4").rows
+    quick = {"run.rounds": 2, "run.clients": 4, "data.name": "digits", "split.low": 20, "split.high": 60}
+    for _ in range(2):
+        (one,) = outcomes([row], 1, tmp_path, {**quick, "engine.name": "inprocess"})
+        assert one.missing == ""
+    spent = cost(one.folders[0])
+    assert spent is not None
+    assert spent.round is not None
+    assert one.seconds == spent.total > spent.round > 0
+
+
+def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    quick = ["--set=run.rounds=2", "--set=engine.name=inprocess", "--set=data.clients=4"]
+    asked = ["reproduce", "ppfl-figure-8", "--json", *quick]
+    assert fedkin(*asked, "--rows", "N2").exit_code == 0
+    lines = json.loads(fedkin(*asked, "--finished").stdout)["lines"]
+    assert [line["missing"] for line in lines] == ["", *["not run yet"] * 4]
+    assert lines[0]["measured"] is not None
+    page = (tmp_path / "reproduction" / "ppfl-figure-8.md").read_text()
+    assert "Not run, 4 rows of about" in page
+    assert str(tmp_path) not in page
+
+
+def test_estimates_follow_the_rounds_and_the_machine() -> None:
+    row = preset("cgpfl-figure-4").rows[0]
+    known = costs()[row.name]
+    assert estimate(row, {"run.rounds": 1}) == pytest.approx(known.once + known.finish)
+    assert estimate(row, {"run.rounds": 11}) - estimate(row, {"run.rounds": 1}) == pytest.approx(10 * known.round)
+    assert estimate(row, speed=2.0) == pytest.approx(estimate(row) / 2)
+    assert PROBE in costs()
+    assert set(costs()) <= {PROBE, *(r.name for n in names() for s in SCALES for r in preset(n, s).rows if r.spec)}
+
+
+def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:
+    marks = [("setup", 1.0), ("round", 4.0), ("round", 6.0), ("round", 8.0), ("finish", 9.0)]
+    assert parts(marks, 0.5, 9.5) == Cost(9.0, 3.5, 2.0, 1.5)
+    assert parts(marks[2:], 0.5, 9.5) == Cost(9.0)  # resumed: only its total is known
+
+    def work(progress: Progress) -> Path:
+        progress(Record(1, "round", [], [], {}, {}, {}, {}, {}))
+        return tmp_path
+
+    clocked(tmp_path, work)
+    first = cost(tmp_path)
+    clocked(tmp_path, work)
+    second = cost(tmp_path)
+    assert first is not None
+    assert second is not None
+    assert second.total >= first.total
+    clocked(tmp_path, lambda progress: tmp_path)  # nothing was left to do
+    assert cost(tmp_path) == second
+
+
 def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "did you mean 'cgpfl-table-1'" in fedkin("reproduce", "cgpfl-table1").output
@@ -118,10 +178,16 @@ def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(json.loads(fedkin("reproduce", "--list", "--json").stdout)) == len(names())
 
 
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Presets that are about the same runs share them."""
+    return tmp_path_factory.mktemp("runs")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names())
-def test_the_small_scale_of_every_preset_runs(name: str, tmp_path: Path) -> None:
+def test_the_small_scale_of_every_preset_runs(name: str, runs: Path) -> None:
     found = preset(name, "small")
-    for one in outcomes(found.rows, 1, tmp_path, {"engine.workers": 1}):
+    for one in outcomes(found.rows, 1, runs, {"engine.name": "inprocess"}):
         lacking = one.missing and ("file" in one.missing or "folder" in one.missing)  # data that are not here
         assert not one.missing or lacking, f"{one.row.name}: {one.missing}"

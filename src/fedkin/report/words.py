@@ -46,9 +46,15 @@ def size(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
+    """0.25 → 250 ms, 90 → 90.0 s, 3600 → 60.0 min; from two hours on hours, from two days on days."""
     if value is None or math.isnan(value):
         return NONE
-    return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.1f} s" if value < 600 else f"{value / 60:.1f} min"
+    if value < 1:
+        return f"{value * 1000:.3g} ms"
+    for most, size, unit in ((600, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if value < most:
+            return f"{value / size:.1f} {unit}"
+    return f"{value / 86_400:.1f} days"
 
 
 def at_round(round: int | None, planned: int | None) -> str:

@@ -18,7 +18,7 @@ from fedkin.report.records import opened
 from fedkin.report.shell import document, places, write_page
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.preset import Preset
-from fedkin.reproduce.running import Outcome, command, mean
+from fedkin.reproduce.running import Outcome, mean
 
 COLUMNS = ["row", "what", "published", "measured", "difference", "seeds", "estimated", "taken", "command"]
 MOST = 4  # rows whose charts a page shows
@@ -42,9 +42,9 @@ def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
                     "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None,
                     "difference": measured - value.published if known else None,  # type: ignore[operator]
                     "seeds": one.seeds,
-                    "estimated_seconds": one.row.seconds * max(1, len(one.seeds)),
-                    "seconds": one.seconds if one.seeds else None,
-                    "command": command(one.row),
+                    "estimated_seconds": one.estimated,
+                    "seconds": one.seconds,
+                    "command": one.command,
                     "missing": one.missing,
                 }
             )
@@ -76,12 +76,12 @@ def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -
 def notes(found: Sequence[Outcome]) -> list[str]:
     """How to read the numbers, and why rows are missing."""
     told = ["Measured: mean over seeds of the last round, ± sd over seeds; no round was chosen by test data."]
-    told.append("Estimated: a rough figure for two cores, known before; taken: on this machine.")
+    told.append("Estimated, taken: processor time of all processes together; estimated before the row was run.")
     reasons = dict.fromkeys(one.missing for one in found if one.missing)
     for reason in reasons:
-        rows = [one.row for one in found if one.missing == reason]
-        cost = words.seconds(sum(row.seconds for row in rows))
-        told.append(f"Not run, {words.many(len(rows), 'row')} of about {cost}: {reason}")
+        rows = [one for one in found if one.missing == reason]
+        cost = words.seconds(sum(one.estimated for one in rows))
+        told.append(f"Not run, {words.many(len(rows), 'row')} of about {cost} of processor time: {reason}")
     return told
 
 

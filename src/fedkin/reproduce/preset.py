@@ -30,14 +30,12 @@ class Value(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One setting. ``changes``: of the base specification, in order; ``runner``: see ``running.RUNNERS``.
-    ``seconds``: a rough estimate for one seed on two cores."""
+    """One setting. ``changes``: of the base specification, in order; ``runner``: see ``running.RUNNERS``."""
 
     name: str
     spec: str
     changes: Content
     values: tuple[Value, ...]
-    seconds: float
     runner: str
     options: dict[str, str]
 
@@ -97,10 +95,7 @@ def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) ->
         name = "-".join([group["name"], *chosen.values()]) + ("" if scale == "full" else f"-{scale}")
         wanted = values if values is not None else group["values"]
         told = tuple(Value(v["measure"], _published(line, v.get("column", "").format(**chosen))) for v in wanted)
-        seconds = float(group.get("seconds", {}).get(scale, 0))
-        found.append(
-            Row(name, group.get("spec", ""), changes, told, seconds, group.get("runner", "experiment"), chosen)
-        )
+        found.append(Row(name, group.get("spec", ""), changes, told, group.get("runner", "experiment"), chosen))
     return found
 
 

@@ -1,41 +1,72 @@
 """Run the rows of a preset: one run a row and seed, resumed where it was stopped, not repeated where it is finished."""
 
 import json
+import os
 import shlex
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.sources import data_folder
 from fedkin.data.theory import toy
-from fedkin.experiment import resume, run
+from fedkin.experiment import Progress, resume, run
 from fedkin.report.summary import summary
+from fedkin.reproduce.cost import clocked, cost, processor
+from fedkin.reproduce.estimate import estimate
 from fedkin.reproduce.measures import measured
 from fedkin.reproduce.preset import Row, content_of
 from fedkin.runs.spec import Spec, assign, parse
 
+LEFT_TO_DATA = (None, "auto")  # values of a specification in whose place a run records what it came to
+
 
 class Outcome(NamedTuple):
-    """``numbers``: by measure, one a seed. ``missing``: why the row was not run. ``seconds``: taken, all seeds."""
+    """``numbers``: by measure, one a seed. ``missing``: why the row was not run. ``seconds``: of the processor, all
+    seeds, those of earlier sessions too; None where that was not kept. ``estimated``: the same, known before."""
 
     row: Row
     seeds: list[int]
     numbers: dict[str, list[float]]
-    seconds: float
+    seconds: float | None
     folders: list[Path]
     missing: str = ""
+    estimated: float = 0.0
+    command: str = ""
 
 
-def outcomes(rows: Sequence[Row], seeds: int, out: Path, changes: Mapping[str, Any]) -> Iterator[Outcome]:
-    """The rows one after the other; what cannot be run (its data are not there) says why."""
+Runners = Mapping[str, Callable[[Row, list[int], Path, Mapping[str, Any]], Outcome]]
+
+
+def outcomes(
+    rows: Sequence[Row],
+    seeds: int,
+    out: Path,
+    changes: Mapping[str, Any],
+    speed: float = 1.0,
+    runners: Runners | None = None,
+) -> Iterator[Outcome]:
+    """The rows one after the other; what cannot be run (its data are not there) says why.
+
+    ``speed``: of this machine, as ``estimate.speed`` measures it. ``runners``: RUNNERS, or READERS: they train nothing.
+    """
     for row in rows:
         try:
-            yield RUNNERS[row.runner](row, list(range(seeds)), out, changes)
+            done = (runners or RUNNERS)[row.runner](row, list(range(seeds)), out, changes)
         except FedkinError as error:
-            yield Outcome(row, [], {}, 0.0, [], str(error))
+            done = Outcome(row, [], {}, None, [], _anywhere(str(error), out, changes))
+        portable = {key: value for key, value in changes.items() if key != "data.dir"}
+        told = seeds * estimate(row, changes, speed)
+        yield done._replace(estimated=told, command=command(row, 0, portable))
+
+
+def _anywhere(text: str, out: Path, changes: Mapping[str, Any]) -> str:
+    """A message without this machine's folders, for a page that is read elsewhere."""
+    where = data_folder(changes.get("data.dir"))
+    return text.replace(f" in {where}", "").replace(f"{out}{os.sep}", "")
 
 
 def spec_of(row: Row, seed: int, changes: Mapping[str, Any]) -> Spec:
@@ -71,21 +102,43 @@ def _toml(value: Any) -> str:
 
 
 def _experiment(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> Outcome:
-    began = time.monotonic()
-    folders = []
-    for seed in seeds:
-        folder = out / f"{row.name}-seed{seed}"
+    folders = [out / f"{row.name}-seed{seed}" for seed in seeds]
+    for seed, folder in zip(seeds, folders, strict=True):
+        spec = spec_of(row, seed, changes)
         if (folder / "run.db").exists():
-            resume(folder)
-            _same(folder, spec_of(row, seed, changes))
+            _same(folder, spec)
+            clocked(folder, partial(_resumed, folder))
         else:
-            run(spec_of(row, seed, changes), folder)
-        folders.append(folder)
+            clocked(folder, partial(_begun, spec, folder))
+    return _outcome(row, seeds, folders)
+
+
+def _finished(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> Outcome:
+    """The same where it is finished; trains nothing."""
+    folders = [out / f"{row.name}-seed{seed}" for seed in seeds]
+    for seed, folder in zip(seeds, folders, strict=True):
+        if not (folder / "run.db").exists():
+            raise FedkinError("not run yet")
+        _same(folder, spec_of(row, seed, changes))
+        if not summary(folder)["finished"]:
+            raise FedkinError("begun, not finished")
+    return _outcome(row, seeds, folders)
+
+
+def _outcome(row: Row, seeds: list[int], folders: list[Path]) -> Outcome:
     names = [value.measure for value in row.values]
     each = [measured(folder, names) for folder in folders]
     numbers = {name: [float(v) for one in each if (v := one[name]) is not None] for name in names}
-    spent = sum(float(summary(folder)["seconds"]["total"]) for folder in folders)
-    return Outcome(row, seeds, numbers, max(spent, time.monotonic() - began), folders)
+    spent = [found.total for folder in folders if (found := cost(folder)) is not None]
+    return Outcome(row, seeds, numbers, sum(spent) if len(spent) == len(folders) else None, folders)
+
+
+def _begun(spec: Spec, folder: Path, progress: Progress) -> Path:
+    return run(spec, folder, progress=progress)
+
+
+def _resumed(folder: Path, progress: Progress) -> Path:
+    return resume(folder, progress=progress)
 
 
 def _same(folder: Path, spec: Spec) -> None:
@@ -93,7 +146,7 @@ def _same(folder: Path, spec: Spec) -> None:
     found = parse_file(folder / "experiment.toml")
     for section in ("data", "split", "public", "model", "method", "train", "run"):
         now, before = getattr(spec, section).model_dump(), getattr(found, section).model_dump()
-        differ = [key for key in now if key in before and now[key] != before[key] and now[key] is not None]
+        differ = [key for key in now if key in before and now[key] != before[key] and now[key] not in LEFT_TO_DATA]
         if section != "run":
             differ = [key for key in differ if before[key] is not None]
         if differ:
@@ -110,16 +163,14 @@ def parse_file(path: Path) -> Spec:
 
 def _toy(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> Outcome:
     """COMET's linear regression: in closed form, no run."""
-    began = time.monotonic()
+    began = processor()
     method, client = row.options["method"], int(row.options["client"].removeprefix("client "))
     distances = [float(toy(seed).distances()[method][client]) for seed in seeds]
-    return Outcome(row, seeds, {"distance to its truth": distances}, time.monotonic() - began, [])
+    return Outcome(row, seeds, {"distance to its truth": distances}, processor() - began, [])
 
 
-RUNNERS: dict[str, Callable[[Row, list[int], Path, Mapping[str, Any]], Outcome]] = {
-    "experiment": _experiment,
-    "linear_toy": _toy,
-}
+RUNNERS: Runners = {"experiment": _experiment, "linear_toy": _toy}
+READERS: Runners = {"experiment": _finished, "linear_toy": _toy}
 
 
 def mean(values: Sequence[float]) -> float | None:

@@ -1,0 +1,67 @@
+"""What a run costs in processor time: kept beside its records, for the clock says little on a machine that is shared.
+
+Seconds are those of this process and of the worker processes that have ended, whatever else the machine does.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from fedkin.engine.store import write_file
+from fedkin.experiment import Progress
+from fedkin.runs.record import Record
+
+KEPT = "processor.json"
+
+
+class Cost(NamedTuple):
+    """``total`` of all sessions of a run, seconds. The parts are known of runs in one session and one process:
+    ``once`` until the first round is done (reading, splitting, compiling), ``round`` each later one, ``finish``."""
+
+    total: float
+    once: float | None = None
+    round: float | None = None
+    finish: float | None = None
+
+
+def clocked(folder: Path, work: Callable[[Progress], Path]) -> None:
+    """Run or resume a run, and keep what it cost; a session that trained nothing costs nothing."""
+    marks: list[tuple[str, float]] = []
+
+    def progress(record: Record) -> None:
+        marks.append((record.phase, processor()))
+
+    began = processor()
+    try:
+        work(progress)
+    finally:
+        if marks:
+            before = cost(folder)
+            found = parts(marks, began, processor()) if before is None else Cost(before.total + processor() - began)
+            write_file(folder / KEPT, json.dumps(found._asdict()).encode())
+
+
+def cost(folder: Path) -> Cost | None:
+    """What was kept; None of a run that was not made here."""
+    try:
+        return Cost(**json.loads((folder / KEPT).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def parts(marks: list[tuple[str, float]], began: float, ended: float) -> Cost:
+    """``marks``: (phase, processor seconds when it was done), in order."""
+    rounds = [at for phase, at in marks if phase == "round"]
+    whole = marks[0][0] == "setup" and marks[-1][0] == "finish" and len(rounds) > 1
+    if not whole:
+        return Cost(ended - began)
+    each = (rounds[-1] - rounds[0]) / (len(rounds) - 1)
+    return Cost(ended - began, rounds[0] - began, each, ended - rounds[-1])
+
+
+def processor() -> float:
+    """Processor seconds so far of this process and of its children that have ended."""
+    now = os.times()
+    return now.user + now.system + now.children_user + now.children_system

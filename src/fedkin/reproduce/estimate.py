@@ -1,0 +1,82 @@
+"""What a row will cost in processor time, known before it runs.
+
+``costs.csv`` has, by row, what ``python -m benchmarks.preset_costs`` measured of the small scale, and for the full
+scale the counted work there × the rate measured here. Its seconds are those of the machine that wrote it; a short
+probe says how much faster or slower this one is.
+"""
+
+import csv
+import math
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fedkin.reproduce.cost import processor
+from fedkin.reproduce.preset import Row, content_of
+
+PROBE = "probe"  # the line that says what ``probe`` took where costs.csv was made
+STEPS = 300
+
+
+class Costs(NamedTuple):
+    """Processor seconds of one seed: ``once`` (with the first round), each later ``round``, and the ``finish``.
+    ``how``: "measured", or what else it is known from."""
+
+    once: float
+    round: float
+    finish: float
+    how: str
+
+
+def estimate(row: Row, changes: Mapping[str, Any] | None = None, speed: float = 1.0) -> float:
+    """Processor seconds of a row, one seed, on a machine that is ``speed`` times as fast as the one of costs.csv; nan
+    of a row that is not in it."""
+    if row.runner != "experiment":
+        return 0.1
+    known = costs().get(row.name)
+    if known is None:
+        return math.nan
+    rounds = int({**content_of(row)["run"], **_inner(changes or {}, "run.")}["rounds"])
+    return (known.once + max(0, rounds - 1) * known.round + known.finish) / speed
+
+
+@cache
+def costs() -> dict[str, Costs]:
+    """By row."""
+    text = resources.files("fedkin.reproduce").joinpath("costs.csv").read_text(encoding="utf-8")
+    lines = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    return {
+        line["row"]: Costs(float(line["once"]), float(line["round"]), float(line["finish"]), line["how"])
+        for line in lines
+    }
+
+
+def speed() -> float:
+    """How many times as fast as the machine of costs.csv this one is, from a probe of a fraction of a second."""
+    return costs()[PROBE].once / probe()
+
+
+def probe() -> float:
+    """Processor seconds of the fastest of three short trainings in NumPy, whose products are too small for threads."""
+    return min(_training() for _ in range(3))
+
+
+def _training() -> float:
+    draw = np.random.default_rng(0)
+    x, y = draw.standard_normal((20, 784), np.float32), np.eye(10, dtype=np.float32)[draw.integers(10, size=20)]
+    first = 0.05 * draw.standard_normal((784, 128), np.float32)
+    second = 0.05 * draw.standard_normal((128, 10), np.float32)
+    began = processor()
+    for _ in range(STEPS):
+        hidden = np.maximum(x @ first, 0)
+        slope = hidden @ second - y
+        first -= 0.0001 * (x.T @ (slope @ second.T * (hidden > 0)))
+        second -= 0.0001 * (hidden.T @ slope)
+    return processor() - began
+
+
+def _inner(changes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {key.removeprefix(prefix): value for key, value in changes.items() if key.startswith(prefix)}
