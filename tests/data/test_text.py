@@ -270,7 +270,7 @@ def test_a_run_on_roles(folder, tmp_path, method):
         ({"model": {"name": "dnn"}}, "model 'dnn' cannot read symbols"),
         ({"data": {"mean": [0.5]}}, "data.mean is for numbers"),
         ({"model": {"name": "transformer_lm", "width": 7}}, "width=7 must be a multiple of heads=4"),
-        ({"model": {"name": "transformer_lm", "layers": 0}}, "layers=0"),
+        ({"model": {"name": "transformer_lm", "layers": 0}}, "model.layers of transformer_lm is a whole number"),
     ],
 )
 def test_what_does_not_fit_is_said(folder, tmp_path, change, sentence):
