@@ -7,13 +7,12 @@ Finished runs are not repeated. Validation accuracy is that of all validation sa
 """
 
 import argparse
-import statistics
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.page import renew
+from benchmarks.page import averages, line_of, renew, spread
 
 SEEDS = (0, 1, 2)
 COLUMNS = "run", "test accuracy", "validation", "worst decile", "MB", "clusters, last round", "changes"
@@ -95,22 +94,17 @@ def line(row: str, changes: list[str], folders: list[Path]) -> str:
     from fedkin.report.summary import summary
 
     found = [summary(each) for each in folders]
-    at = [each["accuracy"]["personal"]["final"] for each in found]
+    at, worst, megabytes = averages(found)
     cells = [
         row,
-        _spread([each["mean"] for each in at]),
-        _spread([float(look(each, "").validation or 0) for each in folders]),
-        f"{100 * statistics.mean(each['worst_decile'] for each in at):.1f}",
-        f"{statistics.mean(each['communication']['unicast']['bytes']['total'] for each in found) / 1e6:.1f}",
+        spread([each["mean"] for each in at]),
+        spread([float(look(each, "").validation or 0) for each in folders]),
+        worst,
+        megabytes,
         ", ".join(str(each["extras"].get("clusters", {}).get("federation", "–")) for each in found),
         f"`{' '.join(changes)}`",
     ]
-    return f"| {' | '.join(cells)} |"
-
-
-def _spread(values: list[float]) -> str:
-    sd = f" ± {100 * statistics.stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{100 * statistics.mean(values):.2f}{sd}"
+    return line_of(cells)
 
 
 def main() -> None:

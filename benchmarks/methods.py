@@ -16,7 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.page import renew
+from benchmarks.page import averages, line_of, renew, spread
 from fedkin.core.errors import FedkinError
 from fedkin.methods import METHODS, make
 
@@ -138,25 +138,21 @@ def line(method: str, runs: list[Trial], lost: int, local: list[dict[int, float]
     from fedkin.report.summary import summary
 
     found = [summary(given.folder) for given in runs]
-    at = [each["accuracy"]["personal"]["final"] for each in found]
+    at, worst, megabytes = averages(found)
     content = runs[0].content
     fixed = FIXED.get(method, {})
     hyper = [f"{key} {value}" for key, value in content["method"].items() if key != "name" and key not in fixed]
     cells = [
         method,
-        _spread([each["mean"] for each in at]),
-        f"{100 * statistics.mean(each['worst_decile'] for each in at):.1f}",
+        spread([each["mean"] for each in at]),
+        worst,
         f"{100 * statistics.mean(each['std'] for each in at):.1f}",
         "–" if local is None else _helped([final(given.folder) for given in runs], local),
-        f"{statistics.mean(each['communication']['unicast']['bytes']['total'] for each in found) / 1e6:.1f}",
+        megabytes,
         ", ".join([f"lr {content['train']['lr']}", *hyper]),
         f"{lost} of 4" if lost else "",
     ]
-    return f"| {' | '.join(cells)} |"
-
-
-def _spread(values: list[float]) -> str:
-    return f"{100 * statistics.mean(values):.2f} ± {100 * statistics.stdev(values):.2f}"
+    return line_of(cells)
 
 
 def _helped(ours: list[dict[int, float]], local: list[dict[int, float]]) -> str:

@@ -1,6 +1,8 @@
 """Tables of a Markdown page that commands renew: what stands between ``<!-- NAME -->`` and ``<!-- end -->``."""
 
+import statistics
 from pathlib import Path
+from typing import Any
 
 END = "<!-- end -->"
 
@@ -20,6 +22,24 @@ def renew(page: Path, name: str, head: str, rows: list[str], order: list[str]) -
         before + start + "\n".join([head, *(kept[cell] for cell in order if cell in kept)]) + f"\n{END}{after}",
         encoding="utf-8",
     )
+
+
+def line_of(cells: list[str]) -> str:
+    """A line of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def spread(values: list[float]) -> str:
+    """Mean of shares over seeds, in %, and their sample standard deviation where there are several."""
+    sd = f" ± {100 * statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{100 * statistics.mean(values):.2f}{sd}"
+
+
+def averages(found: list[dict[str, Any]]) -> tuple[list[dict[str, float]], str, str]:
+    """Of a setting's summaries, one a seed: final personal accuracies, the mean worst decile in %, and the mean MB."""
+    at = [each["accuracy"]["personal"]["final"] for each in found]
+    bytes = statistics.mean(each["communication"]["unicast"]["bytes"]["total"] for each in found)
+    return at, f"{100 * statistics.mean(each['worst_decile'] for each in at):.1f}", f"{bytes / 1e6:.1f}"
 
 
 def _first(line: str) -> str:

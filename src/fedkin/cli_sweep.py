@@ -36,10 +36,11 @@ def sweep(
     study = search(base, space_of(space or []), out, trials, sampler, _tell)
     done = sorted((t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number))
     plain = [{"validation": t.value, **t.params, "run": str(out / t.user_attrs["folder"])} for t in done]
+    reasons = lost(study)
     without = [
         {**t.params, "run": str(out / t.user_attrs["folder"]), "lost": why}
         for t in study.trials
-        if (why := lost(study).get(t.number))
+        if (why := reasons.get(t.number))
     ]
     running = sum(t.state.name == "RUNNING" for t in study.trials)
     if not plain:

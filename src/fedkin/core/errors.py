@@ -18,6 +18,11 @@ def first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:MOST]
 
 
+def named_line(error: Exception) -> str:
+    """The same after the name of its class: of code that is the user's own."""
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
 def some(names: Iterable[str], most: int = 5) -> str:
     """The first names of a list that may be long, and how many there are beyond them.
 

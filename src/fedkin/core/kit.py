@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.model import Batch, Model, collecting_buffers
-from fedkin.core.trace import Runtime, Step
+from fedkin.core.trace import Replay, Runtime, Step
 from fedkin.core.tree import Params, Tree, fill, is_buffer, leaves, map_tree, row
 
 
@@ -70,8 +70,9 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
     tail = leaves(fixed)
     state: Sequence[Tensor] = leaves(carry)
+    replay: Replay | None = None
     for block in batches.blocks():
-        replay = batches.runtime.prepare(step, batches.model, (carry, row(block, 0), *fixed))
+        replay = replay or batches.runtime.prepare(step, batches.model, (carry, row(block, 0), *fixed))
         with torch.inference_mode():
             state = replay.over(state, leaves(block), tail)
     return fill(carry, iter(state))

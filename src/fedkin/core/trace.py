@@ -13,7 +13,7 @@ from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from fedkin.core.compile import Flat, Uncompiled, compiled
-from fedkin.core.errors import first_line
+from fedkin.core.errors import first_line, named_line
 from fedkin.core.model import Model
 from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
 
@@ -81,8 +81,7 @@ class Runtime:
 
     def _build(self, step: Step, model: Model, arguments: Tree) -> Replay:
         def run(*flat: Tensor) -> tuple[Tensor, ...]:
-            # contiguous: compiled code takes its own results again, and reads them as it read its first inputs
-            return tuple(leaf.contiguous() for leaf in leaves(step(model, *fill(arguments, iter(flat)))))
+            return _laid_out(step(model, *fill(arguments, iter(flat))))
 
         if self.mode == "never":
             return Replay(_plain(run))
@@ -92,7 +91,7 @@ class Runtime:
         except Exception as error:  # a user's model may branch on values: any error means "not traceable"
             with torch.random.fork_rng(devices=[]):
                 _plain(run)(*inputs)  # a genuine mistake raises here, with its own message
-            self._say(f"steps run without tracing: {type(error).__name__}: {first_line(error)}")
+            self._say(f"steps run without tracing: {named_line(error)}")
             return Replay(_plain(run))
         self.graphs += 1
         operations = sum(node.op == "call_function" for node in graph.graph.nodes)
@@ -121,7 +120,7 @@ class _Late:
     """A function that is made when it is first called, for inputs like those."""
 
     def __init__(self, make: Callable[[list[Tensor]], Flat]) -> None:
-        self._make: Callable[[list[Tensor]], Flat] = make
+        self._make = make
         self._made: Flat | None = None
 
     def __call__(self, *flat: Tensor) -> Sequence[Tensor]:
@@ -133,17 +132,19 @@ class _Late:
 
 def _several(step: Step, model: Model, arguments: Tree, size: int) -> Flat:
     """``size`` steps, one after the other, as a function of flat leaves: those of the batch have a first axis."""
-    carry, batch, *constants = arguments
 
     def run(*flat: Tensor) -> tuple[Tensor, ...]:
-        left = iter(flat)
-        state, stacked = fill(carry, left), fill(batch, left)
-        fixed = [fill(constant, left) for constant in constants]
+        state, stacked, *fixed = fill(arguments, iter(flat))
         for number in range(size):
             state = step(model, state, row(stacked, number), *fixed)
-        return tuple(leaf.contiguous() for leaf in leaves(state))
+        return _laid_out(state)
 
     return run
+
+
+def _laid_out(state: Tree) -> tuple[Tensor, ...]:
+    """The leaves, contiguous: compiled code takes its own results again, and reads them as it read its first inputs."""
+    return tuple(leaf.contiguous() for leaf in leaves(state))
 
 
 def _recorded(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:

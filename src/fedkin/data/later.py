@@ -29,8 +29,8 @@ def read_later(path: Path, encoding: Encoding, options: Mapping[str, Any], other
     names = [str(name) for name in read.frame.columns]
     lacking = [feature.name for feature in encoding.features if feature.name not in names]
     if lacking:
-        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-        raise FedkinError(f"{path} lacks the column {lacking[0]!r}{more}, which the run was trained with")
+        which = some(map(repr, lacking), 1)
+        raise FedkinError(f"{path} lacks the column {which}, which the run was trained with")
     return read
 
 

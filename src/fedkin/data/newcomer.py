@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from fedkin.core.errors import FedkinError, some
+from fedkin.core.errors import FedkinError, many, some
 from fedkin.core.rng import Key
 from fedkin.data.clients import SPLITS, Population
 from fedkin.data.frames import SUFFIXES, read_file
@@ -161,7 +161,7 @@ def _divided(n: int, division: Array | None, fractions: Fractions, key: Key, pat
         parts = len(SPLITS) if isinstance(fractions, str) else sum(share > 0 for share in fractions)
         if n < parts:
             raise FedkinError(
-                f"{path} has {n} {'row' if n == 1 else 'rows'}, and the run's split makes {parts} parts of them: bring "
+                f"{path} has {many(n, 'row')}, and the run's split makes {parts} parts of them: bring "
                 f"more, or a column {SPLIT!r} that says what each is for (train alone will do)"
             )
         held = holdout([np.arange(n, dtype=np.int64)], key, fractions, names=[path.stem])

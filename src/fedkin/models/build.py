@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from fedkin.core.buffers import without_statistics
-from fedkin.core.errors import FedkinError, first_line, unknown
+from fedkin.core.errors import FedkinError, named_line, unknown
 from fedkin.core.family import CATEGORICAL, FAMILIES
 from fedkin.core.learner import Learner, from_learner
 from fedkin.core.model import PLAIN, Inputs, Model, from_module
@@ -100,7 +100,7 @@ def _make(name: str, recipe: Callable[..., Any], arguments: dict[str, Any]) -> n
     except FedkinError:
         raise
     except Exception as error:  # the user's own constructor may raise anything
-        raise FedkinError(f"model {name!r} cannot be built: {type(error).__name__}: {first_line(error)}") from None
+        raise FedkinError(f"model {name!r} cannot be built: {named_line(error)}") from None
     if not isinstance(module, nn.Module):
         if all(callable(getattr(module, verb, None)) for verb in VERBS):
             return module
@@ -121,7 +121,7 @@ def _try_on(model: Model, shape: Shape, classes: int, tokens: bool) -> None:
     except Exception as error:  # whatever the user's forward raises
         if tokens:
             raise FedkinError(f"model {model.name!r} cannot read symbols (text): try transformer_lm") from None
-        reason = f"{type(error).__name__}: {first_line(error)}"
+        reason = named_line(error)
         raise FedkinError(f"model {model.name!r} cannot take samples of shape {list(shape)}: {reason}") from None
     width = classes if model.family.name == CATEGORICAL.name else 1
     if not isinstance(out, torch.Tensor) or out.shape != (2, width):
@@ -134,7 +134,7 @@ def _user_class(path: str) -> Callable[..., nn.Module]:
     try:
         found = getattr(importlib.import_module(module_name), attribute)
     except Exception as error:  # importing runs the user's file: it may raise anything
-        raise FedkinError(f"model {path!r} cannot be imported: {type(error).__name__}: {first_line(error)}") from None
+        raise FedkinError(f"model {path!r} cannot be imported: {named_line(error)}") from None
     if not callable(found):
         raise FedkinError(f"model {path!r} is not a class or a function that returns a torch module")
     return found  # type: ignore[no-any-return]

@@ -1,8 +1,7 @@
 """What a row will cost in processor time, known before it runs.
 
-``costs.csv`` has, by row, what ``python -m benchmarks.preset_costs`` measured of the small scale, and for the full
-scale the counted work there × the rate measured here. Its seconds are those of the machine that wrote it; a short
-probe says how much faster or slower this one is.
+``costs.csv`` has, by row, what ``python -m benchmarks.preset_costs`` found in runs that were made. Its seconds are
+those of the machine that wrote it; a short probe says how much faster or slower this one is.
 """
 
 import csv
