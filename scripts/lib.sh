@@ -37,3 +37,11 @@ prepare() {
   "$PY" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".${extra:+[$extra]}" >&2
   echo "$wanted ${extra:-core}" >"$stamp"
 }
+
+# The extra flower, which only its own tests need.
+prepare_flower() {
+  if ! "$PY" -c 'import flwr' 2>/dev/null; then
+    echo "Installing the extra flower into .venv …" >&2
+    "$PY" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test,flower]" >&2
+  fi
+}

@@ -52,12 +52,16 @@ def machine(workload: str, method: str) -> float:
     return statistics.mean(told) / cores
 
 
-def measure(workload: str, rounds: int, repeat: int, file: Path) -> dict[str, dict[str, Any]]:
-    """{who: {seconds, accuracy}} of one workload; whoever lacks a package is not there."""
+def measure(workload: str, rounds: int, repeat: int, file: Path) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
+    """{who: {seconds, accuracy}} of one workload, and by method the seconds of a round's products.
+
+    Whoever lacks a package is not there. The machine's own speed changes as the runs' does: it takes its turns too.
+    """
     present = [peer for peer in NEEDS if not lacking(peer)]
     write(workload, file)
     seconds: dict[str, list[float]] = defaultdict(list)
     accuracy: dict[str, float] = {}
+    products: dict[str, list[float]] = defaultdict(list)
     for _ in range(repeat):
         turns: dict[str, tuple[object, ...]] = {peer: (PEERS[peer], workload, file, rounds) for peer in present}
         turns |= {f"fedkin {method}": ("ours", workload, method, os.cpu_count() or 1, rounds) for method in OURS}
@@ -66,7 +70,10 @@ def measure(workload: str, rounds: int, repeat: int, file: Path) -> dict[str, di
             told = call(str(module), *arguments)
             seconds[who] += told["seconds"][1:]
             accuracy[who] = told["accuracy"]
-    return {who: {"seconds": statistics.median(seconds[who]), "accuracy": accuracy[who]} for who in seconds}
+        for method in OURS:
+            products[method].append(machine(workload, method))
+    found = {who: {"seconds": statistics.median(seconds[who]), "accuracy": accuracy[who]} for who in seconds}
+    return found, {method: statistics.median(each) for method, each in products.items()}
 
 
 def lines(workload: str, found: dict[str, dict[str, Any]], products: dict[str, float]) -> list[str]:
@@ -100,8 +107,7 @@ def main() -> None:
         print("| workload | who | s a round | × fedkin | of the roofline | accuracy |\n|---|---|---|---|---|---|")
     for workload in given.workloads.split(","):
         with tempfile.TemporaryDirectory() as folder:
-            found = measure(workload, given.rounds, given.repeat, Path(folder) / "work.npz")
-        products = {method: machine(workload, method) for method in OURS}
+            found, products = measure(workload, given.rounds, given.repeat, Path(folder) / "work.npz")
         result[workload] = {"measured": found, "products": products}
         if not given.json:
             print(*lines(workload, found, products), sep="\n", flush=True)

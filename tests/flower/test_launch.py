@@ -71,6 +71,15 @@ def test_ctrl_c_in_the_last_round_is_no_interruption(site, monkeypatch):
     assert launch.launch(site, site / "runs" / "1", lambda record: None) == (site / "runs" / "1").absolute()
 
 
+def test_an_app_that_others_stopped_was_not_interrupted_here(site, monkeypatch):
+    """A SuperLink that goes takes its server app along; only the one who pressed Ctrl-C meant it (code 130)."""
+    word = json.dumps({"error": STOPPED, "interrupted": True})
+    monkeypatch.setattr(launch.Submitted, "submit", lambda self, config: self.word.write_text(word))
+    with pytest.raises(FedkinError, match=r"not from here .* fedkin deploy run SITE --resume") as found:
+        launch.launch(site, site / "runs" / "1", lambda record: None)
+    assert not isinstance(found.value, Interrupted)
+
+
 def test_what_went_wrong_in_that_round_is_not_hidden(site, monkeypatch):
     pressing(monkeypatch, after=1)
     app(site, "round 2: 0 usable replies")

@@ -14,6 +14,7 @@ from fedkin.methods import METHODS
 from tests.flower.cluster import FEDKIN, NAMES, Cluster, cluster, experiment, free_ports, result, wait_for
 
 CASES = [name for name in ("fedavg", "comet", "cgpfl", "ppfl", "ditto", "fedem") if name in METHODS]
+shared = pytest.mark.xdist_group("one cluster")  # these tests share the processes of ``running``
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,7 @@ def running():
         yield started
 
 
+@shared
 @pytest.mark.parametrize("method", CASES)
 def test_five_rounds_give_the_bits_of_one_process(method, running, tmp_path):
     running.train(experiment(method))
@@ -30,6 +32,7 @@ def test_five_rounds_give_the_bits_of_one_process(method, running, tmp_path):
     assert not deployed["events"]
 
 
+@shared
 def test_a_deployed_run_shows_its_numbers_but_not_its_models(running):
     from fedkin.report.html import write_report
     from fedkin.report.summary import summary
@@ -40,6 +43,7 @@ def test_a_deployed_run_shows_its_numbers_but_not_its_models(running):
         load(running.last())
 
 
+@shared
 def test_what_others_may_not_read(running):
     for name in NAMES:
         state = running.node(name) / "state"
@@ -52,7 +56,7 @@ def test_what_others_may_not_read(running):
 def own_files(started: Cluster, folder: Path, spec) -> None:
     """Every client's rows of the experiment's data as a file of its node."""
     population = assemble(spec).population
-    for client, name in enumerate(NAMES):
+    for client, name in enumerate(started.names):
         arrays = {}
         for part in ("train", "val", "test"):
             x, y = population.part(client, part)
@@ -64,18 +68,19 @@ def test_nodes_with_files_of_their_own_give_the_same_bits(tmp_path):
     public = tmp_path / "public.npz"
     digits = assemble(experiment("fedavg")).population
     np.savez(public, x=digits.x[::7].numpy(), y=digits.y[::7].numpy())
-    spec = experiment("comet", public__source=str(public), public__samples=60, run__rounds=2)
-    started = Cluster(spec, own_data=True)
+    spec = experiment("comet", public__source=str(public), public__samples=60, run__rounds=2, run__clients=2)
+    started = Cluster(spec, NAMES[:2], own_data=True)
     try:
         own_files(started, tmp_path, spec)
         started.up()
         assert result(started.run()) == result(run(spec, tmp_path / "plain"))
         with_names = (started.last() / "nodes.json").read_text()
-        assert all(name in with_names for name in NAMES)
+        assert all(name in with_names for name in started.names)
     finally:
         started.close()
 
 
+@shared
 def test_strangers_and_other_experiments_are_refused(running):
     stranger = running.node("c0").with_name("stranger")
     shutil.copytree(running.node("c0"), stranger, ignore=shutil.ignore_patterns("state"))

@@ -45,12 +45,14 @@ def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
         (folder / name).unlink(missing_ok=True)
     flower = Submitted(folder, deployment, folder / ENDED)
     flower.submit({"deployment": str(folder), "out": str(out)})
+    asked = False
     try:
         for record in follow(out, flower.over):
             progress(record)
     except KeyboardInterrupt:
+        asked = True
         _stop(folder, out, flower, progress)
-    flower.check(f"what is committed can be continued: {_again(folder)}")
+    flower.check(f"what is committed can be continued: {_again(folder)}", asked)
     return out
 
 
@@ -131,12 +133,17 @@ class Submitted:
         except (FedkinError, KeyError, IndexError, ValueError):
             return ""
 
-    def check(self, hint: str) -> None:
-        """Raise FedkinError unless the run came to its end; ``hint``: what to do where it left no word."""
+    def check(self, hint: str, asked: bool = False) -> None:
+        """Raise FedkinError unless the run came to its end, Interrupted if that was ``asked`` for from here.
+
+        ``hint``: what to do where it left no word. Flower interrupts a server app whose SuperLink is gone.
+        """
         if not self.word.is_file():
             what = self._status or "not known to the SuperLink"
             raise FedkinError(f"the server app ended without a word (Flower run {self.number}: {what}); {hint}")
         word = json.loads(self.word.read_text())
+        if word["interrupted"] and not asked:
+            raise FedkinError(f"the server app was stopped, not from here (is its SuperLink gone?): {word['error']}")
         if word["error"] is not None:
             raise (Interrupted if word["interrupted"] else FedkinError)(word["error"])
 
