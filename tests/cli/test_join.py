@@ -88,6 +88,23 @@ def test_a_held_out_client_by_its_name(folder):
     assert "Unseen clients" in (folder / "run" / "report.html").read_text()
 
 
+def test_numbers_of_held_out_clients_are_told_as_errors_in_their_unit(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = [f"c{k % 6},{x:.4f},{100 * x + 5 * rng.normal():.3f}" for k, x in enumerate(rng.normal(size=180))]
+    (tmp_path / "all.csv").write_text("\n".join(["who,u,paid", *rows]) + "\n")
+    options = ["--data", tmp_path / "all.csv", "--split", "natural", "--set", "data.client=who", "--clients", "6"]
+    options += ["--set", "data.label=paid", "--model", "mlr", "--holdout-clients", "0.2", "--set", "train.lr=0.1"]
+    ran(tmp_path / "run", *options)
+    shown = fedkin("show", tmp_path / "run").stdout
+    assert "Test RMSE of clients that were not in the run" in shown
+    found = json.loads(fedkin("show", tmp_path / "run", "--json").stdout)["unseen"]
+    (one,) = (each for each in found["each"] if each["asked"] is None)
+    assert found["by_labels"][-1]["rmse"]["mean"] == pytest.approx(one["measures"]["personal"]["test"]["rmse"])
+    assert found["by_labels"][-1]["accuracy"]["mean"] is None
+    assert fedkin("report", tmp_path / "run").exit_code == 0
+    assert "Unseen clients: RMSE against labelled samples" in (tmp_path / "run" / "report.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("how", "reason"),
     [

@@ -10,10 +10,9 @@ from fedkin.assemble import assemble
 from fedkin.core.errors import FedkinError
 from fedkin.experiment import load, run
 from fedkin.flower import keys
-from fedkin.methods import METHODS
 from tests.flower.cluster import FEDKIN, NAMES, Cluster, cluster, experiment, free_ports, result, wait_for
 
-CASES = [name for name in ("fedavg", "comet", "cgpfl", "ppfl", "ditto", "fedem") if name in METHODS]
+OFTEN, CASES = ("fedavg", "comet", "fedem"), ("fedavg", "comet", "fedem", "cgpfl", "ppfl", "ditto")
 shared = pytest.mark.xdist_group("one cluster")  # these tests share the processes of ``running``
 
 
@@ -24,7 +23,9 @@ def running():
 
 
 @shared
-@pytest.mark.parametrize("method", CASES)
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=[] if name in OFTEN else pytest.mark.slow) for name in CASES]
+)
 def test_five_rounds_give_the_bits_of_one_process(method, running, tmp_path):
     running.train(experiment(method))
     deployed = result(running.run())

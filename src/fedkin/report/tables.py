@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedkin.report import words
+from fedkin.report.unseen import NAMES, told_measure
 
 
 def show(found: Mapping[str, Any]) -> RenderableType:
@@ -70,10 +71,9 @@ def _losses(found: Mapping[str, Any]) -> Table:
 
 
 def _unseen(found: Mapping[str, Any]) -> Table:
-    measure, form = "accuracy", words.percent
-    if not any(one["accuracy"]["clients"] for one in found["by_labels"]):
-        measure, form = "loss", words.decimal
-    title = f"Test {measure} of clients that were not in the run ({found['clients']} held out)"
+    measure = told_measure(found)
+    form = words.percent if measure == "accuracy" else words.decimal
+    title = f"Test {NAMES[measure]} of clients that were not in the run ({found['clients']} held out)"
     table = _table(title, ["labelled samples"], ["clients", *words.SPREADS.values()])
     for one in found["by_labels"]:
         asked = f"all (mean {one['labels']:.0f})" if one["asked"] is None else str(one["asked"])
