@@ -6,6 +6,8 @@ import signal
 import sys
 import time
 
+import pytest
+
 from fedkin.experiment import run
 from tests.flower.cluster import NAMES, Cluster, cluster, experiment, kill, result, wait_for, with_text
 from tests.flower.reference import faulty
@@ -81,6 +83,7 @@ def test_a_node_killed_at_work_is_missed_and_comes_back_with_its_own_state(tmp_p
     assert found["messages"] == plain["messages"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_round_and_a_resume_gives_the_same_result(tmp_path):
     spec = experiment("comet", run__rounds=4, run__clients=2)
     with cluster(spec, names=NAMES[:2]) as running:
