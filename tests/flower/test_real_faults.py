@@ -1,15 +1,10 @@
-"""Faults of real processes: they are recorded, nothing wrong is merged, and what is left goes on."""
+"""Faults of real nodes: they are recorded, nothing wrong is merged, and what is left goes on."""
 
 import json
 import re
-import signal
 import sys
-import time
 
-import pytest
-
-from fedkin.experiment import run
-from tests.flower.cluster import NAMES, Cluster, cluster, experiment, kill, result, wait_for, with_text
+from tests.flower.cluster import NAMES, Cluster, experiment, kill, result, wait_for, with_text
 from tests.flower.reference import faulty
 from tests.flower.rogue import PLAN
 
@@ -81,38 +76,3 @@ def test_a_node_killed_at_work_is_missed_and_comes_back_with_its_own_state(tmp_p
     plain = result(faulty(spec, tmp_path / "plain", [(round, 1) for round in rounds]))
     assert found["fingerprint"] == plain["fingerprint"]
     assert found["messages"] == plain["messages"]
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_the_round_and_a_resume_gives_the_same_result(tmp_path):
-    spec = experiment("comet", run__rounds=4, run__clients=2)
-    with cluster(spec, names=NAMES[:2]) as running:
-        process = running.begin()
-        wait_for(lambda: running.round() >= 1, 600, running)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(300) == 130, running.log("run")
-        assert "ending this round" in running.log("run")
-        assert "--resume" in running.log("run")
-        assert not (running.folder / "stop").exists()
-        wait_for(lambda: not running.server_apps(), 60, running)
-        assert 1 <= running.round() < 4
-        assert result(running.run("--resume")) == result(run(spec, tmp_path / "plain"))
-
-
-def test_server_app_and_superlink_killed_then_resumed_with_the_same_result(tmp_path):
-    spec = experiment("comet", run__rounds=6, run__clients=2)
-    with cluster(spec, names=NAMES[:2]) as running:
-        process = running.begin()
-        wait_for(lambda: running.round() >= 1, 400, running)
-        for pid in running.server_apps():
-            kill(pid)
-        assert process.wait(200) == 2
-        assert "--resume" in running.log("run")
-        process = running.begin("--resume")
-        wait_for(lambda: running.round() >= 3, 400, running)
-        for pid in with_text(str(running.folder), "flower-superlink"):
-            kill(pid)
-        assert process.wait(400) == 2
-        time.sleep(10)
-        assert result(running.run("--resume")) == result(run(spec, tmp_path / "plain"))
-        assert len(list((running.folder / "runs").iterdir())) == 1

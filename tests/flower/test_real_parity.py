@@ -13,7 +13,6 @@ from fedkin.flower import keys
 from tests.flower.cluster import FEDKIN, NAMES, Cluster, cluster, experiment, free_ports, result, wait_for
 
 OFTEN, CASES = ("fedavg", "comet"), ("fedavg", "comet", "fedem", "cgpfl", "ppfl", "ditto")
-shared = pytest.mark.xdist_group("one cluster")  # these tests share the processes of ``running``
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +21,6 @@ def running():
         yield started
 
 
-@shared
 @pytest.mark.parametrize(
     "method", [pytest.param(name, marks=[] if name in OFTEN else pytest.mark.slow) for name in CASES]
 )
@@ -33,7 +31,6 @@ def test_five_rounds_give_the_bits_of_one_process(method, running, tmp_path):
     assert not deployed["events"]
 
 
-@shared
 def test_a_deployed_run_shows_its_numbers_but_not_its_models(running):
     from fedkin.report.html import write_report
     from fedkin.report.summary import summary
@@ -44,7 +41,6 @@ def test_a_deployed_run_shows_its_numbers_but_not_its_models(running):
         load(running.last())
 
 
-@shared
 def test_what_others_may_not_read(running):
     for name in NAMES:
         state = running.node(name) / "state"
@@ -82,7 +78,6 @@ def test_nodes_with_files_of_their_own_give_the_same_bits(tmp_path):
         started.close()
 
 
-@shared
 def test_strangers_and_other_experiments_are_refused(running):
     stranger = running.node("c0").with_name("stranger")
     shutil.copytree(running.node("c0"), stranger, ignore=shutil.ignore_patterns("state"))

@@ -184,13 +184,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("runs")
 
 
-def family(name: str) -> str:
-    """Presets of one family share runs, so one process of the nightly tests has them all."""
-    return "comet" if name.startswith("perfed") else name.split("-")[0]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xdist_group(family(name))) for name in names()])
+@pytest.mark.parametrize("name", names())
 def test_the_small_scale_of_every_preset_runs(name: str, runs: Path) -> None:
     found = preset(name, "small")
     for one in outcomes(found.rows, 1, runs, {"engine.name": "inprocess"}):
