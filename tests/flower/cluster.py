@@ -92,7 +92,9 @@ class Cluster:
         place = self.folder if name == "superlink" else self.node(name) if name in self.names else None
         command = command or [*FEDKIN, "deploy", verb, str(place)]
         with open(self.home / f"{name}.log", "ab") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, env=environment(), start_new_session=True)
+            process = subprocess.Popen(
+                command, stdout=log, stderr=log, env=environment(), start_new_session=True, preexec_fn=listening
+            )
         self.processes[name] = process
         return process
 
@@ -157,6 +159,11 @@ def cluster(spec: Spec, **options: Any) -> Iterator[Cluster]:
         yield made.up()
     finally:
         made.close()
+
+
+def listening() -> None:
+    """Tests that were started in the background have Ctrl-C ignored, and so would all that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def environment() -> dict[str, str]:
