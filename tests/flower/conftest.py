@@ -15,3 +15,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if HERE in item.path.parents and item.path.name != WITHOUT:
             item.add_marker(pytest.mark.flower)
+
+
+@pytest.fixture(scope="module")
+def running():
+    """Four nodes on loopback, TLS and authentication on."""
+    from tests.flower.cluster import cluster, experiment
+
+    with cluster(experiment("fedavg")) as started:
+        yield started

@@ -8,6 +8,7 @@ from fedkin.engine.host import Answer, Order
 from fedkin.engine.transport import InProcess
 from fedkin.experiment import run
 from fedkin.runs.spec import Spec
+from tests.flower.cluster import Cluster, experiment, result
 
 Pairs = Iterable[tuple[int, int]]  # (round, client)
 
@@ -27,3 +28,11 @@ def faulty(spec: Spec, out: Path, away: Pairs = (), rejected: Pairs = ()) -> Pat
 
     with patch("fedkin.experiment.InProcess", Faulty):
         return run(spec, out)
+
+
+def same_bits(method: str, running: Cluster, folder: Path) -> None:
+    """A deployed run and a run in one process come to the same, and nothing happened on the way."""
+    running.train(experiment(method))
+    deployed = result(running.run())
+    assert deployed == result(run(experiment(method), folder / "plain"))
+    assert not deployed["events"]

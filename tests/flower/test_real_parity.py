@@ -1,34 +1,19 @@
 """Same seed, same bits: four SuperNodes on loopback, TLS and authentication on, against one process."""
 
 import shutil
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from fedkin.assemble import assemble
 from fedkin.core.errors import FedkinError
-from fedkin.experiment import load, run
+from fedkin.experiment import load
 from fedkin.flower import keys
-from tests.flower.cluster import FEDKIN, NAMES, Cluster, cluster, experiment, free_ports, result, wait_for
-
-OFTEN, CASES = ("fedavg", "comet"), ("fedavg", "comet", "fedem", "cgpfl", "ppfl", "ditto")
-
-
-@pytest.fixture(scope="module")
-def running():
-    with cluster(experiment(CASES[0])) as started:
-        yield started
+from tests.flower.cluster import FEDKIN, NAMES, free_ports, wait_for
+from tests.flower.reference import same_bits
 
 
-@pytest.mark.parametrize(
-    "method", [pytest.param(name, marks=[] if name in OFTEN else pytest.mark.slow) for name in CASES]
-)
+@pytest.mark.parametrize("method", ["fedavg", "comet"])
 def test_five_rounds_give_the_bits_of_one_process(method, running, tmp_path):
-    running.train(experiment(method))
-    deployed = result(running.run())
-    assert deployed == result(run(experiment(method), tmp_path / "plain"))
-    assert not deployed["events"]
+    same_bits(method, running, tmp_path)
 
 
 def test_a_deployed_run_shows_its_numbers_but_not_its_models(running):
@@ -48,34 +33,6 @@ def test_what_others_may_not_read(running):
         commits = list(state.glob("*/*.commit"))
         assert commits
         assert all(path.stat().st_mode & 0o077 == 0 for path in [*commits, running.node(name) / "node.key"])
-
-
-def own_files(started: Cluster, folder: Path, spec) -> None:
-    """Every client's rows of the experiment's data as a file of its node."""
-    population = assemble(spec).population
-    for client, name in enumerate(started.names):
-        arrays = {}
-        for part in ("train", "val", "test"):
-            x, y = population.part(client, part)
-            arrays |= {f"x_{part}": x.numpy(), f"y_{part}": y.numpy()}
-        np.savez(started.node(name) / "data.npz", **arrays)
-
-
-@pytest.mark.slow
-def test_nodes_with_files_of_their_own_give_the_same_bits(tmp_path):
-    public = tmp_path / "public.npz"
-    digits = assemble(experiment("fedavg")).population
-    np.savez(public, x=digits.x[::7].numpy(), y=digits.y[::7].numpy())
-    spec = experiment("comet", public__source=str(public), public__samples=60, run__rounds=2, run__clients=2)
-    started = Cluster(spec, NAMES[:2], own_data=True)
-    try:
-        own_files(started, tmp_path, spec)
-        started.up()
-        assert result(started.run()) == result(run(spec, tmp_path / "plain"))
-        with_names = (started.last() / "nodes.json").read_text()
-        assert all(name in with_names for name in started.names)
-    finally:
-        started.close()
 
 
 def test_strangers_and_other_experiments_are_refused(running):
