@@ -4,6 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from unittest.mock import patch
 
+import numpy as np
+
+from fedkin.data.clients import Population
 from fedkin.engine.host import Answer, Order
 from fedkin.engine.transport import InProcess
 from fedkin.experiment import run
@@ -28,6 +31,15 @@ def faulty(spec: Spec, out: Path, away: Pairs = (), rejected: Pairs = ()) -> Pat
 
     with patch("fedkin.experiment.InProcess", Faulty):
         return run(spec, out)
+
+
+def write_rows(path: Path, population: Population, client: int) -> None:
+    """A client's rows as a file of its node."""
+    arrays = {}
+    for part in ("train", "val", "test"):
+        x, y = population.part(client, part)
+        arrays |= {f"x_{part}": x.numpy(), f"y_{part}": y.numpy()}
+    np.savez(path, **arrays)
 
 
 def same_bits(method: str, running: Cluster, folder: Path) -> None:

@@ -21,7 +21,10 @@ def with_rogues(spec, plans: dict[str, dict[str, str]], **options) -> Cluster:
     made = Cluster(spec, **options)
     made.start("superlink")
     for name in made.names:
-        rogue(made, name, plans[name]) if name in plans else made.start(name)
+        if name in plans:
+            rogue(made, name, plans[name])
+        else:
+            made.start(name)
     wait_for(lambda: "all nodes are registered" in made.log("superlink"), 180, made)
     return made
 

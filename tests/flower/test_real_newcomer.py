@@ -3,11 +3,10 @@
 import json
 import subprocess
 
-import numpy as np
-
 from fedkin.assemble import assemble
 from fedkin.experiment import run
 from tests.flower.cluster import FEDKIN, cluster, environment, experiment, free_ports, result, wait_for
+from tests.flower.reference import write_rows
 
 
 def deploy(*arguments: object) -> str:
@@ -25,11 +24,7 @@ def test_a_node_joins_a_run_that_goes_on(tmp_path):
         wait_for(lambda: running.round() >= 1, 600, running)
         assert "it is registered" in deploy("add", running.folder, "late")
         own = assemble(experiment("fedavg", run__clients=3)).population
-        x, y = own.part(2, "train")
-        x_val, y_val = own.part(2, "val")
-        x_test, y_test = own.part(2, "test")
-        parts = {"x_train": x, "y_train": y, "x_val": x_val, "y_val": y_val, "x_test": x_test, "y_test": y_test}
-        np.savez(running.node("late") / "data.npz", **{name: part.numpy() for name, part in parts.items()})
+        write_rows(running.node("late") / "data.npz", own, 2)
         running.configure_node("late", port=free_ports(1)[0])
         running.start("late", [*FEDKIN, "deploy", "node", str(running.node("late"))])
         found = json.loads(deploy("join", running.folder, "late", "--rounds", 1, "--json"))

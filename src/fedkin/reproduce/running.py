@@ -58,9 +58,13 @@ def outcomes(
             done = (runners or RUNNERS)[row.runner](row, list(range(seeds)), out, changes)
         except FedkinError as error:
             done = Outcome(row, [], {}, None, [], _anywhere(str(error), out, changes))
-        portable = {key: value for key, value in changes.items() if key != "data.dir"}
         told = seeds * estimate(row, changes, speed)
-        yield done._replace(estimated=told, command=command(row, 0, portable))
+        yield done._replace(estimated=told, command=command(row, 0, portable(changes)))
+
+
+def portable(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes as they are told on a page: where this machine has its data is left out."""
+    return {key: value for key, value in changes.items() if key != "data.dir"}
 
 
 def _anywhere(text: str, out: Path, changes: Mapping[str, Any]) -> str:
@@ -101,8 +105,12 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
+def _folders(row: Row, seeds: list[int], out: Path) -> list[Path]:
+    return [out / f"{row.name}-seed{seed}" for seed in seeds]
+
+
 def _experiment(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> Outcome:
-    folders = [out / f"{row.name}-seed{seed}" for seed in seeds]
+    folders = _folders(row, seeds, out)
     for seed, folder in zip(seeds, folders, strict=True):
         spec = spec_of(row, seed, changes)
         if (folder / "run.db").exists():
@@ -115,7 +123,7 @@ def _experiment(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any
 
 def _finished(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> Outcome:
     """The same where it is finished; trains nothing."""
-    folders = [out / f"{row.name}-seed{seed}" for seed in seeds]
+    folders = _folders(row, seeds, out)
     for seed, folder in zip(seeds, folders, strict=True):
         if not (folder / "run.db").exists():
             raise FedkinError("not run yet")
