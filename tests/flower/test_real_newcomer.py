@@ -3,6 +3,8 @@
 import json
 import subprocess
 
+import pytest
+
 from fedkin.assemble import assemble
 from fedkin.experiment import run
 from tests.flower.cluster import FEDKIN, cluster, environment, experiment, free_ports, result, wait_for
@@ -17,8 +19,9 @@ def deploy(*arguments: object) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_node_joins_a_run_that_goes_on(tmp_path):
-    spec = experiment("cgpfl", run__rounds=5, run__clients=2)
+    spec = experiment("cgpfl", run__rounds=4, run__clients=2)
     with cluster(spec, names=("c0", "c1")) as running:
         process = running.begin()
         wait_for(lambda: running.round() >= 1, 600, running)

@@ -55,3 +55,4 @@ def test_strangers_and_other_experiments_are_refused(running):
     process = running.begin()
     assert process.wait(300) == 2
     assert "this node's experiment is" in running.log("run")
+    running.configure(wait=600.0)

@@ -1,10 +1,8 @@
-"""The same bits for more methods, in a process and with a cluster of their own."""
+"""The same bits for more methods, on the same four nodes."""
 
 import pytest
 
 from tests.flower.reference import same_bits
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("method", ["cgpfl", "ppfl", "ditto", "fedem"])

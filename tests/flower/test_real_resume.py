@@ -3,13 +3,10 @@
 import signal
 import time
 
-import pytest
-
 from fedkin.experiment import run
 from tests.flower.cluster import NAMES, cluster, experiment, kill, result, wait_for, with_text
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_the_round_and_a_resume_gives_the_same_result(tmp_path):
     spec = experiment("comet", run__rounds=4, run__clients=2)
     with cluster(spec, names=NAMES[:2]) as running:
@@ -26,7 +23,7 @@ def test_ctrl_c_ends_the_round_and_a_resume_gives_the_same_result(tmp_path):
 
 
 def test_server_app_and_superlink_killed_then_resumed_with_the_same_result(tmp_path):
-    spec = experiment("comet", run__rounds=6, run__clients=2)
+    spec = experiment("comet", run__rounds=5, run__clients=2)
     with cluster(spec, names=NAMES[:2]) as running:
         process = running.begin()
         wait_for(lambda: running.round() >= 1, 400, running)

@@ -2,14 +2,17 @@
 
 import time
 
+import pytest
+
 from fedkin.runs.database import read_only
 from tests.flower.cluster import Cluster, experiment, wait_for
 from tests.flower.proxy import Proxy
 
 ROUNDS = 3
-IDLE = 30.0  # seconds in which nothing is asked of the node
+IDLE = 15.0  # seconds in which nothing is asked of the node
 
 
+@pytest.mark.slow
 def test_the_ledger_is_what_crosses_the_wire():
     spec = experiment(
         "fedavg", model__name="dnn", model__hidden=20_000, run__rounds=ROUNDS, train__steps=1, run__clients=2

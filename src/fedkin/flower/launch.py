@@ -19,7 +19,7 @@ from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
 
 ENDED, STOP = "ended.json", "stop"
-LOOK = 20.0  # seconds between two questions to the SuperLink whether the run is still there
+LOOK = 20.0  # seconds without a new round after which the SuperLink is asked whether the run is still there
 
 
 def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
@@ -48,6 +48,7 @@ def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     asked = False
     try:
         for record in follow(out, flower.over):
+            flower.alive()
             progress(record)
     except KeyboardInterrupt:
         asked = True
@@ -116,13 +117,17 @@ class Submitted:
         found = json.loads(answer)
         self.number = str(found["run-id"])
 
+    def alive(self) -> None:
+        """The run was seen at work: asking for it is a process of its own, which can wait."""
+        self._looked = time.monotonic()
+
     def over(self) -> bool:
         """Whether the server app has left word, or the SuperLink knows that it is gone."""
         if self.word.is_file():
             return True
         if time.monotonic() - self._looked > LOOK:
-            self._looked = time.monotonic()
             self._status = self.status()
+            self.alive()
         return self._status.startswith("finished")
 
     def status(self) -> str:
