@@ -49,6 +49,14 @@ AWAY = {  # C: the share of clients in a round
         for told, steps in STEPS.items()
     },
     **{
+        f"C = {share}, 5 steps of 0.1": [
+            f"run.participation={share}",
+            "method.membership_steps=5",
+            "method.membership_lr=0.1",
+        ]
+        for share in (1.0, 0.2)
+    },
+    **{
         f"C = 0.2, {told}, 5 times the rounds": [
             "run.participation=0.2",
             f"method.membership_steps={STEPS[told]}",
@@ -117,15 +125,17 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="a page whose `<!-- TABLE -->` table is renewed")
     given = parser.parse_args()
     table, words = TABLES[given.table], given.only.split(",")
+    rows = {row: changes for row, changes in table.rows.items() if any(word in row for word in words)}
+    folders = {row: [folder(given.out, given.table, row, seed) for seed in SEEDS[: given.seeds]] for row in rows}
     with ProcessPoolExecutor(given.workers, mp_context=get_context("spawn")) as pool:
-        for row, changes in table.rows.items():
-            if not any(word in row for word in words):
-                continue
-            folders = [folder(given.out, given.table, row, seed) for seed in SEEDS[: given.seeds]]
-            jobs = [pool.submit(run_once, table, changes, k, where) for k, where in enumerate(folders)]
-            for job in jobs:
+        jobs = {
+            row: [pool.submit(run_once, table, changes, k, where) for k, where in enumerate(folders[row])]
+            for row, changes in rows.items()
+        }
+        for row, changes in rows.items():
+            for job in jobs[row]:
                 job.result()
-            found = line(row, changes, folders)
+            found = line(row, changes, folders[row])
             print(found, flush=True)
             if given.write:
                 renew(given.write, given.table, HEAD, [found], list(table.rows))

@@ -173,7 +173,18 @@ def test_many_rows_all_arrive(tmp_path: Path) -> None:
     np.testing.assert_allclose(source.x, x, rtol=1e-6)
     np.testing.assert_array_equal(source.y, np.arange(5000) % 7)
     assert source.client is not None
-    assert source.client[12] == "1"
+    assert source.client[12] == 1
+
+
+def test_clients_stand_in_one_order_in_every_format(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"a": range(12), "label": [0, 1] * 6, "who": range(11, -1, -1)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    one, other = (load(str(tmp_path / name), client="who") for name in ("t.csv", "t.parquet"))
+    assert np.unique(one.client).tolist() == np.unique(other.client).tolist() == list(range(12))  # 10 after 9
+    (tmp_path / "named.csv").write_text("a,label,who\n1,0,10\n2,1,9\n3,1,07\n", encoding="utf-8")
+    assert load(str(tmp_path / "named.csv"), client="who").client.tolist() == ["10", "9", "07"]
 
 
 def test_parquet(tmp_path: Path) -> None:

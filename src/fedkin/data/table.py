@@ -1,5 +1,6 @@
 """Tables as a Source: one row a sample, a label column, perhaps a client column; the others are what models see."""
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,6 +15,8 @@ from fedkin.data.encode import Recipe, Scale
 from fedkin.data.frames import CLIENT, Read, Style, read_file, read_folder
 from fedkin.data.source import Array, Source, labelled
 from fedkin.data.source import text as as_labels
+
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a name
 
 TableTask = Literal["auto", "classification", "regression"]
 
@@ -246,9 +249,14 @@ def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array,
 
 
 def _clients(column: "pd.Series[Any]") -> Array:
-    """Client labels, as integers where the file's type is integer, otherwise as text."""
-    whole = pd.api.types.is_integer_dtype(column)
-    return as_labels(column.to_numpy() if whole else column.astype(str).to_numpy(dtype=str))
+    """Client labels, which stand in their order: integers, also where a CSV has them as text; otherwise text."""
+    if pd.api.types.is_integer_dtype(column):
+        return as_labels(column.to_numpy())
+    texts = column.astype(str)
+    names, codes = np.unique(texts.to_numpy(dtype=str), return_inverse=True)
+    if all(WHOLE.fullmatch(name) for name in names):
+        return as_labels(names.astype(np.int64)[codes])
+    return as_labels(names[codes])
 
 
 def _groups(column: "pd.Series[Any]") -> Array:
