@@ -171,7 +171,8 @@ def load(folder: Path, *, method: Method | None = None) -> tuple[Coordinator, As
 def _train(parts: Assembled, folder: Path, database: Database, progress: Progress, engine: Engine) -> None:
     spec = parts.spec
     with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:
-        coordinator = Coordinator(parts.method, parts.federation, transport)
+        aside = folder if spec.engine.state == "disk" else None
+        coordinator = Coordinator(parts.method, parts.federation, transport, aside)
         recorder = Recorder(folder, database, _saver(coordinator), spec.run.commit_every)
         done = database.last_round()
         if done >= 0:

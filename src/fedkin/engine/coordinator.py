@@ -5,13 +5,15 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info, Method, Reply, Start
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.host import Answer, Order
+from fedkin.engine.spool import Spool
 from fedkin.engine.transport import Transport, one_thread
 from fedkin.engine.wire import NOT_FINITE, BadMessage, Counted, check, check_kinds, count, decode, encode
 from fedkin.engine.work import ServerTools
@@ -30,10 +32,13 @@ class Federation(NamedTuple):
 
 
 class Coordinator:
-    """Runs a method's server side over a transport. ``state`` is the server state S."""
+    """Runs a method's server side over a transport. ``state`` is the server state S.
 
-    def __init__(self, method: Method, federation: Federation, transport: Transport) -> None:
-        self.method, self.federation, self.transport = method, federation, transport
+    ``aside``: a folder for a round's messages, where they shall not all be in memory.
+    """
+
+    def __init__(self, method: Method, federation: Federation, transport: Transport, aside: Path | None = None) -> None:
+        self.method, self.federation, self.transport, self.aside = method, federation, transport, aside
         self.state: Tree = method.server(federation.start)
 
     def setup(self) -> Record:
@@ -133,9 +138,13 @@ class Coordinator:
     ) -> dict[int, Reply]:
         """The messages that arrived well-formed, in client order; the others are noted with their reason."""
         replies: dict[int, Reply] = {}
+        spool = None if self.aside is None else Spool(self.aside)
         for answer in answers:
             try:
-                replies[answer.client] = self._accept(answer, downs, sent)
+                reply = self._accept(answer, downs, sent)
+                replies[answer.client] = (
+                    reply if spool is None else cast(Reply, spool.put(answer.message, reply.weight))
+                )
             except BadMessage as error:
                 missing[answer.client] = str(error)
         if len(replies) < self.federation.min_replies:

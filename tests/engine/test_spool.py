@@ -1,0 +1,64 @@
+"""Messages of a round that wait on disk."""
+
+import errno
+import gc
+
+import pytest
+import torch
+
+from fedkin.engine import coordinator
+from fedkin.engine.spool import Spool, Spooled
+from fedkin.engine.store import StoreError
+from fedkin.engine.wire import encode
+from fedkin.experiment import run
+from fedkin.runs.database import read_only
+from tests.engine.small import small
+
+
+def test_messages_come_back_in_any_order_and_leave_nothing_behind(tmp_path):
+    trees = [{"parameters": {"w": torch.full((k + 1,), float(k))}} for k in range(3)]
+    spool = Spool(tmp_path)
+    replies = [spool.put(encode(tree), 1.0 + k) for k, tree in enumerate(trees)]
+    for k in (2, 0, 1, 2):
+        assert torch.equal(replies[k].message["parameters"]["w"], trees[k]["parameters"]["w"])
+        assert replies[k].weight == 1.0 + k
+    assert not list(tmp_path.iterdir())
+    file = spool._file
+    del spool, replies
+    gc.collect()
+    assert file.closed
+
+
+@pytest.mark.parametrize("method", ["fedavg", "cgpfl", "comet", "ppfl"])
+def test_a_run_with_states_on_disk_keeps_its_messages_there_and_has_the_same_bits(method, tmp_path, monkeypatch):
+    prints = []
+    kinds = set()
+    told = coordinator.Coordinator._replies
+
+    def seen(self, *arguments):
+        replies = told(self, *arguments)
+        kinds.update(type(reply) for reply in replies.values())
+        return replies
+
+    for state in ("memory", "disk"):
+        spec = small(method, engine__name="inprocess", engine__state=state)
+        if state == "disk":
+            monkeypatch.setattr(coordinator.Coordinator, "_replies", seen)
+        with read_only(run(spec, tmp_path / state)) as database:
+            prints.append(database.facts()["fingerprint"])
+    assert kinds == {Spooled}
+    assert prints[0] == prints[1]
+
+
+def test_a_full_disk_ends_the_run_in_one_sentence(tmp_path):
+    spool = Spool(tmp_path)
+    spool._file.close()
+
+    class Full:
+        def seek(self, at): ...
+        def write(self, message):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    spool._file = Full()
+    with pytest.raises(StoreError, match="cannot be written: No space left on device"):
+        spool.put(b"x", 1.0)
