@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.finite import first_not_finite
 
 if TYPE_CHECKING:
     from fedkin.data.clients import Population
@@ -37,8 +38,8 @@ def _samples(p: "Population") -> None:
     if p.y.dtype != wanted:
         raise FedkinError(f"{p.name}: y is {p.y.dtype}, but {p.task} needs {wanted}")
     for key, tensor in (("x", p.x), ("y", p.y), ("public", p.public)):
-        if tensor is not None and tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
-            row = int((~torch.isfinite(tensor)).nonzero()[0, 0])
+        row = None if tensor is None else first_not_finite(tensor.numpy())
+        if row is not None:
             raise FedkinError(f"{p.name}: row {row} of {key} holds NaN or infinity")
     if p.task == "regression":
         return

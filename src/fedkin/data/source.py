@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.finite import first_not_finite
 
 if TYPE_CHECKING:
     from fedkin.data.encode import Recipe
@@ -98,9 +99,9 @@ def features(x: Array, where: str) -> Array:
         return np.ascontiguousarray(x)
     with np.errstate(over="ignore"):
         x = np.ascontiguousarray(x, dtype=np.float32)
-    bad = np.flatnonzero(~np.isfinite(x).reshape(len(x), -1).all(axis=1))
-    if len(bad):
-        raise FedkinError(f"{where}: row {bad[0]} of x holds NaN, infinity or a number too large for float32")
+    bad = first_not_finite(x)
+    if bad is not None:
+        raise FedkinError(f"{where}: row {bad} of x holds NaN, infinity or a number too large for float32")
     return x
 
 
@@ -108,9 +109,9 @@ def targets(y: Array, where: str) -> Array:
     """Regression targets as finite float32."""
     with np.errstate(over="ignore"):
         y = y.astype(np.float32)
-    bad = np.flatnonzero(~np.isfinite(y))
-    if len(bad):
-        raise FedkinError(f"{where}: row {bad[0]} of y is NaN, infinite or too large for float32")
+    bad = first_not_finite(y)
+    if bad is not None:
+        raise FedkinError(f"{where}: row {bad} of y is NaN, infinite or too large for float32")
     return y
 
 

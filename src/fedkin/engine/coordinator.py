@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info, Method, Reply, Start
@@ -135,18 +135,20 @@ class Coordinator:
         sent: list[Sent],
         missing: dict[int, str],
         number: int,
-    ) -> dict[int, Reply]:
+    ) -> Mapping[int, Reply]:
         """The messages that arrived well-formed, in client order; the others are noted with their reason."""
-        replies: dict[int, Reply] = {}
+        kept: dict[int, Reply] = {}
         spool = None if self.aside is None else Spool(self.aside)
         for answer in answers:
             try:
                 reply = self._accept(answer, downs, sent)
-                replies[answer.client] = (
-                    reply if spool is None else cast(Reply, spool.put(answer.message, reply.weight))
-                )
+                if spool is None:
+                    kept[answer.client] = reply
+                else:
+                    spool.put(answer.client, answer.message, reply.weight)
             except BadMessage as error:
                 missing[answer.client] = str(error)
+        replies = dict(sorted(kept.items())) if spool is None else spool
         if len(replies) < self.federation.min_replies:
             reasons = "; ".join(f"client {client}: {why}" for client, why in sorted(missing.items())[:3])
             if missing and all(why.endswith(NOT_FINITE) for why in missing.values()):
@@ -154,7 +156,7 @@ class Coordinator:
             least = self.federation.min_replies
             raise FedkinError(f"round {number}: {len(replies)} usable replies, at least {least} needed. {reasons}")
         sent.sort(key=lambda item: (item.direction, item.client))
-        return dict(sorted(replies.items()))
+        return replies
 
     def _accept(self, answer: Answer, downs: dict[int, Tree] | None, sent: list[Sent]) -> Reply:
         info = self.federation.infos[answer.client]

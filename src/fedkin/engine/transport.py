@@ -40,7 +40,7 @@ class InProcess:
 
     def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
         with one_thread():
-            yield from list(self.host.do(op, round, orders))
+            yield from self.host.do(op, round, orders)
 
     def save(self, folder: Path, round: int) -> list[int]:
         return self.host.save(folder, round)
