@@ -89,7 +89,7 @@ def test_state_on_disk(case, tmp_path):
     assert not (tmp_path / "run" / "state").exists()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("case", CASES)
 def test_worker_processes(case, workers, tmp_path, forked):
     done = run(spec(case, engine__name="processes", engine__workers=workers), tmp_path / "run")
