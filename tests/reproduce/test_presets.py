@@ -5,10 +5,12 @@ import shlex
 from pathlib import Path
 
 import pytest
+import torch
 
 from fedkin.assemble import method_of
 from fedkin.cli_options import specification
 from fedkin.experiment import Progress
+from fedkin.reproduce import estimate as estimating
 from fedkin.reproduce.cost import Cost, clocked, cost, parts
 from fedkin.reproduce.estimate import PROBE, costs, estimate
 from fedkin.reproduce.measures import MEASURES
@@ -136,6 +138,19 @@ def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.Monk
     page = (tmp_path / "reproduction" / "ppfl-figure-8.md").read_text()
     assert "Not run, 4 rows of about" in page
     assert str(tmp_path) not in page
+
+
+def test_the_probe_has_one_thread_whatever_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(estimating, "_training", lambda: float(seen.append(torch.get_num_threads()) or 1.0))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert estimating.probe() == 1.0
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [1, 1, 1]
 
 
 def test_estimates_follow_the_rounds_and_the_machine() -> None:

@@ -6,14 +6,15 @@ those of the machine that wrote it; a short probe says how much faster or slower
 
 import csv
 import math
+import time
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-import numpy as np
+import torch
 
-from fedkin.reproduce.cost import processor
+from fedkin.engine.transport import one_thread
 from fedkin.reproduce.preset import Row, content_of
 
 PROBE = "probe"  # the line that says what ``probe`` took where costs.csv was made
@@ -59,22 +60,23 @@ def speed() -> float:
 
 
 def probe() -> float:
-    """Processor seconds of the fastest of three short trainings in NumPy, whose products are too small for threads."""
-    return min(_training() for _ in range(3))
+    """Processor seconds of the fastest of three short trainings, with one thread as in runs: waiting threads cost
+    processor time too, the more the busier the machine is."""
+    with one_thread():
+        return min(_training() for _ in range(3))
 
 
 def _training() -> float:
-    draw = np.random.default_rng(0)
-    x, y = draw.standard_normal((20, 784), np.float32), np.eye(10, dtype=np.float32)[draw.integers(10, size=20)]
-    first = 0.05 * draw.standard_normal((784, 128), np.float32)
-    second = 0.05 * draw.standard_normal((128, 10), np.float32)
-    began = processor()
+    draw = torch.Generator().manual_seed(0)
+    x, y = torch.randn(20, 784, generator=draw), torch.eye(10)[torch.randint(10, (20,), generator=draw)]
+    first, second = 0.05 * torch.randn(784, 128, generator=draw), 0.05 * torch.randn(128, 10, generator=draw)
+    began = time.process_time()
     for _ in range(STEPS):
-        hidden = np.maximum(x @ first, 0)
+        hidden = (x @ first).clamp(min=0)
         slope = hidden @ second - y
         first -= 0.0001 * (x.T @ (slope @ second.T * (hidden > 0)))
         second -= 0.0001 * (hidden.T @ slope)
-    return processor() - began
+    return time.process_time() - began
 
 
 def _inner(changes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
