@@ -9,6 +9,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.family import BERNOULLI, CATEGORICAL, FAMILIES, GAUSSIAN, POISSON, standardised
 from fedkin.core.model import Inputs, Model
+from fedkin.core.precision import lowered
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params
 from fedkin.data.check import TOKENS
@@ -119,7 +120,7 @@ def _model(spec: Spec, population: Population, name: str, key: Key) -> Model:
     built = build_model(recipe, shape, population.classes, key, model.family, inputs, model.buffers, **options)
     if isinstance(model.target, tuple):
         built = built._replace(family=standardised(*model.target))
-    return built._replace(name=name)
+    return lowered(built._replace(name=name), spec.train.precision)
 
 
 def described(text: str) -> tuple[str, dict[str, Any]]:

@@ -9,6 +9,7 @@ import torch
 
 from fedkin.architectures import another, architectures_of, column_of, models_of, sizes_of, with_family
 from fedkin.core.buffers import at_home
+from fedkin.core.device import device_named, placed
 from fedkin.core.errors import FedkinError
 from fedkin.core.learner import taught
 from fedkin.core.method import Info, Method, Start
@@ -25,6 +26,8 @@ from fedkin.methods import make
 from fedkin.needs import check_needs
 from fedkin.populate import DEFAULT_CLIENTS, HELD_OUT, population_of
 from fedkin.runs.spec import Spec
+
+GPU_BLOCK = 16  # clients whose steps are made together there
 
 
 class Assembled(NamedTuple):
@@ -84,10 +87,10 @@ def around(spec: Spec, method: Method, population: Population, architectures: li
     )
     tools = ServerTools(
         Key(spec.run.seed),
-        models if method.needs.server_models else {},
+        computing(spec, models) if method.needs.server_models else {},
         population.public,
         population.public_y,
-        Runtime(spec.engine.compile, replays=0),
+        runtime_of(spec, 0),
         schedule_of(spec),
     )
     share = 1 / len(infos) if method.needs.pooled else spec.run.participation  # one worker has all the data
@@ -145,14 +148,26 @@ def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:
     spec = parts.spec
     return Host(
         method=parts.method,
-        models=parts.models,
+        models=computing(spec, parts.models),
         infos={client: parts.infos[client] for client in clients},
         population=parts.population,
         schedule=schedule_of(spec),
-        runtime=Runtime(spec.engine.compile, replays_of(parts)),
+        runtime=runtime_of(spec, replays_of(parts)),
         store=STORES[spec.engine.state](folder),
         seed=spec.run.seed,
+        block=spec.engine.block or (1 if spec.engine.device == "cpu" else GPU_BLOCK),
     )
+
+
+def computing(spec: Spec, models: Mapping[str, Model]) -> dict[str, Model]:
+    """The models where [engine] says."""
+    device = device_named(spec.engine.device)
+    return {name: placed(model, device) for name, model in models.items()}
+
+
+def runtime_of(spec: Spec, replays: int) -> Runtime:
+    """What makes their steps, ``replays`` of them in the whole run."""
+    return Runtime(spec.engine.compile, replays, device_named(spec.engine.device))
 
 
 def schedule_of(spec: Spec) -> Schedule:

@@ -130,8 +130,15 @@ def _spec_of(folder: Path, workers: int | None = None) -> Spec:
     return spec.model_copy(update={"engine": spec.engine.model_copy(update={"workers": workers})})
 
 
+def _on_the_cpu(spec: Spec) -> Spec:
+    """A run is looked at where there may be no GPU."""
+    return spec.model_copy(update={"engine": spec.engine.model_copy(update={"device": "cpu"})})
+
+
 def _unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
     """Rounds of one run belong to one specification; [engine] does not change results and may change."""
+    with contextlib.suppress(ValueError):  # what it did not know yet when it began has its default
+        recorded = Spec.model_validate(recorded).model_dump(mode="json")
     for section, now in spec.model_dump(mode="json").items():
         if section != "engine" and now != recorded.get(section, now):
             before = recorded[section]
@@ -155,7 +162,7 @@ def load(folder: Path, *, method: Method | None = None) -> tuple[Coordinator, As
         facts = database.facts()
         if facts.get("deployment"):
             raise FedkinError(f"{folder} is a run of a deployment: its personal models never left their nodes")
-        parts = assemble(_spec_of(folder), method)
+        parts = assemble(_on_the_cpu(_spec_of(folder)), method)
         _same_data(folder, parts, facts)
         aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
         host = host_of(parts, sorted(parts.infos), aside / "state")
@@ -245,7 +252,8 @@ def _transport(parts: Assembled, folder: Path) -> Iterator[Transport]:
     engine, everyone = parts.spec.engine, sorted(parts.infos)
     state = folder / "state"
     shutil.rmtree(state, ignore_errors=True)  # a killed run's, ahead of its last commit
-    workers = min(engine.workers or os.cpu_count() or 1, len(everyone))
+    cores = os.cpu_count() or 1 if engine.device == "cpu" else 1  # a GPU serves one process best
+    workers = min(engine.workers or cores, len(everyone))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, state, ignore_errors=True)
         if engine.name == "inprocess":

@@ -265,6 +265,13 @@ def test_damage_is_told_in_one_sentence(case, broken):
     one_sentence(caught.value)
 
 
+def test_a_run_that_began_before_an_option_existed_goes_on(broken):
+    sql(broken, "UPDATE facts SET value = json_remove(value, '$.train.precision') WHERE name = 'spec'")
+    resume(broken)
+    with read_only(broken) as database:
+        assert database.facts()["finished"]
+
+
 @pytest.mark.parametrize("case", ["truncated state", "no client state", "truncated server"])
 def test_damage_that_a_worker_sees(case, broken, monkeypatch):
     monkeypatch.setattr(processes, "subprocess", FORKED)

@@ -59,6 +59,7 @@ def test_insecure_is_for_this_machine_only(tmp_path):
         (SPEC, ("a", "a"), "127.0.0.1:9", "a name of its own"),
         (SPEC, NAMES, "127.0.0.1", "host:port"),
         (small("centralized", run__clients=2), NAMES, "127.0.0.1:9", "nothing to deploy"),
+        (small("fedavg", run__clients=2, engine__device="cuda"), NAMES, "127.0.0.1:9", "nodes compute on their CPU"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_anything_is_written(spec, names, address, reason, tmp_path):

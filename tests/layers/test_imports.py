@@ -71,7 +71,7 @@ LONG: dict[str, str] = {}  # file → why it may have more than 300 lines
 LINES = 300
 THIRD_PARTY = {  # where a part that is bought may be used
     "torch": {"core", "data", "models", "methods", "comparators", "engine", "assemble", "facts", "experiment", "worker"}
-    | {"track", "doctor", "api", "flower", "handover"},
+    | {"track", "doctor", "api", "flower", "handover", "reproduce"},
     "sqlite3": {"runs", "cli"},
     "pydantic": {"runs", "methods", "flower"},
     "typer": {"cli"},

@@ -1,14 +1,14 @@
 """What methods are written with: gradients, steps over batches, small algorithms on the simplex."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from fedkin.core.model import Batch, Model, collecting_buffers
-from fedkin.core.trace import Replay, Runtime, Step
-from fedkin.core.tree import Params, Tree, fill, is_buffer, leaves, map_tree, row
+from fedkin.core.trace import Scanner, Step
+from fedkin.core.tree import Params, Tree, is_buffer, map_tree
 
 
 def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
@@ -41,7 +41,7 @@ def descend(w: Params, slope: Params, rate: float | Tensor) -> Params:
 class Batches(NamedTuple):
     """The mini-batches of one client's work, gathered a few steps at a time."""
 
-    runtime: Runtime
+    runtime: Scanner
     model: Model
     steps: int
     gather: Callable[[int, int], Tree]
@@ -68,14 +68,7 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
     changing a learning rate or a λ does not trace anew.
     """
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
-    tail = leaves(fixed)
-    state: Sequence[Tensor] = leaves(carry)
-    replay: Replay | None = None
-    for block in batches.blocks():
-        replay = replay or batches.runtime.prepare(step, batches.model, (carry, row(block, 0), *fixed))
-        with torch.inference_mode():
-            state = replay.over(state, leaves(block), tail)
-    return fill(carry, iter(state))
+    return batches.runtime.scan(step, batches.model, carry, batches.blocks(), fixed)
 
 
 def _tensor(leaf: Tensor | float) -> Tensor:

@@ -85,7 +85,7 @@ PLAIN = Inputs()
 def _by_channel(values: tuple[float, ...], x: Tensor) -> Tensor | float:
     if len(values) == 1:
         return values[0]
-    return torch.tensor(values, dtype=x.dtype).view(-1, *[1] * (x.dim() - 2))
+    return torch.tensor(values, dtype=x.dtype).to(x.device).view(-1, *[1] * (x.dim() - 2))
 
 
 def from_module(
@@ -107,7 +107,7 @@ def from_module(
         held = {**w, **seen[-1]} if seen else w  # a second pass moves the statistics on from the first, as torch does
         own = {key.removeprefix(BUFFER): value.clone() for key, value in held.items() if is_buffer(key)}
         values = {key: value for key, value in w.items() if not is_buffer(key)}
-        fixed = {key: value.clone() for key, value in module.named_buffers() if key not in kept}
+        fixed = {key: value.to(x.device, copy=True) for key, value in module.named_buffers() if key not in kept}
         entering = inputs(x, next(iter(values.values())))
         module.train(training)
         out: Tensor = torch.func.functional_call(module, {**values, **own, **fixed}, (entering,))

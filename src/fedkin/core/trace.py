@@ -4,8 +4,8 @@ A step is a pure function of tensors for ONE client. ``make_fx`` records its for
 graph; Inductor turns that graph into machine code; both are then called with plain tensors and no autograd.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from fedkin.core.compile import Flat, Uncompiled, compiled
+from fedkin.core.device import CPU, moved
 from fedkin.core.errors import first_line, named_line
 from fedkin.core.model import Model
 from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
@@ -29,6 +30,17 @@ SIZES = (8, 4)  # steps of one call, where …
 LARGEST = 256  # … they have no more operations together
 
 Step = Callable[..., Tree]
+
+
+class Scanner(Protocol):
+    """What walks through a client's batches: ``Runtime``, or several clients' at once (``fedkin.engine.together``)."""
+
+    @property
+    def said(self) -> list[str]:
+        """What the run record should tell."""
+
+    def scan(self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: tuple[Tree, ...]) -> Tree:
+        """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a first axis."""
 
 
 class Replay:
@@ -62,14 +74,29 @@ class Runtime:
     ``mode``: "always" compiles, "trace" replays the recorded graph, "never" runs plain autograd each time (the
     reference), "auto" compiles a graph if ``replays`` (how often the whole run will call it, over all hosts) times its
     operations exceeds ``WORTH_COMPILING``. ``said`` collects what the run record should tell, once each.
+    ``device``: where steps compute; what they start from and what they leave is in main memory.
     """
 
-    def __init__(self, mode: Mode = "trace", replays: int = 0) -> None:
+    def __init__(self, mode: Mode = "trace", replays: int = 0, device: torch.device = CPU) -> None:
         self.mode = mode
         self.replays = replays
+        self.device = device
         self.graphs = 0
         self.said: list[str] = []
         self._ready: dict[Any, Replay] = {}
+
+    def scan(self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: tuple[Tree, ...]) -> Tree:
+        """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a first axis."""
+        constants = moved(constants, self.device)
+        tail = leaves(constants)
+        state: Sequence[Tensor] = leaves(moved(carry, self.device))
+        replay: Replay | None = None
+        for block in blocks:
+            here = moved(block, self.device)
+            replay = replay or self.prepare(step, model, (fill(carry, iter(state)), row(here, 0), *constants))
+            with torch.inference_mode():
+                state = replay.over(state, leaves(here), tail)
+        return moved(fill(carry, iter(state)), CPU)
 
     def prepare(self, step: Step, model: Model, arguments: Tree) -> Replay:
         """``step(model, *arguments)``, arguments being (carry, batch, constants…), to be called with their leaves."""

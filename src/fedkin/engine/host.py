@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +15,11 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info, Method
 from fedkin.core.model import Model
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime
+from fedkin.core.trace import Runtime, Scanner
 from fedkin.core.tree import Tree
 from fedkin.data.clients import Population
 from fedkin.engine.store import Store, StoreError, read_state, write_file
+from fedkin.engine.together import Together
 from fedkin.engine.wire import check, check_kinds, decode, encode
 from fedkin.engine.work import LocalData, Schedule
 
@@ -46,7 +48,8 @@ class Host:
     """Runs a method's client side for the clients it owns.
 
     ``do(op, round, orders)`` yields one Answer an order; ``op`` names one of the functions in OPS. An exception of one
-    client's work becomes its Answer's ``error``, and its personal state stays as it was.
+    client's work becomes its Answer's ``error``, and its personal state stays as it was. ``block``: how many clients'
+    steps are made together (``fedkin.engine.together``).
     """
 
     def __init__(
@@ -59,27 +62,34 @@ class Host:
         runtime: Runtime,
         store: Store,
         seed: int,
+        block: int = 1,
     ) -> None:
         self.method, self.models, self.infos = method, models, infos
-        self.population, self.schedule, self.runtime = population, schedule, runtime
+        self.population, self.schedule, self.block = population, schedule, block
+        self._together = Together(runtime)
+        self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
         self._dirty: set[int] = set()
         self._decoded: tuple[bytes, Tree] | None = None
 
     def do(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
-        work = OPS[op]
-        for order in orders:
-            began = time.perf_counter()
-            try:
-                with drawing_from(Key(self.seed, round, order.client).integer(f"{op}:dropout")):
-                    answer = work(self, round, order)
-            except StoreError:
-                raise
-            except FedkinError as error:
-                answer = Answer(order.client, error=str(error))
-            except Exception as error:  # one client's failure is recorded and must not end the others' round
-                answer = Answer(order.client, error=f"{type(error).__name__}: {error}")
-            yield answer._replace(seconds=time.perf_counter() - began)
+        waiting = iter(orders)
+        while group := list(islice(waiting, self.block)):
+            tasks = [partial(self._one, op, round, order) for order in group]
+            yield from self._together.run(tasks) if self.block > 1 else (task() for task in tasks)
+
+    def _one(self, op: str, round: int, order: Order) -> Answer:
+        began = time.perf_counter()
+        try:
+            with drawing_from(Key(self.seed, round, order.client).integer(f"{op}:dropout")):
+                answer = OPS[op](self, round, order)
+        except StoreError:
+            raise
+        except FedkinError as error:
+            answer = Answer(order.client, error=str(error))
+        except Exception as error:  # one client's failure is recorded and must not end the others' round
+            answer = Answer(order.client, error=f"{type(error).__name__}: {error}")
+        return answer._replace(seconds=time.perf_counter() - began)
 
     def save(self, folder: Path, round: int) -> list[int]:
         """Write the states that changed since the last call, as ``{client}.{round}.safetensors``; returns whose."""

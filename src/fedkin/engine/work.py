@@ -12,7 +12,7 @@ from fedkin.core.kit import Batches
 from fedkin.core.method import Info
 from fedkin.core.model import Batch, Model
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime
+from fedkin.core.trace import Scanner
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.data import plan
 from fedkin.data.clients import Population
@@ -43,7 +43,7 @@ class LocalData:
     model: Model
     key: Key
     population: Population
-    runtime: Runtime
+    runtime: Scanner
     schedule: Schedule
 
     def pooled(self, population: Population) -> "LocalData":
@@ -154,7 +154,7 @@ class ServerTools:
     models: Mapping[str, Model]
     public: Tensor | None
     public_y: Tensor | None
-    runtime: Runtime
+    runtime: Scanner
     schedule: Schedule
 
     @property
@@ -166,7 +166,7 @@ class ServerTools:
 
 
 def _rows(
-    runtime: Runtime, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, rng: np.random.Generator
+    runtime: Scanner, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, rng: np.random.Generator
 ) -> Batches:
     n = len(tensors[0])
     index = plan.uniform(n, min(size, n), steps, rng).index

@@ -88,6 +88,8 @@ def init(
         raise FedkinError(f"{method.name} needs everybody's data in one place: there is nothing to deploy")
     if spec.run.holdout_clients:
         raise FedkinError("run.holdout_clients is for simulations: set it to 0, and name the nodes that take part")
+    if spec.engine.device != "cpu":
+        raise FedkinError("engine.device is for simulations, nodes compute on their CPU: leave it out")
     if folder.exists() and any(folder.iterdir()):
         raise FedkinError(f"{folder} is not empty: choose another folder")
     deployment = Deployment(address=address, clients=tuple(clients), own_data=own_data, insecure=insecure)

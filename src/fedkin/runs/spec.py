@@ -87,6 +87,7 @@ class TrainSection(_Section):
     epochs: int | None = Field(default=None, ge=1)
     milestones: tuple[int, ...] = ()
     decay: float = Field(default=0.1, gt=0, le=1)
+    precision: Literal["float32", "bfloat16"] = "float32"  # of a training pass's products and convolutions
 
     @model_validator(mode="after")
     def _one_measure(self) -> "TrainSection":
@@ -102,7 +103,8 @@ class EngineSection(_Section):
     workers: int | None = Field(default=None, ge=1)  # default: one a core
     compile: Literal["auto", "always", "trace", "never"] = "auto"
     state: Literal["memory", "disk"] = "memory"
-    device: Literal["cpu"] = "cpu"
+    device: str = Field(default="cpu", pattern=r"^(cpu|cuda(:\d+)?)$")  # where models compute
+    block: int | None = Field(default=None, ge=1)  # clients whose steps are made together; default: 1, 16 on a GPU
 
 
 class RunSection(_Section):
@@ -116,9 +118,7 @@ class RunSection(_Section):
     min_replies: int = Field(default=1, ge=1)
     evaluate_every: int = Field(default=1, ge=1)
     commit_every: float = Field(default=2.0, ge=0)  # seconds between commits
-    holdout_clients: float = Field(
-        default=0.0, ge=0, lt=1
-    )  # share of the clients that never train, and join afterwards
+    holdout_clients: float = Field(default=0.0, ge=0, lt=1)  # share of those that never train, and join afterwards
     holdout_labels: tuple[Annotated[int, Field(ge=2)], ...] = (10, 40)  # … with so many labelled samples, and with all
     out: str | None = None
 

@@ -1,0 +1,43 @@
+"""Where models compute; parameters and samples stay in main memory and go there to be used."""
+
+import torch
+from torch import Tensor
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.model import Model
+from fedkin.core.tree import Params, Tree, map_tree
+
+CPU = torch.device("cpu")
+
+
+def device_named(name: str) -> torch.device:
+    """ "cpu", "cuda" or "cuda:1" as a device that is there. Raises FedkinError."""
+    device = torch.device(name)
+    if device.type == "cpu":
+        return CPU
+    if not torch.cuda.is_available():
+        built = "is built for the CPU alone" if torch.version.cuda is None else "finds none"
+        raise FedkinError(f"engine.device = {name!r}: there is no GPU that torch can use here (it {built}): take 'cpu'")
+    count = torch.cuda.device_count()
+    if device.index is not None and device.index >= count:
+        raise FedkinError(f"engine.device = {name!r}: there are {count} GPUs, cuda:0 to cuda:{count - 1}")
+    return device
+
+
+def moved(tree: Tree, device: torch.device) -> Tree:
+    """The tree with its tensors on ``device``; those that are there already are not copied."""
+    return map_tree(lambda leaf: leaf.to(device) if isinstance(leaf, Tensor) else leaf, tree)
+
+
+def placed(model: Model, device: torch.device) -> Model:
+    """The model whose evaluation runs on ``device`` wherever its arguments lie; results come back to the samples.
+
+    Training steps are on the device as a whole (``Runtime.device``), and so find everything there.
+    """
+    if device == CPU or model.learner is not None:
+        return model
+
+    def evaluated(w: Params, x: Tensor) -> Tensor:
+        return model.outputs(moved(w, device), x.to(device)).to(x.device)
+
+    return model._replace(outputs=evaluated)

@@ -1,0 +1,28 @@
+"""How exactly models train."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from fedkin.core.model import Model
+from fedkin.core.tree import Params, dtype_of
+
+Precision = Literal["float32", "bfloat16"]
+
+
+def lowered(model: Model, precision: Precision) -> Model:
+    """The model whose training passes have products and convolutions in ``precision``, by torch's autocast.
+
+    Parameters, losses, sums and evaluation stay what they are. bfloat16 has the range of float32, so that nothing
+    needs scaling, and 8 bits of its 24.
+    """
+    if precision == "float32" or model.learner is not None:
+        return model
+
+    def train_outputs(w: Params, x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, torch.bfloat16, cache_enabled=False):
+            out = model.train_outputs(w, x)
+        return out.to(dtype_of(w))
+
+    return model._replace(train_outputs=train_outputs)

@@ -1,0 +1,266 @@
+"""Several clients' steps as one: a GPU is idle under the steps of a single client.
+
+Each client's work goes on by itself until it wants to walk through batches; when all of a group wait there, those whose
+walks are alike (same step, same shapes) walk side by side, their trees stacked along a first axis (``torch.vmap``).
+Methods know nothing of it. One client works at a time, in the order of the orders: nothing depends on threads.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import torch
+from torch import Tensor
+
+from fedkin.core.errors import named_line
+from fedkin.core.model import Model
+from fedkin.core.trace import Runtime, Step
+from fedkin.core.tree import Tree, leaves, map_tree, named_leaves, row, stack
+
+T = TypeVar("T")
+
+
+class Walk(NamedTuple):
+    """What one client wants to walk through, and from where; ``first`` is the first of its blocks."""
+
+    step: Step
+    model: Model
+    carry: Tree
+    first: Tree
+    rest: Iterator[Tree]
+    constants: tuple[Tree, ...]
+
+    @property
+    def kind(self) -> Any:
+        """Equal for walks that can go side by side."""
+        trees = (self.carry, row(self.first, 0), *self.constants)
+        return self.step, self.model.name, tuple((p, tuple(x.shape), x.dtype) for p, x in named_leaves(trees))
+
+    def blocks(self) -> Iterator[Tree]:
+        yield self.first
+        yield from self.rest
+
+
+class Together:
+    """A Scanner for ``run``'s tasks; whoever else asks walks alone."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self._here = threading.local()
+        self._steps: dict[Any, Step] = {}
+        self._apart: set[Any] = set()
+
+    @property
+    def said(self) -> list[str]:
+        return self.runtime.said
+
+    def scan(self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: tuple[Tree, ...]) -> Tree:
+        seat: _Seat[Any] | None = getattr(self._here, "seat", None)
+        if seat is None:
+            return self.runtime.scan(step, model, carry, blocks, constants)
+        rest = iter(blocks)
+        first = next(rest, None)
+        return carry if first is None else seat.wait(Walk(step, model, carry, first, rest, constants))
+
+    def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
+        """The results of the tasks, which may scan. Raises what the first failing one raised."""
+        seats = [_Seat(task, self._here) for task in tasks]
+        try:
+            while waiting := [seat for seat in seats if seat.goes_on()]:
+                groups: dict[Any, list[_Seat[T]]] = {}
+                for seat in waiting:
+                    groups.setdefault(seat.walk.kind, []).append(seat)
+                for kind, group in groups.items():
+                    self._walk(kind, group)
+            return [seat.result() for seat in seats]
+        finally:
+            for seat in seats:
+                seat.leave()
+
+    def _walk(self, kind: Any, group: "list[_Seat[T]]") -> None:
+        walks = [seat.walk for seat in group]
+        found = None if len(group) == 1 or kind in self._apart else _tried(self._side_by_side, kind, walks)
+        for place, seat in enumerate(group):
+            if found is None:
+                seat.answer = _tried(seat.alone, self.runtime)
+            else:
+                seat.answer = found if isinstance(found, Exception) else found[place]
+
+    def _side_by_side(self, kind: Any, walks: list[Walk]) -> list[Tree] | None:
+        """Where every walk ends; None where the step cannot be one for several (it draws, say), which is said once."""
+        lead, width = walks[0], _width(len(walks))
+        seats = [*walks, *[lead] * (width - len(walks))]
+        shared = tuple(_same([walk.constants[place] for walk in walks]) for place in range(len(lead.constants)))
+        constants = tuple(
+            lead.constants[place] if one else stack([walk.constants[place] for walk in seats])
+            for place, one in enumerate(shared)
+        )
+        step = self._steps.setdefault((lead.step, shared), side_by_side(lead.step, shared))
+        carry = stack([walk.carry for walk in seats])
+        taken: list[None] = []
+        blocks = _counted(abreast([walk.blocks() for walk in walks], width), taken)
+        try:
+            ended = self.runtime.scan(step, lead.model, carry, blocks, constants)
+        except Exception as error:  # of the step of a user's model; alone, a genuine mistake is its client's error
+            if len(taken) > 1:
+                raise  # later blocks cannot be had again
+            self._apart.add(kind)
+            self._say(f"steps of several clients run one by one: {named_line(error)}")
+            return None
+        return [map_tree(lambda leaf, place=place: leaf[place].clone(), ended) for place in range(len(walks))]
+
+    def _say(self, sentence: str) -> None:
+        if sentence not in self.said:
+            self.said.append(sentence)
+
+
+def side_by_side(step: Step, shared: tuple[bool, ...]) -> Step:
+    """``step`` for stacked clients; its batch is (who still walks [clients], the batches), others stay where they are.
+
+    shared: of each constant, whether it is one for all rather than stacked.
+    """
+
+    def many(model: Model, carry: Tree, batch: tuple[Tensor, Tree], *constants: Tree) -> Tree:
+        def one(walks: Tensor, old: Tree, rows: Tree, *rest: Tree) -> Tree:
+            return map_tree(lambda a, b: torch.where(walks, a, b), step(model, old, rows, *rest), old)
+
+        live, rows = batch
+        dims = (0, 0, 0, *(None if one_for_all else 0 for one_for_all in shared))
+        return torch.vmap(one, in_dims=dims)(live, carry, rows, *constants)
+
+    return many
+
+
+def abreast(walks: Sequence[Iterator[Tree]], width: int) -> Iterator[tuple[Tensor, Tree]]:
+    """Blocks of several clients as one: (live [steps, width], leaves [steps, width, …]), until the longest walk ends.
+
+    Who has ended, and places beyond the clients, repeat a batch that is there, and do not live.
+    """
+    last: list[Tree] = [None] * len(walks)
+    while True:
+        parts = [next(walk, None) for walk in walks]
+        lengths = [0 if part is None else len(leaves(part)[0]) for part in parts]
+        steps = max(lengths)
+        if not steps:
+            return
+        full = [_filled(part, seen, steps) for part, seen in zip(parts, last, strict=True)]
+        last = [map_tree(lambda leaf: leaf[-1:], part) for part in full]
+        live = torch.arange(steps)[:, None] < torch.tensor([*lengths, *[0] * (width - len(walks))])
+        seats = [*full, *[full[0]] * (width - len(walks))]
+        yield live, map_tree(lambda *rows: torch.stack(rows, 1), seats[0], *seats[1:])
+
+
+def _counted(blocks: Iterator[T], taken: list[None]) -> Iterator[T]:
+    """The blocks; ``taken`` grows with each."""
+    for block in blocks:
+        taken.append(None)
+        yield block
+
+
+def _filled(part: Tree | None, seen: Tree | None, steps: int) -> Tree:
+    """A block of exactly ``steps`` batches: its own, then its last one, or the last that was ``seen``, repeated."""
+    own = seen if part is None else part
+    last = map_tree(lambda leaf: leaf[-1:].expand(steps, *leaf.shape[1:]), own)
+    return last if part is None else map_tree(lambda a, b: torch.cat([a, b[len(a) :]]), part, last)
+
+
+def _width(clients: int) -> int:
+    """The next power of two: few graphs, however many of a group are left."""
+    return 1 << (clients - 1).bit_length()
+
+
+def _same(trees: Sequence[Tree]) -> bool:
+    """Whether all are one object, leaf by leaf: a broadcast is not stacked."""
+    return all(a is b for tree in trees[1:] for a, b in zip(leaves(trees[0]), leaves(tree), strict=True))
+
+
+def _tried(call: Callable[..., T], *arguments: Any) -> T | Exception:
+    try:
+        return call(*arguments)
+    except Exception as error:
+        return error
+
+
+class _Left(BaseException):
+    """Ends a task that nobody waits for any more."""
+
+
+class _Seat(Generic[T]):
+    """One task in a thread of its own that works only between ``goes_on`` and its next wait.
+
+    torch's generator is each task's own: what a module draws (dropout) is what it would draw alone.
+    """
+
+    walk: Walk
+    answer: Tree | Exception
+
+    def __init__(self, task: Callable[[], T], here: threading.local) -> None:
+        self._task, self._here = task, here
+        self._mine, self._paused = threading.Semaphore(0), threading.Semaphore(0)
+        self._done, self._gone = False, False
+        self._outcome: T | BaseException | None = None
+        self._draws = torch.default_generator.get_state()
+        self._threads = torch.get_num_threads()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def goes_on(self) -> bool:
+        """Let the task work until it waits (``walk`` is what for) or ends; False once it has ended."""
+        if not self._done:
+            self._drawing(self._switch)
+        return not self._done
+
+    def alone(self, runtime: Runtime) -> Tree:
+        """Its walk by itself, with its own draws."""
+        walk = self.walk
+        found: list[Tree] = []
+        self._drawing(
+            lambda: found.append(runtime.scan(walk.step, walk.model, walk.carry, walk.blocks(), walk.constants))
+        )
+        return found[0]
+
+    def wait(self, walk: Walk) -> Tree:
+        """Called by the task: where the walk ends."""
+        self.walk = walk
+        self._paused.release()
+        self._mine.acquire()
+        if self._gone:
+            raise _Left
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def result(self) -> T:
+        if isinstance(self._outcome, BaseException):
+            raise self._outcome
+        return self._outcome  # type: ignore[return-value]
+
+    def leave(self) -> None:
+        """End a task that was given up."""
+        if not self._done:
+            self._gone = True
+            self._switch()
+
+    def _switch(self) -> None:
+        self._mine.release()
+        self._paused.acquire()
+
+    def _drawing(self, work: Callable[[], None]) -> None:
+        before = torch.default_generator.get_state()
+        torch.default_generator.set_state(self._draws)
+        try:
+            work()
+        finally:
+            self._draws = torch.default_generator.get_state()
+            torch.default_generator.set_state(before)
+
+    def _work(self) -> None:
+        self._here.seat = self
+        self._mine.acquire()
+        torch.set_num_threads(self._threads)
+        try:
+            self._outcome = None if self._gone else self._task()
+        except BaseException as error:  # handed to whoever asks for the result
+            self._outcome = error
+        self._done = True
+        self._paused.release()

@@ -1,0 +1,157 @@
+"""Other devices and lower precision. There is no GPU where these run: torch's meta device stands in for one, which
+computes nothing and refuses whatever mixes devices."""
+
+import pytest
+import torch
+
+from fedkin.assemble import assemble, host_of
+from fedkin.core import device
+from fedkin.core.device import CPU, device_named, placed
+from fedkin.core.errors import FedkinError
+from fedkin.core.model import Batch, Inputs
+from fedkin.core.rng import Key
+from fedkin.core.trace import Runtime
+from fedkin.core.tree import leaves, map_tree, row
+from fedkin.engine.together import side_by_side
+from fedkin.experiment import experiment, run
+from fedkin.methods.fedavg import sgd_step
+from fedkin.models import build
+from fedkin.runs.database import read_only
+from tests.engine.small import METHODS, content, small
+from tests.models.test_models import SHAPES, inputs_of
+
+GPU = torch.device("meta")
+
+
+def on_gpu(tree):
+    """Tensors of the same shapes there."""
+    return map_tree(lambda x: torch.empty(x.shape, dtype=x.dtype, device=GPU), tree)
+
+
+def devices(step, model, *arguments):
+    """Where the results are of a step that finds everything there."""
+    return {x.device for x in leaves(step(model, *on_gpu(arguments)))}
+
+
+class Elsewhere(Runtime):
+    """Notes on which devices each step's results would be."""
+
+    def __init__(self):
+        super().__init__("trace")
+        self.devices = []
+
+    def scan(self, step, model, carry, blocks, constants):
+        blocks = list(blocks)
+        self.devices.append(devices(step, model, carry, row(blocks[0], 0), *constants))
+        return super().scan(step, model, carry, blocks, constants)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_methods_steps_stay_on_the_gpu(method, tmp_path, monkeypatch):
+    made = []
+
+    def elsewhere(spec, replays):
+        made.append(Elsewhere())
+        return made[-1]
+
+    monkeypatch.setattr("fedkin.assemble.runtime_of", elsewhere)
+    run(small(method, run__rounds=2), tmp_path / "run")
+    seen = [found for runtime in made for found in runtime.devices]
+    assert seen
+    assert all(found == {GPU} for found in seen)
+
+
+def test_the_fake_gpu_notices_a_tensor_that_stayed_behind():
+    def step(model, w, batch, lr):
+        return {name: value - lr * torch.ones(value.shape) for name, value in w.items()}
+
+    model = build.build("mlr", (3,), 2, Key(0))
+    with pytest.raises(RuntimeError, match="device"):
+        devices(step, model, model.initial, {}, torch.tensor(0.1))
+
+
+@pytest.mark.parametrize("name", [name for name in SHAPES if name != "glm"])
+def test_models_train_on_the_gpu(name):
+    shape = SHAPES[name][-1]
+    scaled = inputs_of(name) if name == "transformer_lm" else Inputs((0.5,) * shape[0], (0.25,) * shape[0])
+    model = build.build(name, shape, 7, Key(1), inputs=scaled)
+    kind = torch.int16 if name == "transformer_lm" else torch.uint8
+    batch = Batch(torch.zeros((4, *shape), dtype=kind), torch.tensor([0, 3, 6, 1]), torch.full((4,), 0.25))
+    assert devices(sgd_step, model, model.initial, batch, torch.tensor(0.1)) == {GPU}
+    assert model.outputs(on_gpu(model.initial), on_gpu(batch.x)).device == GPU
+
+
+def test_several_clients_steps_on_the_gpu():
+    model = build.build("dnn", (5,), 3, Key(0))
+    batch = (torch.ones(4, dtype=torch.bool), Batch(torch.zeros(4, 2, 5), torch.zeros(4, 2).long(), torch.ones(4, 2)))
+    carry = map_tree(lambda x: x.expand(4, *x.shape), model.initial)
+    assert devices(side_by_side(sgd_step, (True,)), model, carry, batch, torch.tensor(0.1)) == {GPU}
+
+
+@pytest.mark.parametrize("side", [CPU, GPU])
+def test_evaluation_goes_there_and_comes_back_to_its_samples(side, monkeypatch):
+    model = build.build("dnn", (5,), 3, Key(0))
+    went = []
+
+    def outputs(w, x):
+        went.append({x.device, *(value.device for value in w.values())})
+        return torch.zeros(len(x), 3)  # what the meta device has cannot come back
+
+    moving = placed(model._replace(outputs=outputs), GPU)
+    x = torch.zeros(4, 5, device=side)
+    assert moving.outputs(model.initial, x).device == side
+    assert went == [{GPU}]
+
+
+def test_the_cpu_is_left_as_it_is():
+    model = build.build("dnn", (5,), 3, Key(0))
+    assert placed(model, CPU) is model
+    assert device_named("cpu") == CPU
+
+
+@pytest.mark.parametrize(
+    ("name", "built", "there", "told"),
+    [
+        ("cuda", None, 0, "no GPU that torch can use here .it is built for the CPU alone.: take 'cpu'"),
+        ("cuda:1", "13.0", 0, "no GPU that torch can use here .it finds none."),
+        ("cuda:2", "13.0", 2, "'cuda:2': there are 2 GPUs, cuda:0 to cuda:1"),
+    ],
+)
+def test_a_gpu_that_is_not_there(name, built, there, told, monkeypatch):
+    monkeypatch.setattr(device.torch.version, "cuda", built)
+    monkeypatch.setattr(device.torch.cuda, "is_available", lambda: there > 0)
+    monkeypatch.setattr(device.torch.cuda, "device_count", lambda: there)
+    with pytest.raises(FedkinError, match=told):
+        device_named(name)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [("engine", "device", "tpu"), ("engine", "block", 0), ("train", "precision", "int8")],
+)
+def test_what_is_none_is_refused_with_the_specification(section, key, value):
+    with pytest.raises(FedkinError, match=key):
+        experiment(content(**{f"{section}__{key}": value}))
+
+
+def losses(folder):
+    with read_only(folder) as database:
+        return database.rows("SELECT round, client, view, split, loss FROM metrics ORDER BY 1, 2, 3, 4")
+
+
+@pytest.mark.parametrize("block", [1, 3])
+@pytest.mark.parametrize("method", ["fedavg", "ditto", "comet", "ppfl", "persfl", "pfedme"])
+def test_bfloat16_rounds_more_and_learns_the_same(method, block, tmp_path):
+    spec = {"train__precision": "bfloat16", "engine__block": block}
+    full, low = (losses(run(small(method, **s), tmp_path / str(len(s)))) for s in ({}, spec))
+    assert full != low
+    for one, other in zip(full, low, strict=True):
+        assert other[4] == pytest.approx(one[4], rel=0.05, abs=0.02)
+
+
+def test_a_gpu_has_one_process_and_sixteen_clients_at_a_time(monkeypatch):
+    monkeypatch.setattr("fedkin.assemble.device_named", lambda name: CPU)
+    parts = assemble(small("fedavg", engine__device="cuda"))
+    assert host_of(parts, list(parts.infos), None).block == 16
+    parts = assemble(small("fedavg", engine__device="cuda", engine__block=2))
+    assert host_of(parts, list(parts.infos), None).block == 2

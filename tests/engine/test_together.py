@@ -1,0 +1,259 @@
+"""Several clients' steps as one: the numbers of each by itself."""
+
+import pytest
+import torch
+from torch import nn
+
+from fedkin.assemble import assemble, host_of
+from fedkin.core.errors import FedkinError
+from fedkin.core.kit import Batches, scan
+from fedkin.core.model import Batch
+from fedkin.core.rng import Key
+from fedkin.core.trace import Runtime
+from fedkin.core.tree import leaves
+from fedkin.engine.host import Order
+from fedkin.engine.together import Together, abreast
+from fedkin.engine.wire import encode
+from fedkin.experiment import run
+from fedkin.methods.fedavg import sgd_step
+from fedkin.models import build
+from fedkin.runs.database import read_only
+from tests.engine.small import METHODS, small
+from tests.engine.test_runtime import Dropped
+from tests.models.test_models import SHAPES, inputs_of
+
+LINEAR = build.build("mlr", (3,), 2, Key(0))
+
+
+def numbers(method, folder, **settings):
+    spec = small(method, engine__name="inprocess", **settings)
+    with read_only(run(spec, folder)) as database:
+        told = database.rows("SELECT round, client, view, split, loss FROM metrics ORDER BY 1, 2, 3, 4")
+        return told, database.facts()["said"]
+
+
+@pytest.fixture
+def walked(monkeypatch):
+    """How many walked side by side, each time that several did."""
+    seen = []
+    before = Together._side_by_side
+
+    def counting(self, kind, walks):
+        seen.append(len(walks))
+        return before(self, kind, walks)
+
+    monkeypatch.setattr(Together, "_side_by_side", counting)
+    return seen
+
+
+def same(method, tmp_path, **settings):
+    alone, _ = numbers(method, tmp_path / "alone", **settings)
+    block, said = numbers(method, tmp_path / "block", engine__block=3, **settings)
+    assert said == []
+    for one, other in zip(alone, block, strict=True):
+        assert one[:4] == other[:4]
+        assert other[4] == pytest.approx(one[4], rel=1e-4, nan_ok=True)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method(method, tmp_path, walked):
+    same(method, tmp_path)
+    assert max(walked, default=0) == (0 if method == "centralized" else 3)  # it has one worker
+
+
+@pytest.mark.parametrize("mode", ["never", pytest.param("always", marks=pytest.mark.slow)])
+def test_other_ways_to_make_a_step(mode, tmp_path, walked):
+    same("ditto", tmp_path, engine__compile=mode)
+    assert 3 in walked
+
+
+def test_walks_of_different_lengths(tmp_path, walked):
+    same("fedavg", tmp_path, train__steps=None, train__epochs=2, train__batch_size=8)
+    assert 3 in walked
+
+
+LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("vgg11", "resnet18", "mobilenet_v2")]
+
+
+@pytest.mark.parametrize("name", ["cnn_cgpfl", "transformer_lm", *LARGE])
+def test_the_step_of_a_large_model(name):
+    """Two clients from different parameters, on different samples, against each by itself."""
+    shape = SHAPES[name][-1]
+    model = build.build(name, shape, 7, Key(1), inputs=inputs_of(name))
+    high, kind = (9, torch.int16) if name == "transformer_lm" else (256, torch.uint8)
+
+    def blocks(k):
+        draw = torch.Generator().manual_seed(k)
+        x = torch.randint(0, high, (1, 3, *shape), dtype=kind, generator=draw)
+        return [Batch(x, torch.tensor([[0, 3, 6]]), torch.full((1, 3), 1 / 3))]
+
+    def from_(k):
+        return {name: value + 0.01 * k for name, value in model.initial.items()}
+
+    runtime, lr = Runtime("trace"), torch.tensor(0.01)
+    together = Together(runtime)
+    found = together.run([lambda k=k: together.scan(sgd_step, model, from_(k), blocks(k), (lr,)) for k in range(2)])
+    assert together.said == []
+    for k in range(2):
+        alone = runtime.scan(sgd_step, model, from_(k), blocks(k), (lr,))
+        for one, other in zip(leaves(alone), leaves(found[k]), strict=True):
+            torch.testing.assert_close(other, one, atol=1e-5, rtol=1e-4)
+
+
+class Norm(nn.Module):
+    """With running statistics, which are part of what walks."""
+
+    def __init__(self, shape: tuple[int, ...], classes: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Linear(8, classes))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers(x)
+
+
+@pytest.mark.parametrize("buffers", ["global", "local"])
+def test_batch_norm(buffers, tmp_path, walked):
+    same("fedavg", tmp_path, model__name="tests.engine.test_together:Norm", model__buffers=buffers)
+    assert 3 in walked
+
+
+def test_modules_that_draw_go_one_by_one_and_draw_the_same(tmp_path):
+    assert Dropped
+    name = "tests.engine.test_runtime:Dropped"
+    alone, _ = numbers("ditto", tmp_path / "alone", model__name=name)
+    block, said = numbers("ditto", tmp_path / "block", model__name=name, engine__block=3)
+    assert block == alone
+    assert len(said) == 1  # of two steps, which say the same
+    assert "run one by one" in said[0]
+    assert "random" in said[0]
+
+
+def test_one_clients_failure_is_its_own(tmp_path, monkeypatch):
+    parts = assemble(small("fedavg", engine__block=3))
+    host = host_of(parts, list(parts.infos), None)
+    before = type(host).answer
+
+    def broken(self, client, message, down):
+        if client == 1:
+            raise RuntimeError("sensor unplugged")
+        return before(self, client, message, down)
+
+    monkeypatch.setattr(type(host), "answer", broken)
+    down = encode({"parameters": parts.models["mlr"].initial})
+    answers = list(host.do("local", 1, [Order(client, down) for client in range(6)]))
+    assert [answer.client for answer in answers] == list(range(6))
+    assert [answer.error for answer in answers] == [None, "RuntimeError: sensor unplugged", *[None] * 4]
+
+
+def batches(scanner, values):
+    rows = torch.tensor(values, dtype=torch.float32)
+    return Batches(scanner, LINEAR, len(rows), lambda a, b: rows[a:b], chunk=4)
+
+
+def add(model, total, value):
+    return total + value
+
+
+@pytest.mark.parametrize("lengths", [(1, 9, 4), (4, 4), (0, 3, 12, 5, 5), (7,)])
+def test_sums_of_any_lengths(lengths):
+    together = Together(Runtime("trace"))
+    values = [[float(k + 1)] * n for k, n in enumerate(lengths)]
+
+    def task(mine):
+        return lambda: [scan(add, torch.tensor(0.5), batches(together, mine)) for _ in range(2)]
+
+    found = together.run([task(mine) for mine in values])
+    assert [[float(x) for x in pair] for pair in found] == [[0.5 + sum(mine)] * 2 for mine in values]
+    assert together.said == []
+    assert together.runtime.graphs <= len(set(lengths) - {0})  # widths are powers of two
+
+
+def test_blocks_abreast():
+    walks = [iter([torch.tensor([1.0, 2.0]), torch.tensor([3.0])]), iter([torch.tensor([7.0])])]
+    first, second = abreast(walks, 4)
+    assert first[0].tolist() == [[True, True, False, False], [True, False, False, False]]
+    assert first[1].tolist() == [[1, 7, 1, 1], [2, 7, 2, 2]]
+    assert second[0].tolist() == [[True, False, False, False]]
+    assert second[1].tolist() == [[3, 7, 3, 3]]
+
+
+def test_constants_of_all_are_not_stacked():
+    widths = []
+    together = Together(Runtime("never"))
+    shared, own = torch.tensor([2.0]), [torch.tensor([float(k)]) for k in range(3)]
+
+    def step(model, total, value, everyone, mine):
+        widths.append((everyone.shape, mine.shape))
+        return total + value * everyone + mine
+
+    tasks = [lambda k=k: scan(step, torch.tensor([0.0]), batches(together, [[1.0]]), shared, own[k]) for k in range(3)]
+    assert [float(x) for x in together.run(tasks)] == [2, 3, 4]
+    (first, *_) = together._steps
+    assert first[1] == (True, False)
+
+
+def test_a_task_that_fails_ends_the_others():
+    together = Together(Runtime("trace"))
+    ended = []
+
+    def waits():
+        try:
+            scan(add, torch.tensor(0.0), batches(together, [1.0] * 3))
+            scan(add, torch.tensor(0.0), batches(together, [1.0] * 3))
+        finally:
+            ended.append(1)
+
+    def fails():
+        raise FedkinError("no")
+
+    with pytest.raises(FedkinError, match="no"):
+        together.run([waits, fails, waits])
+    assert ended == [1, 1]
+
+
+def test_an_interrupt_leaves_no_thread(monkeypatch):
+    import threading
+
+    together = Together(Runtime("trace"))
+    before = threading.active_count()
+
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(together, "_walk", stop)
+    with pytest.raises(KeyboardInterrupt):
+        together.run([lambda: scan(add, torch.tensor(0.0), batches(together, [1.0]))] * 3)
+    for thread in threading.enumerate():
+        if thread.daemon and thread is not threading.main_thread():
+            thread.join(1)
+    assert threading.active_count() == before
+
+
+def test_a_later_failure_is_every_clients_error():
+    together = Together(Runtime("trace"))
+    told = []
+
+    def task(mine):
+        def gather(a, b):
+            if a and mine == 0:
+                raise ValueError("the disk is gone")
+            return torch.ones(b - a)
+
+        def work():
+            try:
+                return scan(add, torch.tensor(0.0), Batches(together, LINEAR, 8, gather, chunk=4))
+            except ValueError as error:
+                told.append(str(error))
+
+        return work
+
+    assert together.run([task(k) for k in range(2)]) == [None, None]
+    assert told == ["the disk is gone"] * 2
+
+
+def test_results_share_no_memory():
+    together = Together(Runtime("trace"))
+    tasks = [lambda: scan(add, torch.zeros(3), batches(together, [[1.0, 2, 3]])) for _ in range(2)]
+    one, other = together.run(tasks)
+    assert leaves(one)[0].untyped_storage().data_ptr() != leaves(other)[0].untyped_storage().data_ptr()
+    assert one.untyped_storage().nbytes() == 12
