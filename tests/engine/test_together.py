@@ -165,7 +165,16 @@ def test_sums_of_any_lengths(lengths):
     found = together.run([task(mine) for mine in values])
     assert [[float(x) for x in pair] for pair in found] == [[0.5 + sum(mine)] * 2 for mine in values]
     assert together.said == []
-    assert together.runtime.graphs <= len(set(lengths) - {0})  # widths are powers of two
+
+
+def test_few_graphs_however_many_are_left():
+    together = Together(Runtime("trace"))
+
+    def task(times):
+        return lambda: [scan(add, torch.tensor(0.0), batches(together, [1.0])) for _ in range(times)]
+
+    together.run([task(k + 1) for k in range(5)])
+    assert together.runtime.graphs == 4  # for 8 places, 4, 4, 2, and one alone
 
 
 def test_blocks_abreast():

@@ -97,13 +97,13 @@ class Together:
         )
         step = self._steps.setdefault((lead.step, shared), side_by_side(lead.step, shared))
         carry = stack([walk.carry for walk in seats])
-        taken: list[None] = []
-        blocks = _counted(abreast([walk.blocks() for walk in walks], width), taken)
+        later: list[None] = []
+        blocks = _noted(abreast([walk.blocks() for walk in walks], width), later)
         try:
             ended = self.runtime.scan(step, lead.model, carry, blocks, constants)
         except Exception as error:  # of the step of a user's model; alone, a genuine mistake is its client's error
-            if len(taken) > 1:
-                raise  # later blocks cannot be had again
+            if later:
+                raise  # they cannot be had again
             self._apart.add(kind)
             self._say(f"steps of several clients run one by one: {named_line(error)}")
             return None
@@ -150,11 +150,11 @@ def abreast(walks: Sequence[Iterator[Tree]], width: int) -> Iterator[tuple[Tenso
         yield live, map_tree(lambda *rows: torch.stack(rows, 1), seats[0], *seats[1:])
 
 
-def _counted(blocks: Iterator[T], taken: list[None]) -> Iterator[T]:
-    """The blocks; ``taken`` grows with each."""
+def _noted(blocks: Iterator[T], later: list[None]) -> Iterator[T]:
+    """The blocks; ``later`` grows whenever one is asked for beyond the first."""
     for block in blocks:
-        taken.append(None)
         yield block
+        later.append(None)
 
 
 def _filled(part: Tree | None, seen: Tree | None, steps: int) -> Tree:
