@@ -3,6 +3,7 @@ computes nothing and refuses whatever mixes devices."""
 
 import pytest
 import torch
+from torch import nn
 
 from fedkin.assemble import assemble, host_of
 from fedkin.core import device
@@ -79,6 +80,24 @@ def test_models_train_on_the_gpu(name):
     batch = Batch(torch.zeros((4, *shape), dtype=kind), torch.tensor([0, 3, 6, 1]), torch.full((4,), 0.25))
     assert devices(sgd_step, model, model.initial, batch, torch.tensor(0.1)) == {GPU}
     assert model.outputs(on_gpu(model.initial), on_gpu(batch.x)).device == GPU
+
+
+class Weighing(nn.Module):
+    """With a table of whole numbers, which is no running statistic."""
+
+    def __init__(self, shape: tuple[int, ...], classes: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(*shape, classes)
+        self.register_buffer("order", torch.arange(*shape))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x * self.order)
+
+
+def test_tables_of_a_module_go_there_too():
+    model = build.build("tests.engine.test_device:Weighing", (5,), 3, Key(0))
+    batch = Batch(torch.zeros(4, 5), torch.tensor([0, 1, 2, 1]), torch.full((4,), 0.25))
+    assert devices(sgd_step, model, model.initial, batch, torch.tensor(0.1)) == {GPU}
 
 
 def test_several_clients_steps_on_the_gpu():
