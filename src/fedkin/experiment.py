@@ -127,12 +127,11 @@ def _spec_of(folder: Path, workers: int | None = None) -> Spec:
     spec, _ = parse(content, text, str(folder / SPEC))
     if workers is None:
         return spec
-    return spec.model_copy(update={"engine": spec.engine.model_copy(update={"workers": workers})})
+    return _with_engine(spec, workers=workers)
 
 
-def _on_the_cpu(spec: Spec) -> Spec:
-    """A run is looked at where there may be no GPU."""
-    return spec.model_copy(update={"engine": spec.engine.model_copy(update={"device": "cpu"})})
+def _with_engine(spec: Spec, **changes: Any) -> Spec:
+    return spec.model_copy(update={"engine": spec.engine.model_copy(update=changes)})
 
 
 def _unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
@@ -162,7 +161,8 @@ def load(folder: Path, *, method: Method | None = None) -> tuple[Coordinator, As
         facts = database.facts()
         if facts.get("deployment"):
             raise FedkinError(f"{folder} is a run of a deployment: its personal models never left their nodes")
-        parts = assemble(_on_the_cpu(_spec_of(folder)), method)
+        here = _with_engine(_spec_of(folder), device="cpu")  # where it is looked at there may be no GPU
+        parts = assemble(here, method)
         _same_data(folder, parts, facts)
         aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
         host = host_of(parts, sorted(parts.infos), aside / "state")

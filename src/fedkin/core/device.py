@@ -11,7 +11,7 @@ CPU = torch.device("cpu")
 
 
 def device_named(name: str) -> torch.device:
-    """ "cpu", "cuda" or "cuda:1" as a device that is there. Raises FedkinError."""
+    """The device of a name ("cpu", "cuda" or "cuda:1"), which must be there. Raises FedkinError."""
     device = torch.device(name)
     if device.type == "cpu":
         return CPU

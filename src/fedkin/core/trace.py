@@ -43,6 +43,11 @@ class Scanner(Protocol):
         """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a first axis."""
 
 
+def kind_of(step: Step, model: Model, arguments: Tree) -> Any:
+    """Equal for calls of a step that one graph serves: the same step, structure, shapes and dtypes."""
+    return step, model.name, tuple((path, tuple(leaf.shape), leaf.dtype) for path, leaf in named_leaves(arguments))
+
+
 class Replay:
     """A step, prepared for one set of shapes: a function of its flat leaves that returns flat leaves.
 
@@ -100,8 +105,7 @@ class Runtime:
 
     def prepare(self, step: Step, model: Model, arguments: Tree) -> Replay:
         """``step(model, *arguments)``, arguments being (carry, batch, constants…), to be called with their leaves."""
-        shapes = tuple((path, tuple(leaf.shape), leaf.dtype) for path, leaf in named_leaves(arguments))
-        key = (step, model.name, shapes)
+        key = kind_of(step, model, arguments)
         if key not in self._ready:
             self._ready[key] = self._build(step, model, arguments)
         return self._ready[key]
@@ -118,7 +122,7 @@ class Runtime:
         except Exception as error:  # a user's model may branch on values: any error means "not traceable"
             with torch.random.fork_rng(devices=[]):
                 _plain(run)(*inputs)  # a genuine mistake raises here, with its own message
-            self._say(f"steps run without tracing: {named_line(error)}")
+            self.say(f"steps run without tracing: {named_line(error)}")
             return Replay(_plain(run))
         self.graphs += 1
         operations = sum(node.op == "call_function" for node in graph.graph.nodes)
@@ -135,10 +139,11 @@ class Runtime:
         try:
             return compiled(graph, inputs)
         except Uncompiled as error:
-            self._say(f"steps replay uncompiled: {first_line(error)}")
+            self.say(f"steps replay uncompiled: {first_line(error)}")
             return graph.forward
 
-    def _say(self, sentence: str) -> None:
+    def say(self, sentence: str) -> None:
+        """Something for the record, which has it once."""
         if sentence not in self.said:
             self.said.append(sentence)
 

@@ -7,7 +7,7 @@ Methods know nothing of it. One client works at a time, in the order of the orde
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,30 +15,10 @@ from torch import Tensor
 from fedkin.core.errors import named_line
 from fedkin.core.model import Model
 from fedkin.core.trace import Runtime, Step
-from fedkin.core.tree import Tree, leaves, map_tree, named_leaves, row, stack
+from fedkin.core.tree import Tree, leaves, map_tree, stack
+from fedkin.engine.seat import Seat, Walk
 
 T = TypeVar("T")
-
-
-class Walk(NamedTuple):
-    """What one client wants to walk through, and from where; ``first`` is the first of its blocks."""
-
-    step: Step
-    model: Model
-    carry: Tree
-    first: Tree
-    rest: Iterator[Tree]
-    constants: tuple[Tree, ...]
-
-    @property
-    def kind(self) -> Any:
-        """Equal for walks that can go side by side."""
-        trees = (self.carry, row(self.first, 0), *self.constants)
-        return self.step, self.model.name, tuple((p, tuple(x.shape), x.dtype) for p, x in named_leaves(trees))
-
-    def blocks(self) -> Iterator[Tree]:
-        yield self.first
-        yield from self.rest
 
 
 class Together:
@@ -55,7 +35,7 @@ class Together:
         return self.runtime.said
 
     def scan(self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: tuple[Tree, ...]) -> Tree:
-        seat: _Seat[Any] | None = getattr(self._here, "seat", None)
+        seat: Seat[Any] | None = getattr(self._here, "seat", None)
         if seat is None:
             return self.runtime.scan(step, model, carry, blocks, constants)
         rest = iter(blocks)
@@ -64,10 +44,10 @@ class Together:
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
         """The results of the tasks, which may scan. Raises what the first failing one raised."""
-        seats = [_Seat(task, self._here) for task in tasks]
+        seats = [Seat(task, self._here) for task in tasks]
         try:
             while waiting := [seat for seat in seats if seat.goes_on()]:
-                groups: dict[Any, list[_Seat[T]]] = {}
+                groups: dict[Any, list[Seat[T]]] = {}
                 for seat in waiting:
                     groups.setdefault(seat.walk.kind, []).append(seat)
                 for kind, group in groups.items():
@@ -77,7 +57,7 @@ class Together:
             for seat in seats:
                 seat.leave()
 
-    def _walk(self, kind: Any, group: "list[_Seat[T]]") -> None:
+    def _walk(self, kind: Any, group: "list[Seat[T]]") -> None:
         walks = [seat.walk for seat in group]
         found = None if len(group) == 1 or kind in self._apart else _tried(self._side_by_side, kind, walks)
         for place, seat in enumerate(group):
@@ -105,13 +85,9 @@ class Together:
             if later:
                 raise  # they cannot be had again
             self._apart.add(kind)
-            self._say(f"steps of several clients run one by one: {named_line(error)}")
+            self.runtime.say(f"steps of several clients run one by one: {named_line(error)}")
             return None
         return [map_tree(lambda leaf, place=place: leaf[place].clone(), ended) for place in range(len(walks))]
-
-    def _say(self, sentence: str) -> None:
-        if sentence not in self.said:
-            self.said.append(sentence)
 
 
 def side_by_side(step: Step, shared: tuple[bool, ...]) -> Step:
@@ -179,88 +155,3 @@ def _tried(call: Callable[..., T], *arguments: Any) -> T | Exception:
         return call(*arguments)
     except Exception as error:
         return error
-
-
-class _Left(BaseException):
-    """Ends a task that nobody waits for any more."""
-
-
-class _Seat(Generic[T]):
-    """One task in a thread of its own that works only between ``goes_on`` and its next wait.
-
-    torch's generator is each task's own: what a module draws (dropout) is what it would draw alone.
-    """
-
-    walk: Walk
-    answer: Tree | Exception
-
-    def __init__(self, task: Callable[[], T], here: threading.local) -> None:
-        self._task, self._here = task, here
-        self._mine, self._paused = threading.Semaphore(0), threading.Semaphore(0)
-        self._done, self._gone = False, False
-        self._outcome: T | BaseException | None = None
-        self._draws = torch.default_generator.get_state()
-        self._threads = torch.get_num_threads()
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
-
-    def goes_on(self) -> bool:
-        """Let the task work until it waits (``walk`` is what for) or ends; False once it has ended."""
-        if not self._done:
-            self._drawing(self._switch)
-        return not self._done
-
-    def alone(self, runtime: Runtime) -> Tree:
-        """Its walk by itself, with its own draws."""
-        walk = self.walk
-        found: list[Tree] = []
-        self._drawing(
-            lambda: found.append(runtime.scan(walk.step, walk.model, walk.carry, walk.blocks(), walk.constants))
-        )
-        return found[0]
-
-    def wait(self, walk: Walk) -> Tree:
-        """Called by the task: where the walk ends."""
-        self.walk = walk
-        self._paused.release()
-        self._mine.acquire()
-        if self._gone:
-            raise _Left
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
-
-    def result(self) -> T:
-        if isinstance(self._outcome, BaseException):
-            raise self._outcome
-        return self._outcome  # type: ignore[return-value]
-
-    def leave(self) -> None:
-        """End a task that was given up."""
-        if not self._done:
-            self._gone = True
-            self._switch()
-
-    def _switch(self) -> None:
-        self._mine.release()
-        self._paused.acquire()
-
-    def _drawing(self, work: Callable[[], None]) -> None:
-        before = torch.default_generator.get_state()
-        torch.default_generator.set_state(self._draws)
-        try:
-            work()
-        finally:
-            self._draws = torch.default_generator.get_state()
-            torch.default_generator.set_state(before)
-
-    def _work(self) -> None:
-        self._here.seat = self
-        self._mine.acquire()
-        torch.set_num_threads(self._threads)
-        try:
-            self._outcome = None if self._gone else self._task()
-        except BaseException as error:  # handed to whoever asks for the result
-            self._outcome = error
-        self._done = True
-        self._paused.release()
