@@ -152,7 +152,7 @@ class Coordinator:
         if len(replies) < self.federation.min_replies:
             reasons = "; ".join(f"client {client}: {why}" for client, why in sorted(missing.items())[:3])
             if missing and all(why.endswith(NOT_FINITE) for why in missing.values()):
-                raise FedkinError(f"round {number}: training diverged ({NOT_FINITE} in every reply): lower train.lr")
+                raise FedkinError(_diverged(number, f"{NOT_FINITE} in every reply", self.method))
             least = self.federation.min_replies
             raise FedkinError(f"round {number}: {len(replies)} usable replies, at least {least} needed. {reasons}")
         sent.sort(key=lambda item: (item.direction, item.client))
@@ -186,7 +186,7 @@ class Coordinator:
                 scores[answer.client] = answer.record["scores"]
                 notes[answer.client] = dict(answer.record["notes"])
                 measures[answer.client] = dict(answer.record.get("measures", {}))
-            _some_finite(number, scores)
+            _some_finite(number, scores, self.method)
         now = time.perf_counter()
         seconds = {**at, "evaluation": now - before, "total": now - began}
         return Record(number, phase, who, sent, missing, scores, notes, self.method.lens(self.state), seconds, measures)
@@ -205,11 +205,19 @@ def accepted(method: Method, info: Info, answer: Answer, down: Tree | None) -> R
     return Reply(message, answer.weight)
 
 
-def _some_finite(number: int, scores: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]]) -> None:
+def _diverged(number: int, sign: str, method: Method) -> str:
+    """What to tell, and which steps to lower: a personal model has often one of its own."""
+    own = [f"method.{name}" for name in method.hyper if name.endswith("_lr")]
+    return f"round {number}: training diverged ({sign}): lower {' or '.join(['train.lr', *own])}"
+
+
+def _some_finite(
+    number: int, scores: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]], method: Method
+) -> None:
     """Clients who send nothing (``local``) diverge in silence otherwise: no message of theirs is refused."""
     losses = [loss for views in scores.values() for splits in views.values() for loss, _ in splits.values()]
     if losses and not any(map(math.isfinite, losses)):
-        raise FedkinError(f"round {number}: training diverged (no client's model has a finite loss): lower train.lr")
+        raise FedkinError(_diverged(number, "no client's model has a finite loss", method))
 
 
 def _identity(leaf: Any) -> Any:
