@@ -83,14 +83,14 @@ def _quoted(key: str, value: Any) -> str:
 
 def _run(asking: Asking, as_json: bool) -> None:
     from fedkin.report import words
-    from fedkin.reproduce.estimate import estimate, speed
+    from fedkin.reproduce.estimate import estimate, speed, together
     from fedkin.reproduce.pages import cells, lines, write
     from fedkin.reproduce.running import outcomes
 
     found, changes, here = asking.preset, asking.changes, speed()
-    total = sum(estimate(row, changes, here) for row in found.rows) * asking.seeds
+    total = together(estimate(row, changes, here, asking.seeds) for row in found.rows)
     rows = words.many(len(found.rows), "row")
-    print(f"{found.title}: {rows}, about {words.seconds(total)} of processor time if none is done", file=sys.stderr)
+    print(f"{found.title}: {rows}, processor time {total} if none is done", file=sys.stderr)
     asking.out.mkdir(parents=True, exist_ok=True)
     done = []
     for one in outcomes(found.rows, asking.seeds, asking.out / "runs", changes, here, asking.runners):
@@ -119,18 +119,19 @@ def _list(found: list[Any], as_json: bool) -> None:
     from rich import box
     from rich.table import Table
 
-    from fedkin.report import words
-    from fedkin.reproduce.estimate import estimate
+    from fedkin.reproduce.estimate import estimate, together
 
+    costs = [together(map(estimate, one.rows)) for one in found]
     plain = [
         {
             "name": one.name,
             "title": one.title,
             "rows": [row.name for row in one.rows],
-            "seconds": sum(map(estimate, one.rows)),
+            "seconds": cost.seconds,
+            "estimate_is_rough": cost.rough,
             "about": one.about,
         }
-        for one in found
+        for one, cost in zip(found, costs, strict=True)
     ]
     if as_json:
         print_json(plain)
@@ -138,6 +139,6 @@ def _list(found: list[Any], as_json: bool) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     for column in ("name", "what", "rows", "processor time"):
         table.add_column(column, overflow="fold")
-    for each in plain:
-        table.add_row(each["name"], each["title"], str(len(each["rows"])), words.seconds(each["seconds"]))
+    for one, cost in zip(found, costs, strict=True):
+        table.add_row(one.name, one.title, str(len(one.rows)), str(cost))
     console().print(table)

@@ -12,10 +12,11 @@ from fedkin.cli_options import specification
 from fedkin.experiment import Progress
 from fedkin.reproduce import estimate as estimating
 from fedkin.reproduce.cost import Cost, clocked, cost, parts
-from fedkin.reproduce.estimate import PROBE, costs, estimate
+from fedkin.reproduce.estimate import COUNTED, MEASURED, PROBE, Costs, costs, estimate, together
 from fedkin.reproduce.measures import MEASURES
+from fedkin.reproduce.pages import cells, lines, notes
 from fedkin.reproduce.preset import SCALES, names, preset, published
-from fedkin.reproduce.running import command, outcomes, spec_of
+from fedkin.reproduce.running import Outcome, command, outcomes, spec_of
 from fedkin.runs.record import Record
 from tests.cli.command import fedkin
 
@@ -46,7 +47,7 @@ def test_specifications_are_valid_and_commands_mean_the_same(name: str, monkeypa
         rows = preset(name, scale).rows
         assert len({row.name for row in rows}) == len(rows) > 0
         for row in rows:
-            assert not estimate(row) <= 0  # nan where nobody has run it
+            assert estimate(row).seconds > 0  # nan would fail too: what a row costs is known before it runs
             if row.runner != "experiment":
                 continue
             spec = spec_of(row, 0, {})
@@ -136,7 +137,7 @@ def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.Monk
     assert [line["missing"] for line in lines] == ["", *["not run yet"] * 4]
     assert lines[0]["measured"] is not None
     page = (tmp_path / "reproduction" / "ppfl-figure-8.md").read_text()
-    assert "Not run, 4 rows of about" in page
+    assert "Not run, 4 rows, processor time " in page
     assert str(tmp_path) not in page
 
 
@@ -156,11 +157,25 @@ def test_the_probe_has_one_thread_whatever_the_environment_says(monkeypatch: pyt
 def test_estimates_follow_the_rounds_and_the_machine() -> None:
     row = preset("cgpfl-figure-4").rows[0]
     known = costs()[row.name]
-    assert estimate(row, {"run.rounds": 1}) == pytest.approx(known.once + known.finish)
-    assert estimate(row, {"run.rounds": 11}) - estimate(row, {"run.rounds": 1}) == pytest.approx(10 * known.round)
-    assert estimate(row, speed=2.0) == pytest.approx(estimate(row) / 2)
+    one, eleven = (estimate(row, {"run.rounds": rounds}).seconds for rounds in (1, 11))
+    assert one == pytest.approx(known.once + known.finish)
+    assert eleven - one == pytest.approx(10 * known.round)
+    assert estimate(row, speed=2.0).seconds == pytest.approx(estimate(row).seconds / 2)
+    assert estimate(row, seeds=3).seconds == pytest.approx(estimate(row).seconds * 3)
     assert PROBE in costs()
     assert set(costs()) <= {PROBE, *(r.name for n in names() for s in SCALES for r in preset(n, s).rows if r.spec)}
+
+
+def test_an_estimate_from_another_rows_run_is_told_as_rough(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = preset("ppfl-figure-8").rows[:2]
+    known = {first.name: Costs(2.0, 1.0, 0.0, MEASURED), second.name: Costs(4.0, 2.0, 0.0, COUNTED)}
+    monkeypatch.setattr(estimating, "costs", lambda: known)
+    sure, rough = (estimate(row, {"run.rounds": 11}) for row in (first, second))
+    assert [str(sure), str(rough), str(together([sure, rough]))] == ["12.0 s", "~ 24.0 s", "~ 36.0 s"]
+    told = [Outcome(row, [], {}, None, [], "not here", found) for row, found in ((first, sure), (second, rough))]
+    assert "Not run, 2 rows, processor time ~ 36.0 s: not here" in notes(told)
+    assert [line["estimate_is_rough"] for line in lines(told)] == [False, True]
+    assert [cells(line)[6] for line in lines(told)] == ["12.0 s", "~ 24.0 s"]
 
 
 def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
 """What a row will cost in processor time, known before it runs.
 
-``costs.csv`` has, by row, what ``python -m benchmarks.preset_costs`` found in runs that were made. Its seconds are
-those of the machine that wrote it; a short probe says how much faster or slower this one is.
+``costs.csv`` has, by row, what ``python -m benchmarks.preset_costs`` found in runs that were made, and counted for
+rows that were not from the work of the most similar one. Its seconds are those of the machine that wrote it; a short
+probe says how much faster or slower this one is.
 """
 
 import csv
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
@@ -15,15 +16,19 @@ from typing import Any, NamedTuple
 import torch
 
 from fedkin.engine.transport import one_thread
+from fedkin.report import words
 from fedkin.reproduce.preset import Row, content_of
 
 PROBE = "probe"  # the line that says what ``probe`` took where costs.csv was made
 STEPS = 300
 
 
+MEASURED, COUNTED = "measured", "counted"
+
+
 class Costs(NamedTuple):
     """Processor seconds of one seed: ``once`` (with the first round), each later ``round``, and the ``finish``.
-    ``how``: "measured", or what else it is known from."""
+    ``how``: MEASURED in a run of the row, or COUNTED."""
 
     once: float
     round: float
@@ -31,16 +36,32 @@ class Costs(NamedTuple):
     how: str
 
 
-def estimate(row: Row, changes: Mapping[str, Any] | None = None, speed: float = 1.0) -> float:
-    """Processor seconds of a row, one seed, on a machine that is ``speed`` times as fast as the one of costs.csv; nan
-    of a row that is not in it."""
+class Estimate(NamedTuple):
+    """Processor seconds, nan where nothing is known; ``rough`` where they are not from a run of the same row."""
+
+    seconds: float
+    rough: bool = False
+
+    def __str__(self) -> str:
+        return ("~ " if self.rough else "") + words.seconds(self.seconds)
+
+
+def estimate(row: Row, changes: Mapping[str, Any] | None = None, speed: float = 1.0, seeds: int = 1) -> Estimate:
+    """What a row costs on a machine that is ``speed`` times as fast as the one of costs.csv."""
     if row.runner != "experiment":
-        return 0.1
+        return Estimate(0.1 * seeds)
     known = costs().get(row.name)
     if known is None:
-        return math.nan
+        return Estimate(math.nan)
     rounds = int({**content_of(row)["run"], **_inner(changes or {}, "run.")}["rounds"])
-    return (known.once + max(0, rounds - 1) * known.round + known.finish) / speed
+    seconds = (known.once + max(0, rounds - 1) * known.round + known.finish) / speed
+    return Estimate(seeds * seconds, known.how != MEASURED)
+
+
+def together(found: Iterable[Estimate]) -> Estimate:
+    """Their sum."""
+    each = list(found)
+    return Estimate(sum(one.seconds for one in each), any(one.rough for one in each))
 
 
 @cache

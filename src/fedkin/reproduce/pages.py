@@ -16,6 +16,7 @@ from fedkin.report.page_figures import content_of
 from fedkin.report.page_tables import section, table
 from fedkin.report.records import opened
 from fedkin.report.shell import document, places, write_page
+from fedkin.reproduce.estimate import Estimate, together
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.preset import Preset
 from fedkin.reproduce.running import Outcome, mean
@@ -42,7 +43,8 @@ def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
                     "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None,
                     "difference": measured - value.published if known else None,  # type: ignore[operator]
                     "seeds": one.seeds,
-                    "estimated_seconds": one.estimated,
+                    "estimated_seconds": one.estimated.seconds,
+                    "estimate_is_rough": one.estimated.rough,
                     "seconds": one.seconds,
                     "command": one.command,
                     "missing": one.missing,
@@ -59,7 +61,8 @@ def cells(line: dict[str, Any]) -> list[str]:
     if line["difference"] is not None and abs(line["difference"]) >= 1000:
         difference = f"{line['difference']:+.3g}"
     seeds = words.plain(line["seeds"])
-    times = [words.seconds(line["estimated_seconds"]), words.seconds(line["seconds"])]
+    estimated = Estimate(line["estimated_seconds"], line["estimate_is_rough"])
+    times = [str(estimated), words.seconds(line["seconds"])]
     return [line["row"], line["what"], _number(line["published"]), measured, difference, seeds, *times, line["command"]]
 
 
@@ -76,12 +79,12 @@ def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -
 def notes(found: Sequence[Outcome]) -> list[str]:
     """How to read the numbers, and why rows are missing."""
     told = ["Measured: mean over seeds of the last round, ± sd over seeds; no round was chosen by test data."]
-    told.append("Estimated, taken: processor time of all processes together; estimated before the row was run.")
+    told.append("Estimated, taken: processor time of all processes together; ~ where it is counted from another row's.")
     reasons = dict.fromkeys(one.missing for one in found if one.missing)
     for reason in reasons:
         rows = [one for one in found if one.missing == reason]
-        cost = words.seconds(sum(one.estimated for one in rows))
-        told.append(f"Not run, {words.many(len(rows), 'row')} of about {cost} of processor time: {reason}")
+        cost = together(one.estimated for one in rows)
+        told.append(f"Not run, {words.many(len(rows), 'row')}, processor time {cost}: {reason}")
     return told
 
 

@@ -16,7 +16,7 @@ from fedkin.data.theory import toy
 from fedkin.experiment import Progress, resume, run
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import clocked, cost, processor
-from fedkin.reproduce.estimate import estimate
+from fedkin.reproduce.estimate import Estimate, estimate
 from fedkin.reproduce.measures import measured
 from fedkin.reproduce.preset import Row, content_of
 from fedkin.runs.spec import Spec, assign, parse
@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     seconds: float | None
     folders: list[Path]
     missing: str = ""
-    estimated: float = 0.0
+    estimated: Estimate = Estimate(0.0)
     command: str = ""
 
 
@@ -58,7 +58,7 @@ def outcomes(
             done = (runners or RUNNERS)[row.runner](row, list(range(seeds)), out, changes)
         except FedkinError as error:
             done = Outcome(row, [], {}, None, [], _anywhere(str(error), out, changes))
-        told = seeds * estimate(row, changes, speed)
+        told = estimate(row, changes, speed, seeds)
         yield done._replace(estimated=told, command=command(row, 0, portable(changes)))
 
 
