@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -183,18 +184,24 @@ def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:
     assert parts(marks, 0.5, 9.5) == Cost(9.0, 3.5, 2.0, 1.5)
     assert parts(marks[2:], 0.5, 9.5) == Cost(9.0)  # resumed: only its total is known
 
-    def work(progress: Progress) -> Path:
-        progress(Record(1, "round", [], [], {}, {}, {}, {}, {}))
-        return tmp_path
+    def session(*phases: str) -> Callable[[Progress], Path]:
+        def work(progress: Progress) -> Path:
+            for phase in phases:
+                progress(Record(1, phase, [], [], {}, {}, {}, {}, {}))
+            return tmp_path
 
-    clocked(tmp_path, work)
+        return work
+
+    clocked(tmp_path, session("round"))
+    assert cost(tmp_path) is None  # a session before it was killed: what this one took is not what the run took
+    clocked(tmp_path, session("setup", "round"))
     first = cost(tmp_path)
-    clocked(tmp_path, work)
+    clocked(tmp_path, session("round"))
     second = cost(tmp_path)
     assert first is not None
     assert second is not None
     assert second.total >= first.total
-    clocked(tmp_path, lambda progress: tmp_path)  # nothing was left to do
+    clocked(tmp_path, session())  # nothing was left to do
     assert cost(tmp_path) == second
 
 

@@ -14,6 +14,7 @@ from fedkin.experiment import Progress
 from fedkin.runs.record import Record
 
 KEPT = "processor.json"
+FIRST = "setup"  # the phase that a run begins with
 
 
 class Cost(NamedTuple):
@@ -27,7 +28,10 @@ class Cost(NamedTuple):
 
 
 def clocked(folder: Path, work: Callable[[Progress], Path]) -> None:
-    """Run or resume a run, and keep what it cost; a session that trained nothing costs nothing."""
+    """Run or resume a run, and keep what it cost; a session that trained nothing costs nothing.
+
+    Where an earlier session was killed before it could say what it cost, nothing is kept: the rest is not the whole.
+    """
     marks: list[tuple[str, float]] = []
 
     def progress(record: Record) -> None:
@@ -37,8 +41,8 @@ def clocked(folder: Path, work: Callable[[Progress], Path]) -> None:
     try:
         work(progress)
     finally:
-        if marks:
-            before = cost(folder)
+        before = cost(folder)
+        if marks and (before is not None or marks[0][0] == FIRST):
             found = parts(marks, began, processor()) if before is None else Cost(before.total + processor() - began)
             write_file(folder / KEPT, json.dumps(found._asdict()).encode())
 
@@ -54,7 +58,7 @@ def cost(folder: Path) -> Cost | None:
 def parts(marks: list[tuple[str, float]], began: float, ended: float) -> Cost:
     """``marks``: (phase, processor seconds when it was done), in order."""
     rounds = [at for phase, at in marks if phase == "round"]
-    whole = marks[0][0] == "setup" and marks[-1][0] == "finish" and len(rounds) > 1
+    whole = marks[0][0] == FIRST and marks[-1][0] == "finish" and len(rounds) > 1
     if not whole:
         return Cost(ended - began)
     each = (rounds[-1] - rounds[0]) / (len(rounds) - 1)
