@@ -27,9 +27,9 @@ def cgpfl(
     [train] steps is R.
 
     Readings: η is not in the paper; 0.05 came nearer to its tables than our 0.1 where ηλ > 1 overshoots
-    (docs/reproduction). θ starts at the initial model and persists between rounds. The mean within a cluster is uniform. New clusters are matched to the old ones by the
-    assignment of least squared distance, so that mixing (α < 1) is meaningful and cluster numbers are stable; a cluster
-    without members keeps its model.
+    (docs/reproduction). θ starts at the initial model and persists between rounds. The mean within a cluster is
+    uniform. New clusters are matched to the old ones by the assignment of least squared distance, so that mixing
+    (α < 1) is meaningful and cluster numbers are stable; a cluster without members keeps its model.
     """
     if clusters < 1 or inner < 1 or lam < 0 or personal_lr <= 0 or not 0 < alpha <= 1:
         raise FedkinError(
