@@ -58,6 +58,8 @@ def test_specifications_are_valid_and_commands_mean_the_same(name: str, monkeypa
                 continue  # the same changes, but for few
             words = shlex.split(command(row))[2:]
             pairs = list(zip(words[1::2], words[2::2], strict=True))
+            settings = [value.partition("=")[0] for key, value in pairs if key == "--set"]
+            assert len(set(settings)) == len(settings), row.name
             options = {key.removeprefix("--"): value for key, value in pairs if key != "--set"}
             again, _ = specification(Path(words[0]), options, [value for key, value in pairs if key == "--set"])
             assert again == spec, row.name

@@ -1,5 +1,6 @@
 """A reproduced preset as Markdown and as a page: measured beside published."""
 
+import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -97,16 +98,21 @@ def write(preset: Preset, found: Sequence[Outcome], scale: str, asked: str, out:
 
 def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:
     """The table sorts; below are the runs over rounds and bytes, and the charts that the preset is about."""
-    head = [(name, "n" if 1 < k < 8 else "long" if k == 8 else "") for k, name in enumerate(COLUMNS)]
+    head = [(name, "n" if 1 < k < 8 else "command" if k == 8 else "") for k, name in enumerate(COLUMNS)]
     rows: list[list[Any]] = [[*cells(line)] for line in lines(found)]
     content = table(head, rows, marks=["unfinished" if line["missing"] else "" for line in lines(found)])
     seen = [look(folder, folder.name) for one in found for folder in one.folders[:1]]
     figures = [*_charts(preset, found), *(run_figures(seen, seen[0].name) if seen else [])]
-    parts = [f"<h1>{escape(preset.title)}</h1>", f"<p>{escape(preset.about)}</p>"]
+    parts = [f"<h1>{escape(preset.title)}</h1>", f"<p>{_prose(preset.about)}</p>"]
     parts += [f'<p class="soft">Scale: {scale}. Made by <code>{escape(asked)}</code>.</p>']
     told = "".join(f"<li>{escape(text)}</li>" for text in notes(found))
     parts += [section("table", "Measured beside published", "", content), f"<ul>{told}</ul>", *places(figures)]
     return document(preset.title, parts, content_of(figures))
+
+
+def _prose(text: str) -> str:
+    """Markdown's `code` as HTML's."""
+    return re.sub("`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
 def _charts(preset: Preset, found: Sequence[Outcome]) -> list[Figure]:

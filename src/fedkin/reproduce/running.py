@@ -85,14 +85,14 @@ def command(row: Row, seed: int = 0, changes: Mapping[str, Any] | None = None) -
     """The same run from the command line, in a checkout of fedkin."""
     if row.runner != "experiment":
         return "python examples/linear_toy.py"
-    told = [f"fedkin run examples/papers/{row.spec}.toml"]
+    told: dict[str, str] = {}  # by key: of two settings of one option, the later one counts
     for key, value in {**row.changes, **(changes or {}), **({"run.seed": seed} if seed else {})}.items():
         if isinstance(value, Mapping) and "." not in key:
-            told.append(f"--{key} {value['name']}")
-            told += [_setting(f"{key}.{inner}", v) for inner, v in value.items() if inner != "name"]
+            told[key] = f"--{key} {value['name']}"
+            told |= {f"{key}.{inner}": _setting(f"{key}.{inner}", v) for inner, v in value.items() if inner != "name"}
         else:
-            told.append(_setting(key, value))
-    return " ".join(told)
+            told[key] = _setting(key, value)
+    return " ".join([f"fedkin run examples/papers/{row.spec}.toml", *told.values()])
 
 
 def _setting(key: str, value: Any) -> str:
