@@ -20,7 +20,7 @@ from benchmarks.work import like, work
 from fedkin.core.errors import FedkinError
 from fedkin.reproduce.cost import cost
 from fedkin.reproduce.estimate import COUNTED, MEASURED, PROBE, Costs, costs, probe
-from fedkin.reproduce.preset import Row, names, preset
+from fedkin.reproduce.preset import SCALES, names, preset
 from fedkin.reproduce.running import spec_of
 from fedkin.runs.spec import MethodSection, Spec
 
@@ -29,33 +29,32 @@ HEAD = "# Processor seconds of one seed, one process, two-core machine: python -
 LONG = 50  # rounds
 
 
-def measured(row: Row, folders: list[Path]) -> Costs | None:
+def measured(name: str, folders: list[Path]) -> Costs | None:
     """What a row's run took, if it is in one of the folders and was made in one session and process."""
     for folder in folders:
-        found = cost(folder / "runs" / f"{row.name}-seed0")
+        found = cost(folder / "runs" / f"{name}-seed0")
         if found and found.once is not None and found.round is not None and found.finish is not None:
             return Costs(found.once, found.round, found.finish, MEASURED)
     return None
 
 
-def counted(row: Row, rows: dict[str, Row], lines: dict[str, Costs]) -> Costs:
+def counted(mine: Spec, others: dict[str, Spec], lines: dict[str, Costs]) -> Costs:
     """A row's costs from those of the measured row that is most like it."""
-    before = nearest(like(spec_of(row, 0, {})), rows)
-    a, b, known = like(spec_of(before, 0, {})), like(spec_of(row, 0, {})), lines[before.name]
-    here, there = work(a), work(b)
+    before = nearest(mine, others)
+    model, known = others[before].model, lines[before]
+    here, there = work(others[before]), work(mine)
     once = max(0.0, known.once - known.round)
-    if a.model == b.model:
+    if model == mine.model:
         rate, last = known.round / here.round, known.finish / here.finish
     else:  # small models cost more than their gradients: what carries over is how many times FedAvg's work it is
-        plain = a.model_copy(update={"method": MethodSection(name="fedavg")})
-        base = nearest(plain, rows)
-        rate = last = known.round / here.round / (lines[base.name].round / work(like(spec_of(base, 0, {}))).round)
+        base = nearest(others[before].model_copy(update={"method": MethodSection(name="fedavg")}), others)
+        rate = last = known.round / here.round / (lines[base].round / work(others[base]).round)
     return Costs(once + rate * there.round, rate * there.round, last * there.finish, COUNTED)
 
 
-def nearest(mine: Spec, rows: dict[str, Row]) -> Row:
-    """Of the measured rows, by name, the one whose setting has most in common with a specification."""
-    return max(rows.values(), key=lambda one: alike(mine, spec_of(one, 0, {})))
+def nearest(mine: Spec, others: dict[str, Spec]) -> str:
+    """The name of the measured row whose setting has most in common with a specification."""
+    return max(others, key=lambda name: alike(mine, others[name]))
 
 
 def alike(a: Spec, b: Spec) -> tuple[bool, bool, bool, bool, int]:
@@ -67,26 +66,20 @@ def alike(a: Spec, b: Spec) -> tuple[bool, bool, bool, bool, int]:
     return a.method.name == b.method.name, a.model == b.model, long, a.data.name == b.data.name, equal
 
 
-def rows_of_presets() -> dict[str, Row]:
-    """Every row that is a run, at both scales, by name."""
-    found = [row for name in names() for scale in ("small", "full") for row in preset(name, scale).rows]
-    return {row.name: row for row in found if row.runner == "experiment"}
+def specifications() -> dict[str, Spec]:
+    """Of every row that is a run, both scales, by name; with data of the same shapes where its own may be missing."""
+    found = [row for name in names() for scale in SCALES for row in preset(name, scale).rows]
+    return {row.name: like(spec_of(row, 0, {})) for row in found if row.runner == "experiment"}
 
 
-def whole(row: Row, of: Costs) -> float:
-    """Processor seconds of a row's run."""
-    return of.once + (spec_of(row, 0, {}).run.rounds - 1) * of.round + of.finish
-
-
-def check(rows: dict[str, Row], lines: dict[str, Costs]) -> None:
+def check(known: dict[str, Spec], lines: dict[str, Costs]) -> None:
     """Every measured row from the other measured ones: how many times its true cost would have been told."""
     ratios: dict[bool, list[float]] = {True: [], False: []}
-    for name in lines:
-        others = {other: rows[other] for other in lines if other != name}
-        before = nearest(like(spec_of(rows[name], 0, {})), others)
-        same = spec_of(before, 0, {}).model == spec_of(rows[name], 0, {}).model
-        told = whole(rows[name], counted(rows[name], others, lines))
-        ratios[same].append(told / whole(rows[name], lines[name]))
+    for name, mine in known.items():
+        others = {other: spec for other, spec in known.items() if other != name}
+        same = known[nearest(mine, others)].model == mine.model
+        rounds = mine.run.rounds
+        ratios[same].append(counted(mine, others, lines).seconds(rounds) / lines[name].seconds(rounds))
     for same, found in ratios.items():
         within = sum(1 / 2 <= ratio <= 2 for ratio in found) / max(1, len(found))
         beside = "the same model" if same else "another model"
@@ -101,17 +94,17 @@ def main() -> None:
     parser.add_argument("--speed", action="store_true", help="measure the machine's speed anew: it must be idle")
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    rows = rows_of_presets()
+    rows = specifications()
     before = {name: one for name, one in costs().items() if name in rows and one.how == MEASURED}
-    lines = before | {name: found for name, row in rows.items() if (found := measured(row, asked.folders))}
+    lines = before | {name: found for name in rows if (found := measured(name, asked.folders))}
     known = {name: rows[name] for name in lines}
     if asked.check:
-        check(rows, lines)
+        check(known, lines)
         return
-    for name, row in rows.items():
+    for name, mine in rows.items():
         try:
             if name not in known:
-                lines[name] = counted(row, known, lines)
+                lines[name] = counted(mine, known, lines)
         except FedkinError as error:
             print(f"{name} is left out: {error}")
     lines[PROBE] = Costs(probe(), 0.0, 0.0, MEASURED) if asked.speed else costs()[PROBE]

@@ -21,8 +21,6 @@ from fedkin.reproduce.preset import Row, content_of
 
 PROBE = "probe"  # the line that says what ``probe`` took where costs.csv was made
 STEPS = 300
-
-
 MEASURED, COUNTED = "measured", "counted"
 
 
@@ -34,6 +32,10 @@ class Costs(NamedTuple):
     round: float
     finish: float
     how: str
+
+    def seconds(self, rounds: int) -> float:
+        """Of a whole run."""
+        return self.once + max(0, rounds - 1) * self.round + self.finish
 
 
 class Estimate(NamedTuple):
@@ -54,8 +56,7 @@ def estimate(row: Row, changes: Mapping[str, Any] | None = None, speed: float = 
     if known is None:
         return Estimate(math.nan)
     rounds = int({**content_of(row)["run"], **_inner(changes or {}, "run.")}["rounds"])
-    seconds = (known.once + max(0, rounds - 1) * known.round + known.finish) / speed
-    return Estimate(seeds * seconds, known.how != MEASURED)
+    return Estimate(seeds * known.seconds(rounds) / speed, known.how != MEASURED)
 
 
 def together(found: Iterable[Estimate]) -> Estimate:
