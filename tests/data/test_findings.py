@@ -124,6 +124,17 @@ def test_a_number_for_every_row_is_an_identifier(tmp_path: Path) -> None:
     assert [text.split("'")[1] for text in told if "as identifiers do" in text] == ["id", "mrn"]
 
 
+def test_dates_that_become_categories_are_told(tmp_path: Path) -> None:
+    def row(i: int) -> str:
+        iso, dotted, clock = f"2024-0{i % 9 + 1}-{i % 27 + 1:02}", f"{i % 27 + 1}.{i % 9 + 1}.24", f"{i % 24}:30"
+        return f"{'ab'[i % 2]},{iso},{dotted},{iso} {clock},{iso if i % 2 else 'never'},{i % 5}-{i % 3},{i % 2}"
+
+    told = found(tmp_path, "\n".join(["site,iso,dotted,clock,some,code,label", *map(row, range(600))]))["problems"]
+    dates = [text for text in told if "dates" in text]
+    assert [text.split("'")[1] for text in dates] == ["iso", "dotted", "clock"]
+    assert "holds dates ('2024-01-01'), each taken for a category" in dates[0] and 'data.drop=["iso"]' in dates[0]
+
+
 def test_labels_that_are_rather_amounts_are_told(tmp_path: Path) -> None:
     rows = [f"{'ab'[i % 2]},{i % 9},{i * 37 % 30}" for i in range(900)]
     told = found(tmp_path, "\n".join(["site,n,label", *rows]), client="site")["problems"]

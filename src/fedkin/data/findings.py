@@ -1,5 +1,6 @@
 """What a data set is made of and what is wrong with it, as plain values: what ``fedkin data check`` tells."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from fedkin.data.source import Array, Ints, Source
 SHOWN = 5  # names in a sentence
 FEW = 50  # rows, up to which amounts may all differ by chance
 MANY = 20  # classes that are whole numbers, beyond which they are rather amounts
+DATE = re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}|\d{2}))([T ].*)?", re.DOTALL)
 
 
 def findings(source: Source) -> dict[str, Any]:
@@ -65,6 +67,8 @@ def _columns(recipe: Recipe, x: Array) -> list[dict[str, Any]]:
         one: dict[str, Any] = {"name": column.name, "kind": "number", "missing": missing}
         if column.values:
             one |= {"kind": "text" if column.text else "category", "values": len(column.values)}
+            dated = not column.text and all(DATE.fullmatch(value.strip()) for value in column.values)
+            one |= {"dates": column.values[0]} if dated else {}
         elif missing < len(cells):
             one |= {"least": float(np.nanmin(cells)), "most": float(np.nanmax(cells))}
             one |= {"one_a_row": True} if _one_a_row(cells) else {}
@@ -124,6 +128,11 @@ def _column_problems(columns: list[dict[str, Any]], rows: int) -> list[str]:
         elif column.get("one_a_row"):
             said.append(
                 f"column {name} holds another whole number in every row, as identifiers do: if it is one, {drop}"
+            )
+        elif "dates" in column:
+            said.append(
+                f"column {name} holds dates ({column['dates']!r}), each taken for a category of its own: turn them into "
+                f"numbers (days since a first one, a month), or leave it out with {drop}"
             )
         elif column["kind"] == "category" and rows > 20 and values > rows / 2:
             said.append(

@@ -34,7 +34,8 @@ class Probe(NamedTuple):
 
 def probe(spec: Spec, method: MethodSection, rounds: int) -> Probe:
     """A run of ``rounds`` rounds with this method, thrown away afterwards."""
-    short = spec.run.model_copy(update={"rounds": rounds, "evaluate_every": rounds, "out": None})
+    often = min(spec.run.evaluate_every, rounds)  # as in the experiment, of whose time it is a part
+    short = spec.run.model_copy(update={"rounds": rounds, "evaluate_every": often, "out": None})
     try:
         with tempfile.TemporaryDirectory(prefix="fedkin-doctor-") as scratch:
             folder = run(spec.model_copy(update={"method": method, "run": short}), Path(scratch) / "run")
