@@ -132,7 +132,8 @@ def test_dates_that_become_categories_are_told(tmp_path: Path) -> None:
     told = found(tmp_path, "\n".join(["site,iso,dotted,clock,some,code,label", *map(row, range(600))]))["problems"]
     dates = [text for text in told if "dates" in text]
     assert [text.split("'")[1] for text in dates] == ["iso", "dotted", "clock"]
-    assert "holds dates ('2024-01-01'), each taken for a category" in dates[0] and 'data.drop=["iso"]' in dates[0]
+    assert "holds dates ('2024-01-01'), each taken for a category" in dates[0]
+    assert 'data.drop=["iso"]' in dates[0]
 
 
 def test_labels_that_are_rather_amounts_are_told(tmp_path: Path) -> None:

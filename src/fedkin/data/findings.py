@@ -131,7 +131,7 @@ def _column_problems(columns: list[dict[str, Any]], rows: int) -> list[str]:
             )
         elif "dates" in column:
             said.append(
-                f"column {name} holds dates ({column['dates']!r}), each taken for a category of its own: turn them into "
+                f"column {name} holds dates ({column['dates']!r}), each taken for a category: turn them into "
                 f"numbers (days since a first one, a month), or leave it out with {drop}"
             )
         elif column["kind"] == "category" and rows > 20 and values > rows / 2:
