@@ -13,7 +13,7 @@ from fedkin.data.clients import SPLITS, Population
 from fedkin.data.frames import SUFFIXES, read_file
 from fedkin.data.holdout import Fractions, holdout
 from fedkin.data.later import SPELLED, encoded, read_later, style
-from fedkin.data.npz import load_arrays
+from fedkin.data.npz import divided, load_arrays
 from fedkin.data.source import Array, Ints, class_labels, features, images, targets
 from fedkin.data.sources import load
 from fedkin.data.table import gap_told, gaps_of, labeled, labels_of, numbers_only
@@ -72,13 +72,8 @@ def _arrays(path: Path, like: Population, told: Told) -> Rows:
     arrays = load_arrays(path)
     if {"x", "y"} <= set(arrays):
         return _checked(images(features(arrays["x"], str(path))), arrays["y"], like, path, None)
-    parts = [part for part in SPLITS if f"x_{part}" in arrays]
-    missing = [key for part in ["train", *parts] for key in (f"x_{part}", f"y_{part}") if key not in arrays]
-    if missing:
-        raise FedkinError(f"{path} lacks {missing[0]}: it holds x and y, or x_train, y_train and perhaps val and test")
-    x = np.concatenate([arrays[f"x_{part}"] for part in parts])
-    y = np.concatenate([arrays[f"y_{part}"] for part in parts])
-    division = np.repeat(parts, [len(arrays[f"x_{part}"]) for part in parts])
+    x, y, sizes = divided(arrays, path, SPLITS, "it holds x and y, or x_train, y_train and perhaps val and test")
+    division = np.repeat(list(sizes), list(sizes.values()))
     return _checked(images(features(x, str(path))), y, like, path, division)
 
 

@@ -2,7 +2,9 @@
 
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +12,14 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.source import Array, Source, classified, images, text
 
 SPLIT = ("x_train", "y_train", "x_test", "y_test")
+
+
+class Divided(NamedTuple):
+    """One client's samples as its file divides them: the parts one after the other, and the rows of each of them."""
+
+    x: Array
+    y: Array
+    sizes: dict[str, int]
 
 
 def read_npz(
@@ -66,6 +76,19 @@ def load_arrays(path: Path) -> dict[str, Array]:
         raise FedkinError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
+def divided(arrays: dict[str, Array], path: Path, parts: Sequence[str], wanted: str) -> Divided:
+    """x_train, y_train and those of the other ``parts`` that are there; ``wanted`` says what such a file holds."""
+    there = [part for part in parts if f"x_{part}" in arrays]
+    for name in (f"{key}_{part}" for part in dict.fromkeys(["train", *there]) for key in "xy"):
+        if name not in arrays:
+            raise FedkinError(f"{path} lacks {name}: {wanted}")
+    for key, part in ((key, part) for part in there for key in "xy"):
+        _same_rows(arrays, key, part, path)
+        _same_kind(arrays, key, part, path)
+    x, y = (np.concatenate([arrays[f"{key}_{part}"] for part in there]) for key in "xy")
+    return Divided(x, y, {part: len(arrays[f"x_{part}"]) if part in there else 0 for part in parts})
+
+
 def _flat(arrays: dict[str, Array], path: Path, parts: tuple[str, ...]) -> tuple[dict[str, Array], Array | None]:
     """Train and test rows one after the other, with the mask of the test rows (None where there is one part)."""
     if "x" in arrays and "y" in arrays:
@@ -94,6 +117,13 @@ def _same_rows(arrays: dict[str, Array], key: str, part: str, path: Path) -> Non
         raise FedkinError(f"{path}: {key}_{part} has shape {here.shape} and x_{part} has {x.shape}: rows must agree")
     if here.shape[1:] != other.shape[1:]:
         raise FedkinError(f"{path}: {key}_{part} rows are {here.shape[1:]}, but {key}_train rows are {other.shape[1:]}")
+
+
+def _same_kind(arrays: dict[str, Array], key: str, part: str, path: Path) -> None:
+    """Together, classes would become numbers, and pixels what the model does not scale."""
+    here, train = arrays[f"{key}_{part}"].dtype, arrays[f"{key}_train"].dtype
+    if here.kind != train.kind and not {here.kind, train.kind} <= set("bui"):
+        raise FedkinError(f"{path}: {key}_{part} holds {here} values, but {key}_train {train}: save them as one type")
 
 
 def _client(client: Array, names: Array | None, path: Path) -> Array:

@@ -13,7 +13,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.clients import SPLITS, Population
 from fedkin.data.frames import SUFFIXES
-from fedkin.data.npz import load_arrays
+from fedkin.data.npz import divided, load_arrays
 from fedkin.data.public import Public, draw
 from fedkin.data.source import Array, Source, class_labels, features, images, targets
 from fedkin.data.sources import load
@@ -52,18 +52,9 @@ def read(path: Path, label: str = "label") -> Population:
 
 
 def _arrays(path: Path) -> tuple[Array, Array, list[int]]:
-    arrays = load_arrays(path)
-    parts = [part for part in SPLITS if f"x_{part}" in arrays]
-    missing = [key for part in ["train", *parts] for key in (f"x_{part}", f"y_{part}") if key not in arrays]
-    if missing:
-        raise FedkinError(f"{path} lacks {missing[0]}: a node's file holds x_train, y_train and, if any, val and test")
-    for part in parts:
-        if len(arrays[f"x_{part}"]) != len(arrays[f"y_{part}"]):
-            raise FedkinError(f"{path}: x_{part} and y_{part} have different numbers of rows")
-    x = np.concatenate([arrays[f"x_{part}"] for part in parts])
-    y = np.concatenate([arrays[f"y_{part}"] for part in parts])
-    sizes = [len(arrays[f"y_{part}"]) if part in parts else 0 for part in SPLITS]
-    return images(features(x, str(path))), y, sizes
+    wanted = "a node's file holds x_train, y_train and, if any, val and test"
+    x, y, sizes = divided(load_arrays(path), path, SPLITS, wanted)
+    return images(features(x, str(path))), y, list(sizes.values())
 
 
 def _table(path: Path, label: str) -> tuple[Array, Array, list[int]]:

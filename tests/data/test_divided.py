@@ -1,0 +1,60 @@
+"""An .npz that says what its samples are for, a newcomer's or a node's: no label may stand at another's sample."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.data.clients import Population
+from fedkin.data.newcomer import Told, read_newcomer
+from fedkin.data.source import Array
+from fedkin.flower.data import read
+
+Reader = Callable[[Path], Population]
+
+
+def newcomer(path: Path) -> Population:
+    rows = np.arange(9)
+    held = {"train": (rows[:5],), "val": (rows[5:7],), "test": (rows[7:],)}
+    run = Population("run", torch.zeros(9, 3), torch.arange(9) % 2, 2, "classification", **held)
+    return read_newcomer(path, run, Told("label", None, {}, (0.6, 0.2, 0.2)), Key(0))
+
+
+def parts(**others: Array) -> dict[str, Array]:
+    """Eight rows to train with and four to choose by; a sample is its number, whose parity is its label."""
+    x, y = np.repeat(np.arange(12, dtype=np.float32)[:, None], 3, axis=1), np.arange(12) % 2
+    return {"x_train": x[:8], "y_train": y[:8], "x_val": x[8:], "y_val": y[8:], **others}
+
+
+@pytest.mark.parametrize("reader", [newcomer, read])
+def test_samples_keep_their_labels(reader: Reader, tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", **parts())  # type: ignore[arg-type]
+    own = reader(tmp_path / "own.npz")
+    assert [len(own.rows(part)[0]) for part in ("train", "val", "test")] == [8, 4, 0]
+    assert own.part(0, "val")[0][:, 0].tolist() == [8, 9, 10, 11]
+    assert (own.x[:, 0] % 2).tolist() == own.y.tolist()
+
+
+@pytest.mark.parametrize("reader", [newcomer, read])
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        # as many labels as samples, but not in each part
+        ({"y_train": np.arange(6) % 2, "y_val": np.arange(6) % 2}, "y_train has shape (6,) and x_train has (8, 3)"),
+        ({"y_val": np.arange(3) % 2}, "y_val has shape (3,) and x_val has (4, 3): rows must agree"),
+        ({"x_val": np.zeros((4, 2), np.float32)}, "x_val rows are (2,), but x_train rows are (3,)"),
+        ({"x_val": np.float32(1)}, "x_val has shape ()"),
+        ({"y_val": np.zeros((4, 1), int)}, "y_val rows are (1,), but y_train rows are ()"),
+        ({"y_val": np.zeros(4)}, "y_val holds float64 values, but y_train int64: save them as one type"),
+        ({"y_val": np.zeros(4, "M8[D]")}, "y_val holds datetime64[D] values, but y_train int64"),
+    ],
+)
+def test_parts_that_do_not_fit(reader: Reader, others: dict[str, Array], said: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", **parts(**others))  # type: ignore[arg-type]
+    with pytest.raises(FedkinError) as caught:
+        reader(tmp_path / "own.npz")
+    assert str(caught.value).startswith(f"{tmp_path / 'own.npz'}: {said}")
