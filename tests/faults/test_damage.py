@@ -177,6 +177,23 @@ def test_database_full(tmp_path, monkeypatch, finished):
     assert outcome(resume(tmp_path / "run")) == outcome(finished)
 
 
+def test_a_reader_in_the_way(tmp_path, finished):
+    """A database browser that holds a transaction: rounds wait for it, the run goes on."""
+    readers = []
+
+    def read(record):
+        if record.round == 1:
+            readers.append(sqlite3.connect(tmp_path / "run" / "run.db", isolation_level=None))
+            readers[0].execute("BEGIN")
+            readers[0].execute("SELECT * FROM rounds").fetchall()
+        if record.round == 2:
+            with read_only(tmp_path / "run") as database:
+                assert database.last_round() == 1
+            readers[0].close()
+
+    assert outcome(run(small("pfedme"), tmp_path / "run", progress=read)) == outcome(finished)
+
+
 @pytest.mark.parametrize("where", ["/proc/fedkin/run", "file/run", "file"])
 def test_unwritable_folders(where, tmp_path):
     (tmp_path / "file").write_text("a file")

@@ -1,6 +1,8 @@
 """run.db: whole or not at all, read while it is written, refused when it is another version's."""
 
 import sqlite3
+import threading
+from contextlib import closing
 
 import pytest
 
@@ -95,6 +97,66 @@ def test_a_round_is_recorded_once(tmp_path, database):
     with pytest.raises(FedkinError, match="Committed up to round 1"):
         kept.add(record(1))
     assert database.rows("SELECT count(*) FROM rounds") == [(1,)]
+
+
+@pytest.fixture
+def crowded(tmp_path, database):
+    """A recorder whose database somebody reads, and the reader, whose ``commit`` ends that."""
+    with closing(open_run(tmp_path, write=True, busy=0.01)) as own, closing(connected(tmp_path)) as reader:
+        kept = recorder(tmp_path, own)
+        kept.add(record(0, "setup"))
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM rounds").fetchall()
+        yield kept, reader
+
+
+def connected(folder) -> sqlite3.Connection:
+    return sqlite3.connect(folder / "run.db", isolation_level=None, check_same_thread=False)
+
+
+def test_rounds_wait_for_a_reader(tmp_path, crowded, database):
+    kept, reader = crowded
+    saved = []
+
+    def save(folder, number):  # client 0 changes in the first of them alone
+        saved.append(number)
+        (folder / checkpoint.name(checkpoint.SERVER, number)).write_text(f"server {number}")
+        (folder / checkpoint.name(0, 1)).write_text("client 1")
+        return [checkpoint.SERVER, *([0] if number == 1 else [])]
+
+    kept.save = save
+    for number in (1, 2, 3):
+        kept.add(record(number))
+        assert database.last_round() == 0
+    assert saved == [1]  # not anew with each try: nodes keep the states of two savings, no more
+    reader.execute("COMMIT")
+    kept.add(record(4))
+    assert saved == [1, 4]
+    assert [number for (number,) in database.rows("SELECT round FROM rounds ORDER BY round")] == [0, 1, 2, 3, 4]
+    paths = checkpoint.committed(tmp_path, database)
+    assert {path.name for path in paths.values()} == {"server.4.safetensors", "0.1.safetensors"}
+    assert set((tmp_path / "checkpoint").iterdir()) == set(paths.values())
+
+
+def test_the_last_commit_waits_for_a_reader(crowded, database):
+    kept, reader = crowded
+    kept.add(record(1))
+    end = threading.Timer(0.3, reader.execute, ("COMMIT",))
+    end.start()
+    kept.commit(finished=True)
+    end.join()
+    assert database.last_round() == 1
+    assert database.facts()["finished"] is True
+
+
+def test_a_reader_who_never_ends_is_told_of(crowded, database):
+    kept, _ = crowded
+    kept.patience = 0.1
+    kept.add(record(1))
+    with pytest.raises(
+        FedkinError, match=r"another program holds its run\.db\. Committed up to round 0.*fedkin resume"
+    ):
+        kept.commit(finished=True)
 
 
 def test_leftovers_are_removed_and_committed_files_are_not(tmp_path, database):

@@ -11,6 +11,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import KINDS
 
 VERSION = 1  # of the run directory: a run of another version is refused, not guessed at
+WRITER_WAITS = 1.0  # seconds for readers, at once: meanwhile new readers wait for it
+READER_WAITS = 5.0  # seconds for the writer
 
 SCHEMA = f"""
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -90,13 +92,16 @@ def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]]
     return open_run(path.parent, write=True)
 
 
-def open_run(folder: Path, write: bool = False) -> Database:
-    """The run.db of a run directory. Raises FedkinError for a missing, damaged or other-version run."""
+def open_run(folder: Path, write: bool = False, busy: float = WRITER_WAITS) -> Database:
+    """The run.db of a run directory; ``busy``: seconds that its writer waits for readers, before it is ``locked``.
+
+    Raises FedkinError for a missing, damaged or other-version run.
+    """
     path = folder / "run.db"
     if not path.is_file():
         raise FedkinError(f"{folder} is not a run directory: it has no run.db")
     try:
-        connection, version = _connect(path, write)
+        connection, version = _connect(path, write, busy)
     except (sqlite3.Error, ValueError) as error:
         raise FedkinError(f"{path} is not a readable run record: {error}") from None
     if version != VERSION:
@@ -105,9 +110,9 @@ def open_run(folder: Path, write: bool = False) -> Database:
     return Database(path, connection)
 
 
-def _connect(path: Path, write: bool) -> tuple[sqlite3.Connection, Any]:
+def _connect(path: Path, write: bool, busy: float) -> tuple[sqlite3.Connection, Any]:
     address = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
-    connection = sqlite3.connect(address, uri=True, isolation_level=None)
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=busy if write else READER_WAITS)
     try:
         if write:
             connection.execute("PRAGMA synchronous = FULL")
@@ -117,7 +122,13 @@ def _connect(path: Path, write: bool) -> tuple[sqlite3.Connection, Any]:
         connection.close()
         if write or getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_READONLY_ROLLBACK:
             raise
-        return _connect(path, True)  # killed within a commit: SQLite undoes it first, and must write for that
+        # killed within a commit: SQLite undoes it first, and must write for that
+        return _connect(path, True, READER_WAITS)
+
+
+def locked(error: Exception) -> bool:
+    """Whether somebody else holds the database just now, so that the same may be tried again."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def put_facts(transaction: sqlite3.Connection, facts: dict[str, Any]) -> None:

@@ -6,13 +6,24 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import KINDS
 from fedkin.runs import checkpoint
-from fedkin.runs.database import MEASURES, Database, put_facts, put_rows
+from fedkin.runs.database import MEASURES, Database, locked, put_facts, put_rows
 from fedkin.runs.record import Record
+
+PATIENCE = 600.0  # seconds for which the end of a run waits for whoever reads run.db
+PAUSE = 0.2  # seconds between two tries, in which others read
+
+
+class Saved(NamedTuple):
+    """Rounds whose states are on disk, up to ``round``: what the next transaction holds."""
+
+    round: int
+    records: list[Record]
+    changed: list[int]
 
 
 class Recorder:
@@ -20,11 +31,20 @@ class Recorder:
 
     ``save(folder, round) → clients`` writes the states that changed. Commits happen at most every ``every`` seconds and
     at the end: what is between two commits is one transaction, and is done again after a crash, with the same result.
+    Where somebody reads run.db for long, rounds wait for a later commit; the last one waits ``patience`` seconds.
     """
 
-    def __init__(self, run: Path, database: Database, save: Callable[[Path, int], list[int]], every: float) -> None:
-        self.run, self.database, self.save, self.every = run, database, save, every
+    def __init__(
+        self,
+        run: Path,
+        database: Database,
+        save: Callable[[Path, int], list[int]],
+        every: float,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.run, self.database, self.save, self.every, self.patience = run, database, save, every, patience
         self.waiting: list[Record] = []
+        self._saved: Saved | None = None  # not saved anew while it waits: nodes keep the states of two savings
         self._last = time.monotonic()
         try:
             checkpoint.folder_of(run).mkdir(exist_ok=True)
@@ -32,37 +52,57 @@ class Recorder:
             raise FedkinError(f"{run} cannot be written: {error}") from None
 
     def add(self, record: Record) -> None:
-        """A round happened; commit if the last commit is long enough ago."""
+        """A round happened; commit if the last commit is long enough ago, and nobody is in the way."""
         self.waiting.append(record)
         if time.monotonic() - self._last >= self.every:
-            self.commit()
+            self._try({})
 
     def commit(self, **facts: Any) -> None:
         """States to disk, then one transaction with all waiting rounds, then the old files away."""
-        if not self.waiting and not facts:
-            return
-        try:
-            self._commit(facts)
-        except (OSError, sqlite3.Error) as error:
-            last = self.database.last_round()
-            raise FedkinError(f"{self.run} cannot be written: {error}. Committed up to round {last}") from None
-        self._last = time.monotonic()
+        end = time.monotonic() + self.patience
+        while (self.waiting or self._saved or facts) and not self._try(facts):
+            if time.monotonic() > end:
+                last = self.database.last_round()
+                raise FedkinError(
+                    f"{self.run} cannot be written: another program holds its run.db. Committed up to round {last}: "
+                    f"close that program, then go on with: fedkin resume {self.run}"
+                )
+            time.sleep(PAUSE)
 
-    def _commit(self, facts: dict[str, Any]) -> None:
-        changed: list[int] = []
-        if self.waiting:
-            at = self.waiting[-1].round
-            folder = checkpoint.folder_of(self.run)
-            changed = self.save(folder, at)
-            checkpoint.sync(folder)
+    def _try(self, facts: dict[str, Any]) -> bool:
+        """Commit; False where somebody reads the database: nothing is lost, and it can be tried again."""
+        try:
+            if self._saved is not None:  # an earlier try's
+                self._commit(self._saved, {})
+            if self.waiting or facts:
+                self._commit(self._save(), facts)
+        except (OSError, sqlite3.Error) as error:
+            if not locked(error):
+                last = self.database.last_round()
+                raise FedkinError(f"{self.run} cannot be written: {error}. Committed up to round {last}") from None
+            return False
+        finally:
+            self._last = time.monotonic()
+        return True
+
+    def _save(self) -> Saved:
+        if not self.waiting:
+            return Saved(-1, [], [])
+        at, folder = self.waiting[-1].round, checkpoint.folder_of(self.run)
+        changed = self.save(folder, at)
+        checkpoint.sync(folder)
+        self._saved = Saved(at, self.waiting, changed)
+        self.waiting = []
+        return self._saved
+
+    def _commit(self, saved: Saved, facts: dict[str, Any]) -> None:
         with self.database.commit() as transaction:
-            for record in self.waiting:
+            for record in saved.records:
                 _insert(transaction, record)
             put_facts(transaction, facts)
-            if self.waiting:
-                rows = [(client, at) for client in changed]
-                transaction.executemany("INSERT OR REPLACE INTO states VALUES (?, ?)", rows)
-        self.waiting.clear()
+            rows = [(client, saved.round) for client in saved.changed]
+            transaction.executemany("INSERT OR REPLACE INTO states VALUES (?, ?)", rows)
+        self._saved = None
         checkpoint.tidy(self.run, checkpoint.committed(self.run, self.database))
 
 
