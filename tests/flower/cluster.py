@@ -21,7 +21,7 @@ from fedkin.runs.spec import Spec
 from tests.engine.small import small
 
 NAMES = ("c0", "c1", "c2", "c3")
-TABLES = ("metrics", "messages", "notes", "events")
+TABLES = ("metrics", "measures", "messages", "notes", "events")
 FEDKIN = [sys.executable, "-m", "fedkin"]
 
 

@@ -61,7 +61,7 @@ def test_a_node_that_comes_later_gets_the_model_of_one_process(method, tmp_path)
     fleet.grid.seen.clear()
     content = newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None)
     found, _ = joined(at, at.parts.held_out, None)
-    same = ("rounds", "place", "places", "chosen_by", "scores", "notes", "bytes", "train", "val", "test")
+    same = ("rounds", "place", "places", "chosen_by", "scores", "measures", "notes", "bytes", "train", "val", "test")
     assert {k: content[k] for k in same} == {k: told(found, at.parts.held_out)[k] for k in same}
     assert {name for name, _ in fleet.grid.seen} == {"late"}
     assert result(fleet.out) == before

@@ -2,23 +2,37 @@
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from fedkin.core.errors import FedkinError
 
-PROTOCOL = 1
+PROTOCOL = 2
 HEADER_BYTES = 16 << 20  # of one header: an evaluation's notes may be vectors
 STEPS = 4  # at most, in one message
+VIEWS = 1000  # at most, of one client's models
 
 Op = Literal["introduce", "local", "finish", "evaluate", "evaluate_all"]
 Natural = Annotated[int, Field(ge=0)]
 Hex = Annotated[str, Field(pattern=r"^[0-9a-f]*$", max_length=64)]
 Short = Annotated[str, Field(max_length=4000)]
+View = Annotated[str, Field(max_length=200)]
+Split = Literal["train", "val", "test"]
+Measure = Literal["rmse", "mae", "auc"]  # those of engine/measures.py, which needs more than a client app has
 Some = TypeVar("Some", bound=BaseModel)
 
 
 class Refused(FedkinError):
     """What arrived is not what was asked for: it is not used, and the record says why."""
+
+
+def _possible(found: dict[Measure, float]) -> dict[Measure, float]:
+    for name, value in found.items():  # nan and infinity are of models that diverged: the record holds NULL for them
+        if value < 0 or (name == "auc" and value > 1):
+            raise ValueError(f"{name} is never {value:g}")
+    return found
+
+
+Measures = Annotated[dict[Measure, float], AfterValidator(_possible)]
 
 
 class _Header(BaseModel):
@@ -71,8 +85,9 @@ class Done(_Header):
     weight: float = 0.0
     error: Short | None = None
     seconds: float = 0.0
-    scores: dict[str, dict[str, tuple[float, float]]] = {}
+    scores: dict[View, dict[Split, tuple[float, float]]] = Field(default={}, max_length=VIEWS)
     notes: dict[str, Any] = {}
+    measures: dict[View, dict[Split, Measures]] = Field(default={}, max_length=VIEWS)
     message: bool = False
     own: Base = Base()  # the personal state after the step
 

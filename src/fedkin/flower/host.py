@@ -31,6 +31,7 @@ from fedkin.populate import population_of
 from fedkin.runs.spec import ModelSection, Spec
 
 PATIENCE = 60  # seconds for a caller to say what it wants
+TOLD = ("scores", "notes", "measures")  # of an answer's record
 
 
 class Node:
@@ -153,7 +154,7 @@ class Work:
         sent: list[bytes] = []
         for step in self.request.steps:
             answer = self._again(step) or self._anew(step)
-            record = {key: answer.record[key] for key in ("scores", "notes") if key in answer.record}
+            record = {key: answer.record[key] for key in TOLD if key in answer.record}
             done.append(
                 Done(
                     op=step.op,

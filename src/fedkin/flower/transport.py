@@ -285,7 +285,7 @@ def answers_of(
 
 
 def _answer(client: int, done: Done, message: bytes | None) -> Answer:
-    record = {"scores": done.scores, "notes": done.notes}
+    record = {"scores": done.scores, "notes": done.notes, "measures": done.measures}
     return Answer(client, message, done.weight, done.error, record, done.seconds)
 
 

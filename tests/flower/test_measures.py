@@ -1,0 +1,124 @@
+"""RMSE, MAE and AUC of a finished deployment: those of one process, and nothing that they cannot be."""
+
+import math
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr")
+
+from fedkin.cli_join import lines
+from fedkin.experiment import experiment, run
+from fedkin.flower import newcomer
+from fedkin.flower.envelope import Measure, Refused, Reply, opened, sealed
+from fedkin.flower.folder import add
+from fedkin.flower.host import Node
+from fedkin.report.look import MEASURES
+from fedkin.report.summary import summary
+from fedkin.runs.database import read_only
+from tests.engine.small import small
+from tests.flower.cluster import result
+from tests.flower.fleet import NAMES, Fleet
+
+REPLY = Reply(version="1", experiment="", run="", name="c0").model_dump_json()
+STEP = '"steps":[{"op":"evaluate_all","round":3,"measures":%s}]'
+
+
+def site(folder: Path, label: str):
+    """An experiment with four clients' table: "numbers", or two "classes"."""
+    rng = np.random.default_rng(0)
+    rows = [(k % 4, u, v, u - 2 * v) for k, (u, v) in enumerate(rng.normal(size=(160, 2)))]
+    told = [f"s{k},{u:.4f},{v:.4f},{y if label == 'numbers' else int(y > 0)}" for k, u, v, y in rows]
+    (folder / "table.csv").write_text("\n".join(["site,u,v,label", *told]))
+    return experiment(
+        {
+            "data": {"name": str(folder / "table.csv"), "client": "site"},
+            "model": {"name": "mlr"},
+            "method": {"name": "fedavg"},
+            "train": {"steps": 4, "batch_size": 16, "lr": 0.05},
+            "engine": {"name": "inprocess", "compile": "trace"},
+            "run": {"rounds": 2, "participation": 1.0, "clients": 4},
+        }
+    )
+
+
+@pytest.mark.parametrize(("label", "names"), [("numbers", {"rmse", "mae"}), ("classes", {"auc"})])
+def test_a_deployment_measures_what_one_process_does(label, names, tmp_path):
+    spec = site(tmp_path, label)
+    deployed, plain = Fleet(tmp_path, spec).run(), run(spec, tmp_path / "plain")
+    assert result(deployed) == result(plain)
+    found = summary(deployed)["measures"]["personal"]
+    assert found == summary(plain)["measures"]["personal"]
+    assert set(found) == names
+    assert all(numbers["clients"] == len(NAMES) for numbers in found.values())
+
+
+def test_a_node_that_comes_later_is_told_its_own(tmp_path):
+    rng = np.random.default_rng(0)
+    fleet = Fleet(tmp_path, small("fedavg", run__participation=1.0, run__rounds=2, train__lr=0.01), own_data=True)
+
+    def write(node: Path) -> None:
+        x = rng.normal(size=(40, 2)).astype(np.float32)
+        y = x[:, 0] - 2 * x[:, 1]
+        parts = {"train": slice(0, 20), "val": slice(20, 30), "test": slice(30, 40)}
+        np.savez(node / "data.npz", **{f"{k}_{p}": a[at] for p, at in parts.items() for k, a in (("x", x), ("y", y))})
+
+    for name in NAMES:
+        write(fleet.folder / "nodes" / name)
+    fleet.run()
+    late = add(fleet.folder, "late")
+    write(late)
+    fleet.nodes["late"] = Node(late)
+    fleet.grid.names = list(fleet.nodes)
+    found = newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", 1)
+    measures, scores = found["measures"]["personal"]["test"], found["scores"]["personal"]["test"]
+    assert measures["rmse"] == pytest.approx((2 * scores["loss"]) ** 0.5, rel=1e-5)  # the loss is half a squared error
+    (line,) = (line for line in lines(found) if line.startswith("also"))
+    assert f"test RMSE {measures['rmse']:.4f}, MAE {measures['mae']:.4f}" in line
+
+
+@pytest.mark.parametrize(
+    ("measures", "reason"),
+    [
+        ('{"personal": {"test": {"rmse": -1.0}}}', "rmse is never -1"),
+        ('{"personal": {"test": {"auc": 1.5}}}', "auc is never 1.5"),
+        ('{"personal": {"test": {"secret": 1.0}}}', "'rmse', 'mae' or 'auc'"),
+        ('{"personal": {"mine": {"rmse": 1.0}}}', "'train', 'val' or 'test'"),
+        ('{"personal": {"test": {"rmse": "<b>"}}}', "valid number"),
+        ('{"personal": {"test": {"rmse": null}}}', "valid number"),
+        ('{"%s": {}}' % ("x" * 201), "at most 200 characters"),
+        ("{%s}" % ", ".join(f'"{k}": {{}}' for k in range(1001)), "at most 1000 items"),
+    ],
+)
+def test_what_measures_cannot_be_is_refused(measures, reason):
+    with pytest.raises(Refused, match=reason):
+        opened(Reply, with_measures(measures))
+
+
+def test_a_model_that_diverged_has_measures_that_are_no_numbers():
+    reply = opened(Reply, with_measures('{"personal": {"test": {"rmse": NaN, "mae": Infinity}}}'))
+    (found,) = (step.measures["personal"]["test"] for step in opened(Reply, sealed(reply)).steps)
+    assert math.isnan(found["rmse"])
+    assert found["mae"] == math.inf
+
+
+def with_measures(text: str) -> bytes:
+    return REPLY.replace('"steps":[]', STEP % text).encode()
+
+
+def test_who_makes_them_up_is_not_evaluated(tmp_path, monkeypatch):
+    fleet = Fleet(tmp_path, site(tmp_path, "classes"))
+    rogue = fleet.nodes["c2"]
+    answer = rogue.answer
+    monkeypatch.setattr(rogue, "answer", lambda parts: [part.replace(b'"auc":', b'"auc":7') for part in answer(parts)])
+    with read_only(fleet.run()) as database:
+        assert database.rows("SELECT DISTINCT client FROM measures ORDER BY client") == [(0,), (1,), (3,)]
+        said = [sentence for sentence in database.facts()["said"] if sentence.startswith("c2 was not evaluated")]
+    assert len(said) == 1
+    assert "auc is never 7" in said[0]
+
+
+def test_names_are_those_that_are_told():
+    assert [name.upper() for name in get_args(Measure)] == list(MEASURES)
