@@ -1,11 +1,12 @@
 """Pictures of what was measured, drawn from the tables of docs/performance.md, so that both say the same.
 
-    python -m benchmarks.pictures
+    python -m benchmarks.pictures [--out DIR]
 
-Writes docs/images/peers.svg (seconds a round, and where the machine's products alone would end) and scale.svg
-(clients against seconds and memory).
+Writes peers.svg (seconds a round, and where the machine's products alone would end) and scale.svg (clients against
+seconds and memory).
 """
 
+import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,10 +70,14 @@ def scale(page: str) -> alt.VConcatChart:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", metavar="DIR", type=Path, default=FOLDER, help="default: %(default)s")
+    out: Path = parser.parse_args().out
     page = PAGE.read_text(encoding="utf-8")
+    out.mkdir(parents=True, exist_ok=True)
     for draw in (peers, scale):
         chart: Any = draw(page)
-        chart.configure(background="white", padding=12).save(FOLDER / f"{draw.__name__}.svg")
+        chart.configure(background="white", padding=12).save(out / f"{draw.__name__}.svg")
 
 
 if __name__ == "__main__":

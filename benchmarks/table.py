@@ -1,7 +1,7 @@
 """How long a large table takes to become a population, and its memory: python -m benchmarks.table [ROWS] [CLIENTS]"""
 
+import argparse
 import resource
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -25,7 +25,20 @@ def table(rows: int, clients: int) -> pd.DataFrame:
     return frame.assign(label=(frame["b"] + rng.normal(0, 9, rows) > 50).astype(int))
 
 
-def main(rows: int = 1_000_000, clients: int = 1000) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "rows", metavar="ROWS", type=int, nargs="?", default=1_000_000, help="of the table (default: %(default)s)"
+    )
+    parser.add_argument(
+        "clients", metavar="CLIENTS", type=int, nargs="?", default=1000, help="among them (default: %(default)s)"
+    )
+    given = parser.parse_args()
+    measure(given.rows, given.clients)
+
+
+def measure(rows: int, clients: int) -> None:
+    """Write the table in both forms, and print what reading, dividing and encoding it costs."""
     with tempfile.TemporaryDirectory() as folder:
         frame = table(rows, clients)
         for name in ("t.parquet", "t.csv"):
@@ -52,4 +65,4 @@ def _peak() -> float:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

@@ -95,6 +95,7 @@ def _needs(name: str) -> dict[str, Any] | None:
         "public": needs.public,
         "full_participation": needs.full_participation,
         "classes": needs.classes,
+        "validation": needs.validation,
     }
 
 
@@ -108,14 +109,16 @@ def _said(needs: dict[str, Any] | None) -> str:
         words.append("every client in every round")
     if needs["classes"]:
         words.append("classification only")
+    if needs["validation"]:
+        words.append("validation samples at every client")
     return " · ".join(words)
 
 
 def _presence(name: str, folder: Path | None) -> dict[str, Any]:
     if "dir" not in inspect.signature(SOURCES[name]).parameters:
-        return _there("generated", file=False)
+        return _there("generated")
     if name == "digits":
-        return _there("comes with scikit-learn", file=False)
+        return _there("comes with scikit-learn")
     file = file_of(name)
     either = ""
     if name in LAYOUTS:
@@ -143,7 +146,7 @@ def _official(name: str, folder: Path) -> Path | None:
     return None
 
 
-def _there(where: str, file: bool = True) -> dict[str, Any]:
+def _there(where: str) -> dict[str, Any]:
     return {"present": True, "where": where, "missing": None}
 
 

@@ -98,6 +98,8 @@ def test_methods_and_data_as_json_and_text(tmp_path: Path) -> None:
     methods = {one["name"]: one for one in json.loads(fedkin("methods", "--json").stdout)}
     assert "fedavg" in methods
     assert methods["fedavg"]["needs"]["one_architecture"] is True
+    validating = [name for name, one in methods.items() if one["needs"] and one["needs"]["validation"]]
+    assert validating == ["fedfomo", "persfl"]
     np.savez(tmp_path / "mine.npz", x=np.zeros((4, 2), np.float32), y=np.array([0, 1, 0, 1]))
     found = json.loads(fedkin("data", "--data-dir", tmp_path, "--json").stdout)
     present = {one["name"]: one["present"] for one in found["data"]}
@@ -105,7 +107,9 @@ def test_methods_and_data_as_json_and_text(tmp_path: Path) -> None:
     assert present["mine"]
     assert not present["mnist"]
     assert {one["name"]: one["parameters"] for one in found["partitions"]}["dirichlet"]["alpha"] == 0.1
-    assert "fedavg" in fedkin("methods").stdout
+    told = fedkin("methods").stdout
+    assert "fedavg" in told
+    assert " ".join(told.split()).count("validation samples at every client") == len(validating)
     assert "put mnist.npz or the four IDX files into" in fedkin("data", "--data-dir", tmp_path).stdout
 
 
