@@ -24,7 +24,7 @@ def closing(folder: Path, console: Console) -> None:
         _line(console, name, text)
     _line(console, "time", f"{words.progress(found)}, {words.seconds(found['seconds']['total'])}")
     _line(console, "run", str(folder))
-    _notes(folder, quoted)
+    _notes(folder, quoted, words.diverged(found))
     try:
         _line(console, "report", str(write_report(folder)))
     except (FedkinError, OSError) as error:
@@ -51,10 +51,10 @@ def _results(found: Mapping[str, Any]) -> list[str]:
     return lines or ["nothing was measured"]
 
 
-def _notes(folder: Path, quoted: str) -> None:
-    """What the engine found worth saying: steps that could not be compiled, clients that were left out."""
+def _notes(folder: Path, quoted: str, diverged: list[str]) -> None:
+    """What is worth saying: steps that could not be compiled, clients that were left out, or that diverged."""
     with read_only(folder) as database:
-        said = database.facts().get("said") or []
+        said = [*(database.facts().get("said") or []), *diverged]
         ((left_out,),) = database.rows("SELECT count(*) FROM events WHERE kind = 'missing'")
     if left_out:
         said = [*said, f"replies were missing {left_out} times: fedkin show {quoted} says why"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.assemble import Assembled, assemble, host_from_setup, host_of, setup_of
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.actors import Actors
@@ -41,7 +41,7 @@ class Engine(NamedTuple):
     facts: Mapping[str, Any] = {}
 
 
-class Interrupted(FedkinError):
+class Interrupted(Halted):
     """The user stopped the run; its last round is committed."""
 
 

@@ -12,7 +12,7 @@ from fedkin.data.clients import Population
 from fedkin.doctor.data import features, labels, public_apart
 from fedkin.doctor.probe import Probe, verdict
 from fedkin.doctor.traps import traps_of
-from fedkin.experiment import experiment
+from fedkin.experiment import Interrupted, experiment
 from tests.cli.command import fedkin, told
 
 QUICK = {
@@ -22,6 +22,15 @@ QUICK = {
     "method__name": "local",
     "model__name": "mlr",
 }
+
+
+def test_ctrl_c_ends_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> None:
+        raise Interrupted("stopped after round 1")
+
+    monkeypatch.setattr("fedkin.doctor.probe.run", stopped)
+    settings = (f"--set={key.replace('__', '.')}={value}" for key, value in QUICK.items())
+    assert fedkin("doctor", "--data", "digits", *settings).exit_code == 130
 
 
 def population(y: np.ndarray, x: np.ndarray, clients: int, public: np.ndarray | None = None) -> Population:

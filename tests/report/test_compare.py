@@ -11,6 +11,8 @@ from rich.console import Console
 from fedkin.core.errors import FedkinError
 from fedkin.report import sheets, tables
 from fedkin.report.compare import COLUMNS, compare, comparison
+from fedkin.report.html import write_report
+from fedkin.report.look import look
 from fedkin.report.summary import summary
 from tests.report.records_for_tests import FACTS, write
 
@@ -143,3 +145,42 @@ def test_show_prints_every_kind_of_run(tmp_path: Path, options: dict[str, object
     if "until" in options:
         assert "Nothing was evaluated yet" in text
     assert "comet" in printed(sheets.compare(comparison([tmp_path])))
+
+
+def diverge(folder: Path, client: int) -> Path:
+    """What a recorder keeps of a client whose loss is no finite number."""
+    with sqlite3.connect(folder / "run.db") as connection:
+        connection.execute("UPDATE metrics SET loss = NULL WHERE client = ? AND view = 'personal'", (client,))
+    return folder
+
+
+@pytest.mark.parametrize("accuracy", [True, False])
+def test_clients_that_diverged_are_told_wherever_a_mean_is_without_them(tmp_path: Path, accuracy: bool) -> None:
+    run = diverge(write(tmp_path / "x", accuracy=accuracy), 2)
+    sentence = "personal: 1 of 3 clients diverged"
+    assert sentence in printed(tables.show(summary(run)))
+    assert sentence in write_report(run).read_text()
+    table = comparison([run, write(tmp_path / "y", accuracy=accuracy, seed=8)])
+    assert [text for text in table.warnings if f"x: {sentence}" in text]
+    assert sentence not in printed(tables.show(summary(tmp_path / "y")))
+
+
+def test_a_setting_that_loses_a_client_is_not_the_best_by_validation(tmp_path: Path) -> None:
+    whole = write(tmp_path / "whole", accuracy=False, hyper={"lam": 1})
+    lossy = diverge(write(tmp_path / "lossy", accuracy=False, hyper={"lam": 2}), 2)  # the others' mean is lower
+    assert look(lossy, "lossy").validation == math.inf
+    found = comparison([lossy, whole], best=True)
+    assert list(found.choice["chosen"]) == [False, True]
+    assert math.isnan(found.choice["validation"][0])
+    found = comparison([lossy, diverge(whole, 1)], best=True)
+    assert "clients diverged under every one" in found.warnings[-1]
+
+
+@pytest.mark.parametrize("other", [{"sampling": "size"}, {"holdout_clients": 0.2}])
+def test_who_takes_part_tells_experiments_apart(tmp_path: Path, other: dict[str, object]) -> None:
+    spec = {**FACTS["spec"], "run": {"seed": 7, "sampling": "uniform", "evaluate_every": 1}}
+    one = write(tmp_path / "one", spec=spec)
+    two = write(tmp_path / "two", spec={**spec, "run": {**spec["run"], **other}}, seed=8)
+    assert comparison([one, two]).seeds.empty
+    often = write(tmp_path / "often", spec={**spec, "run": {**spec["run"], "evaluate_every": 5}}, seed=8)
+    assert list(comparison([one, often]).seeds["seeds"]) == [[7, 8]]

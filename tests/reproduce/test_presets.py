@@ -10,13 +10,14 @@ import torch
 
 from fedkin.assemble import method_of
 from fedkin.cli_options import specification
-from fedkin.experiment import Progress
+from fedkin.experiment import Interrupted, Progress
 from fedkin.reproduce import estimate as estimating
+from fedkin.reproduce import running
 from fedkin.reproduce.cost import Cost, clocked, cost, parts
 from fedkin.reproduce.estimate import COUNTED, MEASURED, PROBE, Costs, costs, estimate, together
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.pages import cells, lines, notes
-from fedkin.reproduce.preset import SCALES, names, preset, published
+from fedkin.reproduce.preset import SCALES, Row, names, preset, published
 from fedkin.reproduce.running import Outcome, command, outcomes, spec_of
 from fedkin.runs.record import Record
 from tests.cli.command import fedkin
@@ -107,6 +108,21 @@ def test_a_preset_runs_what_it_can_and_says_what_is_missing(tmp_path: Path, monk
     assert "Not run, 1 row" in (tmp_path / "reproduction" / "ppfl-table-1.md").read_text()
 
 
+def test_ctrl_c_ends_a_preset_and_no_page_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+
+    def stopped(row: Row, *_: object) -> Outcome:
+        begun.append(row.name)
+        raise Interrupted("stopped after round 3")
+
+    monkeypatch.setitem(running.RUNNERS, "experiment", stopped)  # type: ignore[index]
+    monkeypatch.chdir(tmp_path)
+    result = fedkin("reproduce", "ppfl-figure-8")
+    assert (result.exit_code, len(begun)) == (130, 1)
+    assert "the same command goes on where it was" in result.output
+    assert not list((tmp_path / "reproduction").glob("*.md"))
+
+
 def test_a_run_of_another_setting_is_not_taken(tmp_path: Path) -> None:
     (row,) = [row for row in preset("ppfl-figure-8").rows if row.options["N"] == "N2"]
     quick = {"run.rounds": 1, "engine.name": "inprocess", "data.clients": 4}
@@ -186,25 +202,27 @@ def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:
     assert parts(marks, 0.5, 9.5) == Cost(9.0, 3.5, 2.0, 1.5)
     assert parts(marks[2:], 0.5, 9.5) == Cost(9.0)  # resumed: only its total is known
 
-    def session(*phases: str) -> Callable[[Progress], Path]:
+    def session(first: int, *phases: str) -> Callable[[Progress], Path]:
         def work(progress: Progress) -> Path:
-            for phase in phases:
-                progress(Record(1, phase, [], [], {}, {}, {}, {}, {}))
+            for number, phase in enumerate(phases, first):
+                progress(Record(number, phase, [], [], {}, {}, {}, {}, {}))
             return tmp_path
 
         return work
 
-    clocked(tmp_path, session("round"))
+    clocked(tmp_path, session(4, "round"))
     assert cost(tmp_path) is None  # a session before it was killed: what this one took is not what the run took
-    clocked(tmp_path, session("setup", "round"))
+    clocked(tmp_path, session(0, "setup", "round"))
     first = cost(tmp_path)
-    clocked(tmp_path, session("round"))
+    clocked(tmp_path, session(2, "round"))
     second = cost(tmp_path)
     assert first is not None
     assert second is not None
     assert second.total >= first.total
-    clocked(tmp_path, session())  # nothing was left to do
+    clocked(tmp_path, session(3))  # nothing was left to do
     assert cost(tmp_path) == second
+    clocked(tmp_path, session(5, "round", "finish"))
+    assert cost(tmp_path) is None  # rounds 3 and 4 were a session's that was killed
 
 
 def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fedkin.core.errors import Halted
 from fedkin.experiment import Interrupted
 from fedkin.runs.database import read_only
 from fedkin.sweep import SPACES, space_of
@@ -76,6 +77,20 @@ def test_a_trial_that_diverges_is_lost_and_the_others_go_on(tmp_path: Path) -> N
     alone = fedkin("sweep", *QUICK, "--space", "train.lr=1e39", "--out", str(tmp_path / "t"))
     assert alone.exit_code == 2
     assert "no trial has a value: round 1: training diverged" in alone.output
+
+
+def test_a_trial_that_this_machine_stopped_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["sweep", *QUICK, "--space", "train.lr=0.1, 0.10, 0.2", "--out", str(tmp_path / "s"), "--json"]
+
+    def full(*_: object) -> None:
+        raise Halted("s cannot be written: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fedkin.sweep.study.run", full)
+        assert "No space left" in fedkin(*asked).stderr
+    found = json.loads(fedkin(*asked).stdout)
+    assert sorted(row["train.lr"] for row in found["trials"]) == [0.1, 0.2]  # a value that was given twice is one
+    assert not found["lost"]
 
 
 def test_processes_do_not_draw_alike(tmp_path: Path) -> None:

@@ -13,6 +13,11 @@ class FedkinError(Exception):
     """
 
 
+class Halted(FedkinError):
+    """Work that could not go on here: no room, a lost worker, another process at it. No setting is to blame, and what
+    is committed can be gone on with."""
+
+
 def first_line(error: Exception) -> str:
     """What somebody else's error says, in one line; where it says nothing, the name of its class."""
     return (str(error).strip() or type(error).__name__).splitlines()[0][:MOST]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fedkin.core.errors import FedkinError
-from fedkin.experiment import run
+from fedkin.experiment import Interrupted, run
 from fedkin.report.records import opened
 from fedkin.report.scores import scores
 from fedkin.report.summary import summary
@@ -40,6 +40,8 @@ def probe(spec: Spec, method: MethodSection, rounds: int) -> Probe:
         with tempfile.TemporaryDirectory(prefix="fedkin-doctor-") as scratch:
             folder = run(spec.model_copy(update={"method": method, "run": short}), Path(scratch) / "run")
             return _told(folder, method.name, spec.run.rounds / rounds)
+    except Interrupted:
+        raise
     except FedkinError as error:
         return Probe(method.name, failed=str(error))
 

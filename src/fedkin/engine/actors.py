@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.engine.host import Answer, Host, Order
 from fedkin.engine.processes import pack, piles_of
 from fedkin.engine.store import write_file
@@ -149,7 +149,7 @@ class Actors:
         try:
             told = self._ray.get(reference)
         except self._ray.exceptions.RayActorError as error:
-            raise FedkinError(
+            raise Halted(
                 f"Ray actor {worker} ended ({type(error).__name__}); what is committed can be resumed"
             ) from None
         if "failed" in told:

@@ -14,7 +14,7 @@ from multiprocessing.connection import Client, Listener, wait
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import Info
 from fedkin.engine.host import Answer, Host, Order
 from fedkin.engine.line import Line, accept, offer
@@ -160,7 +160,7 @@ class Processes:
 
     def _lost(self, worker: int, what: str = "ended") -> FedkinError:
         code = self._exit(worker)
-        return FedkinError(f"worker process {worker} {what} (exit code {code}); what is committed can be resumed")
+        return Halted(f"worker process {worker} {what} (exit code {code}); what is committed can be resumed")
 
     def _exit(self, worker: int) -> int | None:
         try:

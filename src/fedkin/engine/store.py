@@ -7,12 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import Halted
 from fedkin.core.tree import Tree
 from fedkin.engine.wire import BadMessage, decode, encode
 
 
-class StoreError(FedkinError):
+class StoreError(Halted):
     """A state cannot be read or written: the host's failure, not one client's, so it ends the run."""
 
 

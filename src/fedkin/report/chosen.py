@@ -1,5 +1,6 @@
 """Of several hyper-parameter settings of a method the one that is best on validation data; test data are not asked."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,16 +30,19 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
         common = set.intersection(*({one.row["seed"] for one in group} for group in rivals))
         values = [_mean([one.validation for one in group if one.row["seed"] in common]) for group in rivals]
         known = [value for value in values if value is not None]
-        if len(known) < len(values):
+        told_values = [value for value in known if math.isfinite(value)]
+        if len(known) < len(values) or not told_values:
             why = "a setting has no validation score" if common else "they have no seed in common"
+            why = why if len(known) < len(values) else "clients diverged under every one"
             warnings.append(f"{method}: no setting is chosen, for {why}")
             continue
-        winner = values.index(max(known) if measure == "accuracy" else min(known))
+        winner = values.index(max(told_values) if measure == "accuracy" else min(told_values))
         for number, (group, value) in enumerate(zip(rivals, values, strict=True)):
             if number != winner:
                 dropped.add(group[0].experiment)
             row = {"method": method, "setting": told[group[0].experiment], "seeds": sorted(common, key=str)}
-            rows.append(row | {"measure": measure, "validation": value, "chosen": number == winner})
+            shown = value if value is not None and math.isfinite(value) else None
+            rows.append(row | {"measure": measure, "validation": shown, "chosen": number == winner})
     return [one for one in seen if not one.finished or one.experiment not in dropped], rows, warnings
 
 

@@ -67,7 +67,7 @@ def comparison(folders: Sequence[Path], against: str | None = None, best: bool =
         baseline,
         pd.DataFrame(pairs, columns=paired.COLUMNS),
         pd.DataFrame(choice, columns=chosen.COLUMNS),
-        [*other_data, *_twice(seen), *unchosen, *([] if other_data else unpaired)],
+        [*other_data, *_twice(seen), *_diverged(seen), *unchosen, *([] if other_data else unpaired)],
         how_to_get_local(seen),
         seen,
     )
@@ -144,6 +144,11 @@ def _over_seeds(seen: Sequence[Seen]) -> pd.DataFrame:
     columns = ["method", "setting", "hyper", "rounds", "seeds"]
     columns += [name for column in (*NUMBERS, *AGAINST) for name in (column, f"{column} sd")]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _diverged(seen: Sequence[Seen]) -> list[str]:
+    """Means and pairs are without these clients, so that a run may look better for having hurt them."""
+    return [f"{one.name}: {sentence}" for one in seen for sentence in one.diverged]
 
 
 def _twice(seen: Sequence[Seen]) -> list[str]:

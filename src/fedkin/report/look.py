@@ -1,10 +1,12 @@
 """What ``compare`` knows of one run: its row, its clients' scores, which data it had and which experiment it was."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError
+from fedkin.report import words
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import scores
 from fedkin.report.setting import Setting, key, setting
@@ -21,6 +23,7 @@ MEASURED = [f"{view} {name}" for view in ("personal", "global") for name in MEAS
 NUMBERS = [*SCORES, "personal loss", "global loss", *MEASURED, *COSTS]
 FINISHED = "finished"
 IN_SETTING = ("data", "split", "public", "run", "engine")  # sections of a specification that are compared as a Setting
+OF_RUN = ("sampling", "holdout_clients", "holdout_labels")  # what else in [run] tells experiments apart
 TUNED = ("method", "train")  # sections whose values are hyper-parameters
 
 
@@ -33,7 +36,8 @@ class Seen(NamedTuple):
     family: str = ""  # everything but the seed and the hyper-parameters
     measure: str = ""  # "accuracy", or "loss" of a regression: what ``personal`` and ``validation`` are
     personal: Mapping[int, float] = {}  # on test, by client, final
-    validation: float | None = None  # the same model's on all validation samples together
+    validation: float | None = None  # on all validation samples together; ±inf where a client's is no number
+    diverged: Sequence[str] = ()  # sentences about clients without a finite loss
     hyper: Mapping[str, Any] = {}
     tuned: Mapping[str, Any] = {}  # the same, and [train]
     folder: Path | None = None
@@ -57,14 +61,18 @@ def look(folder: Path, name: str) -> Seen:
             found = of_run(run)
             measure = "accuracy" if found["accuracy"] else "loss"
             last = (found[measure].get("personal") or {}).get("final")
-            personal = {} if last is None else _values(run, last["round"], measure, "test")
+            values = {} if last is None else _values(run, last["round"], measure, "test")
+            personal = {client: value for client, value in values.items() if value is not None}
             validation = None if last is None else _validation(run, last["round"], measure)
             facts = run.facts
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"})
     data = setting(facts, found["clients"])
-    spec = {part: content for part, content in (facts.get("spec") or {}).items() if part not in IN_SETTING}
-    fixed = [data.text, *(facts.get(part) for part in ("method", "rounds", "participation", "model", "versions"))]
+    whole = facts.get("spec") or {}
+    spec = {part: content for part, content in whole.items() if part not in IN_SETTING}
+    chosen = {name: value for name, value in (whole.get("run") or {}).items() if name in OF_RUN}
+    parts = ("method", "rounds", "participation", "model", "versions")
+    fixed = [data.text, chosen, *(facts.get(part) for part in parts)]
     return Seen(
         _row(name, found),
         data,
@@ -73,6 +81,7 @@ def look(folder: Path, name: str) -> Seen:
         measure,
         personal,
         validation,
+        words.diverged(found),
         facts.get("hyper") or {},
         _tuned(facts.get("hyper") or {}, spec.get("train") or {}),
         Path(folder),
@@ -106,17 +115,20 @@ def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
     return found
 
 
-def _values(run: Run, at: int, measure: str, split: str) -> dict[int, float]:
+def _values(run: Run, at: int, measure: str, split: str) -> dict[int, float | None]:
     column = 1 if measure == "accuracy" else 0
-    return {k: pair[column] for k, pair in scores(run, at, "personal", split).items() if pair[column] is not None}  # type: ignore[misc]
+    return {k: pair[column] for k, pair in scores(run, at, "personal", split).items()}
 
 
 def _validation(run: Run, at: int, measure: str) -> float | None:
-    """Weighted by validation samples."""
+    """Weighted by validation samples. A client that has some and no number diverged: worse than any number."""
     values = _values(run, at, measure, "val")
-    sizes = {k: run.clients[k].val for k in values if k in run.clients}
-    total = sum(sizes.values())
-    return sum(values[k] * size for k, size in sizes.items()) / total if total else None
+    sizes = {k: run.clients[k].val for k in values if k in run.clients and run.clients[k].val}
+    if not sizes:
+        return None
+    worst = -math.inf if measure == "accuracy" else math.inf
+    known = {k: worst if (value := values[k]) is None else value for k in sizes}
+    return sum(value * sizes[k] for k, value in known.items()) / sum(sizes.values())
 
 
 def _tuned(hyper: Mapping[str, Any], train: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,6 +58,7 @@ def _head(found: Mapping[str, Any], title: str) -> str:
     parts.append(f'<p class="soft">{escape(hyper)}</p>' if hyper else "")
     if not found["finished"]:
         parts.append('<p class="warn">This run is not finished: its numbers are those of the last committed round.</p>')
+    parts += [f'<p class="warn">{escape(sentence)}.</p>' for sentence in words.diverged(found)]
     keys = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in _keys(found).items()
     )

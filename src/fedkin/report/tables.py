@@ -57,7 +57,7 @@ def _accuracy(found: Mapping[str, Any]) -> Table:
             if numbers is not None:
                 cells = [words.percent(numbers[key]) for key in words.SPREADS]
                 table.add_row(view, name, words.at_round(numbers["round"], found["planned"]), *cells)
-    table.caption = words.PRINTED
+    table.caption = "\n".join([*words.diverged(found), words.PRINTED])
     return table
 
 
@@ -67,6 +67,7 @@ def _losses(found: Mapping[str, Any]) -> Table:
         numbers = picks["final"]
         cells = [words.decimal(numbers[key]) for key in words.SPREADS]
         table.add_row(view, "final", words.at_round(numbers["round"], found["planned"]), *cells)
+    table.caption = "\n".join(words.diverged(found)) or None
     return table
 
 

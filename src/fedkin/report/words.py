@@ -64,6 +64,17 @@ def at_round(round: int | None, planned: int | None) -> str:
     return "finish" if planned is not None and round > planned else str(round)
 
 
+def diverged(found: Mapping[str, Any]) -> list[str]:
+    """Of a run (a ``summary``): a sentence for each view in which a client's last loss is no finite number."""
+    finals = {view: picks["final"] for view, picks in found["loss"].items()}
+    return [
+        f"{view}: {final['without']} of {many(final['without'] + final['clients'], 'client')} diverged: "
+        "their test loss is no finite number, and no mean of losses has them"
+        for view, final in finals.items()
+        if final["without"]
+    ]
+
+
 def progress(found: Mapping[str, Any]) -> str:
     """How far a run (a ``summary``) has come."""
     planned = NONE if found["planned"] is None else found["planned"]

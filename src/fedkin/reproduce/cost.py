@@ -19,12 +19,14 @@ FIRST = "setup"  # the phase that a run begins with
 
 class Cost(NamedTuple):
     """``total`` of all sessions of a run, seconds. The parts are known of runs in one session and one process:
-    ``once`` until the first round is done (reading, splitting, compiling), ``round`` each later one, ``finish``."""
+    ``once`` until the first round is done (reading, splitting, compiling), ``round`` each later one, ``finish``.
+    ``until``: the last round that is counted."""
 
     total: float
     once: float | None = None
     round: float | None = None
     finish: float | None = None
+    until: int | None = None
 
 
 def clocked(folder: Path, work: Callable[[Progress], Path]) -> None:
@@ -33,18 +35,32 @@ def clocked(folder: Path, work: Callable[[Progress], Path]) -> None:
     Where an earlier session was killed before it could say what it cost, nothing is kept: the rest is not the whole.
     """
     marks: list[tuple[str, float]] = []
+    numbers: list[int] = []
 
     def progress(record: Record) -> None:
         marks.append((record.phase, processor()))
+        numbers.append(record.round)
 
     began = processor()
     try:
         work(progress)
     finally:
-        before = cost(folder)
-        if marks and (before is not None or marks[0][0] == FIRST):
-            found = parts(marks, began, processor()) if before is None else Cost(before.total + processor() - began)
-            write_file(folder / KEPT, json.dumps(found._asdict()).encode())
+        if marks:
+            _keep(folder, marks, began, numbers)
+
+
+def _keep(folder: Path, marks: list[tuple[str, float]], began: float, numbers: list[int]) -> None:
+    before = cost(folder)
+    if before is not None and before.until is not None and numbers[0] > before.until + 1:
+        (folder / KEPT).unlink()  # a session between that one and this was killed
+    elif before is not None:
+        _write(folder, Cost(before.total + processor() - began), numbers)
+    elif marks[0][0] == FIRST:
+        _write(folder, parts(marks, began, processor()), numbers)
+
+
+def _write(folder: Path, found: Cost, numbers: list[int]) -> None:
+    write_file(folder / KEPT, json.dumps(found._replace(until=numbers[-1])._asdict()).encode())
 
 
 def cost(folder: Path) -> Cost | None:

@@ -13,7 +13,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError
 from fedkin.data.sources import data_folder
 from fedkin.data.theory import toy
-from fedkin.experiment import Progress, resume, run
+from fedkin.experiment import Interrupted, Progress, resume, run
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import clocked, cost, processor
 from fedkin.reproduce.estimate import Estimate, estimate
@@ -56,6 +56,8 @@ def outcomes(
     for row in rows:
         try:
             done = (runners or RUNNERS)[row.runner](row, list(range(seeds)), out, changes)
+        except Interrupted:
+            raise Interrupted(f"stopped in {row.name}: the same command goes on where it was") from None
         except FedkinError as error:
             done = Outcome(row, [], {}, None, [], _anywhere(str(error), out, changes))
         told = estimate(row, changes, speed, seeds)

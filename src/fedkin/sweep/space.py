@@ -39,7 +39,8 @@ def space_of(texts: Sequence[str]) -> Space:
                 raise FedkinError(f"--space {text}: the first number must be the smaller one, with log above 0")
             found[key.strip()] = (low, high, bool(match[1]))
         else:
-            found[key.strip()] = [literal(piece.strip()) for piece in told.split(",")]
+            values = [literal(piece.strip()) for piece in told.split(",")]
+            found[key.strip()] = [value for at, value in enumerate(values) if value not in values[:at]]
     if not found:
         raise FedkinError(
             "there is nothing to search: --space train.lr=0.01,0.1 or --space 'train.lr=log 0.001 .. 0.3'"

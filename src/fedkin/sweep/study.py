@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from fedkin.core.errors import FedkinError, first_line, unknown
+from fedkin.core.errors import FedkinError, Halted, first_line, unknown
 from fedkin.core.rng import Key
-from fedkin.experiment import Interrupted, resume, run
+from fedkin.experiment import resume, run
 from fedkin.report.look import look
 from fedkin.runs.spec import Spec
 from fedkin.sweep.space import Space, changed, check, grid, suggest
@@ -105,7 +105,7 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> float | str:
     whoever comes next."""
     try:
         value = _value(base, claim)
-    except (Interrupted, NoValidation):
+    except (Halted, NoValidation):
         raise
     except FedkinError as error:
         with _alone(folder):
@@ -126,7 +126,7 @@ def _value(base: Spec, claim: Claim) -> float:
     if seen.validation is None:
         raise NoValidation("clients have no validation samples, and nothing else chooses: set split.val above 0")
     if not math.isfinite(seen.validation):
-        raise FedkinError("its validation loss is not a finite number")
+        raise FedkinError("a client's validation loss is not a finite number")
     return seen.validation if seen.measure == "accuracy" else -seen.validation
 
 
