@@ -1,5 +1,6 @@
 """RMSE, MAE and AUC of a finished deployment: those of one process, and nothing that they cannot be."""
 
+import json
 import math
 from pathlib import Path
 from typing import get_args
@@ -88,8 +89,8 @@ def test_a_node_that_comes_later_is_told_its_own(tmp_path):
         ('{"personal": {"mine": {"rmse": 1.0}}}', "'train', 'val' or 'test'"),
         ('{"personal": {"test": {"rmse": "<b>"}}}', "valid number"),
         ('{"personal": {"test": {"rmse": null}}}', "valid number"),
-        ('{"%s": {}}' % ("x" * 201), "at most 200 characters"),
-        ("{%s}" % ", ".join(f'"{k}": {{}}' for k in range(1001)), "at most 1000 items"),
+        (json.dumps({"x" * 201: {}}), "at most 200 characters"),
+        (json.dumps({k: {} for k in range(1001)}), "at most 1000 items"),
     ],
 )
 def test_what_measures_cannot_be_is_refused(measures, reason):
