@@ -5,6 +5,7 @@ import ipaddress
 import tomllib
 
 import pytest
+import tomli_w
 from cryptography import x509
 from typer.testing import CliRunner
 
@@ -68,6 +69,29 @@ def test_what_does_not_fit_is_refused_before_anything_is_written(spec, names, ad
     assert not (tmp_path / "site").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"), [("site e", "try 'site-e'"), ("-e/..", "try 'e'"), ("é", ""), ("e" * 64, f"try '{'e' * 63}'")]
+)
+def test_a_name_that_no_node_can_have_is_told(name, hint, tmp_path):
+    (tmp_path / "exp.toml").write_text(tomli_w.dumps(SPEC.model_dump(mode="json", exclude_none=True)))
+    options = ["--spec", str(tmp_path / "exp.toml"), "--clients"]
+
+    def deploy(verb: str, *arguments: str) -> BaseException | None:
+        return CliRunner().invoke(cli_deploy.app, [verb, str(tmp_path / "site"), *arguments]).exception
+
+    first = deploy("init", *options, f"south,{name}")
+    assert not (tmp_path / "site").exists()
+    assert deploy("init", *options, "north,south") is None
+    before = (tmp_path / "site" / config.DEPLOYMENT).read_text()
+    second = deploy("add", "--", name)
+    for error, where in ((first, "--clients"), (second, "NAME")):
+        assert isinstance(error, FedkinError)
+        assert str(error).startswith(f"{where}: {name!r} is no name for a node (")
+        assert str(error).endswith(hint)
+    assert sorted(path.name for path in (tmp_path / "site" / "nodes").iterdir()) == ["north", "south"]
+    assert (tmp_path / "site" / config.DEPLOYMENT).read_text() == before
+
+
 def test_a_rehearsal_has_as_many_names_as_clients(tmp_path):
     with pytest.raises(FedkinError, match="2 clients are named"):
         init(tmp_path / "site", small("fedavg", run__clients=5), NAMES, "127.0.0.1:9", own_data=False)
@@ -111,7 +135,7 @@ def test_configurations_say_what_is_wrong_with_them(tmp_path):
     for text, reason in (
         ("client = 3", "valid string"),
         ("client =", "not valid TOML"),
-        ('client = "a/b"\nsuperlink = "x:1"', "match pattern"),
+        ('client = "a/b"\nsuperlink = "x:1"', "no name for a node"),
         ('client = "a"\nsuperlink = "x:1"\nfoo = 1', "Extra inputs"),
     ):
         (tmp_path / config.NODE).write_text(text)

@@ -3,7 +3,9 @@
 import hashlib
 import importlib.util
 import json
+import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -55,14 +57,28 @@ def load(kind: type[Config], folder: Path, name: str) -> Config:
     """A configuration file, checked. Raises FedkinError in one sentence."""
     path = folder / name
     try:
-        return kind.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return made(kind, str(path), tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
     except tomllib.TOMLDecodeError as error:
         raise FedkinError(f"{path} is not valid TOML: {error}") from None
+
+
+def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
+    """A configuration from what came from ``where``. Raises FedkinError in one sentence."""
+    try:
+        return kind.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        raise FedkinError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        if first["type"] == "string_pattern_mismatch":  # names are all that has a pattern
+            raise FedkinError(f"{where}: {_misnamed(first['input'])}") from None
+        raise FedkinError(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _misnamed(name: str) -> str:
+    near = re.sub("[^A-Za-z0-9_.-]+", "-", name).strip("_.-")[:63]
+    hint = f": try {near!r}" if near else ""
+    return f"{name!r} is no name for a node (A-Z, a-z, 0-9, then '_', '.' and '-' too, at most 63){hint}"
 
 
 def text_of(config: BaseModel) -> str:

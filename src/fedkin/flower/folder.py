@@ -13,7 +13,7 @@ from fedkin.assemble import method_of, resolved
 from fedkin.core.errors import FedkinError
 from fedkin.engine.store import write_file
 from fedkin.flower import keys
-from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, load, need_flower, text_of
+from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, load, made, need_flower, text_of
 from fedkin.flower.manual import manual
 from fedkin.runs.spec import Spec
 
@@ -92,7 +92,8 @@ def init(
         raise FedkinError("engine.device is for simulations, nodes compute on their CPU: leave it out")
     if folder.exists() and any(folder.iterdir()):
         raise FedkinError(f"{folder} is not empty: choose another folder")
-    deployment = Deployment(address=address, clients=tuple(clients), own_data=own_data, insecure=insecure)
+    known = {"address": address, "clients": tuple(clients), "own_data": own_data, "insecure": insecure}
+    deployment = made(Deployment, "--clients", known)
     if own_data or spec.run.clients is None:
         spec = spec.model_copy(update={"run": spec.run.model_copy(update={"clients": len(clients)})})
     if spec.run.clients != len(clients):
@@ -127,12 +128,16 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
     names = (*deployment.clients, *deployment.newcomers)
     if client in names:
         raise FedkinError(f"{client} is there already: the nodes are {', '.join(names)}")
-    config = NodeConfig(
-        client=client,
-        superlink=deployment.address,
-        data="data.npz",
-        port=port or FIRST_PORT + len(names),
-        insecure=deployment.insecure,
+    config = made(
+        NodeConfig,
+        "NAME",
+        {
+            "client": client,
+            "superlink": deployment.address,
+            "data": "data.npz",
+            "port": port or FIRST_PORT + len(names),
+            "insecure": deployment.insecure,
+        },
     )
     _node(folder, config, (folder / EXPERIMENT).read_text(encoding="utf-8"))
     known = deployment.model_copy(update={"newcomers": (*deployment.newcomers, client)})
