@@ -1,6 +1,8 @@
 """``fedkin join``: a personal model for somebody who was not in a run, from its folder and a file of one's own."""
 
+import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,9 @@ def join(
     """Let a newcomer join a run as it is now; returns, and writes beside its model, what came of it.
 
     ``data``: a file of its own; else ``client`` names one of those that [run] holdout_clients kept out. ``out``: the
-    folder of personal.safetensors and join.json; DIR/joined/NAME if not given. ``rounds``, ``architecture``: as in
-    ``joined``. Neither the run's record nor its checkpoint changes. Raises FedkinError.
+    folder of personal.safetensors and join.json; DIR/joined/NAME if not given, where only the same newcomer is
+    replaced. ``rounds``, ``architecture``: as in ``joined``. Neither the run's record nor its checkpoint changes.
+    Raises FedkinError.
     """
     if (data is None) == (client is None):
         raise FedkinError("name either a file of the newcomer's own (--data) or a held-out client (--client)")
@@ -42,13 +45,16 @@ def join(
     with read_only(run) as database:
         last = database.last_round()
     own = _held_out(parts, str(client)) if data is None else _from_file(parts, data)
+    folder, file = out or run / FOLDER / own.names[0], None if data is None else _digest(data)
+    if out is None:
+        _not_anothers(folder, own.names[0], file)
     learned = Learned(parts, coordinator.state, last, Runtime(parts.spec.engine.compile))
     found, guest = joined(learned, own, rounds, architecture)
-    folder = out or run / FOLDER / own.names[0]
     (info,) = guest.host.infos.values()
     content = {
         "run": str(run),
         "client": own.names[0],
+        "file": file,
         "method": parts.method.name,
         "seed": parts.spec.run.seed,
         "data_digest": parts.population.digest(),
@@ -65,6 +71,25 @@ def join(
     except OSError as error:
         raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
     return content
+
+
+def _digest(path: Path) -> str:
+    """Which file, so that it is known again when its rows have become more; where it lies is nobody's business."""
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()
+
+
+def _not_anothers(folder: Path, name: str, file: str | None) -> None:
+    """Two hospitals' data.csv are both called data: the second must not take the place of the first."""
+    try:
+        found = json.loads((folder / FOUND).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict) or found.get("file", "") != file:
+        raise FedkinError(
+            f"{folder} holds the model of another newcomer called {name!r}: give this one a folder, --out DIR"
+        )
 
 
 def _held_out(parts: Assembled, client: str) -> Population:

@@ -59,7 +59,7 @@ def test_rows_that_say_what_they_are_for(folder, tmp_path):
     head, *rows = mine.read_text().splitlines()
     parts = ["train"] * 20 + ["val"] * 4 + ["test"] * 6
     mine.write_text("\n".join([f"{head},split", *(f"{row},{part}" for row, part in zip(rows, parts, strict=True))]))
-    content = json.loads(fedkin("join", folder / "run", "--data", mine, "--json").stdout)
+    content = json.loads(fedkin("join", folder / "run", "--data", mine, "--json", "--out", tmp_path / "out").stdout)
     assert (content["train"], content["val"], content["test"]) == (20, 4, 6)
 
 
@@ -68,10 +68,8 @@ def test_the_order_of_columns_does_not_matter(folder, tmp_path):
     turned = tmp_path / "turned.csv"
     turned.write_text("\n".join(",".join([*row.split(",")[::-1], "7"]) for row in mine.read_text().splitlines()))
     turned.write_text(turned.read_text().replace(",7", ",unused", 1))
-    found = [
-        json.loads(fedkin("join", folder / "run", "--data", path, "--json", "--rounds", 1).stdout)
-        for path in (mine, turned)
-    ]
+    join = ("join", folder / "run", "--json", "--rounds", 1, "--data")
+    found = [json.loads(fedkin(*join, path, "--out", tmp_path / path.stem).stdout) for path in (mine, turned)]
     assert found[0]["scores"] == found[1]["scores"]
 
 
@@ -86,6 +84,31 @@ def test_a_held_out_client_by_its_name(folder):
     assert "held out" in fedkin("show", folder / "run").stdout
     assert fedkin("report", folder / "run").exit_code == 0
     assert "Unseen clients" in (folder / "run" / "report.html").read_text()
+
+
+def test_files_of_one_name_are_two_newcomers(folder, tmp_path):
+    for clinic in "ab":
+        (tmp_path / clinic).mkdir()
+    first, second = (table(tmp_path / clinic / "data.csv", 1, named=False) for clinic in "ab")
+    join, place = ("join", folder / "run", "--rounds", 1, "--data"), folder / "run" / "joined" / "data"
+    assert fedkin(*join, first).exit_code == 0
+    kept = {path.name: path.read_bytes() for path in place.iterdir()}
+    another = f"{place} holds the model of another newcomer called 'data': give this one a folder, --out DIR"
+    assert told(*join, second) == another
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == kept
+    assert str(tmp_path).encode() not in kept["join.json"]  # where a file lies is nobody's business
+    assert fedkin(*join, second, "--out", folder / "run" / "joined" / "b").exit_code == 0
+    table(first, 1, per=60, named=False)  # the first one's has more rows by now
+    assert fedkin(*join, tmp_path / "b" / ".." / "a" / "data.csv").exit_code == 0
+    assert json.loads((place / "join.json").read_text())["train"] == 36
+
+
+def test_a_file_called_as_a_held_out_client_is_another_newcomer(folder, tmp_path):
+    name = json.loads(fedkin("show", folder / "run", "--json").stdout)["unseen"]["each"][0]["client"]
+    for _ in range(2):
+        assert fedkin("join", folder / "run", "--client", name, "--rounds", 1).exit_code == 0
+    mine = table(tmp_path / f"{name}.csv", 1, named=False)
+    assert f"another newcomer called {name!r}" in told("join", folder / "run", "--data", mine)
 
 
 def test_numbers_of_held_out_clients_are_told_as_errors_in_their_unit(tmp_path):
