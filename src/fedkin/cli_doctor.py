@@ -62,15 +62,16 @@ def doctor(
 def _show(found: dict[str, Any]) -> None:
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     from fedkin.report import words
 
     out = console()
     for line in _data_lines(found["data"]):
-        out.print(line, highlight=False)
+        out.print(line, highlight=False, markup=False)
     out.print("\nTraps" if found["traps"] else "\nNo trap that is known", style="bold")
     for trap in found["traps"]:
-        out.print(f"! {trap}", style="yellow", highlight=False)
+        out.print(f"! {trap}", style="yellow", highlight=False, markup=False)
     if not found["probes"]:
         return
     title = f"\nThe whole experiment ({found['of']} rounds), estimated from probes of {found['rounds']} rounds"
@@ -79,7 +80,7 @@ def _show(found: dict[str, Any]) -> None:
         table.add_column(column, overflow="fold")
     for one in found["probes"]:
         if one["failed"]:
-            table.add_row(one["method"], "", "", "", f"cannot run: {one['failed']}")
+            table.add_row(one["method"], "", "", "", Text(f"cannot run: {one['failed']}"))
             continue
         cost = [words.seconds(one["seconds"]), words.size(one["bytes"]), words.size(one["memory"])]
         table.add_row(one["method"], *cost, words.percent(one["mean"]))

@@ -40,7 +40,7 @@ def reproduce(
 ) -> None:
     """A table or figure of the papers: runs its rows, and writes NAME.md and NAME.html."""
     from fedkin.reproduce.preset import SCALES, names, preset
-    from fedkin.reproduce.running import READERS, RUNNERS, portable
+    from fedkin.reproduce.running import READERS, RUNNERS, check, portable
 
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)
@@ -55,6 +55,7 @@ def reproduce(
     if not chosen:
         raise FedkinError(f"no row of {name} contains {rows}: they are {', '.join(row.name for row in found.rows)}")
     changes = _changes(set_ or [], data_dir)
+    check(chosen, changes)
     asked = f"fedkin reproduce {name} --scale {scale}" + (f" --rows {shlex.quote(rows)}" if rows else "")
     asked += (f" --seeds {seeds}" if seeds > 1 else "") + "".join(
         f" --set {_quoted(*each)}" for each in portable(changes).items()

@@ -34,6 +34,10 @@ MISTAKES = [
     (["--split", "dirichlet:nan"], "must be a number greater than 0"),
     (["--split", "natural"], "digits has no natural clients"),
     (["--engine", "inproces"], "unknown value 'inproces': did you mean 'inprocess'?"),
+    (
+        ["--set", "model.target=standart"],
+        "model.target: unknown value 'standart': did you mean 'standard'? (choices: none, standard)",
+    ),
     (["--public", "held-out:sample=3"], "'sample': did you mean 'samples'?"),
     (["--participation", "0"], "run.participation: input should be greater than 0"),
     (["--participation", "1.5"], "run.participation: input should be less than or equal to 1"),

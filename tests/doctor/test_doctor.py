@@ -137,6 +137,14 @@ def test_a_table_is_looked_at_without_a_file(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["data"]["clients"] == 3
 
 
+def test_names_are_told_as_they_are(tmp_path: Path) -> None:
+    rows = [f"{('ward [north]', '[/x]')[i % 2]},{i % 7},{i % 2}" for i in range(80)]
+    (tmp_path / "t.csv").write_text("\n".join(["site,n,label", *rows]))
+    shown = fedkin("doctor", "--data", f"{tmp_path / 't.csv'}:client=site", "--method", "local", "--rounds", "0").output
+    assert "ward [north] (" in shown
+    assert "[/x] (" in shown
+
+
 def test_an_unknown_method_is_told_before_the_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedkin.doctor.probe.run", lambda *_, **__: pytest.fail("a probe was run"))
     assert "did you mean 'ifca'" in told("doctor", "--methods", "comet,icfa")

@@ -227,6 +227,15 @@ def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:
 
 def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    for setting, words in (
+        ("run.rounds=many", "not 'many'"),
+        ("run.roundz=3", "did you mean 'rounds'"),
+        ("run=3", "run"),
+    ):
+        result = fedkin("reproduce", "ppfl-figure-8", "--set", setting)
+        assert result.exit_code == 2, result.output
+        assert words in result.stderr
+    assert not (tmp_path / "reproduction").exists()
     assert "did you mean 'cgpfl-table-1'" in fedkin("reproduce", "cgpfl-table1").output
     assert (
         "no row of comet-figure-2 contains nothing" in fedkin("reproduce", "comet-figure-2", "--rows", "nothing").output

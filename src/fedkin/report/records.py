@@ -79,11 +79,7 @@ def opened(folder: Path) -> Iterator[Run]:
     """``with opened(folder) as run:``. Raises FedkinError for a folder that is no run, or a damaged one."""
     folder = Path(folder)
     with read_only(folder) as database:
-        try:
-            facts = database.facts()
-        except ValueError as error:
-            raise FedkinError(f"{database.path} is damaged: {error}") from None
-        yield Run(folder, database, facts, _clients(database))
+        yield Run(folder, database, database.facts(), _clients(database))
 
 
 def number(value: float | None) -> float | None:

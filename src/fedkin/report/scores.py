@@ -8,8 +8,6 @@ import numpy as np
 
 from fedkin.report.records import Run, number
 
-VIEWS = ("personal", "global")
-
 
 class Curve(NamedTuple):
     """One view over the rounds that were evaluated; None where nothing was measured.

@@ -64,6 +64,20 @@ def outcomes(
         yield done._replace(estimated=told, command=command(row, 0, portable(changes)))
 
 
+def check(rows: Sequence[Row], changes: Mapping[str, Any]) -> None:
+    """Raises FedkinError for changes that no row can have; those that only some can have are told with the others."""
+    wrong: list[FedkinError] = []
+    for row in rows:
+        try:
+            if row.runner == "experiment":
+                spec_of(row, 0, changes)
+            return
+        except FedkinError as error:
+            wrong.append(error)
+    if wrong:
+        raise wrong[0]
+
+
 def portable(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Changes as they are told on a page: where this machine has its data is left out."""
     return {key: value for key, value in changes.items() if key != "data.dir"}

@@ -4,7 +4,7 @@ import re
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -254,7 +254,7 @@ def _moves(section: str, renamed: str) -> bool:
 
 def _explain(error: ValidationError, text: str) -> str:
     first = error.errors()[0]
-    path = [str(part) for part in first["loc"]]
+    path = [str(part) for part in first["loc"] if "[" not in str(part)]  # the alternative of a union has brackets
     key = ".".join(path)
     line = _line_of(text, path) or _line_of(text, path[:2])  # an item of a list stands in its key's line
     at = f" (line {line})" if line else ""
@@ -278,8 +278,9 @@ def _nearest(given: Any, choices: list[str]) -> str:
 
 
 def _literals(path: list[str]) -> list[str]:
-    field = type(getattr(Spec(), path[0])).model_fields[path[1]]
-    return [str(choice) for choice in get_args(field.annotation)]
+    annotation = type(getattr(Spec(), path[0])).model_fields[path[1]].annotation
+    kinds = [annotation] if get_origin(annotation) is Literal else get_args(annotation)
+    return [str(choice) for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
 
 
 def _choices(path: list[str]) -> list[str]:
