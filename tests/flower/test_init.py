@@ -2,6 +2,7 @@
 
 import importlib.util
 import ipaddress
+import os
 import tomllib
 
 import pytest
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 from fedkin import cli_deploy
 from fedkin.core.errors import FedkinError
 from fedkin.flower import config
-from fedkin.flower.folder import init
+from fedkin.flower.folder import add, init
 from fedkin.flower.launch import prepared
 from tests.engine.small import small
 
@@ -42,6 +43,22 @@ def test_what_is_written(tmp_path):
     assert app["tool"]["flwr"]["app"]["components"]["clientapp"] == "fedkin_deployment.client_app:app"
     for script in (folder / "start-superlink", folder / "nodes" / "south" / "start"):
         assert script.stat().st_mode & 0o100
+
+
+def test_every_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    synced, real = set(), os.fsync
+
+    def fsync(file):
+        number = os.fstat(file).st_ino
+        named = [path for path in tmp_path.rglob("*") if path.stat().st_ino == number]
+        assert [path.suffix for path in named] == [".part"]
+        synced.add(number)
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
+    add(folder, "late")
+    assert {path for path in folder.rglob("*") if path.is_file() and path.stat().st_ino not in synced} == set()
 
 
 def test_insecure_is_for_this_machine_only(tmp_path):

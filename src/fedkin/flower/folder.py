@@ -1,7 +1,6 @@
 """``fedkin deploy init``: the folder of a deployment, and one folder a node to be carried to its machine."""
 
 import ipaddress
-import shutil
 import stat
 import sys
 from collections.abc import Sequence
@@ -102,8 +101,8 @@ def init(
     experiment = tomli_w.dumps(spec.model_dump(mode="json", exclude_none=True))
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
-    (folder / DEPLOYMENT).write_text(text_of(deployment))
-    (folder / EXPERIMENT).write_text(experiment)
+    write_file(folder / DEPLOYMENT, text_of(deployment).encode())
+    write_file(folder / EXPERIMENT, experiment.encode())
     write_app(folder / "app")
     if not insecure:
         keys.certificates(folder / "certs", host)
@@ -117,7 +116,7 @@ def init(
         )
         _node(folder, config, experiment)
     _script(folder / "start-superlink", "superlink")
-    (folder / "README.md").write_text(manual(folder, deployment, first_port))
+    write_file(folder / "README.md", manual(folder, deployment, first_port).encode())
     return folder
 
 
@@ -149,20 +148,20 @@ def write_app(folder: Path) -> None:
     """The tiny app that Flower distributes."""
     package = folder / "fedkin_deployment"
     package.mkdir(parents=True, exist_ok=True)
-    (folder / "pyproject.toml").write_text(APP)
+    write_file(folder / "pyproject.toml", APP.encode())
     for name, text in CODE.items():
-        (package / name).write_text(text)
+        write_file(package / name, text.encode())
 
 
 def _node(folder: Path, config: NodeConfig, experiment: str) -> None:
     node = folder / "nodes" / config.client
     node.mkdir(parents=True, mode=0o700)
-    (node / NODE).write_text(text_of(config))
-    (node / EXPERIMENT).write_text(experiment)
+    write_file(node / NODE, text_of(config).encode())
+    write_file(node / EXPERIMENT, experiment.encode())
     if not config.insecure:
         (folder / "keys").mkdir(exist_ok=True, mode=0o700)
         keys.node_key(node / "node.key", folder / "keys" / f"{config.client}.pub")
-        shutil.copy(folder / "certs" / "ca.crt", node / "ca.crt")
+        write_file(node / "ca.crt", (folder / "certs" / "ca.crt").read_bytes())
     _script(node / "start", "node")
 
 
@@ -174,5 +173,5 @@ def _script(path: Path, verb: str) -> None:
         f"# uses the fedkin of this machine; FEDKIN names another one ({Path(sys.executable).parent / 'fedkin'})",
         f'exec "${{FEDKIN:-fedkin}}" deploy {verb} {here}',
     ]
-    path.write_text("\n".join(lines) + "\n")
+    write_file(path, ("\n".join(lines) + "\n").encode())
     path.chmod(path.stat().st_mode | stat.S_IXUSR)

@@ -10,6 +10,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from fedkin.engine.store import write_file
+
 DAYS = 365
 
 
@@ -35,7 +37,7 @@ def certificates(folder: Path, host: str) -> None:
         .sign(authority, hashes.SHA256())
     )
     for name, certificate, key in (("ca", ca, authority), ("server", crt, server)):
-        (folder / f"{name}.crt").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        write_file(folder / f"{name}.crt", certificate.public_bytes(serialization.Encoding.PEM))
         secret(
             folder / f"{name}.key",
             key.private_bytes(
@@ -54,13 +56,17 @@ def node_key(private: Path, public: Path) -> None:
         ),
     )
     line = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
-    public.write_bytes(line + b" " + private.parent.name.encode() + b"\n")
+    write_file(public, line + b" " + private.parent.name.encode() + b"\n")
 
 
 def secret(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, from its first byte on."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    """Write, fsync, rename a file that only its owner can read, from its first byte on."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
 
 
 def _name(text: str) -> x509.Name:
