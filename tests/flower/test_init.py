@@ -138,12 +138,12 @@ def test_a_changed_experiment_is_another_experiment():
         assert config.fingerprint(other) != config.fingerprint(SPEC)
 
 
-@pytest.mark.parametrize("verb", ["init", "run", "node", "superlink"])
+@pytest.mark.parametrize("verb", ["init", "run", "node", "superlink", "add", "join"])
 def test_without_the_extra_its_name_is_said(verb, monkeypatch, tmp_path):
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "flwr" else find(name))
-    options = ["--spec", "none.toml", "--clients", "a"] if verb == "init" else []
-    done = CliRunner().invoke(cli_deploy.app, [verb, str(tmp_path), *options])
+    more = {"init": ["--spec", "none.toml", "--clients", "a"], "add": ["a"], "join": ["a"]}
+    done = CliRunner().invoke(cli_deploy.app, [verb, str(tmp_path), *more.get(verb, [])])
     assert isinstance(done.exception, FedkinError)
     assert "fedkin[flower]" in str(done.exception)
 

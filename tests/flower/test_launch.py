@@ -11,6 +11,7 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.experiment import Interrupted, run
 from fedkin.flower import launch
+from fedkin.flower.config import STOP, ended_of
 from fedkin.flower.envelope import Refused
 from fedkin.flower.folder import init
 from fedkin.flower.records import pack, unpack
@@ -48,10 +49,10 @@ def app(folder, error):
     """Ends when it is told to stop, and leaves word."""
 
     def wait():
-        while not (folder / launch.STOP).exists():
+        while not (folder / STOP).exists():
             time.sleep(0.01)
-        (folder / launch.STOP).unlink()
-        (folder / launch.ENDED).write_text(json.dumps({"error": error, "interrupted": error == STOPPED}))
+        (folder / STOP).unlink()
+        ended_of(folder).write_text(json.dumps({"error": error, "interrupted": error == STOPPED}))
 
     threading.Thread(target=wait, daemon=True).start()
 
@@ -62,7 +63,7 @@ def test_ctrl_c_waits_for_the_round(site, monkeypatch, capsys):
     with pytest.raises(Interrupted, match=STOPPED):
         launch.launch(site, site / "runs" / "1", lambda record: None)
     assert "ending this round" in capsys.readouterr().err
-    assert not (site / launch.STOP).exists()
+    assert not (site / STOP).exists()
 
 
 def test_ctrl_c_in_the_last_round_is_no_interruption(site, monkeypatch):
@@ -92,15 +93,15 @@ def test_a_second_ctrl_c_does_not_wait(site, monkeypatch):
     pressing(monkeypatch, after=1, times=2)
     with pytest.raises(Interrupted, match="stops after its round; then continue"):
         launch.launch(site, site / "runs" / "1", lambda record: None)
-    assert (site / launch.STOP).exists()
+    assert (site / STOP).exists()
 
 
 def test_a_resume_does_not_take_the_word_from_an_app_that_is_still_ending(site):
     out = run(SPEC, site / "runs" / "1")
-    (site / launch.STOP).touch()
+    (site / STOP).touch()
     with checkpoint.alone(out), pytest.raises(FedkinError, match="being written by another process"):
         launch.launch(site, out, lambda record: None)
-    assert (site / launch.STOP).exists()
+    assert (site / STOP).exists()
 
 
 def test_the_client_app_refuses_what_is_too_large_for_its_node():

@@ -1,7 +1,6 @@
 """The two configuration files of a deployment: deployment.toml beside the server, node.toml on every node."""
 
 import hashlib
-import importlib.util
 import json
 import re
 import tomllib
@@ -16,6 +15,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import Spec, parse, read
 
 DEPLOYMENT, NODE, EXPERIMENT = "deployment.toml", "node.toml", "experiment.toml"
+STOP = "stop"  # in a deployment's folder: who puts it there wants the run to end after its round
 MAX_BYTES = 256 << 20  # of one message, unless a configuration says otherwise
 LONGEST_SOCKET = 100  # bytes in the path of a socket that every system takes
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
@@ -98,15 +98,14 @@ def fingerprint(spec: Spec) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def ended_of(folder: Path, newcomer: str = "") -> Path:
+    """Where a server app leaves word how its run ended, or how a newcomer's join did."""
+    return folder / (f"ended-{newcomer}.json" if newcomer else "ended.json")
+
+
 def socket_of(folder: Path, config: NodeConfig) -> Path:
     """Where a node's host listens."""
     path = (folder / config.state / "host.socket").absolute()
     if len(str(path).encode()) > LONGEST_SOCKET:
         raise FedkinError(f"{path} is too long for the path of a socket: move the node's folder")
     return path
-
-
-def need_flower() -> None:
-    """Raise FedkinError where the extra is not installed."""
-    if importlib.util.find_spec("flwr") is None:
-        raise FedkinError("deployments need the extra flower: pip install 'fedkin[flower]'")

@@ -12,7 +12,7 @@ from fedkin.assemble import method_of, resolved
 from fedkin.core.errors import FedkinError
 from fedkin.engine.store import write_file
 from fedkin.flower import keys
-from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, load, made, need_flower, text_of
+from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, load, made, text_of
 from fedkin.flower.manual import manual
 from fedkin.runs.spec import Spec
 
@@ -76,7 +76,6 @@ def init(
     first_port: int = FIRST_PORT,
 ) -> Path:
     """Write a deployment. Raises FedkinError for what does not fit, before anything is written."""
-    need_flower()
     host = host_of(address)
     if insecure and not loopback(address):
         raise FedkinError(f"--insecure is for this machine alone, and {host} is not a loopback address: leave it out")
@@ -122,7 +121,6 @@ def init(
 
 def add(folder: Path, client: str, port: int | None = None) -> Path:
     """Write the folder of a node that comes later, and enter it as a newcomer; returns its folder."""
-    need_flower()
     deployment = load(Deployment, folder, DEPLOYMENT)
     names = (*deployment.clients, *deployment.newcomers)
     if client in names:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
-from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, need_flower, socket_of
+from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
 
 QUIET = {
     "FLWR_TELEMETRY_ENABLED": "0",
@@ -49,7 +49,6 @@ def connection(folder: Path, deployment: Deployment) -> Path:
 
 def superlink(folder: Path) -> None:
     """Run the SuperLink until SIGTERM. Registers the nodes' keys once it answers."""
-    need_flower()
     folder = folder.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
     os.umask(0o077)
@@ -98,7 +97,6 @@ def register(folder: Path, deployment: Deployment, home: Path) -> bool:
 
 def node(folder: Path) -> None:
     """Run a node's host and its SuperNode until SIGTERM."""
-    need_flower()
     folder = folder.absolute()
     config = load(NodeConfig, folder, NODE)
     at = socket_of(folder, config)

@@ -10,21 +10,20 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.experiment import Interrupted
-from fedkin.flower.config import DEPLOYMENT, Deployment, load, need_flower, spec_of
+from fedkin.flower.config import DEPLOYMENT, STOP, Deployment, ended_of, load, spec_of
 from fedkin.flower.folder import write_app
 from fedkin.flower.keep import LINK, connection, environment, program
+from fedkin.join import FOLDER, FOUND
 from fedkin.runs import checkpoint
 from fedkin.runs.follow import follow
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
 
-ENDED, STOP = "ended.json", "stop"
 LOOK = 20.0  # seconds without a new round after which the SuperLink is asked whether the run is still there
 
 
 def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
     """The experiment, and the run directory: the last one for a resume, else the next number."""
-    need_flower()
     load(Deployment, folder, DEPLOYMENT)
     runs = folder / "runs"
     runs.mkdir(exist_ok=True)
@@ -41,9 +40,9 @@ def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     if (out / "run.db").is_file():
         with checkpoint.alone(out):  # a server app that was told to stop may still be at its last round
             pass
-    for name in (ENDED, STOP):
-        (folder / name).unlink(missing_ok=True)
-    flower = Submitted(folder, deployment, folder / ENDED)
+    for left in (ended_of(folder), folder / STOP):
+        left.unlink(missing_ok=True)
+    flower = Submitted(folder, deployment, ended_of(folder))
     flower.submit({"deployment": str(folder), "out": str(out)})
     asked = False
     try:
@@ -80,7 +79,7 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
         raise unknown("newcomer", name, deployment.newcomers or ["none: fedkin deploy add"])
     out = _run(folder, number)
     write_app(folder / "app")  # a deployment of an earlier version does not know of newcomers
-    word = folder / f"ended-{name}.json"
+    word = ended_of(folder, name)
     word.unlink(missing_ok=True)
     flower = Submitted(folder, deployment, word)
     flower.submit(
@@ -89,7 +88,7 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
     while not flower.over():
         time.sleep(0.5)
     flower.check("the run is as it was; ask again")
-    found: dict[str, Any] = json.loads((out / "joined" / name / "join.json").read_text())
+    found: dict[str, Any] = json.loads((out / FOLDER / name / FOUND).read_text())
     return found
 
 

@@ -19,11 +19,10 @@ from fedkin.flower import config
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.fleet import NODES, Fleet, known_facts
 from fedkin.flower.transport import Federation, Postman, answers_of, hello
+from fedkin.join import FOLDER, FOUND
 from fedkin.newcomers import Learned, place_for, standing, told_of
 from fedkin.runs import checkpoint
 from fedkin.runs.database import read_only
-
-JOINED = "joined"  # in the run directory: a folder a newcomer
 
 
 class Afar:
@@ -72,8 +71,8 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
         **told_of(found, facts.train, facts.val, facts.test),
         "model": f"on its node, in state/{run_of(about.run, found.seat)}",
     }
-    (out / JOINED / name).mkdir(parents=True, exist_ok=True)
-    write_file(out / JOINED / name / "join.json", json.dumps(content, indent=2).encode())
+    (out / FOLDER / name).mkdir(parents=True, exist_ok=True)
+    write_file(out / FOLDER / name / FOUND, json.dumps(content, indent=2).encode())
     return content
 
 

@@ -19,8 +19,6 @@ from fedkin.flower.transport import Federation, Postman, hello
 from fedkin.runs.database import read_only
 from fedkin.runs.record import Record
 
-ENDED, STOP = "ended.json", "stop"
-
 app = ServerApp()
 
 
@@ -29,7 +27,7 @@ def main(grid: Grid, context: Context) -> None:
     """Flower's entry: where the deployment lies and where the run goes are in the run's configuration."""
     folder, out, name, rounds = (str(context.run_config[key]) for key in ("deployment", "out", "join", "rounds"))
     torch.set_num_threads(1)
-    word = Path(folder) / (f"ended-{name}.json" if name else ENDED)
+    word = config.ended_of(Path(folder), name)
     try:
         if name:
             newcomer.serve(grid, Path(folder), Path(out), name, int(rounds) if rounds else None)
@@ -78,8 +76,8 @@ def progress_of(folder: Path, known: Path, facts: dict[str, Facts | None]) -> Pr
         if not known.is_file():
             told = {name: fact and fact.model_dump(mode="json") for name, fact in facts.items()}
             write_file(known, json.dumps(told).encode())
-        if (folder / STOP).exists() and record.phase != "finish":
-            (folder / STOP).unlink()
+        if (folder / config.STOP).exists() and record.phase != "finish":
+            (folder / config.STOP).unlink()
             raise Interrupted(f"stopped in round {record.round}; continue with: fedkin deploy run {folder} --resume")
 
     return progress
