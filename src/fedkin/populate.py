@@ -1,14 +1,16 @@
 """From a specification to the data of all clients: the source, the public set, who holds what."""
 
 from pathlib import Path
+from typing import Any
 
 from fedkin.core.rng import Key
 from fedkin.data.build import build as build_population
 from fedkin.data.clients import Population
 from fedkin.data.frames import SUFFIXES
 from fedkin.data.likely import ask_for_clients
-from fedkin.data.own import is_path, takes
+from fedkin.data.own import is_path, read_own, takes
 from fedkin.data.public import Public
+from fedkin.data.roles import Publicity
 from fedkin.data.source import Source
 from fedkin.data.sources import load
 from fedkin.runs.spec import Spec
@@ -25,11 +27,14 @@ def source_of(spec: Spec) -> Source:
     generated = {"seed": spec.run.seed} if data.name in GENERATED else {}
     # mean and std of [data] are the user's own scale: columns enter as they are
     unscaled = {"scale": "none"} if (data.mean or data.std) and Path(data.name).suffix.lower() in SUFFIXES else {}
-    # a column that says a client's model is not one that models see
-    own = is_path(data.name) and "about" in takes(data.name, _folder(spec))
-    about = {"about": [spec.model.column]} if spec.model.column and own else {}
-    options = {**generated, **unscaled, **about, **data.options}
+    options = {**generated, **unscaled, **_aside(spec), **data.options}
     return load(data.name, _folder(spec), client=data.client, label=data.label, **options)
+
+
+def _aside(spec: Spec) -> dict[str, Any]:
+    """A column that says a client's model is not one that models see."""
+    own = is_path(spec.data.name) and "about" in takes(spec.data.name, _folder(spec))
+    return {"about": [spec.model.column]} if spec.model.column and own else {}
 
 
 def _folder(spec: Spec) -> Path | None:
@@ -71,6 +76,17 @@ def _public(spec: Spec, source: Source, folder: Path | None, wanted: bool) -> Pu
     public = spec.public
     if public.source is None and not wanted:
         return None
-    other = None if public.source in (None, HELD_OUT) else load(public.source, folder)
+    other = None if public.source in (None, HELD_OUT) else _public_source(spec, public.source, source, folder)
     size = public.samples or min(MOST_PUBLIC, len((other or source).x) // 10)
     return Public(size=size, source=other, labeled=public.labeled)
+
+
+def _public_source(spec: Spec, name: str, source: Source, folder: Path | None) -> Source:
+    """The data set of that name; one's own file is read as the private one was, by the keys of [data] that apply."""
+    if not is_path(name):
+        return load(name, folder)
+    data, known = spec.data, takes(name, folder)
+    named = {key: value for key, value in (("client", data.client), ("label", data.label)) if value is not None}
+    keys = {**named, "task": source.task, **_aside(spec), **data.options} if is_path(data.name) else {}
+    publicity: Publicity = "labeled" if spec.public.labeled else "unlabeled"
+    return read_own(name, folder, {key: value for key, value in keys.items() if key in known}, publicity)

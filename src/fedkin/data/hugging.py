@@ -11,8 +11,9 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, first_line
 from fedkin.data.frames import Read
 from fedkin.data.pictures import Colour, pixels
+from fedkin.data.roles import Publicity, Roles, as_asked
 from fedkin.data.source import Array, Source, classified, text
-from fedkin.data.table import Roles, table_source
+from fedkin.data.table import table_source
 
 HUB = "hf:"
 DICT, STATE, INFO = "dataset_dict.json", "state.json", "dataset_info.json"
@@ -35,6 +36,7 @@ def is_saved(path: Path) -> bool:
 
 def read_saved(
     path: Path,
+    publicity: Publicity = "private",
     *,
     client: str | None = None,
     label: str = "label",
@@ -55,11 +57,11 @@ def read_saved(
     the keys are those of tables. Class labels go by their names.
     """
     parts = _saved(path)
-    roles = Roles(client, label, task, scale, drop, categorical, text, group, most, about=about)
+    roles = Roles(client, label, task, scale, drop, categorical, text, group, most, about=about, publicity=publicity)
     return _source(path.name, str(path), parts, roles, colour, size)
 
 
-def read_hub(name: str, options: dict[str, Any]) -> Source:
+def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private") -> Source:
     """The data set ``hf:NAME`` or ``hf:NAME/CONFIGURATION`` of the hub; options as in ``read_saved``."""
     try:
         import datasets
@@ -72,7 +74,7 @@ def read_hub(name: str, options: dict[str, Any]) -> Source:
     except Exception as error:  # no network, no such name, no permission: the hub's own words
         raise FedkinError(f"{name} cannot be had: {first_line(error)}") from None
     colour, size = options.pop("colour", "auto"), options.pop("size", ())
-    return _source(plain.replace("/", "-"), name, parts, Roles(**options), colour, size)
+    return _source(plain.replace("/", "-"), name, parts, Roles(**options, publicity=publicity), colour, size)
 
 
 def _of_hub(split: str, rows: Any) -> Part:
@@ -136,9 +138,12 @@ def _source(name: str, where: str, parts: list[Part], roles: Roles, colour: Colo
         frame[key] = _named(frame[key], names, f"{where}: column {key!r}")
     test = np.repeat([part.name == TEST for part in parts], [len(part.frame) for part in parts])
     official = test if test.any() and not test.all() else None
-    if parts[0].pictures:
-        return _pictures(name, where, frame, parts[0].pictures[0], roles, colour, size)._replace(official_test=official)
     read = Read(frame, lambda row: f"{where}, row {row}")
+    if parts[0].pictures:
+        read, roles = as_asked(read, where, roles)
+        return _pictures(name, where, read.frame, parts[0].pictures[0], roles, colour, size)._replace(
+            official_test=official
+        )
     return table_source(read, name, where, roles)._replace(official_test=official)
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from fedkin.data.hugging import HUB, is_saved, read_hub, read_saved
 from fedkin.data.leaf import is_leaf, read_leaf
 from fedkin.data.npz import read_npz
 from fedkin.data.pictures import has_pictures, read_pictures
+from fedkin.data.roles import Publicity
 from fedkin.data.source import Source
 from fedkin.data.table import read_table
 
@@ -50,15 +52,16 @@ def layout_of(path: Path) -> Layout:
     raise FedkinError(f"{path} holds nothing that fedkin reads: a file, or a folder of files, that end in {endings}")
 
 
-def read_own(name: str, folder: Path | None, options: Mapping[str, Any]) -> Source:
+def read_own(name: str, folder: Path | None, options: Mapping[str, Any], publicity: Publicity = "private") -> Source:
     """The Source of a file, a folder or a name of the hub. Raises FedkinError for an option that it does not take."""
     if name.startswith(HUB):
         only_known(options, _options(read_saved), "a data set of the hub")
-        return read_hub(name, dict(options))
+        return read_hub(name, dict(options), publicity)
     path = _place_of(name, folder)
     layout = layout_of(path)
     only_known(options, _options(layout.read), layout.what)
-    return layout.read(path, **options)
+    read = partial(layout.read, publicity=publicity) if "label" in _options(layout.read) else layout.read
+    return read(path, **options)
 
 
 def takes(name: str, folder: Path | None) -> list[str]:

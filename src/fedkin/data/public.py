@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 from fedkin.core.rng import Key
 from fedkin.data.columns import same_columns
 from fedkin.data.source import Array, Ints, Source
@@ -13,7 +13,7 @@ from fedkin.data.source import Array, Ints, Source
 class Public(NamedTuple):
     """What is asked for: ``size`` samples from ``source`` (None: held out of the private data before it is divided).
 
-    labeled: keep the labels (FedMD needs them). Otherwise they are stripped.
+    labeled: keep the labels (FedMD needs them), as the private classes are numbered. Otherwise they are stripped.
     """
 
     size: int = 2000
@@ -47,7 +47,8 @@ def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
         raise FedkinError(f"public size={spec.size} is not possible: {origin.name} can give 1 to {limit} samples")
     chosen = np.sort(key.numpy("public").choice(candidates, spec.size, replace=False))
     left = rows if spec.source is not None else np.setdiff1d(rows, chosen, assume_unique=True)
-    return Drawn(origin.x[chosen], origin.y[chosen] if spec.labeled else None, left)
+    y = None if not spec.labeled else source.y if spec.source is None else _labels(source, spec.source)
+    return Drawn(origin.x[chosen], None if y is None else y[chosen], left)
 
 
 def _fits(spec: Public, source: Source, other: Source) -> None:
@@ -72,8 +73,36 @@ def _fits(spec: Public, source: Source, other: Source) -> None:
             f"public samples of {other.name} are {other.x.dtype}, but {source.name} has {source.x.dtype}: "
             "choose a set of the same type"
         )
-    if spec.labeled and (other.task != source.task or other.classes > source.classes):
+    if spec.labeled and other.task != source.task:
+        raise FedkinError(
+            f"public labels of {other.name} are for {other.task}, those of {source.name} for {source.task}: set "
+            "public.labeled to false, or choose another set"
+        )
+
+
+def _labels(source: Source, other: Source) -> Array:
+    """Public labels as the private classes are numbered: by their names, for each table numbers its own."""
+    ours, theirs = source.class_names, other.class_names
+    if not ours and all(name.isdecimal() for name in theirs):
+        ours = tuple(map(str, range(source.classes)))
+    if not ours or not theirs:  # equal numbers are equal classes
+        _few_enough(source, other)
+        return other.y
+    there = np.unique(other.y)
+    strange = [theirs[label] for label in there if theirs[label] not in ours]
+    if strange:
+        raise FedkinError(
+            f"public label {strange[0]!r} of {other.name} is none of the classes of {source.name} ({some(ours, 9)}): "
+            "leave out its rows, or set public.labeled to false"
+        )
+    numbers = np.zeros(other.classes, dtype=np.int64)
+    numbers[there] = [ours.index(theirs[label]) for label in there]
+    return numbers[other.y]
+
+
+def _few_enough(source: Source, other: Source) -> None:
+    if other.classes > source.classes:
         raise FedkinError(
             f"public labels of {other.name} ({other.classes} classes) do not fit models for {source.name} "
-            f"({source.classes} classes): set labeled to false, or choose a set with at most as many classes"
+            f"({source.classes} classes): set public.labeled to false, or choose a set with at most as many classes"
         )

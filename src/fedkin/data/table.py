@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from fedkin.core.errors import FedkinError, some
 from fedkin.data.columns import MISSING, Cells, Place, cells_of
 from fedkin.data.encode import Recipe, Scale
 from fedkin.data.frames import CLIENT, Read, Style, read_file, read_folder
+from fedkin.data.roles import LISTS, Publicity, Roles, as_asked, listed
 from fedkin.data.source import Array, Source, labelled
 from fedkin.data.source import text as as_labels
 
@@ -21,24 +22,9 @@ WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a name
 TableTask = Literal["auto", "classification", "regression"]
 
 
-class Roles(NamedTuple):
-    """What the columns of a table are for, and how they are taken: the keys of [data] for every kind of table."""
-
-    client: str | None = None
-    label: str = "label"
-    task: str = "auto"
-    scale: str = "standard"
-    drop: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    text: Sequence[str] = ()
-    group: str | None = None
-    most: int = 100
-    unlabeled: str = "refuse"
-    about: Sequence[str] = ()
-
-
 def read_table(
     path: Path,
+    publicity: Publicity = "private",
     *,
     client: str | None = None,
     label: str = "label",
@@ -57,9 +43,9 @@ def read_table(
 ) -> Source:
     """``table_source`` of one table (.csv, .parquet, .arrow), or of a folder with a table for each client."""
     folder = path.is_dir()
-    if folder and client is not None:
+    if folder and client is not None and publicity == "private":
         raise FedkinError(f"{path} is a folder, whose files are the clients: leave out data.client={client!r}")
-    roles = Roles(client, label, task, scale, drop, categorical, text, group, most, unlabeled, about)
+    roles = Roles(client, label, task, scale, drop, categorical, text, group, most, unlabeled, about, publicity)
     style = Style(_spelled(roles), separator, decimal, encoding)
     read = read_folder(path, style) if folder else read_file(path, style)
     return table_source(read, path.stem, str(path), roles._replace(client=CLIENT) if folder else roles)
@@ -78,7 +64,8 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     Raises FedkinError with file, line and column for anything that cannot be read as it stands.
     """
     _choices(roles)
-    lists = {key: _list(key, getattr(roles, key)) for key in ("drop", "about", "categorical", "text")}
+    read, roles = as_asked(read, where, roles)
+    lists = {key: listed(key, getattr(roles, key)) for key in LISTS}
     label, client, group = roles.label, roles.client, roles.group
     _columns_there(read, where, roles, lists)
     read = labeled(read, label, roles.unlabeled)
@@ -119,7 +106,7 @@ def _choices(roles: Roles) -> None:
 def _spelled(roles: Roles) -> tuple[str, ...]:
     """Columns whose cells are taken as they are written: "007" is not 7."""
     named = [name for name in (roles.client, roles.group) if name is not None]
-    return (*named, *_list("categorical", roles.categorical), *_list("text", roles.text))
+    return (*named, *listed("categorical", roles.categorical), *listed("text", roles.text))
 
 
 def numbers_only(source: Source, where: str) -> Array:
@@ -135,14 +122,6 @@ def numbers_only(source: Source, where: str) -> Array:
         if len(missing):
             raise FedkinError(f"{where}: column {column.name!r} is empty in row {missing[0]}: fill it")
     return source.x
-
-
-def _list(key: str, names: Any) -> tuple[str, ...]:
-    if isinstance(names, str):
-        names = [names]
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise FedkinError(f"data.{key}={names!r} must be a list of column names")
-    return tuple(names)
 
 
 def _about(read: Read, names: tuple[str, ...]) -> dict[str, Array]:
