@@ -1,26 +1,24 @@
 """Run an experiment: spec → objects → records. The Python interface and the command line both come here."""
 
 import contextlib
-import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.assemble import Assembled, assemble, host_from_setup, host_of, setup_of
+from fedkin.assemble import Assembled, assemble, host_of
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
-from fedkin.engine.actors import Actors
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.interrupts import interrupts
-from fedkin.engine.processes import Processes, place
 from fedkin.engine.store import Copies, read_state, write_file
 from fedkin.engine.transport import InProcess, Transport, one_thread
 from fedkin.engine.wire import encode
 from fedkin.facts import clients_of, facts_of, toml_of
+from fedkin.machine import hosts
 from fedkin.newcomers import held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create, open_run
@@ -72,11 +70,11 @@ def run(
     Raises FedkinError before training for whatever does not fit, Interrupted after Ctrl-C.
     """
     _check_engine(spec, method)
-    engine = engine or Engine(assemble, _transport)
+    engine = engine or Engine(assemble, hosts)
     parts = engine.assemble(spec, method)
     folder = _new_folder(spec, parts, out)
     with checkpoint.alone(folder):
-        write_file(folder / SPEC, toml_of(parts))
+        _keep(parts, folder)
         _begin(parts, folder, progress, engine)
     return folder
 
@@ -90,7 +88,7 @@ def resume(
     engine: Engine | None = None,
 ) -> Path:
     """Continue a run from its last committed round; a finished run is left as it is. Returns the run directory."""
-    engine = engine or Engine(assemble, _transport)
+    engine = engine or Engine(assemble, hosts)
     unrecorded = (folder / SPEC).is_file() and not (folder / RECORD).exists()  # killed before its record was there
     if not unrecorded:
         open_run(folder).close()  # not a run, or not one of ours: said before anything is written
@@ -113,6 +111,13 @@ def resume(
             _same_data(folder, parts, facts)
             _train(parts, folder, database, progress or _silent, engine)
     return folder
+
+
+def _keep(parts: Assembled, folder: Path) -> None:
+    try:
+        write_file(folder / SPEC, toml_of(parts))
+    except OSError as error:
+        raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
 
 
 def _begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Engine) -> None:
@@ -245,30 +250,6 @@ def _server_of(states: dict[int, Path]) -> Tree:
 
 def _clients_of(states: dict[int, Path]) -> dict[int, Path]:
     return {client: path for client, path in states.items() if client != checkpoint.SERVER}
-
-
-@contextlib.contextmanager
-def _transport(parts: Assembled, folder: Path) -> Iterator[Transport]:
-    engine, everyone = parts.spec.engine, sorted(parts.infos)
-    state = folder / "state"
-    shutil.rmtree(state, ignore_errors=True)  # a killed run's, ahead of its last commit
-    cores = os.cpu_count() or 1 if engine.device == "cpu" else 1  # a GPU serves one process best
-    workers = min(engine.workers or cores, len(everyone))
-    with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, state, ignore_errors=True)
-        if engine.name == "inprocess":
-            transport: Transport = InProcess(host_of(parts, everyone, state))
-        else:
-            shared = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fedkin-")))
-            parts.population.save(shared)
-            places = place(parts.infos, workers)
-            setups = [setup_of(parts.spec, shared, clients, state) for clients in places]
-            if engine.name == "ray":
-                transport = Actors(host_from_setup, setups, places, shared)
-            else:
-                transport = Processes("fedkin.worker", setups, places)
-        stack.callback(transport.close)
-        yield transport
 
 
 def _check_engine(spec: Spec, method: Method | None) -> None:

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import tempfile
 import threading
 from pathlib import Path
 
@@ -208,6 +209,31 @@ def test_no_space_for_the_first_file(tmp_path, monkeypatch):
         run(small("fedavg"), tmp_path / "run")
     monkeypatch.undo()
     run(small("fedavg"), tmp_path / "run")  # the folder may be used again
+
+
+def test_no_space_for_the_samples(tmp_path, monkeypatch):
+    """It is the temporary folder that is full, not the run's."""
+
+    def save(*_, **__):
+        raise OSError("115008 requested and 65408 written")
+
+    monkeypatch.setattr("fedkin.data.clients.np.save", save)
+    where = re.escape(tempfile.gettempdir())
+    with pytest.raises(FedkinError, match=f"^{where} cannot hold the samples.*115008 requested.*TMPDIR") as caught:
+        run(small("fedavg", engine__name="processes"), tmp_path / "run")
+    one_sentence(caught.value)
+
+
+def test_what_fails_beside_the_folder_is_not_its_fault(tmp_path):
+    """A closed pipe behind the progress, say."""
+
+    def gone(record):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    with pytest.raises(BrokenPipeError):
+        run(small("fedavg"), tmp_path / "run", progress=gone)
+    with checkpoint.alone(tmp_path / "run"):  # it let go
+        pass
 
 
 def test_a_folder_in_use(broken):

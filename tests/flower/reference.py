@@ -29,7 +29,7 @@ def faulty(spec: Spec, out: Path, away: Pairs = (), rejected: Pairs = ()) -> Pat
                 yield Answer(answer.client, error="refused") if refused else answer
             yield from (Answer(client, error="away") for client in sorted(lost))
 
-    with patch("fedkin.experiment.InProcess", Faulty):
+    with patch("fedkin.machine.InProcess", Faulty):
         return run(spec, out)
 
 

@@ -99,7 +99,7 @@ def test_a_client_that_was_away_comes_back_with_its_own_state(method, tmp_path, 
     deployed = result(fleet.run())
     assert deployed["events"] == [(2, 2, "missing", "its node is not connected")]
     monkeypatch.setattr(Lost, "away", frozenset({(2, 2)}))
-    monkeypatch.setattr("fedkin.experiment.InProcess", Lost)
+    monkeypatch.setattr("fedkin.machine.InProcess", Lost)
     plain = result(run(experiment(method), tmp_path / "plain"))
     unseen = {row for row in plain["metrics"] if row[:2] == (1, 2)}  # round 1's evaluation travels with round 2's work
     assert set(deployed["metrics"]) == set(plain["metrics"]) - unseen

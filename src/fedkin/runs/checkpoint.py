@@ -66,13 +66,17 @@ def tidy(run: Path, keep: dict[int, Path]) -> None:
 @contextmanager
 def alone(run: Path) -> Iterator[None]:
     """One process at a time writes a run: two would remove each other's checkpoints. A killed one lets go."""
+    lock = FileLock(run / LOCK, timeout=0)
     try:
-        with FileLock(run / LOCK, timeout=0):
-            yield
+        lock.acquire()
     except Timeout:
         raise FedkinError(f"{run} is being written by another process: wait for it, or stop it first") from None
     except OSError as error:
         raise FedkinError(f"{run} cannot be written: {error}") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def leftover(path: Path) -> bool:

@@ -1,0 +1,50 @@
+"""This machine as the place of a run's clients: hosts in its process, in worker processes, or as actors of Ray."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from fedkin.assemble import Assembled, host_from_setup, host_of, setup_of
+from fedkin.core.errors import FedkinError
+from fedkin.engine.actors import Actors
+from fedkin.engine.processes import Processes, place
+from fedkin.engine.transport import InProcess, Transport
+
+
+@contextlib.contextmanager
+def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
+    """All clients, as [engine] says. ``folder``: the run's; hosts keep states there while it goes on, if on disk."""
+    engine, everyone = parts.spec.engine, sorted(parts.infos)
+    state = folder / "state"
+    shutil.rmtree(state, ignore_errors=True)  # a killed run's, ahead of its last commit
+    cores = os.cpu_count() or 1 if engine.device == "cpu" else 1  # a GPU serves one process best
+    workers = min(engine.workers or cores, len(everyone))
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, state, ignore_errors=True)
+        if engine.name == "inprocess":
+            transport: Transport = InProcess(host_of(parts, everyone, state))
+        else:
+            shared = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fedkin-")))
+            _share(parts, shared)
+            places = place(parts.infos, workers)
+            setups = [setup_of(parts.spec, shared, clients, state) for clients in places]
+            if engine.name == "ray":
+                transport = Actors(host_from_setup, setups, places, shared)
+            else:
+                transport = Processes("fedkin.worker", setups, places)
+        stack.callback(transport.close)
+        yield transport
+
+
+def _share(parts: Assembled, folder: Path) -> None:
+    """The samples, for worker processes to map into their memory."""
+    try:
+        parts.population.save(folder)
+    except OSError as error:
+        where, why = folder.parent, error.strerror or error  # NumPy counts what it could not write
+        raise FedkinError(
+            f"{where} cannot hold the samples for worker processes: {why}: name another folder with TMPDIR"
+        ) from None
