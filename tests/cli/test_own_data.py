@@ -16,7 +16,6 @@ SHORT = ["--rounds", "2", "--engine", "inprocess", "--set", "train.steps=3"]
 
 
 def test_five_commands_from_a_table_to_an_exported_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("onnxruntime")
     monkeypatch.chdir(tmp_path)
     write_clinics(tmp_path / "patients.csv", clinics=8)
     section = (ROOT / "README.md").read_text().split("## From your own table to a model in use")[1]
@@ -27,7 +26,7 @@ def test_five_commands_from_a_table_to_an_exported_model(tmp_path: Path, monkeyp
         done = fedkin(*arguments, *(SHORT if arguments[0] == "run" else []))
         assert done.exit_code == 0, (command, done.output)
     assert json.loads((tmp_path / "runs/ppfl/export/H07/card.json").read_text())["method"] == "ppfl"
-    assert (tmp_path / "runs/ppfl/export/H07/model.onnx").stat().st_size > 0
+    assert (tmp_path / "runs/ppfl/export/H07/model.pt2").stat().st_size > 0
 
 
 def test_the_lines_that_convert_pfllibs_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
