@@ -153,18 +153,15 @@ def resume(
     ] = None,
 ) -> None:
     """Continue a run from its last committed round; the result is that of a run that was never stopped."""
-    from fedkin.runs.database import read_only
+    from fedkin.cli_progress import before
     from fedkin.runs.spec import parse, read
 
-    with read_only(folder) as database:
-        ((sent,),) = database.rows("SELECT coalesce(sum(bytes), 0) FROM messages")
-        finished, done = database.facts().get("finished"), database.last_round()
+    done = before(folder)
     content, text = read(folder / "experiment.toml")
     chosen, _ = parse(content, text, str(folder / "experiment.toml"))
-    if finished:
+    if done is None:
         print(f"{folder} is finished: there is nothing to resume")
-    work = partial(_resumed, folder, workers)
-    train(chosen, work, None if finished else (done, sent))
+    train(chosen, partial(_resumed, folder, workers), done)
 
 
 app.command()(cli_join.join)

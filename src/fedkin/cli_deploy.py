@@ -73,11 +73,13 @@ def run(
     """Train on the nodes; a run directory like any other, in DIR/runs."""
     _extra()
     from fedkin.cli import train
+    from fedkin.cli_progress import before
     from fedkin.flower.launch import launch, prepared
+    from fedkin.runs.checkpoint import begun
 
     spec, out = prepared(folder, resume)
-    done, sent = _before(out) if resume else (0, 0)
-    train(spec, lambda progress: launch(folder, out, progress), (done, sent))
+    done = before(out) if begun(out) else (0, 0)
+    train(spec, lambda progress: launch(folder, out, progress), done)
 
 
 @app.command()
@@ -115,17 +117,6 @@ def join(
     from fedkin.flower.launch import join as work
 
     tell(work(folder, name, number, rounds), as_json)
-
-
-def _before(out: Path) -> tuple[int, int]:
-    """Rounds done and bytes sent before a resume."""
-    from fedkin.runs.database import read_only
-
-    if not (out / "run.db").is_file():
-        return 0, 0
-    with read_only(out) as database:
-        ((sent,),) = database.rows("SELECT coalesce(sum(bytes), 0) FROM messages")
-        return database.last_round(), int(sent)
 
 
 def _extra() -> None:

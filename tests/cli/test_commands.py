@@ -94,6 +94,16 @@ def test_a_finished_run_is_left_as_it_is(tmp_path: Path) -> None:
     assert json.loads(fedkin("show", tmp_path / "run", "--json").stdout) == before
 
 
+def test_a_run_without_a_record_yet_is_resumed(tmp_path: Path) -> None:
+    """Killed between its first two files."""
+    before = ran(tmp_path / "run")
+    (tmp_path / "run" / "run.db").unlink()
+    assert "fedkin resume" in fedkin("run", *SMALL, "--out", tmp_path / "run").stderr
+    result = fedkin("resume", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    assert json.loads(fedkin("show", tmp_path / "run", "--json").stdout)["fingerprint"] == before["fingerprint"]
+
+
 def test_methods_and_data_as_json_and_text(tmp_path: Path) -> None:
     methods = {one["name"]: one for one in json.loads(fedkin("methods", "--json").stdout)}
     assert "fedavg" in methods

@@ -7,7 +7,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.transport import InProcess
-from fedkin.experiment import run
+from fedkin.experiment import SPEC, run
 from fedkin.flower import server
 from fedkin.flower.envelope import Request
 from fedkin.flower.host import Work
@@ -50,6 +50,13 @@ def test_running_statistics_stay_or_go_as_in_one_process(buffers, tmp_path):
 def test_a_method_that_pools_data_is_refused(method, tmp_path):
     with pytest.raises(FedkinError, match="everybody's data in one place"):
         Fleet(tmp_path, experiment(method))
+
+
+def test_a_run_that_was_killed_before_its_record_is_gone_on_with(tmp_path):
+    fleet = Fleet(tmp_path, experiment("ditto"))
+    fleet.out.mkdir()
+    (fleet.out / SPEC).write_bytes((run(experiment("ditto"), tmp_path / "plain") / SPEC).read_bytes())
+    assert result(fleet.run()) == result(tmp_path / "plain")
 
 
 def test_one_message_a_round_carries_everything(tmp_path):

@@ -130,6 +130,9 @@ def test_a_run_of_another_setting_is_not_taken(tmp_path: Path) -> None:
     assert first.missing == ""
     (again,) = outcomes([row], 1, tmp_path, quick)
     assert again.numbers == first.numbers  # not run again
+    (first.folders[0] / "run.db").unlink()  # as a run leaves it that is killed between its first two files
+    (resumed,) = outcomes([row], 1, tmp_path, quick)
+    assert resumed.numbers == first.numbers
     (other,) = outcomes([row], 1, tmp_path, {**quick, "train.lr": 0.5})
     assert "another setting (train.lr)" in other.missing
 

@@ -37,7 +37,7 @@ def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     """Run until the end. Raises FedkinError with the server app's sentence, Interrupted after Ctrl-C."""
     folder, out = folder.absolute(), out.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
-    if (out / "run.db").is_file():
+    if checkpoint.begun(out):
         with checkpoint.alone(out):  # a server app that was told to stop may still be at its last round
             pass
     for left in (ended_of(folder), folder / STOP):

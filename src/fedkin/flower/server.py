@@ -16,6 +16,7 @@ from fedkin.flower import config, newcomer
 from fedkin.flower.envelope import Facts
 from fedkin.flower.fleet import NODES, Fleet, known_facts
 from fedkin.flower.transport import Federation, Postman, hello
+from fedkin.runs import checkpoint
 from fedkin.runs.database import read_only
 from fedkin.runs.record import Record
 
@@ -54,9 +55,9 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
     """Begin the run in ``out``, or continue it where there is one."""
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     spec = config.spec_of(folder)
-    begun = (out / "run.db").is_file()
+    begun = checkpoint.begun(out)
     token = secrets.token_hex(8)
-    if begun:
+    if (out / "run.db").is_file():
         with read_only(out) as database:
             token = str(database.facts().get("deployment", ""))
     about = Federation(config.fingerprint(spec), token, versions()["fedkin"])

@@ -19,6 +19,7 @@ from fedkin.reproduce.cost import clocked, cost, processor
 from fedkin.reproduce.estimate import Estimate, estimate
 from fedkin.reproduce.measures import measured
 from fedkin.reproduce.preset import Row, content_of
+from fedkin.runs.checkpoint import begun
 from fedkin.runs.spec import Spec, assign, parse
 
 LEFT_TO_DATA = (None, "auto")  # values of a specification in whose place a run records what it came to
@@ -129,7 +130,7 @@ def _experiment(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any
     folders = _folders(row, seeds, out)
     for seed, folder in zip(seeds, folders, strict=True):
         spec = spec_of(row, seed, changes)
-        if (folder / "run.db").exists():
+        if begun(folder):
             _same(folder, spec)
             clocked(folder, partial(_resumed, folder))
         else:

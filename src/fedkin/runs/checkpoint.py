@@ -79,6 +79,11 @@ def alone(run: Path) -> Iterator[None]:
         lock.release()
 
 
+def begun(run: Path) -> bool:
+    """Whether a run began in this folder, so that it is resumed: one that was killed early has no record yet."""
+    return (run / "run.db").is_file() or (run / "experiment.toml").is_file()
+
+
 def leftover(path: Path) -> bool:
     """What a run leaves in its folder that was killed before its first file."""
     return path.name == LOCK or path.suffix == ".part"

@@ -23,6 +23,7 @@ from fedkin.core.errors import FedkinError, Halted, first_line, unknown
 from fedkin.core.rng import Key
 from fedkin.experiment import resume, run
 from fedkin.report.look import look
+from fedkin.runs.checkpoint import begun
 from fedkin.runs.spec import Spec
 from fedkin.sweep.space import Space, changed, check, grid, suggest
 
@@ -118,7 +119,7 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> float | str:
 
 
 def _value(base: Spec, claim: Claim) -> float:
-    if any((claim.run / name).exists() for name in ("run.db", "experiment.toml")):
+    if begun(claim.run):
         resume(claim.run)
     else:
         run(changed(base, claim.values), claim.run)
