@@ -284,9 +284,7 @@ def _literals(path: list[str]) -> list[str]:
 
 
 def _choices(path: list[str]) -> list[str]:
-    if len(path) == 1:
-        return list(Spec.model_fields)
-    return list(type(getattr(Spec(), path[0])).model_fields)
+    return list((Spec if len(path) == 1 else type(getattr(Spec(), path[0]))).model_fields)
 
 
 def _line_of(text: str, path: list[str]) -> int | None:
