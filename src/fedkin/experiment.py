@@ -117,7 +117,7 @@ def _keep(parts: Assembled, folder: Path) -> None:
     try:
         write_file(folder / SPEC, toml_of(parts))
     except OSError as error:
-        raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
+        raise Halted(f"{folder} cannot be written: {error.strerror}") from None
 
 
 def _begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Engine) -> None:

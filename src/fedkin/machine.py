@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fedkin.assemble import Assembled, host_from_setup, host_of, setup_of
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import Halted
 from fedkin.engine.actors import Actors
 from fedkin.engine.processes import Processes, place
 from fedkin.engine.transport import InProcess, Transport
@@ -45,6 +45,6 @@ def _share(parts: Assembled, folder: Path) -> None:
         parts.population.save(folder)
     except OSError as error:
         where, why = folder.parent, error.strerror or error  # NumPy counts what it could not write
-        raise FedkinError(
+        raise Halted(
             f"{where} cannot hold the samples for worker processes: {why}: name another folder with TMPDIR"
         ) from None

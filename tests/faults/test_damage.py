@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import fedkin
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.engine import processes
 from fedkin.engine.processes import Processes
 from fedkin.experiment import load, resume, run
@@ -152,7 +152,7 @@ def test_disk_full(state, tmp_path, monkeypatch, finished):
         if record.round == 2:
             monkeypatch.setattr("fedkin.engine.store.open", full, raising=False)
 
-    with pytest.raises(FedkinError, match="No space left on device") as caught:
+    with pytest.raises(Halted, match="No space left on device") as caught:
         run(small("pfedme", engine__state=state), tmp_path / "run", progress=fill)
     one_sentence(caught.value)
     with read_only(tmp_path / "run") as database:
@@ -170,7 +170,7 @@ def test_database_full(tmp_path, monkeypatch, finished):
     def no_space():
         raise sqlite3.OperationalError("database or disk is full")
 
-    with pytest.raises(FedkinError, match=r"disk is full\. Committed up to round 1") as caught:
+    with pytest.raises(Halted, match=r"disk is full\. Committed up to round 1") as caught:
         run(small("pfedme"), tmp_path / "run", progress=fill)
     one_sentence(caught.value)
     monkeypatch.undo()
@@ -205,7 +205,7 @@ def test_unwritable_folders(where, tmp_path):
 
 def test_no_space_for_the_first_file(tmp_path, monkeypatch):
     monkeypatch.setattr("fedkin.engine.store.open", full, raising=False)
-    with pytest.raises(FedkinError, match=r"cannot be written.*No space left"):
+    with pytest.raises(Halted, match=r"cannot be written.*No space left"):
         run(small("fedavg"), tmp_path / "run")
     monkeypatch.undo()
     run(small("fedavg"), tmp_path / "run")  # the folder may be used again
@@ -219,7 +219,7 @@ def test_no_space_for_the_samples(tmp_path, monkeypatch):
 
     monkeypatch.setattr("fedkin.data.clients.np.save", save)
     where = re.escape(tempfile.gettempdir())
-    with pytest.raises(FedkinError, match=f"^{where} cannot hold the samples.*115008 requested.*TMPDIR") as caught:
+    with pytest.raises(Halted, match=f"^{where} cannot hold the samples.*115008 requested.*TMPDIR") as caught:
         run(small("fedavg", engine__name="processes"), tmp_path / "run")
     one_sentence(caught.value)
 
@@ -237,7 +237,7 @@ def test_what_fails_beside_the_folder_is_not_its_fault(tmp_path):
 
 
 def test_a_folder_in_use(broken):
-    with checkpoint.alone(broken), pytest.raises(FedkinError, match="being written by another process"):
+    with checkpoint.alone(broken), pytest.raises(Halted, match="being written by another process"):
         resume(broken)
     resume(broken)
 

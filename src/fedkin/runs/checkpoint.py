@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.runs.database import Database
 
 SERVER = -1  # the server's entry among the clients' states
@@ -70,9 +70,9 @@ def alone(run: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise FedkinError(f"{run} is being written by another process: wait for it, or stop it first") from None
+        raise Halted(f"{run} is being written by another process: wait for it, or stop it first") from None
     except OSError as error:
-        raise FedkinError(f"{run} cannot be written: {error}") from error
+        raise Halted(f"{run} cannot be written: {error}") from error
     try:
         yield
     finally:

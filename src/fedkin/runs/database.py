@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import KINDS
 
 VERSION = 1  # of the run directory: a run of another version is refused, not guessed at
@@ -88,7 +88,7 @@ def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]]
                 put_rows(transaction, "clients", clients)
         part.replace(path)
     except (OSError, sqlite3.Error) as error:
-        raise FedkinError(f"{path} cannot be written: {error}") from None
+        raise Halted(f"{path} cannot be written: {error}") from None
     return open_run(path.parent, write=True)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import Halted
 from fedkin.core.method import KINDS
 from fedkin.runs import checkpoint
 from fedkin.runs.database import MEASURES, Database, locked, put_facts, put_rows
@@ -49,7 +49,7 @@ class Recorder:
         try:
             checkpoint.folder_of(run).mkdir(exist_ok=True)
         except OSError as error:
-            raise FedkinError(f"{run} cannot be written: {error}") from None
+            raise Halted(f"{run} cannot be written: {error}") from None
 
     def add(self, record: Record) -> None:
         """A round happened; commit if the last commit is long enough ago, and nobody is in the way."""
@@ -63,7 +63,7 @@ class Recorder:
         while (self.waiting or self._saved or facts) and not self._try(facts):
             if time.monotonic() > end:
                 last = self.database.last_round()
-                raise FedkinError(
+                raise Halted(
                     f"{self.run} cannot be written: another program holds its run.db. Committed up to round {last}: "
                     f"close that program, then go on with: fedkin resume {self.run}"
                 )
@@ -79,7 +79,7 @@ class Recorder:
         except (OSError, sqlite3.Error) as error:
             if not locked(error):
                 last = self.database.last_round()
-                raise FedkinError(f"{self.run} cannot be written: {error}. Committed up to round {last}") from None
+                raise Halted(f"{self.run} cannot be written: {error}. Committed up to round {last}") from None
             return False
         finally:
             self._last = time.monotonic()
