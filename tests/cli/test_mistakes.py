@@ -32,7 +32,19 @@ MISTAKES = [
     (["--split", "dirichlet:0"], "alpha=0 must be a number greater than 0"),
     (["--split", "dirichlet:-1"], "alpha=-1 must be a number greater than 0"),
     (["--split", "dirichlet:nan"], "must be a number greater than 0"),
+    (
+        ["--split", "label_groups:3"],
+        "split.groups of label_groups must be a list of whole numbers or a list of lists of whole numbers, not 3: its "
+        "default is [3, 3, 2, 2]",
+    ),
+    (["--split", "shards:true"], "split.per_client of shards must be a whole number, not True: its default is 2"),
     (["--split", "natural"], "digits has no natural clients"),
+    (["--data", "synthetic_mixture:dim=1.5"], "data.dim of synthetic_mixture must be a whole number, not 1.5: its"),
+    (
+        ["--data", "synthetic_mixture:clients=abc"],
+        "data.clients of synthetic_mixture must be a whole number, not 'abc'",
+    ),
+    (["--data", "linear_toy", "--set", "data.sigmas=5"], "must be a list of numbers, not 5: its default is [2.0, 5.0"),
     (["--engine", "inproces"], "unknown value 'inproces': did you mean 'inprocess'?"),
     (
         ["--set", "model.target=standart"],
@@ -74,6 +86,9 @@ def test_a_wrong_option_is_told_in_one_sentence(
 
 TABLE = "age,site\n" + "1,north\n2,north\n3,north\n4,south\n"
 TABLES = [
+    (TABLE, ["--set", "data.encoding=1252"], "in quotes it is text, --set 'data.encoding=\"1252\"'"),
+    (TABLE, ["--set", "data.separator=1"], "data.separator of a table must be text, not 1: in quotes it is text"),
+    (TABLE, ["--set", "data.drop=[1, 2]"], "data.drop of a table must be text or a list of texts, not [1, 2]"),
     (TABLE, [], "name it with --set data.label=COLUMN (columns: age, site)"),
     (TABLE.replace(",", ";"), [], "separated by ';'? fedkin reads commas"),
     (

@@ -168,7 +168,7 @@ def test_h5py_is_an_extra(posts, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("shakespeare", {"task": "line"}, "use 'char' or 'word'"),
+        ("shakespeare", {"task": "line"}, "'char' or 'word', not 'line'"),
         ("shakespeare", {"length": -1}, "length=-1 must be a whole number of at least 1"),
         ("shakespeare", {"stride": 0}, "stride=0"),
         ("shakespeare", {"lenght": 4}, "did you mean 'length'"),

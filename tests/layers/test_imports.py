@@ -75,7 +75,7 @@ THIRD_PARTY = {  # where a part that is bought may be used
     "torch": {"core", "data", "models", "methods", "comparators", "engine", "assemble", "facts", "experiment", "worker"}
     | {"track", "doctor", "api", "flower", "handover", "reproduce"},
     "sqlite3": {"runs", "cli"},
-    "pydantic": {"runs", "methods", "flower"},
+    "pydantic": {"runs", "data", "methods", "flower"},
     "typer": {"cli"},
     "altair": {"report"},
     "sklearn": {"core", "data", "methods"},

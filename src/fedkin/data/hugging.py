@@ -11,7 +11,7 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, first_line
 from fedkin.data.frames import Read
 from fedkin.data.pictures import Colour, pixels
-from fedkin.data.roles import Publicity, Roles, as_asked
+from fedkin.data.roles import Names, Publicity, Roles, as_asked
 from fedkin.data.source import Array, Source, classified, text
 from fedkin.data.table import table_source
 
@@ -40,14 +40,14 @@ def read_saved(
     *,
     client: str | None = None,
     label: str = "label",
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    text: Sequence[str] = (),
+    drop: Names = (),
+    categorical: Names = (),
+    text: Names = (),
     group: str | None = None,
     task: str = "auto",
     scale: str = "standard",
     most: int = 100,
-    about: Sequence[str] = (),
+    about: Names = (),
     colour: Colour = "auto",
     size: Sequence[int] = (),
 ) -> Source:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.data.arguments import check_arguments
 from fedkin.data.frames import READERS, tables_in
 from fedkin.data.hugging import HUB, is_saved, read_hub, read_saved
 from fedkin.data.leaf import is_leaf, read_leaf
@@ -56,10 +57,12 @@ def read_own(name: str, folder: Path | None, options: Mapping[str, Any], publici
     """The Source of a file, a folder or a name of the hub. Raises FedkinError for an option that it does not take."""
     if name.startswith(HUB):
         only_known(options, _options(read_saved), "a data set of the hub")
+        check_arguments(read_saved, options, "data", "a data set of the hub")
         return read_hub(name, dict(options), publicity)
     path = _place_of(name, folder)
     layout = layout_of(path)
     only_known(options, _options(layout.read), layout.what)
+    check_arguments(layout.read, options, "data", layout.what)
     read = partial(layout.read, publicity=publicity) if "label" in _options(layout.read) else layout.read
     return read(path, **options)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.errors import unknown
+from fedkin.data.arguments import check_arguments
 from fedkin.data.source import Array
 from fedkin.data.split_classes import persfl_ds1, persfl_ds3, two_class
 from fedkin.data.split_dirichlet import dirichlet, persfl_ds2
@@ -33,13 +34,16 @@ PARTITIONS: dict[str, Callable[..., Partition]] = {
 
 
 def partition(name: str, labels: Array, clients: int | None, rng: np.random.Generator, **params: Any) -> Partition:
-    """The named partition. Raises FedkinError for an unknown name or parameter, with the nearest that exists."""
+    """The named partition. Raises FedkinError for an unknown name or parameter, with the nearest that exists, or a
+    parameter of another kind."""
     if name not in PARTITIONS:
         raise unknown("partition", name, PARTITIONS)
     known = parameters(name)
     for key in params:
         if key not in known and key != "client":
             raise unknown(f"parameter of partition {name}", key, known or ["none"])
+    given = {key: value for key, value in params.items() if key in known}
+    check_arguments(PARTITIONS[name], given, "split", name)
     return PARTITIONS[name](labels, clients, rng, **params)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.frames import Read
 
+Names = str | Sequence[str]  # of one column or of several
 Publicity = Literal["private", "unlabeled", "labeled"]  # the clients' own, or a public set without or with its labels
 
 
@@ -16,13 +17,13 @@ class Roles(NamedTuple):
     label: str = "label"
     task: str = "auto"
     scale: str = "standard"
-    drop: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    text: Sequence[str] = ()
+    drop: Names = ()
+    categorical: Names = ()
+    text: Names = ()
     group: str | None = None
     most: int = 100
     unlabeled: str = "refuse"
-    about: Sequence[str] = ()
+    about: Names = ()
     publicity: Publicity = "private"
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.data.arguments import check_arguments
 from fedkin.data.cifar import find_cifar, read_cifar
 from fedkin.data.idx import DIGITS, FASHION, find_idx, read_mnist_like
 from fedkin.data.npz import npz_names, read_npz
-from fedkin.data.own import FILES as ENDINGS
 from fedkin.data.own import is_path, only_known, read_own
 from fedkin.data.source import Source, absent, classified, images
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
@@ -42,6 +42,7 @@ def load(
         reader = SOURCES[name]
         known = set(inspect.signature(reader).parameters)
         only_known(params, known - {"dir"}, f"data set {name!r}")
+        check_arguments(reader, params, "data", name)
         return reader(folder, **params) if "dir" in known else reader(**params)
     check_name(name, dir)
     assert folder is not None  # the name is that of a file in it
@@ -61,11 +62,17 @@ def check_name(name: str, dir: Path | str | None = None) -> None:
         raise unknown("data set", name, {*SOURCES, *found})
 
 
+def as_typed(name: str | Path) -> str:
+    """A data set as it is typed: where its bare name is that of a folder, with the slash that makes it one's path."""
+    name = str(name)
+    bare = name and not is_path(name) and name not in SOURCES and Path(name).expanduser().is_dir()
+    return f"{name}/" if bare else name
+
+
 def located(name: str) -> str:
-    """The whole path of a file or folder that is there, for a run is resumed from any folder; any other name as is."""
+    """The whole path of one's own file or folder that is there; any other name as is."""
     path = Path(name).expanduser()
-    own = (path.is_file() and path.suffix.lower() in ENDINGS) or (path.is_dir() and name not in SOURCES)
-    return str(path.absolute()) if own else name
+    return str(path.absolute()) if is_path(name) and path.exists() else name
 
 
 def data_folder(dir: Path | str | None) -> Path | None:

@@ -1,5 +1,7 @@
 """Data made here, with its truth: a mixture of logistic models (PPFL), and three lines (COMET's toy)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fedkin.core.errors import FedkinError
@@ -70,7 +72,7 @@ def synthetic_mixture(
 def linear_toy(
     *,
     rows: int = 20,
-    sigmas: tuple[float, ...] = (2.0, 5.0, 200.0),
+    sigmas: Sequence[float] = (2.0, 5.0, 200.0),
     noise: float = 10.0,
     dim: int = 2,
     reach: float = 10.0,

@@ -1,7 +1,6 @@
 """Tables as a Source: one row a sample, a label column, perhaps a client column; the others are what models see."""
 
 import re
-from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from fedkin.core.errors import FedkinError, some
 from fedkin.data.columns import MISSING, Cells, Place, cells_of
 from fedkin.data.encode import Recipe, Scale
 from fedkin.data.frames import CLIENT, Read, Style, read_file, read_folder
-from fedkin.data.roles import LISTS, Publicity, Roles, as_asked, listed
+from fedkin.data.roles import LISTS, Names, Publicity, Roles, as_asked, listed
 from fedkin.data.source import Array, Source, labelled
 from fedkin.data.source import text as as_labels
 
@@ -30,13 +29,13 @@ def read_table(
     label: str = "label",
     task: TableTask = "auto",
     scale: Scale = "standard",
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    text: Sequence[str] = (),
+    drop: Names = (),
+    categorical: Names = (),
+    text: Names = (),
     group: str | None = None,
     most: int = 100,
     unlabeled: Literal["refuse", "drop"] = "refuse",
-    about: Sequence[str] = (),
+    about: Names = (),
     separator: str = ",",
     decimal: str = ".",
     encoding: str = "utf-8",
