@@ -41,8 +41,8 @@ def doctor(
     tell_hints(hints)
     parts = assemble(given)
     whole = parts.spec  # with the public set that its method needs: every probe has the same clients' data
-    wanted = {whole.method.name: whole.method, **{name: MethodSection(name=name) for name in BASELINES}}
-    for name in more:
+    wanted = {whole.method.name: whole.method}  # as the experiment has it, also where it is one of the baselines
+    for name in (*BASELINES, *more):
         wanted.setdefault(name, MethodSection(name=name))
     probes = [probe(whole, method, min(rounds, whole.run.rounds)) for method in wanted.values()] if rounds else []
     found = {

@@ -98,6 +98,22 @@ def test_the_verdict_follows_the_validation() -> None:
     told = [verdict([local, other]) for other in (better, worse, unclear)]
     assert [one["says"].split()[0] for one in told if one is not None] == ["federating", "clients", "no"]
     assert verdict([better]) is None
+    longer = better._replace(method="finetune", more=True)  # five epochs after the last round: no gain of federating
+    assert verdict([local, longer]) is None
+    first = verdict([local, worse, longer])
+    assert first is not None
+    assert first["against"] == "fedavg"
+    alone = Probe("fedavg", validation={0: 0.9})
+    assert verdict([Probe("local", validation={0: 0.1}), alone]) is None
+
+
+def test_the_probe_of_a_baseline_has_the_experiments_settings() -> None:
+    settings = [f"--set={key.replace('__', '.')}={value}" for key, value in QUICK.items() if key != "method__name"]
+    asked = ["doctor", *settings, "--rounds", "1", "--json", "--set=train.lr=0.01", "--set=method=finetune"]
+    found = [json.loads(fedkin(*asked, f"--set=method.epochs={n}").stdout)["probes"] for n in (1, 40)]
+    few, many = (next(one for one in probes if one["method"] == "finetune") for probes in found)
+    assert few["mean"] < many["mean"]
+    assert few["more"]
 
 
 def test_the_command_tells_costs_that_the_run_then_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

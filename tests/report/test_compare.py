@@ -34,6 +34,15 @@ def printed(renderable: object, width: int = 120) -> str:
     return out.getvalue()
 
 
+def test_a_value_of_another_kind_is_damage_and_the_others_are_compared(tmp_path: Path) -> None:
+    good, bad = write(tmp_path / "good"), write(tmp_path / "bad")
+    with sqlite3.connect(bad / "run.db") as connection:
+        connection.execute("UPDATE rounds SET seconds = '3' WHERE round = 1")
+    states = list(compare([good, bad])["state"])
+    assert states[0] == "finished"
+    assert states[1].startswith("damaged: ")
+
+
 def test_one_row_a_run(tmp_path: Path) -> None:
     table = compare([write(tmp_path / "x"), write(tmp_path / "y", seed=8)])
     assert list(table.columns) == COLUMNS

@@ -105,6 +105,7 @@ def test_a_preset_runs_what_it_can_and_says_what_is_missing(tmp_path: Path, monk
     (line,) = json.loads(result.stdout)["lines"]
     assert "mnist.npz" in line["missing"]
     assert line["measured"] is None
+    assert result.exit_code == 1  # nothing was run
     assert "Not run, 1 row" in (tmp_path / "reproduction" / "ppfl-table-1.md").read_text()
 
 
@@ -135,6 +136,12 @@ def test_a_run_of_another_setting_is_not_taken(tmp_path: Path) -> None:
     assert resumed.numbers == first.numbers
     (other,) = outcomes([row], 1, tmp_path, {**quick, "train.lr": 0.5})
     assert "another setting (train.lr)" in other.missing
+    (other,) = outcomes([row], 1, tmp_path, {**quick, "method.theta_share": 0.9})  # where the row has its default
+    assert "another setting (method.theta_share)" in other.missing
+    (wider,) = outcomes([row], 1, tmp_path / "w", {**quick, "method.theta_share": 0.9})
+    assert wider.missing == ""
+    (other,) = outcomes([row], 1, tmp_path / "w", quick)  # and the other way round
+    assert "another setting (method.theta_share)" in other.missing
 
 
 def test_a_finished_run_is_taken_where_data_decided_a_setting(tmp_path: Path) -> None:
@@ -231,6 +238,7 @@ def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:
 def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for setting, words in (
+        ("run.seed=3", "--seeds"),
         ("run.rounds=many", "not 'many'"),
         ("run.roundz=3", "did you mean 'rounds'"),
         ("run=3", "run"),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fedkin.assemble import method_of
 from fedkin.core.errors import FedkinError
 from fedkin.experiment import Interrupted, run
 from fedkin.report.records import opened
@@ -18,7 +19,8 @@ from fedkin.runs.spec import MethodSection, Spec
 
 class Probe(NamedTuple):
     """``seconds``, ``bytes`` (unicast), ``memory`` (bytes of all states): of the whole experiment. ``validation``: the
-    personal models' accuracy on validation data after the probe, by client. ``failed``: why there is nothing."""
+    personal models' accuracy on validation data after the probe, by client. ``failed``: why there is nothing. ``more``:
+    it works on after the last round, which weighs more in a probe than in the experiment."""
 
     method: str
     seconds: float = 0.0
@@ -26,6 +28,7 @@ class Probe(NamedTuple):
     memory: int = 0
     validation: Mapping[int, float] = {}
     failed: str = ""
+    more: bool = False
 
     @property
     def mean(self) -> float | None:
@@ -38,8 +41,9 @@ def probe(spec: Spec, method: MethodSection, rounds: int) -> Probe:
     short = spec.run.model_copy(update={"rounds": rounds, "evaluate_every": often, "out": None})
     try:
         with tempfile.TemporaryDirectory(prefix="fedkin-doctor-") as scratch:
-            folder = run(spec.model_copy(update={"method": method, "run": short}), Path(scratch) / "run")
-            return _told(folder, method.name, spec.run.rounds / rounds)
+            asked = spec.model_copy(update={"method": method, "run": short})
+            more = method_of(asked).finish is not None
+            return _told(run(asked, Path(scratch) / "run"), method.name, spec.run.rounds / rounds)._replace(more=more)
     except Interrupted:
         raise
     except FedkinError as error:
@@ -61,8 +65,9 @@ def _told(folder: Path, name: str, times: float) -> Probe:
 
 def verdict(probes: Sequence[Probe]) -> dict[str, Any] | None:
     """Whether to federate, by validation data: {better, share, difference, says} of the best federated probe against
-    ``local``; None where one of them is missing."""
-    by_name = {one.method: one for one in probes if one.validation}
+    ``local``; None where one of them is missing, or there is one client only. A method that works on after the last
+    round is no candidate: its gain in a short probe would be that of the longer work."""
+    by_name = {one.method: one for one in probes if len(one.validation) > 1 and not one.more}
     local = by_name.pop("local", None)
     if local is None or not by_name:
         return None

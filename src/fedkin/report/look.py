@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, named_line
 from fedkin.report import words
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import scores
@@ -67,6 +67,8 @@ def look(folder: Path, name: str) -> Seen:
             facts = run.facts
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"})
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # a value of another kind
+        return Seen({"run": name, "state": f"damaged: {named_line(error)}"})
     data = setting(facts, found["clients"])
     whole = facts.get("spec") or {}
     spec = {part: content for part, content in whole.items() if part not in IN_SETTING}

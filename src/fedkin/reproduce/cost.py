@@ -66,7 +66,8 @@ def _write(folder: Path, found: Cost, numbers: list[int]) -> None:
 def cost(folder: Path) -> Cost | None:
     """What was kept; None of a run that was not made here."""
     try:
-        return Cost(**json.loads((folder / KEPT).read_text(encoding="utf-8")))
+        found = Cost(**json.loads((folder / KEPT).read_text(encoding="utf-8")))
+        return found if isinstance(found.total, float) else None
     except (OSError, ValueError, TypeError):
         return None
 

@@ -13,15 +13,18 @@ import numpy as np
 from fedkin.core.errors import FedkinError
 from fedkin.data.sources import data_folder
 from fedkin.data.theory import toy
+from fedkin.engine.store import write_file
 from fedkin.experiment import Interrupted, Progress, resume, run
 from fedkin.report.summary import summary
-from fedkin.reproduce.cost import clocked, cost, processor
+from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import Estimate, estimate
 from fedkin.reproduce.measures import measured
 from fedkin.reproduce.preset import Row, content_of
 from fedkin.runs.checkpoint import begun
+from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec, assign, parse
 
+ASKED = "asked.json"  # beside a run's records: the settings that it was made of, before data filled them in
 LEFT_TO_DATA = (None, "auto")  # values of a specification in whose place a run records what it came to
 
 
@@ -68,6 +71,8 @@ def outcomes(
 def check(rows: Sequence[Row], changes: Mapping[str, Any]) -> None:
     """Raises FedkinError for changes that no row can have; those that only some can have are told with the others."""
     wrong: list[FedkinError] = []
+    if "run.seed" in changes:
+        raise FedkinError("run.seed: the seeds of a preset are 0, 1, …: --seeds says how many")
     for row in rows:
         try:
             if row.runner == "experiment":
@@ -159,7 +164,12 @@ def _outcome(row: Row, seeds: list[int], folders: list[Path]) -> Outcome:
 
 
 def _begun(spec: Spec, folder: Path, progress: Progress) -> Path:
-    return run(spec, folder, progress=progress)
+    def first(record: Record) -> None:
+        if record.phase == FIRST:
+            write_file(folder / ASKED, json.dumps(_settings(spec)).encode())
+        progress(record)
+
+    return run(spec, folder, progress=first)
 
 
 def _resumed(folder: Path, progress: Progress) -> Path:
@@ -168,14 +178,22 @@ def _resumed(folder: Path, progress: Progress) -> Path:
 
 def _same(folder: Path, spec: Spec) -> None:
     """A finished run is taken for this row only if it was made of the same specification."""
-    found = parse_file(folder / "experiment.toml")
-    for section in ("data", "split", "public", "model", "method", "train", "run"):
-        now, before = getattr(spec, section).model_dump(), getattr(found, section).model_dump()
-        differ = [key for key in now if key in before and now[key] != before[key] and now[key] not in LEFT_TO_DATA]
-        if section != "run":
-            differ = [key for key in differ if before[key] is not None]
-        if differ:
-            raise FedkinError(f"{folder} is a run of another setting ({section}.{differ[0]}): choose another --out")
+    now = _settings(spec)
+    try:
+        before = json.loads((folder / ASKED).read_text(encoding="utf-8"))
+        differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]
+    except (OSError, ValueError):  # made by hand, or killed at once: its own specification has the defaults filled in
+        before = _settings(parse_file(folder / "experiment.toml"))
+        fixed = (key for key in now if now[key] not in LEFT_TO_DATA and key in before)
+        differ = [key for key in fixed if now[key] != before[key] and (before[key] is not None or key[:4] == "run.")]
+    if differ:
+        raise FedkinError(f"{folder} is a run of another setting ({differ[0]}): choose another --out")
+
+
+def _settings(spec: Spec) -> dict[str, Any]:
+    """All that decides what a run computes, by dotted key."""
+    content = spec.model_dump(mode="json", exclude={"engine": True, "data": {"dir"}})
+    return {f"{section}.{key}": value for section, keys in content.items() for key, value in keys.items()}
 
 
 def parse_file(path: Path) -> Spec:

@@ -9,7 +9,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.methods import known_name
 from fedkin.populate import population_of
-from fedkin.runs.spec import Spec, assign, literal, parse
+from fedkin.runs.spec import Spec, assign, literal, our_names, parse
 
 RANGE = re.compile(r"(log )?(\S+) \.\. (\S+)")
 SPACES: dict[str, dict[str, str]] = {  # the papers' grids, by name
@@ -68,15 +68,29 @@ def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
 def check(base: Spec, space: Space) -> None:
     """A key or a value that does not exist, and data that no trial could use, are told before anything is written."""
     for key, told in space.items():
-        section = key.partition(".")[0]
-        if section in ("data", "split", "run"):
+        ours = _ours(key)
+        section = ours.partition(".")[0]
+        if section in ("data", "split", "public", "run"):
             raise FedkinError(f"{key}: a search over [{section}] would compare different data or budgets")
+        if ours != key:
+            raise FedkinError(f"{key} is called {ours} here: --space {ours}=…")
         for value in told[:2] if isinstance(told, tuple) else told:
             changed(base, {key: value})
     if base.split.holdout == "fractions" and not base.split.val:
         raise FedkinError("clients have no validation samples, and nothing else chooses: set split.val above 0")
     known_name(base.method.name)
     population_of(base, wanted=False)
+
+
+def _ours(key: str) -> str:
+    """The key under our name, where it has the usual one of other libraries."""
+    content: dict[str, Any] = {}
+    assign(content, key, 0)
+    ours, hints = our_names(content)
+    if not hints:
+        return key
+    section, keys = next((name, held) for name, held in ours.items() if held)
+    return f"{section}.{next(iter(keys))}"
 
 
 def _whole(key: str) -> bool:
