@@ -50,8 +50,8 @@ def reproduce(
         _list([preset(each, scale) for each in names()], as_json)
         return
     found = preset(name, scale)
-    wanted = rows.split(",") if rows else [""]
-    chosen = tuple(row for row in found.rows if any(word.strip() in row.name for word in wanted))
+    wanted = [word.strip() for word in rows.split(",") if word.strip()] if rows else [""]
+    chosen = tuple(row for row in found.rows if any(word in row.name for word in wanted))
     if not chosen:
         raise FedkinError(f"no row of {name} contains {rows}: they are {', '.join(row.name for row in found.rows)}")
     changes = _changes(set_ or [], data_dir)
@@ -105,6 +105,8 @@ def _run(asking: Asking, as_json: bool) -> None:
     else:
         for path in written:
             print(path)
+    if all(one.missing for one in done):
+        raise typer.Exit(1)  # each row has said why
 
 
 def _changes(settings: list[str], data_dir: Path | None) -> dict[str, Any]:
