@@ -14,7 +14,7 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
 from fedkin.data.clients import Population, Split
 from fedkin.data.partition import PARTITIONS
-from fedkin.data.sources import check_name, located
+from fedkin.data.sources import as_typed, check_name
 from fedkin.experiment import Progress, load
 from fedkin.experiment import resume as _resume
 from fedkin.experiment import run as _run
@@ -54,7 +54,7 @@ class Experiment:
         else:
             assign(content, "engine.name", "inprocess")
         for key, value in settings.items():
-            assign(content, PLACES.get(key, key), located(value) if key == "data" else value)
+            assign(content, PLACES.get(key, key), as_typed(value) if key == "data" else value)
         self.spec: Spec
         self.spec, hints = parse(content, where="Experiment")
         for hint in hints:

@@ -24,7 +24,7 @@ from fedkin.engine.store import STORES
 from fedkin.engine.work import Schedule, ServerTools
 from fedkin.methods import make
 from fedkin.needs import check_needs
-from fedkin.populate import DEFAULT_CLIENTS, HELD_OUT, population_of
+from fedkin.populate import DEFAULT_CLIENTS, HELD_OUT, population_of, rooted
 from fedkin.runs.spec import Spec
 
 GPU_BLOCK = 16  # clients whose steps are made together there
@@ -44,7 +44,7 @@ class Assembled(NamedTuple):
 
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     """All objects of a run. Raises FedkinError with one sentence for whatever does not fit."""
-    method = method_of(spec, method)
+    spec, method = rooted(spec), method_of(spec, method)
     population = population_of(spec, method.needs.public != "none")
     if not population.apart:
         return around(resolved(spec, method), method, population)

@@ -116,13 +116,13 @@ def _data(content: Content, text: str) -> list[str]:
     """A name, a file or a folder; keys of [data] follow a colon: patients.csv:client=hospital,label=died."""
     from fedkin.data.hugging import HUB
     from fedkin.data.own import is_path
-    from fedkin.data.sources import located
+    from fedkin.data.sources import as_typed
 
     hub = HUB if text.startswith(HUB) else ""
     if is_path(text) and not hub:
-        return _choose(content, "data", located(text), {})
+        return _choose(content, "data", text, {})
     name, parameters = short_form(text.removeprefix(hub), lambda name: _no_first("data", text, name))
-    return _choose(content, "data", located(hub + name), parameters)
+    return _choose(content, "data", as_typed(hub + name), parameters)
 
 
 def _model(content: Content, text: str) -> list[str]:

@@ -195,7 +195,7 @@ def line(tally: Tally) -> str:
 def head(spec: Spec) -> str:
     """Method, data, split, model and size of an experiment in one line."""
     split = [spec.split.name, *(f"{key}={value}" for key, value in spec.split.options.items())]
-    data = spec.data.name.replace("\\", "/").split("/")[-1]
+    data = spec.data.name.replace("\\", "/").rstrip("/").split("/")[-1]
     models = ", ".join(dict.fromkeys(spec.model.map.values())) or spec.model.name
     natural = spec.split.name == "natural" and spec.run.clients is None
     clients = "natural clients" if natural else f"{spec.run.clients or DEFAULT_CLIENTS} clients"

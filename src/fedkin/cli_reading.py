@@ -24,8 +24,8 @@ Changes = Annotated[
 
 
 def as_given(data_dir: Path | None) -> str | None:
-    """--data-dir as a specification has it: whole, for a run is resumed from any folder."""
-    return None if data_dir is None else str(data_dir.expanduser().absolute())
+    """--data-dir as a specification has it."""
+    return None if data_dir is None else str(data_dir)
 
 
 def tell_hints(hints: Iterable[str]) -> None:

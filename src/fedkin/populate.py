@@ -12,13 +12,27 @@ from fedkin.data.own import is_path, read_own, takes
 from fedkin.data.public import Public
 from fedkin.data.roles import Publicity
 from fedkin.data.source import Source
-from fedkin.data.sources import load
+from fedkin.data.sources import load, located
 from fedkin.runs.spec import Spec
 
 DEFAULT_CLIENTS = 20
 HELD_OUT = "held-out"  # [public] source: samples of the private data, taken before they are divided
 MOST_PUBLIC = 2000  # public samples unless [public] says: a tenth of the data, at most the papers' 2,000
 GENERATED = ("synthetic_mixture", "linear_toy")  # sources that are drawn, from the run's seed unless [data] gives one
+
+
+def rooted(spec: Spec) -> Spec:
+    """Its files and folders by their whole paths: a run is resumed, and looked at, from any folder.
+
+    What is not there stays as it is, so that it is told as it was written.
+    """
+    data, source = spec.data, spec.public.source
+    folder = None if data.dir is None else Path(data.dir).expanduser()
+    whole = {"name": located(data.name), "dir": str(folder.absolute()) if folder and folder.is_dir() else data.dir}
+    public = {"source": None if source is None else located(source)}
+    return spec.model_copy(
+        update={"data": data.model_copy(update=whole), "public": spec.public.model_copy(update=public)}
+    )
 
 
 def source_of(spec: Spec) -> Source:

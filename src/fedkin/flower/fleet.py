@@ -18,6 +18,7 @@ from fedkin.experiment import Engine
 from fedkin.flower import config, data
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.transport import FlowerTransport, Postman
+from fedkin.populate import rooted
 from fedkin.runs.spec import Spec
 
 NODES = "nodes.json"  # in the run directory: what the nodes told of their data
@@ -52,7 +53,7 @@ class Fleet:
         return parts
 
     def _unseen(self, spec: Spec, method: Method | None) -> Assembled:
-        method = method_of(spec, method)
+        spec, method = rooted(spec), method_of(spec, method)
         names = self.deployment.clients
         facts = [told for name in names if (told := self.facts[name]) is not None]
         if len(facts) < len(names):

@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 from fedkin.core.errors import FedkinError, Halted, first_line, unknown
 from fedkin.core.rng import Key
 from fedkin.experiment import resume, run
+from fedkin.populate import rooted
 from fedkin.report.look import look
 from fedkin.runs.checkpoint import begun
 from fedkin.runs.spec import Spec
@@ -58,8 +59,11 @@ def sweep(
     optuna = _optuna()
     if sampler not in SAMPLERS:
         raise unknown("sampler", sampler, SAMPLERS)
+    if "?" in str(folder.absolute()):  # what follows it would be options of the database's address
+        raise FedkinError(f"{folder}: the path of a sweep cannot have a '?': choose another --out")
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
     check(base, space)
+    base = rooted(base)
     try:
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
