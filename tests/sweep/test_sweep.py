@@ -121,6 +121,10 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
         (["--space", "train.rate=1"], "train.rate"),
         (["--space", "rats"], "did you mean 'rates'"),
         (["--space", "run.rounds=1, 2"], "different data or budgets"),
+        (["--space", "alpha=1, 2"], "different data or budgets"),
+        (["--space", "global_rounds=1, 2"], "different data or budgets"),
+        (["--space", "public.samples=20, 200"], "different data or budgets"),
+        (["--space", "lr=0.1, 0.2"], "lr is called train.lr here"),
         (["--space", "train.lr=0.1 .. 0.2"], "a grid needs values"),
         (["--sampler", "tpe", "--space", "train.lr=0.5 .. 0.1"], "the first number must be the smaller one"),
         (["--sampler", "tpe", "--space", "train.lr=log 0 .. 0.1"], "with log above 0"),
@@ -170,5 +174,6 @@ def test_a_study_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "study.db").write_text("no database")
     assert "study.db cannot be used" in told("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "s")
+    assert "cannot have a '?'" in told("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "a?b")
     (tmp_path / "file").write_text("")
     assert "cannot be made" in told("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "file" / "s")
