@@ -12,7 +12,7 @@ from fedkin.data.own import is_path, read_own, takes
 from fedkin.data.public import Public
 from fedkin.data.roles import Publicity
 from fedkin.data.source import Source
-from fedkin.data.sources import load, located
+from fedkin.data.sources import load, located, whole
 from fedkin.runs.spec import Spec
 
 DEFAULT_CLIENTS = 20
@@ -28,10 +28,10 @@ def rooted(spec: Spec) -> Spec:
     """
     data, source = spec.data, spec.public.source
     folder = None if data.dir is None else Path(data.dir).expanduser()
-    whole = {"name": located(data.name), "dir": str(folder.absolute()) if folder and folder.is_dir() else data.dir}
+    here = {"name": located(data.name), "dir": whole(folder) if folder and folder.is_dir() else data.dir}
     public = {"source": None if source is None else located(source)}
     return spec.model_copy(
-        update={"data": data.model_copy(update=whole), "public": spec.public.model_copy(update=public)}
+        update={"data": data.model_copy(update=here), "public": spec.public.model_copy(update=public)}
     )
 
 

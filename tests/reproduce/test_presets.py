@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -155,6 +156,24 @@ def test_a_finished_run_is_taken_where_data_decided_a_setting(tmp_path: Path) ->
     assert spent is not None
     assert spent.round is not None
     assert one.seconds == spent.total > spent.round > 0
+
+
+def test_a_run_is_the_same_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files are those that were there, not those of the same relative name."""
+    (row,) = preset("cgpfl-figure-4").rows
+    quick = {"run.rounds": 1, "run.clients": 4, "split.low": 20, "split.high": 60, "engine.name": "inprocess"}
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        x = np.random.default_rng(len(name)).integers(0, 255, (800, 1, 8, 8), dtype=np.uint8)
+        np.savez(tmp_path / name / "t.npz", x=x, y=np.arange(800) % 10)
+    monkeypatch.chdir(tmp_path / "here")
+    (first,) = outcomes([row], 1, tmp_path / "out", {**quick, "data.name": "t.npz"})
+    assert first.missing == ""
+    monkeypatch.chdir(tmp_path / "there")
+    (again,) = outcomes([row], 1, tmp_path / "out", {**quick, "data.name": "../here/t.npz"})
+    assert (again.numbers, again.seconds) == (first.numbers, first.seconds)
+    (other,) = outcomes([row], 1, tmp_path / "out", {**quick, "data.name": "t.npz"})
+    assert "another setting (data.name)" in other.missing
 
 
 def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

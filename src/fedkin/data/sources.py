@@ -72,7 +72,12 @@ def as_typed(name: str | Path) -> str:
 def located(name: str) -> str:
     """The whole path of one's own file or folder that is there; any other name as is."""
     path = Path(name).expanduser()
-    return str(path.absolute()) if is_path(name) and path.exists() else name
+    return whole(path) if is_path(name) and path.exists() else name
+
+
+def whole(path: Path) -> str:
+    """From the root on, without "..": links stay as they are, but for those that one goes back over."""
+    return str(path.resolve() if ".." in path.parts else path.absolute())
 
 
 def data_folder(dir: Path | str | None) -> Path | None:

@@ -15,6 +15,7 @@ from fedkin.data.sources import data_folder
 from fedkin.data.theory import toy
 from fedkin.engine.store import write_file
 from fedkin.experiment import Interrupted, Progress, resume, run
+from fedkin.populate import rooted
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import Estimate, estimate
@@ -192,7 +193,7 @@ def _same(folder: Path, spec: Spec) -> None:
 
 def _settings(spec: Spec) -> dict[str, Any]:
     """All that decides what a run computes, by dotted key."""
-    content = spec.model_dump(mode="json", exclude={"engine": True, "data": {"dir"}})
+    content = rooted(spec).model_dump(mode="json", exclude={"engine": True, "data": {"dir"}})
     return {f"{section}.{key}": value for section, keys in content.items() for key, value in keys.items()}
 
 
