@@ -14,17 +14,18 @@ from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.interrupts import interrupts
-from fedkin.engine.store import Copies, read_state, write_file
+from fedkin.engine.store import read_state, write_file
 from fedkin.engine.transport import InProcess, Transport, one_thread
 from fedkin.engine.wire import encode
 from fedkin.facts import clients_of, facts_of, toml_of
 from fedkin.machine import hosts
 from fedkin.newcomers import held_out
 from fedkin.runs import checkpoint
-from fedkin.runs.database import Database, create, open_run
+from fedkin.runs.database import Database, create, open_run, read_only
 from fedkin.runs.record import Record
 from fedkin.runs.recorder import Recorder
 from fedkin.runs.spec import Spec, assign, parse, read
+from fedkin.snapshot import Snapshot, snapshot
 
 SPEC, RECORD = "experiment.toml", "run.db"
 
@@ -157,27 +158,34 @@ def _same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None
         raise FedkinError(f"{folder}: the data are not those that this run began with")
 
 
-def load(folder: Path, *, method: Method | None = None) -> tuple[Coordinator, Assembled]:
+class Loaded(NamedTuple):
+    """A run in this process, and the commit that it was taken ``at``; by now the run may be further."""
+
+    coordinator: Coordinator
+    parts: Assembled
+    at: Snapshot
+
+
+def load(folder: Path, *, method: Method | None = None) -> Loaded:
     """A run at its last committed round, in this process: for looking at models, not for training on.
 
     A client's state is read when it is asked for: StoreError then where its file is gone or damaged.
     """
-    with contextlib.closing(open_run(folder)) as database:
+    with read_only(folder) as database:
         facts = database.facts()
-        if facts.get("deployment"):
-            raise FedkinError(f"{folder} is a run of a deployment: its personal models never left their nodes")
-        here = _with_engine(_spec_of(folder), device="cpu")  # where it is looked at there may be no GPU
-        parts = assemble(here, method)
-        _same_data(folder, parts, facts)
-        aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
-        host = host_of(parts, sorted(parts.infos), aside / "state")
-        transport = InProcess(host)
-        weakref.finalize(transport, shutil.rmtree, aside, ignore_errors=True)
-        coordinator = Coordinator(parts.method, parts.federation, transport)
-        states = checkpoint.named(folder, database)
-        coordinator.state = _server_of(states)
-        host.store = Copies(aside, _clients_of(states))
-    return coordinator, parts
+    if facts.get("deployment"):
+        raise FedkinError(f"{folder} is a run of a deployment: its personal models never left their nodes")
+    here = _with_engine(_spec_of(folder), device="cpu")  # where it is looked at there may be no GPU
+    parts = assemble(here, method)
+    _same_data(folder, parts, facts)
+    aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
+    host = host_of(parts, sorted(parts.infos), aside / "state")
+    transport = InProcess(host)
+    weakref.finalize(transport, shutil.rmtree, aside, ignore_errors=True)
+    coordinator = Coordinator(parts.method, parts.federation, transport)
+    at = snapshot(folder, aside)
+    coordinator.state, host.store = _committed(at.server), at.states
+    return Loaded(coordinator, parts, at)
 
 
 def _train(parts: Assembled, folder: Path, database: Database, progress: Progress, engine: Engine) -> None:
@@ -243,9 +251,13 @@ def _restore(coordinator: Coordinator, states: dict[int, Path]) -> None:
 
 def _server_of(states: dict[int, Path]) -> Tree:
     server = states.get(checkpoint.SERVER)
-    if server is None:
+    return _committed(None if server is None else read_state(server))
+
+
+def _committed(state: Tree | None) -> Tree:
+    if state is None:
         raise FedkinError("nothing is committed yet: start the run again")
-    return read_state(server)
+    return state
 
 
 def _clients_of(states: dict[int, Path]) -> dict[int, Path]:

@@ -17,7 +17,6 @@ from fedkin.engine.store import write_file
 from fedkin.engine.wire import encode
 from fedkin.experiment import load
 from fedkin.newcomers import Learned, joined, told
-from fedkin.runs.database import read_only
 
 MODEL, FOUND = "personal.safetensors", "join.json"
 FOLDER = "joined"  # in the run directory
@@ -41,14 +40,12 @@ def join(
     """
     if (data is None) == (client is None):
         raise FedkinError("name either a file of the newcomer's own (--data) or a held-out client (--client)")
-    coordinator, parts = load(run)
-    with read_only(run) as database:
-        last = database.last_round()
+    coordinator, parts, at = load(run)
     own = _held_out(parts, str(client)) if data is None else _from_file(parts, data)
     folder, file = out or run / FOLDER / own.names[0], None if data is None else _digest(data)
     if out is None:
         _not_anothers(folder, own.names[0], file)
-    learned = Learned(parts, coordinator.state, last, Runtime(parts.spec.engine.compile))
+    learned = Learned(parts, coordinator.state, at.round, Runtime(parts.spec.engine.compile))
     found, guest = joined(learned, own, rounds, architecture)
     (info,) = guest.host.infos.values()
     content = {
@@ -59,7 +56,7 @@ def join(
         "seed": parts.spec.run.seed,
         "data_digest": parts.population.digest(),
         "architecture": info.architecture,
-        "after_round": min(last, parts.spec.run.rounds),
+        "after_round": min(at.round, parts.spec.run.rounds),
         **told(found, own),
         "said": list(own.said),
         "model": str(folder / MODEL),

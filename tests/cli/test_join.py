@@ -39,7 +39,7 @@ def test_a_file_of_ones_own(folder, tmp_path):
     assert (content["train"], content["val"], content["test"], content["rounds"]) == (18, 6, 6, 1)
     assert 0 <= content["scores"]["personal"]["test"]["accuracy"] <= 1
     assert json.loads((tmp_path / "out" / "join.json").read_text()) == content
-    coordinator, _ = load(folder / "run")
+    coordinator, _, _ = load(folder / "run")
     model = load_file(tmp_path / "out" / "personal.safetensors")
     assert {name: tuple(value.shape) for name, value in model.items()} == {
         name: tuple(value.shape) for name, value in coordinator.state["parameters"].items()
@@ -47,7 +47,7 @@ def test_a_file_of_ones_own(folder, tmp_path):
 
 
 def test_not_even_the_encoding_knows_held_out_clients(folder):
-    _, parts = load(folder / "run")
+    _, parts, _ = load(folder / "run")
     rows = np.concatenate(parts.population.train)
     np.testing.assert_allclose(parts.population.x[rows].mean(0), 0, atol=1e-5)
     everyone = np.concatenate([rows, *parts.held_out.train])

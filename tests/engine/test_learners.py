@@ -40,7 +40,7 @@ def learner():
 @pytest.mark.parametrize("method", ABLE)
 def test_both_kinds_learn_in_one_federation(method, tmp_path):
     folder = run(mixed(method), tmp_path / "run")
-    coordinator, parts = load(folder)
+    coordinator, parts, _ = load(folder)
     assert [info.architecture for info in parts.infos.values()] == ["mlr", MODEL] * 2
     own = coordinator.transport.host.own(1)["parameters"]
     assert set(own) == {"coef", "intercept", "seen"}
@@ -91,7 +91,7 @@ def test_methods_that_need_parameters_refuse(method, tmp_path):
 
 def test_a_newcomer_may_hold_one(tmp_path):
     folder = run(mixed("comet", run__holdout_clients=0.3, run__holdout_labels=[]), tmp_path / "run")
-    coordinator, parts = load(folder)
+    coordinator, parts, _ = load(folder)
     found, guest = joined(
         Learned(parts, coordinator.state, 3, coordinator.transport.host.runtime), parts.held_out, 3, MODEL
     )

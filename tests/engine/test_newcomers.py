@@ -24,7 +24,7 @@ from tests.engine.small import content, outcome, small
 
 
 def learned(folder: Path) -> Learned:
-    coordinator, parts = load(folder)
+    coordinator, parts, _ = load(folder)
     return Learned(parts, coordinator.state, parts.spec.run.rounds, Runtime("trace"))
 
 

@@ -356,7 +356,7 @@ def test_data_that_changed(tmp_path):
 def test_looking_does_not_touch_a_run(broken):
     before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in broken.rglob("*")}
     hit_engine = (broken / "experiment.toml").read_bytes()
-    coordinator, _ = load(broken)
+    coordinator, _, _ = load(broken)
     coordinator.views(0, 1)
     assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in broken.rglob("*")} == before
     assert (broken / "experiment.toml").read_bytes() == hit_engine

@@ -50,7 +50,7 @@ def site(folder: Path, method: str, **settings) -> tuple[Fleet, Learned]:
     with patch("fedkin.assemble.population_of", lambda *_: people.only(range(4))):
         plain = run(whole, folder / "plain")
         assert result(plain)["fingerprint"] == result(deployed)["fingerprint"]
-        coordinator, parts = load(plain)
+        coordinator, parts, _ = load(plain)
     return fleet, Learned(parts._replace(held_out=people.only([4])), coordinator.state, 3, Runtime("trace"))
 
 

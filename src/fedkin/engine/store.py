@@ -75,25 +75,29 @@ class Copies:
 
     def __init__(self, folder: Path, states: Mapping[int, Path]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._lost: dict[int, StoreError] = {}
+        self.lost: dict[int, StoreError] = {}
+        self._folder, self._sources = folder, dict(states)
         for client, path in states.items():
             try:
                 shutil.copyfile(path, folder / f"{client}.safetensors")
             except OSError as error:
-                self._lost[client] = StoreError(f"{path} cannot be read: {error.strerror}")
+                self.lost[client] = StoreError(f"{path} cannot be read: {error.strerror}")
         self._copies = Disk(folder)
 
     def get(self, client: int) -> Tree | None:
-        if client in self._lost:
-            raise self._lost[client]
+        if client in self.lost:
+            raise self.lost[client]
+        if client in self._sources:  # damage is told of there
+            return read_state(self._folder / f"{client}.safetensors", self._sources[client])
         return self._copies.get(client)
 
     def put(self, client: int, state: Tree) -> None:
         self._copies.put(client, state)
-        self._lost.pop(client, None)
+        self.lost.pop(client, None)
+        self._sources.pop(client, None)
 
     def clients(self) -> list[int]:
-        return sorted({*self._copies.clients(), *self._lost})
+        return sorted({*self._copies.clients(), *self.lost})
 
 
 def write_file(path: Path, content: bytes, durable: bool = True) -> None:
@@ -112,14 +116,17 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from None  # of the file that was asked for
 
 
-def read_state(path: Path) -> Tree:
-    """The tree in a file that ``write_file`` wrote. Raises StoreError, naming the file, if it cannot be read."""
+def read_state(path: Path, source: Path | None = None) -> Tree:
+    """The tree in a file that ``write_file`` wrote. Raises StoreError, naming the file, if it cannot be read.
+
+    ``source``: the file to name, where ``path`` is a copy of it.
+    """
     try:
         return decode(path.read_bytes())
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     except BadMessage as error:
-        raise StoreError(f"{path} is damaged: {error}") from None
+        raise StoreError(f"{source or path} is damaged: {error}") from None
 
 
 STORES: dict[str, Callable[[Path], Store]] = {"memory": lambda _: Memory(), "disk": Disk}

@@ -1,6 +1,7 @@
 """A node that was not in a run joins it: the server's state stands still, and no other node is asked for anything."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from fedkin.core.method import Info
 from fedkin.core.trace import Runtime
 from fedkin.engine.host import Answer
 from fedkin.engine.joining import Ask, join
-from fedkin.engine.store import read_state, write_file
+from fedkin.engine.store import write_file
 from fedkin.facts import versions
 from fedkin.flower import config
 from fedkin.flower.envelope import Base, Facts, Place, Step
@@ -21,8 +22,7 @@ from fedkin.flower.fleet import NODES, Fleet, known_facts
 from fedkin.flower.transport import Federation, Postman, answers_of, hello
 from fedkin.join import FOLDER, FOUND
 from fedkin.newcomers import Learned, place_for, standing, told_of
-from fedkin.runs import checkpoint
-from fedkin.runs.database import read_only
+from fedkin.snapshot import snapshot
 
 
 class Afar:
@@ -77,21 +77,16 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
 
 
 def _learned(folder: Path, out: Path, deployment: config.Deployment, grid: Grid) -> tuple[Learned, Federation]:
-    """The run at its last commit. A run that goes on may put other files in place meanwhile: then it is read again."""
+    """The run at its last commit."""
     spec = config.spec_of(folder)
-    for _ in range(10):
-        with read_only(out) as database:
-            token, last = str(database.facts().get("deployment", "")), database.last_round()
-            try:
-                state = read_state(checkpoint.committed(out, database)[checkpoint.SERVER])
-                break
-            except (FedkinError, KeyError):
-                continue
-    else:
+    with tempfile.TemporaryDirectory(prefix="fedkin-") as aside:
+        at = snapshot(out, Path(aside))
+        state = at.server
+    if state is None:
         raise FedkinError(f"{out} has no committed round that could be joined")
-    about = Federation(config.fingerprint(spec), token, versions()["fedkin"])
+    about = Federation(config.fingerprint(spec), str(at.facts.get("deployment", "")), versions()["fedkin"])
     fleet = Fleet(deployment, Postman(grid, deployment, about), known_facts(out / NODES))
-    return Learned(fleet.assemble(spec, None), state, last, Runtime()), about
+    return Learned(fleet.assemble(spec, None), state, at.round, Runtime()), about
 
 
 def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, Info]:

@@ -17,7 +17,7 @@ def card_of(opened: Opened, member: Member) -> dict[str, Any]:
     """The card as plain values. Scores are those of the run's end, or of the join, on the client's own samples."""
     with records(opened.folder) as run:
         facts = run.facts
-        own = _of_newcomer(member.told) if member.number is None else _of_client(run, member.number)
+        own = _of_newcomer(member.told) if member.number is None else _of_client(run, member.number, opened.at.round)
         return {
             "client": member.name,
             "number": member.number,
@@ -26,8 +26,8 @@ def card_of(opened: Opened, member: Member) -> dict[str, Any]:
             "architecture": opened.architecture(member),
             "family": facts["spec"]["model"].get("family"),
             "seed": facts["seed"],
-            "rounds": run.committed(),
-            "finished": run.finished,
+            "rounds": opened.round,
+            "finished": opened.at.finished,
             "joined": own.joined,
             "data": {
                 "name": facts["data"],
@@ -51,13 +51,14 @@ class Own(NamedTuple):
     joined: dict[str, int] | None = None
 
 
-def _of_client(run: Run, client: int) -> Own:
+def _of_client(run: Run, client: int, at: int) -> Own:
+    """``at``: the round of the commit that its model is of; the record may be further by now."""
     own = run.clients[client]
-    last = run.rows("SELECT max(round) FROM metrics")[0][0]
+    last = run.rows("SELECT max(round) FROM metrics WHERE round <= ?", at)[0][0]
     return Own(
         {"train": own.train, "val": own.val, "test": own.test},
         {view: _scores(run, client, last, view) for view in _views(run, client, last)},
-        {way: _sent(run, client, way) for way in ("up", "down")},
+        {way: _sent(run, client, way, at) for way in ("up", "down")},
     )
 
 
@@ -84,9 +85,10 @@ def _scores(run: Run, client: int, last: int, view: str) -> dict[str, Any]:
     }
 
 
-def _sent(run: Run, client: int, way: str) -> dict[str, int]:
+def _sent(run: Run, client: int, way: str, at: int) -> dict[str, int]:
     sums = ", ".join(f"coalesce(sum({kind}), 0)" for kind in ("bytes", *KINDS))
-    ((total, *counts),) = run.rows(f"SELECT {sums} FROM messages WHERE client = ? AND direction = ?", client, way)
+    where = "client = ? AND direction = ? AND round <= ?"
+    ((total, *counts),) = run.rows(f"SELECT {sums} FROM messages WHERE {where}", client, way, at)
     return {"bytes": total} | {kind: count for kind, count in zip(KINDS, counts, strict=True) if count}
 
 

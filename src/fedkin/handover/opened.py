@@ -11,7 +11,6 @@ from fedkin.engine.store import read_state
 from fedkin.experiment import load
 from fedkin.handover.personal import Personal
 from fedkin.join import FOLDER, FOUND, MODEL
-from fedkin.runs.database import read_only
 
 
 class Member(NamedTuple):
@@ -28,11 +27,9 @@ class Opened:
 
     def __init__(self, folder: Path, method: Method | None = None) -> None:
         self.folder = folder
-        self.coordinator, self.parts = load(folder, method=method)
+        self.coordinator, self.parts, self.at = load(folder, method=method)
         self.names = self.parts.population.names
-        with read_only(folder) as database:
-            self.finished = database.facts().get("finished") is True
-            self.round = min(database.last_round(), self.parts.spec.run.rounds)
+        self.round = min(self.at.round, self.parts.spec.run.rounds)
 
     def member(self, client: str | int) -> Member:
         """The client that is called so, or has this number; one that joined, by its name or the folder of its join."""
@@ -106,6 +103,6 @@ class Opened:
         after = f"after round {self.round} of {self.parts.spec.run.rounds}"
         return (
             ""
-            if self.finished
+            if self.at.finished
             else f"the run is not finished: its models are those {after} (fedkin resume {self.folder})"
         )

@@ -59,6 +59,15 @@ class Database:
             raise FedkinError(f"{self.path} is damaged: {error}") from None
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is read in the block is of one commit."""
+        self.rows("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.rollback()
+
+    @contextmanager
     def commit(self) -> Iterator[sqlite3.Connection]:
         """A transaction that is on disk when the block ends, or has left no trace."""
         with self._connection as open_transaction:

@@ -1,0 +1,48 @@
+"""A run at one commit: its round, facts and states are of the same moment, though it may go on."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.core.tree import Tree
+from fedkin.engine.store import Copies
+from fedkin.runs import checkpoint
+from fedkin.runs.database import read_only
+
+TRIES = 10  # for a run that commits while its states are copied
+
+
+class Snapshot(NamedTuple):
+    """``round``: the last one of the commit, -1 before the first. ``states``: by client, SERVER among them."""
+
+    round: int
+    facts: dict[str, Any]
+    states: Copies
+
+    @property
+    def server(self) -> Tree | None:
+        """The server's state, None before the first commit. Raises StoreError."""
+        return self.states.get(checkpoint.SERVER)
+
+    @property
+    def finished(self) -> bool:
+        """Whether this was the run's last commit."""
+        return self.facts.get("finished") is True
+
+
+def snapshot(run: Path, aside: Path) -> Snapshot:
+    """The last commit of a run, its states copied into the folder ``aside``.
+
+    A run that goes on removes files of an earlier commit while they are copied: then the later one is taken. A file
+    that is gone though the run stands still is told of by StoreError, when it is asked for.
+    """
+    found: Snapshot | None = None
+    for _ in range(TRIES):
+        with read_only(run) as database, database.reading():
+            last, facts, states = database.last_round(), database.facts(), checkpoint.named(run, database)
+        if found is not None and found.round == last:
+            break
+        found = Snapshot(last, facts, Copies(aside, states))
+        if not found.states.lost:
+            break
+    assert found is not None
+    return found
