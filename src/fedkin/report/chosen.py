@@ -30,13 +30,13 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
         common = set.intersection(*({one.row["seed"] for one in group} for group in rivals))
         values = [_mean([one.validation for one in group if one.row["seed"] in common]) for group in rivals]
         known = [value for value in values if value is not None]
-        told_values = [value for value in known if math.isfinite(value)]
-        if len(known) < len(values) or not told_values:
+        finite = [value for value in known if math.isfinite(value)]
+        if len(known) < len(values) or not finite:
             why = "a setting has no validation score" if common else "they have no seed in common"
             why = why if len(known) < len(values) else "clients diverged under every one"
             warnings.append(f"{method}: no setting is chosen, for {why}")
             continue
-        winner = values.index(max(told_values) if measure == "accuracy" else min(told_values))
+        winner = values.index(max(finite) if measure == "accuracy" else min(finite))
         for number, (group, value) in enumerate(zip(rivals, values, strict=True)):
             if number != winner:
                 dropped.add(group[0].experiment)
