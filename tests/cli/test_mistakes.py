@@ -32,6 +32,8 @@ MISTAKES = [
     (["--split", "dirichlet:0"], "alpha=0 must be a number greater than 0"),
     (["--split", "dirichlet:-1"], "alpha=-1 must be a number greater than 0"),
     (["--split", "dirichlet:nan"], "must be a number greater than 0"),
+    (["--method", "fedprox:mu=inf"], "method.mu of fedprox: input should be a finite number, not inf"),
+    (["--method", "fedprox:mu=nan"], "method.mu of fedprox: input should be a finite number, not nan"),
     (
         ["--split", "label_groups:3"],
         "split.groups of label_groups must be a list of whole numbers or a list of lists of whole numbers, not 3: its "

@@ -128,6 +128,7 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
         (["--space", "train.lr=0.1 .. 0.2"], "a grid needs values"),
         (["--sampler", "tpe", "--space", "train.lr=0.5 .. 0.1"], "the first number must be the smaller one"),
         (["--sampler", "tpe", "--space", "train.lr=log 0 .. 0.1"], "with log above 0"),
+        (["--sampler", "tpe", "--space", "train.lr=0.1 .. inf"], "the first number must be the smaller one"),
         ([], "nothing to search"),
     ],
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from pydantic import ValidationError, validate_call
+from pydantic import ConfigDict, ValidationError, validate_call
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
@@ -39,6 +39,7 @@ from fedkin.methods.pfedme import pfedme
 from fedkin.methods.ppfl import ppfl
 from fedkin.methods.scaffold import scaffold
 
+FINITE = ConfigDict(allow_inf_nan=False)
 METHODS: dict[str, Callable[..., Method]] = {
     "local": local,
     "centralized": centralized,
@@ -139,7 +140,7 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
     if missing:
         raise FedkinError(f"method {name!r} needs {', '.join(missing)} in [method]")
     try:
-        return validate_call(known[name])(**chosen)
+        return validate_call(known[name], config=FINITE)(**chosen)
     except ValidationError as error:
         key, reason, value = _wrong(error)
         raise FedkinError(f"method.{key} of {name}: {reason}, not {value!r}") from None
@@ -147,8 +148,8 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
 
 def _wrong(error: ValidationError) -> tuple[str, str, Any]:
     """(key, what it should be, what it is) of the first wrong hyper-parameter; of all kinds of value it may have."""
-    first = error.errors()[0]
-    same = [one for one in error.errors() if one["loc"][0] == first["loc"][0] and one["input"] == first["input"]]
+    first, *others = error.errors()
+    same = [first, *(one for one in others if one["loc"][0] == first["loc"][0] and one["input"] == first["input"])]
     reasons = dict.fromkeys(one["msg"][0].lower() + one["msg"][1:] for one in same)
     path = first["loc"] if len(reasons) == 1 else first["loc"][:1]
     return ".".join(map(str, path)), " or ".join(reasons), first["input"]

@@ -35,7 +35,7 @@ def space_of(texts: Sequence[str]) -> Space:
             found |= space_of([f"{k}={v}" for k, v in SPACES[text].items()])
         elif match := RANGE.fullmatch(told.strip()):
             low, high = _number(match[2], text), _number(match[3], text)
-            if not low < high or (match[1] and low <= 0):
+            if not -math.inf < low < high < math.inf or (match[1] and low <= 0):
                 raise FedkinError(f"--space {text}: the first number must be the smaller one, with log above 0")
             found[key.strip()] = (low, high, bool(match[1]))
         else:
