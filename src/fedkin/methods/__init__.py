@@ -140,7 +140,7 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
     if missing:
         raise FedkinError(f"method {name!r} needs {', '.join(missing)} in [method]")
     try:
-        return validate_call(known[name], config=FINITE)(**chosen)
+        return validate_call(config=FINITE)(known[name])(**chosen)
     except ValidationError as error:
         key, reason, value = _wrong(error)
         raise FedkinError(f"method.{key} of {name}: {reason}, not {value!r}") from None
