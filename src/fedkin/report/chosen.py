@@ -29,11 +29,10 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
         method, measure = rivals[0][0].row["method"], rivals[0][0].measure
         common = set.intersection(*({one.row["seed"] for one in group} for group in rivals))
         values = [_mean([one.validation for one in group if one.row["seed"] in common]) for group in rivals]
-        known = [value for value in values if value is not None]
-        finite = [value for value in known if math.isfinite(value)]
-        if len(known) < len(values) or not finite:
-            why = "a setting has no validation score" if common else "they have no seed in common"
-            why = why if len(known) < len(values) else "clients diverged under every one"
+        finite = [value for value in values if value is not None and math.isfinite(value)]
+        if None in values or not finite:
+            lacking = "a setting has no validation score" if None in values else "clients diverged under every one"
+            why = lacking if common else "they have no seed in common"
             warnings.append(f"{method}: no setting is chosen, for {why}")
             continue
         winner = values.index(max(finite) if measure == "accuracy" else min(finite))
@@ -41,7 +40,7 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
             if number != winner:
                 dropped.add(group[0].experiment)
             row = {"method": method, "setting": told[group[0].experiment], "seeds": sorted(common, key=str)}
-            shown = value if value is not None and math.isfinite(value) else None
+            shown = value if value in finite else None
             rows.append(row | {"measure": measure, "validation": shown, "chosen": number == winner})
     return [one for one in seen if not one.finished or one.experiment not in dropped], rows, warnings
 
