@@ -73,10 +73,9 @@ def predict(
     if out is None:
         print(text, end="")
         return
-    from fedkin.engine.store import write_file
+    from fedkin.runs.outside import write_outside
 
-    write_file(out, text.encode())
-    print(out)
+    print(write_outside(out, text))
 
 
 def _opened(folder: Path) -> "Opened":  # type: ignore[name-defined]  # noqa: F821

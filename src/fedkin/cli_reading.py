@@ -106,9 +106,9 @@ def compare(
         _must_be_run(folder)
     found = comparison(folders, against, best)
     if markdown is not None:
-        from fedkin.engine.store import write_file
+        from fedkin.runs.outside import write_outside
 
-        write_file(markdown, sheets.markdown(found).encode())
+        write_outside(markdown, sheets.markdown(found))
     if html is not None:
         from fedkin.report.compare_page import write_comparison
 

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from fedkin.assemble import Assembled, assemble, host_of
 from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.files import write_file
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.interrupts import interrupts
-from fedkin.engine.store import read_state, write_file
+from fedkin.engine.store import read_state
 from fedkin.engine.transport import InProcess, Transport, one_thread
 from fedkin.engine.wire import encode
 from fedkin.facts import clients_of, facts_of, toml_of

@@ -8,12 +8,12 @@ from typing import Any
 
 from fedkin.assemble import Assembled
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.files import write_file
 from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime
 from fedkin.data.clients import Population
 from fedkin.data.holdout import Fractions
 from fedkin.data.newcomer import Told, read_newcomer
-from fedkin.engine.store import write_file
 from fedkin.engine.wire import encode
 from fedkin.experiment import load
 from fedkin.newcomers import Learned, joined, told

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from fedkin.engine.store import STORES, StoreError, read_state, write_file
+from fedkin.core.files import write_file
+from fedkin.engine.store import STORES, StoreError, read_state
 from fedkin.engine.wire import encode
 
 STATE = {"theta": {"weight": torch.arange(4.0), "half": torch.ones(2).half()}, "cluster": 3, "loss": float("inf")}
@@ -40,7 +41,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("fedkin.engine.store.os.fsync", full)
+    monkeypatch.setattr("fedkin.core.files.os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         write_file(path, b"new")
     assert [p.name for p in tmp_path.iterdir()] == ["a"]

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.files import write_file
 from fedkin.engine.host import Answer, Host, Order
 from fedkin.engine.processes import pack, piles_of
-from fedkin.engine.store import write_file
 
 Build = Callable[[dict[str, Any]], Host]
 

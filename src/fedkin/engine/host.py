@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.files import write_file
 from fedkin.core.method import Info, Method
 from fedkin.core.model import Model
 from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime, Scanner
 from fedkin.core.tree import Tree
 from fedkin.data.clients import Population
-from fedkin.engine.store import Store, StoreError, read_state, write_file
+from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.together import Together
 from fedkin.engine.wire import check, check_kinds, decode, encode
 from fedkin.engine.work import LocalData, Schedule

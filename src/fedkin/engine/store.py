@@ -1,13 +1,12 @@
 """Where a host keeps its clients' personal states: in memory, or on disk when there are too many."""
 
-import os
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from fedkin.core.errors import Halted
+from fedkin.core.files import write_file
 from fedkin.core.tree import Tree
 from fedkin.engine.wire import BadMessage, decode, encode
 
@@ -98,22 +97,6 @@ class Copies:
 
     def clients(self) -> list[int]:
         return sorted({*self._copies.clients(), *self.lost})
-
-
-def write_file(path: Path, content: bytes, durable: bool = True) -> None:
-    """Write, fsync, rename: a reader sees the old file or the whole new one."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")  # a worker that outlived its run may write here too
-    try:
-        with open(part, "wb") as file:
-            file.write(content)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(path)) from None  # of the file that was asked for
 
 
 def read_state(path: Path, source: Path | None = None) -> Tree:

@@ -10,7 +10,7 @@ import tomli_w
 
 from fedkin.assemble import method_of, resolved
 from fedkin.core.errors import FedkinError
-from fedkin.engine.store import write_file
+from fedkin.core.files import write_file
 from fedkin.flower import keys
 from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, load, made, text_of
 from fedkin.flower.manual import manual

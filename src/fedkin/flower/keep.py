@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.files import write_file
 from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
 
 QUIET = {
@@ -43,7 +44,7 @@ def connection(folder: Path, deployment: Deployment) -> Path:
     secure = "insecure = true" if deployment.insecure else f'root-certificates = "{folder / "certs" / "ca.crt"}"'
     port = deployment.address.rpartition(":")[2]
     text = f'[superlink]\ndefault = "{LINK}"\n\n[superlink.{LINK}]\naddress = "127.0.0.1:{port}"\n{secure}\n'
-    (home / "config.toml").write_text(text)
+    write_file(home / "config.toml", text.encode())
     return home
 
 

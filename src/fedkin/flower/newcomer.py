@@ -10,11 +10,11 @@ from flwr.serverapp import Grid
 
 from fedkin.assemble import names_of
 from fedkin.core.errors import FedkinError
+from fedkin.core.files import write_file
 from fedkin.core.method import Info
 from fedkin.core.trace import Runtime
 from fedkin.engine.host import Answer
 from fedkin.engine.joining import Ask, join
-from fedkin.engine.store import write_file
 from fedkin.facts import versions
 from fedkin.flower import config
 from fedkin.flower.envelope import Base, Facts, Place, Step

@@ -9,7 +9,7 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.store import write_file
+from fedkin.core.files import write_file
 from fedkin.experiment import Interrupted, Progress, resume, run
 from fedkin.facts import versions
 from fedkin.flower import config, newcomer

@@ -9,7 +9,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.engine.store import StoreError, write_file
+from fedkin.core.files import write_file
+from fedkin.engine.store import StoreError
 from fedkin.runs.checkpoint import sync
 
 SUFFIX = ".commit"

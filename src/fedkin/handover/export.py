@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.files import write_file
 from fedkin.core.tree import Tree, is_buffer, named_leaves
-from fedkin.engine.store import write_file
 from fedkin.handover.card import as_markdown, card_of
 from fedkin.handover.formats import FORMATS
 from fedkin.handover.opened import Member, Opened

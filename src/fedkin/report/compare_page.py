@@ -11,7 +11,8 @@ from fedkin.report.look import FINISHED
 from fedkin.report.page_figures import content_of
 from fedkin.report.page_tables import section, table
 from fedkin.report.sheets import cell, experiment_sheets, score_columns, troubles, view_of
-from fedkin.report.shell import document, places, write_page
+from fedkin.report.shell import document, places
+from fedkin.runs.outside import write_outside
 
 COSTS = {  # columns beside the scores, and their headings
     "unicast bytes": "bytes",
@@ -24,7 +25,7 @@ COSTS = {  # columns beside the scores, and their headings
 
 def write_comparison(found: Comparison, target: Path) -> Path:
     """Write the page and return its path. Raises FedkinError where it cannot be written."""
-    return write_page(target, page(found))
+    return write_outside(target, page(found))
 
 
 def page(found: Comparison) -> str:

@@ -14,6 +14,7 @@ from fedkin.report.matrix import measured
 from fedkin.report.page_figures import page_figures
 from fedkin.report.records import Run, opened
 from fedkin.report.summary import of_run
+from fedkin.runs.outside import write_outside
 
 WIDTH = 640  # CSS pixels: in print, 17 cm
 SCALE = 2.0  # of PNGs
@@ -44,15 +45,11 @@ def write_figure(figure: Figure, folder: Path) -> list[Path]:
     """One chart in all formats."""
     text = json.dumps(standing(figure.spec))
     safe = re.sub(r"[^\w.-]+", "-", figure.name)  # a method may call its notes what it likes
-    paths = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for kind, drawn in FORMATS.items():
-            paths.append(folder / f"{safe}.{kind}")
-            paths[-1].write_bytes(drawn(text))
     except OSError as error:
         raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
-    return paths
+    return [write_outside(folder / f"{safe}.{kind}", drawn(text)) for kind, drawn in FORMATS.items()]
 
 
 def standing(spec: Mapping[str, Any]) -> dict[str, Any]:

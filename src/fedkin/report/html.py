@@ -4,7 +4,7 @@ from pathlib import Path
 
 from fedkin.report.page import page
 from fedkin.report.records import opened
-from fedkin.report.shell import write_page
+from fedkin.runs.outside import write_outside
 
 NAME = "report.html"
 
@@ -15,4 +15,4 @@ def write_report(folder: Path) -> Path:
     folder = Path(folder)
     with opened(folder) as run:
         text = page(run)
-    return write_page(folder / NAME, text)
+    return write_outside(folder / NAME, text)

@@ -1,18 +1,15 @@
 """What every page has around its content: one file with style, charts and script inside, and nothing to fetch."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 import vl_convert
 
-from fedkin.core.errors import FedkinError
 from fedkin.report.charts import Figure
 
 # Nothing may be fetched, whatever a chart or a name says; Vega compiles its expressions, hence unsafe-eval.
@@ -46,18 +43,6 @@ def places(figures: Sequence[Figure]) -> list[str]:
         f' aria-label="{escape(f"{drawn.title}. {drawn.note}")}"></div></figure>'
         for drawn in figures
     ]
-
-
-def write_page(target: Path, text: str) -> Path:
-    """Write a page, in place of an old one only when it is whole. Raises FedkinError where that cannot be done."""
-    part = target.with_name(f"{target.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise FedkinError(f"{target} cannot be written: {error.strerror}") from None
-    return target
 
 
 @cache

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from fedkin.engine.store import write_file
+from fedkin.core.files import write_file
 from fedkin.experiment import Progress
 from fedkin.runs.record import Record
 

@@ -16,11 +16,12 @@ from fedkin.report.look import look
 from fedkin.report.page_figures import content_of
 from fedkin.report.page_tables import section, table
 from fedkin.report.records import opened
-from fedkin.report.shell import document, places, write_page
+from fedkin.report.shell import document, places
 from fedkin.reproduce.estimate import Estimate, together
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.preset import Preset
 from fedkin.reproduce.running import Outcome, mean
+from fedkin.runs.outside import write_outside
 
 COLUMNS = ["row", "what", "published", "measured", "difference", "seeds", "estimated", "taken", "command"]
 MOST = 4  # rows whose charts a page shows
@@ -91,9 +92,8 @@ def notes(found: Sequence[Outcome]) -> list[str]:
 
 def write(preset: Preset, found: Sequence[Outcome], scale: str, asked: str, out: Path) -> list[Path]:
     """NAME.md and NAME.html in ``out``."""
-    text = out / f"{preset.name}.md"
-    text.write_text(markdown(preset, found, scale, asked), encoding="utf-8")
-    return [text, write_page(out / f"{preset.name}.html", page(preset, found, scale, asked))]
+    made = {"md": markdown(preset, found, scale, asked), "html": page(preset, found, scale, asked)}
+    return [write_outside(out / f"{preset.name}.{kind}", text) for kind, text in made.items()]
 
 
 def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:

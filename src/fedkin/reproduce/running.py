@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.files import write_file
 from fedkin.data.sources import data_folder
 from fedkin.data.theory import toy
-from fedkin.engine.store import write_file
 from fedkin.experiment import Interrupted, Progress, resume, run
 from fedkin.populate import rooted
 from fedkin.report.summary import summary

@@ -1,0 +1,86 @@
+"""What a user names as a file to be written: written whole, through links, and never in place of what is no page."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.files import write_file
+from fedkin.runs.outside import write_outside
+from tests.cli.command import fedkin, told
+from tests.report.records_for_tests import write
+
+
+@pytest.mark.parametrize("target", ["there", "not there"])
+def test_a_link_stays_one_and_what_it_points_at_is_written(target: str, tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "there").write_text("old")
+    (tmp_path / "link").symlink_to(Path("far") / target)
+    (tmp_path / "second").symlink_to(tmp_path / "link")
+    for name in ("link", "second"):
+        write_file(tmp_path / name, name.encode())
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / "far" / target).read_text() == name
+    assert {path.name for path in tmp_path.rglob("*")} == {"far", "there", target, "link", "second"}
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for name, why in (("pipe", "a device or a pipe"), ("folder", "a folder"), ("circle", "symbolic links")):
+        with pytest.raises(OSError, match=why) as caught:
+            write_file(tmp_path / name, b"new")
+        assert caught.value.filename == str(tmp_path / name)
+    assert (tmp_path / "pipe").is_fifo()
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("option", ["--markdown", "--html"])
+def test_compare_writes_pages_only(option: str, tmp_path: Path) -> None:
+    run, page = write(tmp_path / "run"), tmp_path / "page"
+    page.write_text("old")
+    (tmp_path / "link").symlink_to(page)
+    assert fedkin("compare", run, option, tmp_path / "link").exit_code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert "comet" in page.read_text()
+    (tmp_path / "record").symlink_to(run / "run.db")
+    before = (run / "run.db").read_bytes()
+    for name in (run / "run.db", tmp_path / "record"):
+        assert re.search(f"{name} cannot be written: it is a file of .*run itself", told("compare", run, option, name))
+    assert (run / "run.db").read_bytes() == before
+    assert "it is a device or a pipe" in told("compare", run, option, "/dev/null")
+    assert "it is a folder" in told("compare", run, option, tmp_path)
+    assert "No such file or directory" in told("compare", run, option, tmp_path / "none" / "page")
+
+
+def test_a_runs_own_files_stay_and_pages_in_its_folder_are_renewed(tmp_path: Path) -> None:
+    run = write(tmp_path / "run")
+    own = [run / name for name in ("experiment.toml", "asked.json", "joined/a/join.json", "export/a/model.onnx")]
+    for path in own:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("own")
+    (tmp_path / "study.db").write_text("")
+    for path in [*own, run / "checkpoint" / "new.md", tmp_path / "study.db"]:
+        with pytest.raises(FedkinError, match="choose another name"):
+            write_outside(path, "page")
+    assert {path.read_text() for path in own} == {"own"}
+    for _ in range(2):
+        for name in ("pages.md", "report.html", "joined/a/predictions.csv", "notes"):
+            assert write_outside(run / name, name).read_text() == name
+    (tmp_path / "experiment.toml").write_text("a user's")  # beside runs, not of one
+    (tmp_path / "study.db").unlink()
+    assert write_outside(tmp_path / "experiment.toml", "new").read_text() == "new"
+
+
+def test_the_file_that_the_output_goes_to_is_left_to_it(tmp_path: Path) -> None:
+    code = "from pathlib import Path; from fedkin.runs.outside import write_outside as w; w(Path('/dev/stdout'), 'x')"
+    with open(tmp_path / "log", "w") as log:
+        done = subprocess.run([sys.executable, "-c", code], stdout=log, stderr=subprocess.PIPE, text=True, check=False)
+    assert "/dev/stdout cannot be written: the output of this command goes there" in done.stderr
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "it is a device or a pipe" in done.stderr
