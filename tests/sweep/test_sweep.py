@@ -34,6 +34,24 @@ def test_a_grid_is_done_once_and_the_best_is_by_validation(tmp_path: Path) -> No
     assert "another experiment" in wrong.output
 
 
+def test_a_study_goes_on_with_its_own_data_only(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = [f"{c},{x}.5,{x % 2}" for c in "abcd" for x in range(20)]
+    table.write_text("\n".join(["client,x,label", *rows]))
+    whose = [f"--set={s}" for s in (f"data.name={table}", "data.client=client", "data.label=label")]
+    asked = ["sweep", QUICK[0], QUICK[1], *QUICK[3:], *whose, "--space", "train.lr=0.1, 0.2", "--out", tmp_path / "s"]
+    assert fedkin(*asked, "--trials", "1").exit_code == 0
+    before = table.read_text()
+    table.write_text(before.replace("7.5", "8.5"))
+    assert told(*asked) == (
+        f"{tmp_path / 's'} holds a sweep that began with other data: put them back, or choose another --out"
+    )
+    assert len(list((tmp_path / "s").glob("*/run.db"))) == 1
+    table.write_text(before)
+    assert fedkin(*asked).exit_code == 0
+    assert len(list((tmp_path / "s").glob("*/run.db"))) == 2
+
+
 def test_tpe_samples_ranges(tmp_path: Path) -> None:
     asked = ["sweep", *QUICK, "--space", "train.lr=log 0.001 .. 0.3", "--sampler", "tpe", "--trials", "2"]
     found = json.loads(fedkin(*asked, "--out", str(tmp_path / "s"), "--json").stdout)

@@ -65,8 +65,9 @@ def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
     return parse(content, where="sweep")[0]
 
 
-def check(base: Spec, space: Space) -> None:
-    """A key or a value that does not exist, and data that no trial could use, are told before anything is written."""
+def check(base: Spec, space: Space) -> str:
+    """The digest of the data. A key or a value that does not exist, and data that no trial could use, are told before
+    anything is written."""
     for key, told in space.items():
         ours = _ours(key)
         section = ours.partition(".")[0]
@@ -79,7 +80,7 @@ def check(base: Spec, space: Space) -> None:
     if base.split.holdout == "fractions" and not base.split.val:
         raise FedkinError("clients have no validation samples, and nothing else chooses: set split.val above 0")
     known_name(base.method.name)
-    population_of(base, wanted=False)
+    return population_of(base, wanted=False).digest()
 
 
 def _ours(key: str) -> str:

@@ -62,14 +62,14 @@ def sweep(
     if "?" in str(folder.absolute()):  # what follows it would be options of the database's address
         raise FedkinError(f"{folder}: the path of a sweep cannot have a '?': choose another --out")
     total, ready = SAMPLERS[sampler](optuna, base.run.seed, space, trials)
-    check(base, space)
+    data = check(base, space)
     base = rooted(base)
     try:
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
     with _alone(folder):
-        study = _study(folder, base, space)
+        study = _study(folder, base, space, data)
     tell = progress or (lambda claim, total, value: None)
     while (claim := _claim(study, space, folder, total, ready)) is not None:
         try:
@@ -181,20 +181,22 @@ def _free(folder: Path, number: int) -> FileLock | None:
     return lock
 
 
-def _study(folder: Path, base: Spec, space: Space) -> Any:
+def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
     """The folder's study. One of something else makes room if no trial of it has come to anything."""
+    now = {"spec": base.model_dump(mode="json", exclude={"engine"}), "space": {k: list(v) for k, v in space.items()}}
     optuna, storage = _optuna(), f"sqlite:///{folder / 'study.db'}"
     found = partial(optuna.create_study, storage=storage, study_name=STUDY, direction="maximize")
     try:
         study = found(load_if_exists=True)
-        if _same(study, base, space):
+        other = _other(study, now, data)
+        if not other:
             return study
         trials = study.get_trials(deepcopy=False)
         if any(one.state.name == "COMPLETE" or _worked_on(folder, one) for one in trials):
-            raise FedkinError("this folder holds a sweep of another experiment or space: choose another --out")
+            raise FedkinError(f"{folder} {other}")
         optuna.delete_study(study_name=STUDY, storage=storage)
         study = found()
-        _same(study, base, space)
+        _other(study, now, data)
         return study
     except FedkinError:
         raise
@@ -217,13 +219,17 @@ def _unused(folder: Path, name: str) -> str:
     return next(free for n in count(1) if not (folder / (free := name if n == 1 else f"{name}-{n}")).exists())
 
 
-def _same(study: Any, base: Spec, space: Space) -> bool:
-    """Whether a study is of this search; a new one becomes so."""
-    now = {"spec": base.model_dump(mode="json", exclude={"engine"}), "space": {k: list(v) for k, v in space.items()}}
-    before = study.user_attrs.get("fedkin")
-    if before is None:
-        study.set_user_attr("fedkin", now)
-    return before in (None, now)
+def _other(study: Any, now: dict[str, Any], data: str) -> str:
+    """In which way a study is of another search, "" where it is of this one; a new one becomes so."""
+    known = study.user_attrs
+    if known.get("fedkin", now) != now:
+        return "holds a sweep of another experiment or space: choose another --out"
+    if known.get("data", data) != data:
+        return "holds a sweep that began with other data: put them back, or choose another --out"
+    for name, value in (("fedkin", now), ("data", data)):
+        if name not in known:
+            study.set_user_attr(name, value)
+    return ""
 
 
 def _optuna() -> Any:
