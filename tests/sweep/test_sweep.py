@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.core.errors import Halted
+from fedkin.core.errors import FedkinError, Halted
 from fedkin.experiment import Interrupted
 from fedkin.runs.database import read_only
+from fedkin.runs.spec import Spec
 from fedkin.sweep import SPACES, space_of
+from fedkin.sweep.space import check
 from tests.cli.command import fedkin, told
 
 pytest.importorskip("optuna")
@@ -111,6 +113,21 @@ def test_a_trial_that_this_machine_stopped_is_gone_on_with(tmp_path: Path, monke
     assert not found["lost"]
 
 
+def test_a_range_of_whole_numbers_is_drawn_from_them(tmp_path: Path) -> None:
+    asked = ["sweep", *QUICK[:-1], "--set=method=hypcluster", "--space", "method.clusters=1 .. 3"]
+    found = json.loads(fedkin(*asked, "--sampler", "tpe", "--trials", "2", "--out", tmp_path / "s", "--json").stdout)
+    assert not found["lost"]
+    assert {row["method.clusters"] for row in found["trials"]} <= {1, 2, 3}
+
+
+def test_a_value_is_refused_only_where_no_combination_takes_it() -> None:
+    base = Spec.model_validate({"method": {"name": "l2sgd"}})
+    search = ["train.lr=0.1, 0.01", "method.lam=1, 5"]  # 5 is too much beside the first rate
+    check(base, space_of(search))
+    with pytest.raises(FedkinError, match="overshoots the mean"):
+        check(base, space_of([*search, "train.lr=0.1"]))
+
+
 def test_processes_do_not_draw_alike(tmp_path: Path) -> None:
     """A second process begins where the first one's draws end, not with the same ones."""
     asked = ["sweep", *QUICK, "--space", "train.lr=log 0.001 .. 0.3", "--sampler", "tpe", "--out", str(tmp_path / "s")]
@@ -148,6 +165,19 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
         (["--sampler", "tpe", "--space", "train.lr=log 0 .. 0.1"], "with log above 0"),
         (["--sampler", "tpe", "--space", "train.lr=0.1 .. inf"], "the first number must be the smaller one"),
         ([], "nothing to search"),
+        (["--space", "method.lam=1, 2"], "unknown fedavg hyper-parameter 'lam': did you mean 'lr'? (choices: lr)"),
+        (["--space", "cgpfl"], "unknown fedavg hyper-parameter"),
+        (
+            ["--space", "method.name=comet, fedavg", "--space", "method.lam=1, 2"],
+            "unknown fedavg hyper-parameter 'lam'",
+        ),
+        (["--space", "method.name=comet, fedavgg"], "did you mean 'fedavg'"),
+        (["--set=method=comet", "--space", "method.lam=1, -2"], "lam"),
+        (["--set=method=comet", "--space", "method.lam=1, many"], "method.lam of comet: "),
+        (
+            ["--set=method=comet", "--sampler=tpe", "--trials=2", "--space", "method.clusters=2.1 .. 2.9"],
+            "method.clusters of comet: ",
+        ),
     ],
 )
 def test_mistakes_are_told_before_training(asked: list[str], said: str, tmp_path: Path) -> None:

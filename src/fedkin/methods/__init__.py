@@ -1,7 +1,7 @@
 """Every method, by name. A method is a function of keyword-only hyper-parameters that returns a Method record."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -125,22 +125,29 @@ def known_name(name: str) -> str:
     return name
 
 
+def taken(name: str, keys: Iterable[str]) -> Mapping[str, inspect.Parameter]:
+    """What a method called ``name`` takes. Raises FedkinError for an unknown method, and for a key that it has not."""
+    name = known_name(name)
+    accepted = inspect.signature(registry()[name]).parameters
+    for key in keys:
+        if key not in accepted:
+            raise unknown(f"{name} hyper-parameter", key, accepted)
+    return accepted
+
+
 def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
     """The method called ``name`` with the hyper-parameters of [method]; ``shared`` ([train]) fills those it also takes.
 
     Raises FedkinError for an unknown method or hyper-parameter, a missing one, or a value out of range.
     """
-    name, known = known_name(name), registry()
-    accepted = inspect.signature(known[name]).parameters
-    for key in given:
-        if key not in accepted:
-            raise unknown(f"{name} hyper-parameter", key, accepted)
+    name = known_name(name)
+    accepted = taken(name, given)
     chosen = {**{key: value for key, value in shared.items() if key in accepted}, **given}
     missing = [key for key, p in accepted.items() if p.default is p.empty and key not in chosen]
     if missing:
         raise FedkinError(f"method {name!r} needs {', '.join(missing)} in [method]")
     try:
-        return validate_call(config=FINITE)(known[name])(**chosen)
+        return validate_call(config=FINITE)(registry()[name])(**chosen)
     except ValidationError as error:
         key, reason, value = _wrong(error)
         raise FedkinError(f"method.{key} of {name}: {reason}, not {value!r}") from None

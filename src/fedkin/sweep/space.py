@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from fedkin.assemble import method_of
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.methods import known_name
+from fedkin.methods import taken
 from fedkin.populate import population_of
 from fedkin.runs.spec import Spec, assign, literal, our_names, parse
 
+NAME = "method.name"
+MOST = 100  # combinations that are tried for one that a method takes
 RANGE = re.compile(r"(log )?(\S+) \.\. (\S+)")
 SPACES: dict[str, dict[str, str]] = {  # the papers' grids, by name
     "rates": {"train.lr": "0.001, 0.003, 0.01, 0.03, 0.1, 0.3"},
@@ -48,10 +51,15 @@ def space_of(texts: Sequence[str]) -> Space:
     return found
 
 
-def suggest(trial: Any, key: str, told: list[Any] | tuple[float, float, bool]) -> Any:
-    """The value that an Optuna trial takes for a key."""
+def drawn(trial: Any, base: Spec, space: Space) -> dict[str, Any]:
+    """The values that an Optuna trial takes."""
+    methods = _methods(base, space)
+    return {key: _suggest(trial, key, told, methods) for key, told in space.items()}
+
+
+def _suggest(trial: Any, key: str, told: list[Any] | tuple[float, float, bool], methods: Sequence[str]) -> Any:
     if isinstance(told, tuple):
-        if _whole(key):
+        if _whole(key, methods):
             return trial.suggest_int(key, math.ceil(told[0]), math.floor(told[1]), log=told[2])
         return trial.suggest_float(key, told[0], told[1], log=told[2])
     return trial.suggest_categorical(key, told)
@@ -79,8 +87,45 @@ def check(base: Spec, space: Space) -> str:
             changed(base, {key: value})
     if base.split.holdout == "fractions" and not base.split.val:
         raise FedkinError("clients have no validation samples, and nothing else chooses: set split.val above 0")
-    known_name(base.method.name)
+    _check_method(base, space)
     return population_of(base, wanted=False).digest()
+
+
+def _methods(base: Spec, space: Space) -> list[str]:
+    """The methods that trials may have."""
+    return [str(name) for name in space.get(NAME, [base.method.name])]
+
+
+def _check_method(base: Spec, space: Space) -> None:
+    """Raises FedkinError for a key that a method has not, and for a value that it takes beside no others."""
+    asked = {key: told for key, told in space.items() if key.startswith(("method.", "train."))}
+    own = [key for key in asked if key.startswith("method.")]
+    for name in _methods(base, space):
+        taken(name, [*base.method.options, *(key.split(".")[1] for key in own if key != NAME)])
+    for key in own:
+        told = space[key]
+        for values in [_ends(told)] if isinstance(told, tuple) else [[value] for value in told]:
+            _check_values(base, {**asked, key: values})
+
+
+def _check_values(base: Spec, space: Space) -> None:
+    """Raises what the method says if it takes no combination: one that it does not take is a trial that is lost."""
+    wrong: FedkinError | None = None
+    for tried, point in enumerate(product(*map(_ends, space.values()))):
+        try:
+            method_of(changed(base, dict(zip(space, point, strict=True))))
+            return
+        except FedkinError as error:
+            wrong = wrong or error
+        if tried == MOST:
+            return
+    if wrong is not None:
+        raise wrong
+
+
+def _ends(told: list[Any] | tuple[float, float, bool]) -> list[Any]:
+    """The values of a list; of a range its ends."""
+    return told if isinstance(told, list) else list(told[:2])
 
 
 def _ours(key: str) -> str:
@@ -94,11 +139,16 @@ def _ours(key: str) -> str:
     return f"{section}.{next(iter(keys))}"
 
 
-def _whole(key: str) -> bool:
-    """True for keys like train.batch_size, which take whole numbers."""
+def _whole(key: str, methods: Sequence[str]) -> bool:
+    """True for keys like train.batch_size and method.clusters, which take whole numbers."""
     section, _, name = key.partition(".")
-    field = getattr(getattr(Spec(), section, None), "__pydantic_fields__", {}).get(name)
-    return field is not None and "int" in str(field.annotation) and "float" not in str(field.annotation)
+    if section == "method" and key != NAME:
+        name = name.partition(".")[0]
+        kinds = [str(taken(method, [name])[name].annotation) for method in methods]
+    else:
+        field = getattr(getattr(Spec(), section, None), "__pydantic_fields__", {}).get(name)
+        kinds = [] if field is None else [str(field.annotation)]
+    return any(re.search(r"\bint\b", kind) and "float" not in kind for kind in kinds)
 
 
 def grid(space: Space) -> list[dict[str, Any]]:

@@ -26,10 +26,11 @@ from fedkin.populate import rooted
 from fedkin.report.look import look
 from fedkin.runs.checkpoint import begun
 from fedkin.runs.spec import Spec
-from fedkin.sweep.space import Space, changed, check, grid, suggest
+from fedkin.sweep.space import Space, changed, check, drawn, grid
 
 STUDY, LOCKS = "sweep", ".locks"
 Ready = Callable[[Any, list[Any]], None]
+Draw = Callable[[Any], dict[str, Any]]
 PATIENCE = 300.0  # seconds for a lock that is held for milliseconds
 
 
@@ -71,7 +72,8 @@ def sweep(
     with _alone(folder):
         study = _study(folder, base, space, data)
     tell = progress or (lambda claim, total, value: None)
-    while (claim := _claim(study, space, folder, total, ready)) is not None:
+    draw = partial(drawn, base=base, space=space)
+    while (claim := _claim(study, draw, folder, total, ready)) is not None:
         try:
             tell(claim, total, None)
             tell(claim, total, _work(study, base, claim, folder))
@@ -85,7 +87,7 @@ def lost(study: Any) -> dict[int, str]:
     return {int(name.split()[1]): why for name, why in study.user_attrs.items() if name.startswith("lost ")}
 
 
-def _claim(study: Any, space: Space, folder: Path, total: int, ready: Ready) -> Claim | None:
+def _claim(study: Any, draw: Draw, folder: Path, total: int, ready: Ready) -> Claim | None:
     """The next trial: one that was left by a process that is gone, else a new one; None where all are taken."""
     with _alone(folder):
         taken = [trial for trial in study.get_trials(deepcopy=False) if "folder" in trial.user_attrs]
@@ -96,7 +98,7 @@ def _claim(study: Any, space: Space, folder: Path, total: int, ready: Ready) -> 
             return None
         ready(study, [trial.params for trial in taken])
         asked = study.ask()
-        values = {key: suggest(asked, key, told) for key, told in space.items()}
+        values = draw(asked)
         name = "-".join(f"{key.split('.')[-1]}={value}" for key, value in values.items())
         where = _unused(folder, re.sub(r"[^\w.=,-]+", "_", f"{asked.number:04d}-{name}"))
         lock = _free(folder, asked.number)
