@@ -1,14 +1,16 @@
 """A run's records in the tools that people have already: MLflow and TensorBoard. They are copied; run.db stays."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, first_line
 from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import curves
 from fedkin.report.summary import of_run
+from fedkin.runs.outside import owner
 
 
 def to_tensorboard(folder: Path, target: Path) -> Path:
@@ -19,7 +21,10 @@ def to_tensorboard(folder: Path, target: Path) -> Path:
         raise FedkinError("TensorBoard is not installed: pip install 'fedkin[track]'") from None
     with opened(Path(folder)) as run:
         where = Path(target) / run.folder.name
-        writer = SummaryWriter(str(where))
+        try:
+            writer = SummaryWriter(str(where))
+        except OSError as error:
+            raise FedkinError(f"{where} cannot be written: {error.strerror}") from None
         for name, at, value in scalars(run):
             writer.add_scalar(name, value, at)
         writer.add_text("settings", "\n".join(f"    {k} = {v}" for k, v in settings(run).items()))
@@ -35,6 +40,8 @@ def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
         from mlflow.tracking import MlflowClient
     except ImportError:
         raise FedkinError("MLflow is not installed: pip install 'fedkin[track]'") from None
+    _check(uri)
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # its 7 are minutes where no server is
     with opened(Path(folder)) as run:
         numbers = [Metric(name, value, 0, at) for name, at, value in scalars(run)]
         told = [Param(key, str(value)[:500]) for key, value in settings(run).items()]
@@ -50,7 +57,24 @@ def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
             client.set_terminated(identity, "FINISHED" if run.finished else "KILLED")
         except MlflowException as error:
             raise FedkinError(f"MLflow at {uri}: {error}") from None
+        except Exception as error:  # SQLAlchemy's, of a file that is no database; a database's driver that is not here
+            why = first_line(error)
+            if isinstance(error, OSError) and error.strerror:
+                why = f"{error.filename}: {error.strerror}"
+            raise FedkinError(f"MLflow at {uri} cannot be used: {why}") from None
     return str(identity)
+
+
+def _check(uri: str) -> None:
+    """Raises FedkinError for a store that would keep nothing, and for a run's own records."""
+    kind, slashes, path = uri.partition("://")
+    if not uri or (kind.startswith("sqlite") and slashes and path.strip("/") in ("", ":memory:")):
+        raise FedkinError(f"MLflow at {uri!r} keeps nothing: name a file, such as sqlite:///mlflow.db")
+    own = owner(Path(os.path.realpath(path.removeprefix("/")))) if kind.startswith("sqlite") else None
+    if own is not None:
+        raise FedkinError(
+            f"MLflow at {uri}: that is a file of {own} itself, choose another, such as sqlite:///mlflow.db"
+        )
 
 
 def scalars(run: Run) -> Iterator[tuple[str, int, float]]:

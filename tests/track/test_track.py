@@ -1,10 +1,11 @@
 """Tracking, in real local stores."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import fedkin
+from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
 
 
@@ -30,6 +31,29 @@ def test_mlflow_has_the_numbers(tmp_path: Path) -> None:
     assert run.data.tags["fedkin.state"] == "finished"
     told = client.get_metric_history(run.info.run_id, "test_accuracy/personal")
     assert [(one.step, round(one.value, 5)) for one in told] == [(1, 0.8), (2, 0.7), (3, 0.6)]
+
+
+def test_a_store_that_is_none_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mlflow.tracking")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    run, text = write(tmp_path / "run"), tmp_path / "text"
+    text.write_text("no database")
+    before = (run / "run.db").read_bytes()
+    for uri, why in (
+        (f"sqlite:///{text}", "file is not a database"),
+        (f"sqlite:///{text}/x.db", f"{text}: File exists"),
+        ("http://127.0.0.1:9", "Connection refused"),
+        ("nosuch+kind://x", "nosuch"),
+        (f"sqlite:///{run}/run.db", "a file of .*run itself"),
+        ("sqlite:///", "keeps nothing"),
+        ("sqlite:///:memory:", "keeps nothing"),
+    ):
+        said = told("track", run, "--mlflow", uri)
+        assert said.startswith(f"MLflow at {uri}") or "keeps nothing" in said
+        assert re.search(why, said), said
+    assert (text.read_text(), (run / "run.db").read_bytes()) == ("no database", before)
+    for where in (text, text / "below"):
+        assert re.fullmatch(f"{where}.* cannot be written: .+", told("track", run, "--tensorboard", where))
 
 
 def test_nowhere_to_go_is_told(tmp_path: Path) -> None:
