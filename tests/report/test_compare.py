@@ -11,6 +11,7 @@ from rich.console import Console
 from fedkin.core.errors import FedkinError
 from fedkin.report import sheets, tables
 from fedkin.report.compare import COLUMNS, compare, comparison
+from fedkin.report.compare_page import write_comparison
 from fedkin.report.html import write_report
 from fedkin.report.look import look
 from fedkin.report.summary import summary
@@ -131,6 +132,23 @@ def test_a_public_set_is_named_as_the_reason(tmp_path: Path) -> None:
     (hint,) = found.hints
     assert hint.endswith("fedkin run --method local … --seed 7 --public held-out")
     assert hint in printed(sheets.compare(found), 200)
+
+
+def test_other_numbers_of_rounds_are_told_beside_the_table_and_in_the_page(tmp_path: Path) -> None:
+    runs = [write(tmp_path / "x"), write(tmp_path / "local", method="local"), write(tmp_path / "half", finished=False)]
+    assert comparison(runs).warnings == []
+    runs.append(write(tmp_path / "longer", method="local", hyper={}))
+    with sqlite3.connect(runs[-1] / "run.db") as connection:
+        connection.execute("INSERT INTO rounds SELECT 4, phase, participants, seconds FROM rounds WHERE round = 3")
+        connection.execute("UPDATE rounds SET phase = 'round' WHERE round = 3")
+        connection.execute("UPDATE facts SET value = '3' WHERE name = 'rounds'")
+    found = comparison(runs)
+    sentence = "not the same number of rounds, so a difference may be one of training longer: "
+    sentence += "2 rounds: x, local; 3 rounds: longer"
+    assert sentence in found.warnings
+    assert sentence in sheets.markdown(found)
+    assert sentence in printed(sheets.compare(found), 300)
+    assert sentence in write_comparison(found, tmp_path / "page.html").read_text()
 
 
 def test_no_hint_where_local_is_there(tmp_path: Path) -> None:

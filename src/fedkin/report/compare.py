@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fedkin.core.errors import FedkinError, some
+from fedkin.core.errors import FedkinError, many, some
 from fedkin.report import chosen, paired
 from fedkin.report.look import NUMBERS, Seen, by_experiment, labels, look, names
 
@@ -67,7 +67,7 @@ def comparison(folders: Sequence[Path], against: str | None = None, best: bool =
         baseline,
         pd.DataFrame(pairs, columns=paired.COLUMNS),
         pd.DataFrame(choice, columns=chosen.COLUMNS),
-        [*other_data, *_twice(seen), *_diverged(seen), *unchosen, *([] if other_data else unpaired)],
+        [*other_data, *_longer(seen), *_twice(seen), *_diverged(seen), *unchosen, *([] if other_data else unpaired)],
         how_to_get_local(seen),
         seen,
     )
@@ -144,6 +144,18 @@ def _over_seeds(seen: Sequence[Seen]) -> pd.DataFrame:
     columns = ["method", "setting", "hyper", "rounds", "seeds"]
     columns += [name for column in (*NUMBERS, *AGAINST) for name in (column, f"{column} sd")]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _longer(seen: Sequence[Seen]) -> list[str]:
+    """Who had more rounds may be better for that alone."""
+    groups: dict[int, list[str]] = {}
+    for one in seen:
+        if one.finished:
+            groups.setdefault(one.row["rounds"], []).append(one.name)
+    if len(groups) < 2:
+        return []
+    parts = "; ".join(f"{many(rounds, 'round')}: {some(names, 3)}" for rounds, names in sorted(groups.items()))
+    return [f"not the same number of rounds, so a difference may be one of training longer: {parts}"]
 
 
 def _diverged(seen: Sequence[Seen]) -> list[str]:
