@@ -28,14 +28,18 @@ def sweep(
     """Search hyper-parameters (extra sweep). Start it several times with the same --out to work in parallel."""
     from fedkin.cli_options import specification
     from fedkin.core.errors import FedkinError
-    from fedkin.sweep import lost, space_of
+    from fedkin.sweep import lost, scored, space_of
     from fedkin.sweep import sweep as search
 
     base, hints = specification(spec, {"data_dir": as_given(data_dir)}, set_ or [])
     tell_hints(hints)
     study = search(base, space_of(space or []), out, trials, sampler, _tell)
     done = sorted((t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number))
-    plain = [{"validation": t.value, **t.params, "run": str(out / t.user_attrs["folder"])} for t in done]
+    plain = [
+        {"validation": one.value, "measure": one.measure, **t.params, "run": str(out / t.user_attrs["folder"])}
+        for t in done
+        if (one := scored(study, t)) is not None
+    ]
     reasons = lost(study)
     without = [
         {**t.params, "run": str(out / t.user_attrs["folder"]), "lost": why}
@@ -51,14 +55,16 @@ def sweep(
     _show(plain, without, running)
 
 
-def _tell(claim: "Claim", total: int, value: float | str | None) -> None:  # type: ignore[name-defined]  # noqa: F821
+def _tell(claim: "Claim", total: int, score: "Score | str | None") -> None:  # type: ignore[name-defined]  # noqa: F821
     """A line when a trial begins and one when it is done, on stderr: the table is the result."""
     from fedkin.report import words
 
-    if value is None:
+    if score is None:
         told = words.plain(claim.values)
+    elif isinstance(score, str):
+        told = f"no value: {score}"
     else:
-        told = f"no value: {value}" if isinstance(value, str) else f"validation {words.decimal(value)}"
+        told = f"validation {score.measure} {words.decimal(score.value)}"
     print(f"trial {claim.number + 1} of {total}  {told}", file=sys.stderr, flush=True)
 
 
@@ -69,10 +75,11 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
     from fedkin.report import words
 
     table = Table(title="By validation, best first; test data were not read", title_justify="left", box=box.SIMPLE_HEAD)
-    for column in plain[0]:
+    searched = [key for key in plain[0] if key not in ("validation", "measure")]
+    for column in (f"validation {plain[0]['measure']}", *searched):
         table.add_column(column, overflow="fold")
     for row in plain:
-        table.add_row(*(f"{v:.4f}" if isinstance(v, float) and k == "validation" else str(v) for k, v in row.items()))
+        table.add_row(f"{row['validation']:.4f}", *(str(row[key]) for key in searched))
     console().print(table)
     for row in without:
         print(f"{Path(row['run']).name} has no value: {row['lost']}")

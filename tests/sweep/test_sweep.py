@@ -54,6 +54,23 @@ def test_a_study_goes_on_with_its_own_data_only(tmp_path: Path) -> None:
     assert len(list((tmp_path / "s").glob("*/run.db"))) == 2
 
 
+def test_a_regressions_loss_is_shown_as_it_is(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = [f"{c},{x % 7},{3 * (x % 7) + len(c)}.5" for c in ("a", "bb", "ccc", "dddd") for x in range(20)]
+    table.write_text("\n".join(["client,x,label", *rows]))
+    whose = [f"--set={s}" for s in (f"data.name={table}", "data.client=client", "data.label=label", "model=glm")]
+    asked = ["sweep", QUICK[0], QUICK[1], QUICK[4], *whose, "--space", "train.lr=0.001, 0.05", "--out", tmp_path / "s"]
+    done = fedkin(*asked)
+    best, other = (line.split() for line in done.stdout.splitlines() if "t.lr=0" in line or "lr=0" in line)
+    assert "validation loss" in done.stdout
+    assert (best[1], other[1]) == ("0.05", "0.001")
+    assert 0 < float(best[0]) < float(other[0])  # the lower one is the better one
+    assert f"validation loss {best[0]}" in done.stderr
+    found = json.loads(fedkin(*asked, "--json").stdout)["best"]
+    assert found["measure"] == "loss"
+    assert f"{found['validation']:.4f}" == best[0]
+
+
 def test_tpe_samples_ranges(tmp_path: Path) -> None:
     asked = ["sweep", *QUICK, "--space", "train.lr=log 0.001 .. 0.3", "--sampler", "tpe", "--trials", "2"]
     found = json.loads(fedkin(*asked, "--out", str(tmp_path / "s"), "--json").stdout)
@@ -199,7 +216,7 @@ def test_every_trial_is_told(tmp_path: Path) -> None:
     assert len(lines) == 4
     assert sum("method.clusters = 9" in line for line in lines) == 1
     assert sum("no value: " in line and "9" in line for line in lines) == 1
-    assert sum("validation 0." in line for line in lines) == 1
+    assert sum("validation accuracy 0." in line for line in lines) == 1
 
 
 def test_a_folder_is_free_again_after_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

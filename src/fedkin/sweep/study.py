@@ -29,6 +29,7 @@ from fedkin.runs.spec import Spec
 from fedkin.sweep.space import Space, changed, check, drawn, grid
 
 STUDY, LOCKS = "sweep", ".locks"
+MEASURE = "measure"  # of the trials' scores, a fact of the study
 Ready = Callable[[Any, list[Any]], None]
 Draw = Callable[[Any], dict[str, Any]]
 PATIENCE = 300.0  # seconds for a lock that is held for milliseconds
@@ -47,8 +48,20 @@ class Claim(NamedTuple):
     lock: FileLock
 
 
-# a trial, of how many, and what came of it: None before it, then its value or why it has none
-Progress = Callable[[Claim, int, float | str | None], None]
+class Score(NamedTuple):
+    """What validation data say of a trial. ``measure``: "accuracy", or "loss" of a regression."""
+
+    measure: str
+    value: float
+
+    @property
+    def objective(self) -> float:
+        """What the study maximizes; its own inverse."""
+        return self.value if self.measure == "accuracy" else -self.value
+
+
+# a trial, of how many, and what came of it: None before it, then its score or why it has none
+Progress = Callable[[Claim, int, Score | str | None], None]
 
 
 def sweep(
@@ -87,6 +100,14 @@ def lost(study: Any) -> dict[int, str]:
     return {int(name.split()[1]): why for name, why in study.user_attrs.items() if name.startswith("lost ")}
 
 
+def scored(study: Any, trial: Any) -> Score | None:
+    """A trial's score; None of one that has none, or not yet."""
+    if trial.value is None:
+        return None
+    measure = study.user_attrs.get(MEASURE, "accuracy")
+    return Score(measure, Score(measure, trial.value).objective)
+
+
 def _claim(study: Any, draw: Draw, folder: Path, total: int, ready: Ready) -> Claim | None:
     """The next trial: one that was left by a process that is gone, else a new one; None where all are taken."""
     with _alone(folder):
@@ -107,11 +128,11 @@ def _claim(study: Any, draw: Draw, folder: Path, total: int, ready: Ready) -> Cl
         return Claim(asked.number, values, folder / where, lock)
 
 
-def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> float | str:
-    """Train, and tell the study: the trial's value, or why it has none. What stops the whole sweep leaves the trial to
+def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
+    """Train, and tell the study: the trial's score, or why it has none. What stops the whole sweep leaves the trial to
     whoever comes next."""
     try:
-        value = _value(base, claim)
+        score = _score(base, claim)
     except (Halted, NoValidation):
         raise
     except FedkinError as error:
@@ -120,11 +141,12 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> float | str:
             study.tell(claim.number, state=_optuna().trial.TrialState.FAIL)
         return str(error)
     with _alone(folder):
-        study.tell(claim.number, value)
-    return value
+        study.set_user_attr(MEASURE, score.measure)
+        study.tell(claim.number, score.objective)
+    return score
 
 
-def _value(base: Spec, claim: Claim) -> float:
+def _score(base: Spec, claim: Claim) -> Score:
     if begun(claim.run):
         resume(claim.run)
     else:
@@ -134,7 +156,7 @@ def _value(base: Spec, claim: Claim) -> float:
         raise NoValidation("clients have no validation samples, and nothing else chooses: set split.val above 0")
     if not math.isfinite(seen.validation):
         raise FedkinError("a client's validation loss is not a finite number")
-    return seen.validation if seen.measure == "accuracy" else -seen.validation
+    return Score(seen.measure, seen.validation)
 
 
 def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int, Ready]:
