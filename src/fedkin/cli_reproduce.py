@@ -11,6 +11,8 @@ from fedkin.cli_json import print_json
 from fedkin.cli_reading import AsJson, DataDir, console
 from fedkin.core.errors import FedkinError, unknown
 
+MOST_SEEDS = 1000
+
 
 def reproduce(
     name: Annotated[
@@ -25,7 +27,9 @@ def reproduce(
     scale: Annotated[
         str, typer.Option("--scale", help="small: minutes on two cores; full: the paper's setting.")
     ] = "small",
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Seeds 0, 1, …; their mean and sd are shown.")] = 1,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, max=MOST_SEEDS, help="Seeds 0, 1, …; their mean and sd are shown.")
+    ] = 1,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="For the pages, and the runs below.")] = Path(
         "reproduction"
     ),

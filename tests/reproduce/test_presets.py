@@ -21,7 +21,7 @@ from fedkin.reproduce.pages import cells, lines, notes
 from fedkin.reproduce.preset import SCALES, Row, names, preset, published
 from fedkin.reproduce.running import Outcome, command, outcomes, spec_of
 from fedkin.runs.record import Record
-from tests.cli.command import fedkin
+from tests.cli.command import fedkin, told
 
 ROOT = Path(__file__).parents[2]
 WANTED = {
@@ -265,6 +265,9 @@ def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         result = fedkin("reproduce", "ppfl-figure-8", "--set", setting)
         assert result.exit_code == 2, result.output
         assert words in result.stderr
+    for seeds in ("0", "1001", "10000000000000"):
+        said = told("reproduce", "ppfl-figure-8", "--finished", "--seeds", seeds)
+        assert said.endswith(f"{seeds} is not in the range 1<=x<=1000.")
     assert not (tmp_path / "reproduction").exists()
     assert "did you mean 'cgpfl-table-1'" in fedkin("reproduce", "cgpfl-table1").output
     assert (
