@@ -64,16 +64,14 @@ def reproduce(
     asked += (f" --seeds {seeds}" if seeds > 1 else "") + "".join(
         f" --set {_quoted(*each)}" for each in portable(changes).items()
     )
-    asking = Asking(
-        found._replace(rows=chosen), scale, seeds, out, changes, RUNNERS if not finished else READERS, asked
-    )
-    _run(asking, as_json)
+    _run(Asking(found, chosen, scale, seeds, out, changes, RUNNERS if not finished else READERS, asked), as_json)
 
 
 class Asking(NamedTuple):
-    """What is to be done. ``asked``: the command, for the page."""
+    """What is to be done, for ``rows`` of the preset. ``asked``: the command, for the page."""
 
     preset: Any
+    rows: Any
     scale: str
     seeds: int
     out: Path
@@ -90,20 +88,22 @@ def _run(asking: Asking, as_json: bool) -> None:
     from fedkin.report import words
     from fedkin.reproduce.estimate import estimate, speed, together
     from fedkin.reproduce.pages import cells, lines, write
-    from fedkin.reproduce.running import outcomes
+    from fedkin.reproduce.running import known, outcomes
 
     found, changes, here = asking.preset, asking.changes, speed()
-    total = together(estimate(row, changes, here, asking.seeds) for row in found.rows)
-    rows = words.many(len(found.rows), "row")
+    total = together(estimate(row, changes, here, asking.seeds) for row in asking.rows)
+    rows, runs = words.many(len(asking.rows), "row"), asking.out / "runs"
     print(f"{found.title}: {rows}, processor time {total} if none is done", file=sys.stderr)
     asking.out.mkdir(parents=True, exist_ok=True)
     done = []
-    for one in outcomes(found.rows, asking.seeds, asking.out / "runs", changes, here, asking.runners):
+    for one in outcomes(asking.rows, asking.seeds, runs, changes, here, asking.runners):
         done.append(one)
         for line in lines([one]):
             why = f"  {one.missing}" if one.missing else ""
             print("  ".join(cells(line)[:-1]) + why, file=sys.stderr, flush=True)
-    written = write(found, done, asking.scale, asking.asked, asking.out)
+    now = {one.row.name: one for one in done}  # the page has all rows, whichever were asked for this time
+    whole = [now.get(row.name) or known(row, asking.seeds, runs, changes, here) for row in found.rows]
+    written = write(found, whole, asking.scale, asking.asked, asking.out)
     if as_json:
         print_json({"name": found.name, "title": found.title, "scale": asking.scale, "lines": lines(done)})
     else:
