@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from fedkin.cli_json import print_json
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.", show_default=False)]
@@ -102,9 +102,10 @@ def compare(
     from fedkin.report import sheets
     from fedkin.report.compare import comparison
 
-    for folder in folders:
+    runs = _without_studies(folders)
+    for folder in runs:
         _must_be_run(folder)
-    found = comparison(folders, against, best)
+    found = comparison(runs, against, best)
     if markdown is not None:
         from fedkin.runs.outside import write_outside
 
@@ -140,6 +141,17 @@ def report(
 
         for path in write_figures(folder, figures):
             print(path)
+
+
+def _without_studies(folders: list[Path]) -> list[Path]:
+    """What is left of ``sweep/*``: the files beside the trials' folders are said and passed over."""
+    from fedkin.runs.outside import STUDY
+
+    files = [path for path in folders if path.is_file() and (path.parent / STUDY).is_file()]
+    if not files or len(files) == len(folders):  # a file alone is no comparison, and told so
+        return folders
+    print(f"note: passed over, for files of a sweep are no runs: {some(map(str, files))}", file=sys.stderr)
+    return [path for path in folders if path not in files]
 
 
 def _must_be_run(folder: Path) -> None:

@@ -17,6 +17,7 @@ from fedkin.runs.spec import Spec
 from fedkin.sweep import SPACES, space_of
 from fedkin.sweep.space import check
 from tests.cli.command import fedkin, told
+from tests.report.records_for_tests import write
 
 pytest.importorskip("optuna")
 QUICK = [f"--set={s}" for s in ("engine.name=inprocess", "run.rounds=2", "run.clients=4", "model=mlr", "method=fedavg")]
@@ -69,6 +70,21 @@ def test_a_regressions_loss_is_shown_as_it_is(tmp_path: Path) -> None:
     found = json.loads(fedkin(*asked, "--json").stdout)["best"]
     assert found["measure"] == "loss"
     assert f"{found['validation']:.4f}" == best[0]
+
+
+def test_all_that_is_in_a_sweeps_folder_is_compared_but_for_its_own_files(tmp_path: Path) -> None:
+    out = tmp_path / "s"
+    for number, name in enumerate(("one", "two")):
+        write(out / name, hyper={"lam": number})
+    for name in ("study.db", "page.md"):
+        (out / name).write_text("")
+    done = fedkin("compare", *sorted(out.iterdir()), "--json")
+    assert [row["run"] for row in json.loads(done.stdout)["runs"]] == ["one", "two"]
+    said = f"note: passed over, for files of a sweep are no runs: {out / 'page.md'}, {out / 'study.db'}\n"
+    assert done.stderr == said
+    assert "is not a run directory" in told("compare", out / "study.db")
+    (tmp_path / "page.md").write_text("")
+    assert "page.md is not a run directory" in told("compare", out / "one", tmp_path / "page.md")
 
 
 def test_tpe_samples_ranges(tmp_path: Path) -> None:

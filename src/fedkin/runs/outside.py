@@ -8,7 +8,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.runs.checkpoint import LOCK, folder_of
 
-MARKS = ("run.db", LOCK, "study.db")  # a folder with one of them is a run's, or a sweep's
+STUDY = "study.db"  # of a sweep
+MARKS = ("run.db", LOCK, STUDY)  # a folder with one of them is a run's, or a sweep's
 # what is read again: by a resumed run, a search, a preset, or of a model that was exported or has joined
 OWN = (".db", ".db-journal", ".toml", ".lock", ".json", ".safetensors", ".npy", ".pt2", ".onnx")
 OUTPUT = (1, 2)  # the descriptors of this process's output
