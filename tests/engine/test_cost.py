@@ -16,16 +16,16 @@ from tests.engine.small import small
 # Digits, logistic regression, 4 clients, 4 local steps, 2 rounds: (graphs, operations of all graphs, calls of steps).
 # FedAvg: one graph, 2 · 4 · 4 calls. PersFL: a grid of two λ and two T shares one graph, its teachers have the other.
 COST = {
-    "fedavg": (1, 30, 32),
-    "pfedme": (1, 123, 32),
-    "cgpfl": (1, 123, 32),
-    "ditto": (2, 87, 64),
-    "ppfl": (1, 63, 32),
-    "comet": (1, 62, 32),
-    "persfl": (2, 83, 308),
-    "apfl": (2, 116, 40),
-    "fedem": (1, 64, 32),
-    "per_fedavg": (2, 162, 36),
+    "fedavg": (1, 25, 32),
+    "pfedme": (1, 97, 32),
+    "cgpfl": (1, 97, 32),
+    "ditto": (2, 69, 64),
+    "ppfl": (1, 59, 32),
+    "comet": (1, 52, 32),
+    "persfl": (2, 67, 308),
+    "apfl": (2, 101, 40),
+    "fedem": (1, 54, 32),
+    "per_fedavg": (2, 137, 36),
 }
 
 

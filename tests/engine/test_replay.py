@@ -60,9 +60,17 @@ def test_one_runtime_serves_clients_of_all_sizes():
 
 
 def test_long_steps_are_compiled_alone(monkeypatch):
-    monkeypatch.setattr(trace, "LARGEST", 29)  # the step has 30 operations
+    monkeypatch.setattr(trace, "LARGEST", 24)  # the step has 25 operations
     runtime = Noting()
     over(runtime, linear(), 11)
+    assert runtime.compiled == [1]
+
+
+def test_steps_that_convolve_are_compiled_alone():
+    torch.manual_seed(0)
+    model = from_module("conv", nn.Sequential(nn.Unflatten(1, (1, 5)), nn.Conv1d(1, 1, 3), nn.Flatten()))
+    runtime = Noting()
+    over(runtime, model, 11)
     assert runtime.compiled == [1]
 
 

@@ -10,6 +10,8 @@ from filelock import FileLock
 from torch import Tensor
 from torch.fx import GraphModule
 
+from fedkin.core.fuse import fused_updates
+
 Flat = Callable[..., Sequence[Tensor]]
 
 # The loop over kernels in C++: 3 to 10 µs less a call than in Python.
@@ -24,6 +26,7 @@ def compiled(graph: GraphModule, inputs: Sequence[Tensor]) -> Flat:
     """The graph's function. Its inputs must keep the shapes, dtypes and strides of these. Raises Uncompiled."""
     if " " in torch.__file__:  # the compiler's options are not quoted
         raise Uncompiled("torch cannot compile where the path of its folder has a blank")
+    graph = fused_updates(graph)
     for node in graph.graph.nodes:
         node.meta.clear()  # each was recorded with fake tensors of its own, which Inductor would not mix with its own
     try:

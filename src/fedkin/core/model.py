@@ -98,6 +98,7 @@ def from_module(
     """
     weights = {key: value.detach().clone() for key, value in module.named_parameters()}
     buffers = dict(module.named_buffers())
+    tied = _tied(module)
     kept = [key for key, value in buffers.items() if keep_buffers and value.is_floating_point()]
     statistics = {BUFFER + key: buffers[key].detach().clone() for key in kept}
     mixes = bool(kept) or any(isinstance(layer, _BatchNorm) for layer in module.modules())
@@ -107,14 +108,16 @@ def from_module(
         held = {**w, **seen[-1]} if seen else w  # a second pass moves the statistics on from the first, as torch does
         own = {key.removeprefix(BUFFER): value.clone() for key, value in held.items() if is_buffer(key)}
         values = {key: value for key, value in w.items() if not is_buffer(key)}
-        fixed = {key: value.to(x.device, copy=True) for key, value in module.named_buffers() if key not in kept}
+        fixed = {key: value.to(x.device, copy=True) for key, value in buffers.items() if key not in kept}
         entering = inputs(x, next(iter(values.values())))
-        module.train(training)
-        out: Tensor = torch.func.functional_call(module, {**values, **own, **fixed}, (entering,))
+        if module.training != training:
+            module.train(training)
+        out: Tensor = torch.func.functional_call(module, {**values, **own, **fixed}, (entering,), tie_weights=tied)
         if own and seen is not None:
             seen.append({BUFFER + key: value for key, value in own.items()})
         return out
 
+    module.train(False)  # all of it, whatever it was before
     return Model(
         name=name,
         initial={**weights, **statistics},
@@ -123,3 +126,9 @@ def from_module(
         train_outputs=lambda w, x: forward(w, x, training=True),
         pads=not mixes,
     )
+
+
+def _tied(module: nn.Module) -> bool:
+    """Whether one tensor of a module goes by two names: functional_call must look for it then, at every call."""
+    named = (module.named_parameters, module.named_buffers)
+    return any(len(list(each(remove_duplicate=False))) > len(list(each())) for each in named)

@@ -1,6 +1,7 @@
 """All randomness is a function of (seed, purpose, round, client): nothing else may draw."""
 
 import hashlib
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,5 +32,9 @@ class Key(NamedTuple):
         return torch.Generator().manual_seed(self.integer(purpose))
 
     def _words(self, purpose: str) -> list[int]:
-        label = int.from_bytes(hashlib.sha256(purpose.encode()).digest()[:4], "big")
-        return [self.seed, label, self.round + 1, self.client + 1]
+        return [self.seed, _label(purpose), self.round + 1, self.client + 1]
+
+
+@cache
+def _label(purpose: str) -> int:
+    return int.from_bytes(hashlib.sha256(purpose.encode()).digest()[:4], "big")

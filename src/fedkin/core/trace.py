@@ -25,9 +25,9 @@ MODES: tuple[Mode, ...] = ("auto", "always", "trace", "never")
 # are large. Counted, never timed, so that every machine and every worker decides alike: 3 s / 1 µs.
 WORTH_COMPILING = 3_000_000
 
-# A call costs some 10 µs whatever is in it, and compiling takes longer with every operation.
+# A call costs some 20 µs whatever is in it, and compiling takes longer with every operation.
 SIZES = (8, 4)  # steps of one call, where …
-LARGEST = 256  # … they have no more operations together
+LARGEST = 400  # … they have no more operations together, and no convolution, beside which 20 µs are nothing
 
 Step = Callable[..., Tree]
 
@@ -92,16 +92,20 @@ class Runtime:
 
     def scan(self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: tuple[Tree, ...]) -> Tree:
         """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a first axis."""
-        constants = moved(constants, self.device)
+        constants = self._there(constants)
         tail = leaves(constants)
-        state: Sequence[Tensor] = leaves(moved(carry, self.device))
+        state: Sequence[Tensor] = leaves(self._there(carry))
         replay: Replay | None = None
         for block in blocks:
-            here = moved(block, self.device)
+            here = self._there(block)
             replay = replay or self.prepare(step, model, (fill(carry, iter(state)), row(here, 0), *constants))
             with torch.inference_mode():
                 state = replay.over(state, leaves(here), tail)
-        return moved(fill(carry, iter(state)), CPU)
+        ended = fill(carry, iter(state))
+        return ended if self.device == CPU else moved(ended, CPU)
+
+    def _there(self, tree: Tree) -> Tree:
+        return tree if self.device == CPU else moved(tree, self.device)
 
     def prepare(self, step: Step, model: Model, arguments: Tree) -> Replay:
         """``step(model, *arguments)``, arguments being (carry, batch, constants…), to be called with their leaves."""
@@ -129,7 +133,7 @@ class Runtime:
         if not (self.mode == "always" or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)):
             return Replay(graph.forward)
         one = _Late(lambda flat: self._compiled(graph, flat))
-        size = next((size for size in SIZES if size * operations <= LARGEST), 1)
+        size = 1 if _convolves(graph) else next((size for size in SIZES if size * operations <= LARGEST), 1)
         if size == 1:
             return Replay(one)
         several = _several(step, model, arguments, size)
@@ -162,6 +166,10 @@ class _Late:
         return self._made(*flat)
 
 
+def _convolves(graph: GraphModule) -> bool:
+    return any(node.target is torch.ops.aten.convolution.default for node in graph.graph.nodes)
+
+
 def _several(step: Step, model: Model, arguments: Tree, size: int) -> Flat:
     """``size`` steps, one after the other, as a function of flat leaves: those of the batch have a first axis."""
 
@@ -182,9 +190,25 @@ def _laid_out(state: Tree) -> tuple[Tensor, ...]:
 def _recorded(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
     with torch.random.fork_rng(devices=[]):  # recording runs the step once: its dropout must not draw for real
         graph = make_fx(run)(*inputs)
+    _forget_values(graph)
     graph.graph.eliminate_dead_code()
     graph.recompile()
     return graph
+
+
+def _forget_values(graph: GraphModule) -> None:
+    """A backward pass begins with ones like the loss: only that keeps the loss's value, which no step returns."""
+    for node in list(graph.graph.nodes):
+        if node.target is torch.ops.aten.ones_like.default:
+            like = node.args[0].meta["val"]
+            with graph.graph.inserting_before(node):
+                ones = graph.graph.call_function(
+                    torch.ops.aten.ones.default,
+                    (list(like.shape),),
+                    {"dtype": node.kwargs.get("dtype") or like.dtype, "device": like.device},
+                )
+            ones.meta = dict(node.meta)
+            node.replace_all_uses_with(ones)
 
 
 def _plain(run: Flat) -> Flat:

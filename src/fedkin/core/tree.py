@@ -48,8 +48,7 @@ def map_tree(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
 
 def leaves(tree: Tree) -> list[Any]:
     """The leaves, in order."""
-    kids = children(tree)
-    return [tree] if kids is None else [leaf for _, child in kids for leaf in leaves(child)]
+    return [leaf for _, leaf in named_leaves(tree)]
 
 
 def dtype_of(tree: Tree) -> torch.dtype:
@@ -65,7 +64,11 @@ def named_leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, tree
         return
     for name, child in kids:
-        yield from named_leaves(child, f"{path}/{name}" if path else name)
+        here = f"{path}/{name}" if path else name
+        if isinstance(child, Tensor):  # which most are: no generator for each
+            yield here, child
+        else:
+            yield from named_leaves(child, here)
 
 
 def fill(like: Tree, values: Iterator[Any]) -> Tree:

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Listener, wait
+from multiprocessing.connection import Client, Listener
 from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from fedkin.core.errors import FedkinError, Halted
@@ -84,16 +85,20 @@ class Processes:
         for worker, pile in piles.items():
             clients, blobs = pack(pile)
             self._send(worker, {"call": "do", "op": op, "round": round, "orders": clients}, blobs)
-        left = {self._lines[worker].connection: (worker, len(pile)) for worker, pile in piles.items()}
-        while left:
-            for connection in wait(list(left)):
-                worker, open_orders = left.pop(connection)  # type: ignore[call-overload]
-                header, messages = self._receive(worker)
-                answers, arrived = header["answers"], iter(messages)
-                if open_orders > len(answers):
-                    left[connection] = worker, open_orders - len(answers)  # type: ignore[index]
-                for content in answers:
-                    yield Answer(**{**content, "message": next(arrived) if content["message"] else None})
+        left = {worker: len(pile) for worker, pile in piles.items()}
+        with DefaultSelector() as ready:
+            for worker in left:
+                ready.register(self._lines[worker].connection, EVENT_READ, worker)
+            while left:
+                for key, _ in ready.select():
+                    header, messages = self._receive(key.data)
+                    answers, arrived = header["answers"], iter(messages)
+                    left[key.data] -= len(answers)
+                    if not left[key.data]:
+                        del left[key.data]
+                        ready.unregister(key.fileobj)
+                    for content in answers:
+                        yield Answer(**{**content, "message": next(arrived) if content["message"] else None})
 
     def save(self, folder: Path, round: int) -> list[int]:
         answers = self._everyone({"call": "save", "folder": str(folder), "round": round})
