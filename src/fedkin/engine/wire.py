@@ -66,7 +66,7 @@ def encode(tree: Tree) -> bytes:
 
 
 def _spec(tensor: Tensor) -> TensorSpec:
-    """Where a tensor lies: ``safetensors.torch.save`` finds the same by way of ctypes, at several times the cost."""
+    """Where a tensor lies: the library's own ``save`` finds the same at several times the cost."""
     name = str(tensor.dtype).removeprefix("torch.")
     return TensorSpec(dtype=name, shape=tensor.shape, data_ptr=tensor.data_ptr(), data_len=tensor.nbytes)
 
