@@ -63,10 +63,8 @@ def test_a_regressions_loss_is_shown_as_it_is(tmp_path: Path) -> None:
     whose = [f"--set={s}" for s in (f"data.name={table}", "data.client=client", "data.label=label", "model=glm")]
     asked = ["sweep", QUICK[0], QUICK[1], QUICK[4], *whose, "--space", "train.lr=0.001, 0.05", "--out", tmp_path / "s"]
     done = fedkin(*asked)
-    rows = [
-        line.split() for line in done.stdout.splitlines() if re.match(r"\s*\d+\.\d{4}\s", line)
-    ]  # not what is folded
-    best, other = rows
+    lines = done.stdout.splitlines()  # of which some go on with a long path's rest
+    best, other = (line.split() for line in lines if re.match(r"\s*\d+\.\d{4}\s", line))
     assert "validation loss" in done.stdout
     assert (best[1], other[1]) == ("0.05", "0.001")
     assert 0 < float(best[0]) < float(other[0])  # the lower one is the better one

@@ -12,9 +12,8 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
     written. Raises OSError, also for what a rename would put an end to: a folder, a device, a pipe."""
     try:
         target = _target(path)
-        part = target.with_name(
-            f"{target.name}.{os.getpid()}.part"
-        )  # a worker that outlived its run may write here too
+        # a worker that outlived its run may write here too
+        part = target.with_name(f"{target.name}.{os.getpid()}.part")
         try:
             with open(part, "wb") as file:
                 file.write(content)
