@@ -102,6 +102,8 @@ def compare(
     from fedkin.report import sheets
     from fedkin.report.compare import comparison
 
+    if markdown is not None and html is not None and markdown.resolve() == html.resolve():
+        raise FedkinError(f"--markdown and --html both name {html}: give each a file of its own")
     runs = _without_studies(folders)
     for folder in runs:
         _must_be_run(folder)

@@ -218,3 +218,10 @@ def test_the_command_writes_markdown_and_json(tmp_path: Path) -> None:
     assert [run["run"] for run in found["runs"]] == ["a|b", "l", "u"]
     assert found["warnings"] == ["u is unfinished: round 1 of 2"]
     assert told("compare", *folders, "--against", "comte").startswith("--against comte: no finished run")
+
+
+def test_one_file_for_two_kinds_of_page(tmp_path: Path) -> None:
+    page = tmp_path / "page"
+    said = told("compare", write(tmp_path / "a"), "--markdown", page, "--html", tmp_path / "." / "page")
+    assert said == f"--markdown and --html both name {page}: give each a file of its own"
+    assert not page.exists()
