@@ -118,17 +118,25 @@ def _loaded(entry: EntryPoint) -> Callable[..., Method]:
 
 def known_name(name: str) -> str:
     """A method's own name, of it or of an alias. Raises FedkinError for an unknown one."""
-    known = registry()
-    name = ALIASES.get(name.lower(), name)
-    if name not in known:
-        raise unknown("method", name, [*known, *ALIASES])
-    return name
+    return _looked_up(name)[0]
 
 
 def taken(name: str, keys: Iterable[str]) -> Mapping[str, inspect.Parameter]:
     """What a method called ``name`` takes. Raises FedkinError for an unknown method, and for a key that it has not."""
-    name = known_name(name)
-    accepted = inspect.signature(registry()[name]).parameters
+    return _accepted(*_looked_up(name), keys)
+
+
+def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
+    """A method's own name and its function; installed packages are asked once."""
+    known = registry()
+    name = ALIASES.get(name.lower(), name)
+    if name not in known:
+        raise unknown("method", name, [*known, *ALIASES])
+    return name, known[name]
+
+
+def _accepted(name: str, function: Callable[..., Method], keys: Iterable[str]) -> Mapping[str, inspect.Parameter]:
+    accepted = inspect.signature(function).parameters
     for key in keys:
         if key not in accepted:
             raise unknown(f"{name} hyper-parameter", key, accepted)
@@ -140,14 +148,14 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
 
     Raises FedkinError for an unknown method or hyper-parameter, a missing one, or a value out of range.
     """
-    name = known_name(name)
-    accepted = taken(name, given)
+    name, function = _looked_up(name)
+    accepted = _accepted(name, function, given)
     chosen = {**{key: value for key, value in shared.items() if key in accepted}, **given}
     missing = [key for key, p in accepted.items() if p.default is p.empty and key not in chosen]
     if missing:
         raise FedkinError(f"method {name!r} needs {', '.join(missing)} in [method]")
     try:
-        return validate_call(config=FINITE)(registry()[name])(**chosen)
+        return validate_call(config=FINITE)(function)(**chosen)
     except ValidationError as error:
         key, reason, value = _wrong(error)
         raise FedkinError(f"method.{key} of {name}: {reason}, not {value!r}") from None

@@ -25,6 +25,7 @@ from fedkin.experiment import resume, run
 from fedkin.populate import rooted
 from fedkin.report.look import look
 from fedkin.runs.checkpoint import begun
+from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.sweep.space import Space, changed, check, drawn, grid
 
@@ -208,7 +209,7 @@ def _free(folder: Path, number: int) -> FileLock | None:
 def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
     """The folder's study. One of something else makes room if no trial of it has come to anything."""
     now = {"spec": base.model_dump(mode="json", exclude={"engine"}), "space": {k: list(v) for k, v in space.items()}}
-    optuna, storage = _optuna(), f"sqlite:///{folder / 'study.db'}"
+    optuna, storage = _optuna(), f"sqlite:///{folder / FILE}"
     found = partial(optuna.create_study, storage=storage, study_name=STUDY, direction="maximize")
     try:
         study = found(load_if_exists=True)
@@ -225,7 +226,7 @@ def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
     except FedkinError:
         raise
     except Exception as error:  # SQLAlchemy's: of a file that is no study, or may not be written
-        raise FedkinError(f"{folder / 'study.db'} cannot be used: {first_line(error)}") from None
+        raise FedkinError(f"{folder / FILE} cannot be used: {first_line(error)}") from None
 
 
 def _worked_on(folder: Path, trial: Any) -> bool:
