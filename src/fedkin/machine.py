@@ -10,7 +10,8 @@ from pathlib import Path
 from fedkin.assemble import Assembled, host_from_setup, host_of, setup_of
 from fedkin.core.errors import Halted
 from fedkin.engine.actors import Actors
-from fedkin.engine.processes import Processes, place
+from fedkin.engine.placing import Placing
+from fedkin.engine.processes import Processes
 from fedkin.engine.transport import InProcess, Transport
 
 
@@ -29,14 +30,19 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
         else:
             shared = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fedkin-")))
             _share(parts, shared)
-            places = place(parts.infos, workers)
-            setups = [setup_of(parts.spec, shared, clients, state) for clients in places]
+            placing = Placing(parts.infos, workers, engine.name == "processes" and _stateless(parts))
+            setups = [setup_of(parts.spec, shared, placing.known(worker), state) for worker in range(workers)]
             if engine.name == "ray":
-                transport = Actors(host_from_setup, setups, places, shared)
+                transport = Actors(host_from_setup, setups, placing.homes, shared)
             else:
-                transport = Processes("fedkin.worker", setups, places)
+                transport = Processes("fedkin.worker", setups, placing)
         stack.callback(transport.close)
         yield transport
+
+
+def _stateless(parts: Assembled) -> bool:
+    """Whether clients begin without a personal state, as far as each can tell."""
+    return not any(parts.method.client(parts.models[info.architecture].initial, info) for info in parts.infos.values())
 
 
 def _share(parts: Assembled, folder: Path) -> None:

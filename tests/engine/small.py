@@ -2,7 +2,8 @@
 
 import os
 import subprocess
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from multiprocessing import forkserver, get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -108,10 +109,10 @@ def forking() -> ForkServerContext:
 
 
 class Forked:
-    """In place of subprocess.Popen: a worker that is forked, and so starts at once."""
+    """In place of subprocess.Popen: a worker that is forked, and so starts at once. ``build``: its host's."""
 
-    def __init__(self, command: list[str], env: dict[str, str]) -> None:
-        self._process = forking().Process(target=_work, args=(command[-2], command[-1], env), daemon=True)
+    def __init__(self, command: list[str], env: dict[str, str], build: Callable[..., Any] | None = None) -> None:
+        self._process = forking().Process(target=_work, args=(command[-2], command[-1], env, build), daemon=True)
         self._process.start()
         self.pid = self._process.pid
 
@@ -128,10 +129,15 @@ class Forked:
         self._process.kill()
 
 
-FORKED = SimpleNamespace(Popen=Forked, TimeoutExpired=subprocess.TimeoutExpired)  # for engine.processes.subprocess
+def forked(build: Callable[..., Any] | None = None) -> SimpleNamespace:
+    """In place of the module subprocess in engine.processes."""
+    return SimpleNamespace(Popen=partial(Forked, build=build), TimeoutExpired=subprocess.TimeoutExpired)
 
 
-def _work(address: str, number: str, env: dict[str, str]) -> None:
+FORKED = forked()
+
+
+def _work(address: str, number: str, env: dict[str, str], build: Callable[..., Any] | None) -> None:
     import torch
 
     from fedkin.assemble import host_from_setup
@@ -139,4 +145,4 @@ def _work(address: str, number: str, env: dict[str, str]) -> None:
 
     os.environ.update(env)
     torch.set_num_threads(1)
-    serve(address, number, host_from_setup)
+    serve(address, number, build or host_from_setup)

@@ -11,7 +11,8 @@ from fedkin.assemble import assemble, host_of
 from fedkin.core.errors import FedkinError
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.host import Answer
-from fedkin.engine.processes import pack, place
+from fedkin.engine.placing import place
+from fedkin.engine.processes import pack
 from fedkin.engine.transport import InProcess
 from fedkin.engine.wire import decode, encode
 from fedkin.experiment import run

@@ -11,11 +11,13 @@ from fedkin.engine.line import accept, offer
 
 
 @pytest.fixture
-def ends():
+def ends(tmp_path):
     one, other = Pipe()
-    made = offer(one)
-    joined = accept(other)
-    yield made, joined
+    with open(tmp_path / "beside", "w+b") as file:
+        made = offer(one, file)
+        joined, beside = accept(other)
+        with beside:
+            yield made, joined
     made.close()
     joined.close()
 

@@ -100,7 +100,7 @@ def test_a_run_needs_few_graphs(tmp_path):
 
 def test_auto_counts_work(linear, monkeypatch):
     compiled = []
-    monkeypatch.setattr(torch._inductor, "compile", lambda graph, inputs, options: compiled.append(1) or graph.forward)
+    monkeypatch.setattr(trace, "compiled", lambda name, record, inputs: compiled.append(1) or record().forward)
     probe = Runtime("auto", replays=0)
     call(probe, linear)
     assert not compiled
@@ -128,10 +128,11 @@ def test_replays_are_those_of_the_whole_run():
 
 
 def test_no_compiler(tmp_path, monkeypatch):
-    def missing(graph, inputs, options):
+    def missing(graph, inputs):
         raise RuntimeError("InvalidCxxCompiler: No working C++ compiler found\nin a long list of places")
 
-    monkeypatch.setattr(torch._inductor, "compile", missing)
+    monkeypatch.setattr(torch._inductor, "aot_compile", missing)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = run(small("fedavg", engine__compile="always"), tmp_path / "run")
     with read_only(folder) as database:
         (said,) = database.facts()["said"]

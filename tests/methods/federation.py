@@ -167,8 +167,8 @@ class Tape:
     def _mixed(self, items: list[Any]) -> list[Any]:
         return items if self._rng is None else [items[int(i)] for i in self._rng.permutation(len(items))]
 
-    def digests(self) -> dict[int, str]:
-        return self.inner.digests()
+    def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        return self.inner.digests(clients)
 
 
 class Federated:

@@ -1,45 +1,85 @@
-"""A recorded graph as machine code, by Inductor: compiled once a machine, kept in its cache on disk."""
+"""A recorded graph as machine code, by Inductor: compiled once a machine, and loaded from its own file ever after."""
 
-import os
+import hashlib
+import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock
 from torch import Tensor
 from torch.fx import GraphModule
 
 from fedkin.core.fuse import fused_updates
+from fedkin.core.machine_code import kept, processor
 
 Flat = Callable[..., Sequence[Tensor]]
+Record = Callable[[], GraphModule]
 
-# The loop over kernels in C++: 3 to 10 µs less a call than in Python.
-WRAPPED = {"cpp_wrapper": True}
+MAKERS = ("compile.py", "fuse.py", "trace.py")  # a change of these makes other code of the same graph
 
 
 class Uncompiled(Exception):
     """Why a graph could not be compiled: no compiler, no headers, a full disk. It is slower then, not wrong."""
 
 
-def compiled(graph: GraphModule, inputs: Sequence[Tensor]) -> Flat:
-    """The graph's function. Its inputs must keep the shapes, dtypes and strides of these. Raises Uncompiled."""
+def compiled(name: str, record: Record, inputs: Sequence[Tensor]) -> Flat:
+    """The function of the graph that ``record`` makes, which is called only where nothing of ``name`` is kept.
+
+    ``name`` is one that ``named`` gave. What the function is called with must have the shapes, dtypes and strides of
+    ``inputs``. Raises Uncompiled.
+    """
+    try:
+        if any(leaf.device.type != "cpu" for leaf in inputs):
+            return _for_a_device(_ready(record()), list(inputs))
+        return _loaded(kept(name, lambda: _made(_ready(record()), inputs)))
+    except Uncompiled:
+        raise
+    except Exception as error:
+        raise Uncompiled(f"{type(error).__name__}: {error}") from None
+
+
+def named(graph: GraphModule, *facts: object) -> str:
+    """Equal only for equal graphs and facts, under the same torch, on the same kind of CPU."""
+    whole = hashlib.sha256(repr((_maker(), graph.code, facts)).encode())
+    for node in graph.graph.nodes:
+        value = getattr(graph, node.target) if node.op == "get_attr" else None  # a constant: the code holds its values
+        like = node.meta.get("val") if value is None else value
+        if isinstance(like, Tensor):
+            whole.update(repr((node.name, like.dtype, tuple(like.shape), like.stride(), str(like.device))).encode())
+        if value is not None:
+            whole.update(value.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return whole.hexdigest()[:32]
+
+
+def _made(graph: GraphModule, inputs: Sequence[Tensor]) -> Path:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's, about its own
+        return Path(str(torch._inductor.aot_compile(graph, tuple(inputs))))
+
+
+def _loaded(path: Path) -> Flat:
+    run = torch._C._aoti.AOTIModelContainerRunnerCpu(str(path), 1).run
+    return lambda *flat: run(list(flat))
+
+
+def _for_a_device(graph: GraphModule, inputs: list[Any]) -> Flat:
+    """Not measured, and not kept beyond this process."""
+    found: Flat = torch._inductor.compile(graph, inputs)
+    return found
+
+
+def _ready(graph: GraphModule) -> GraphModule:
     if " " in torch.__file__:  # the compiler's options are not quoted
         raise Uncompiled("torch cannot compile where the path of its folder has a blank")
     graph = fused_updates(graph)
     for node in graph.graph.nodes:
         node.meta.clear()  # each was recorded with fake tensors of its own, which Inductor would not mix with its own
-    try:
-        with FileLock(_lock_path()):  # workers compile the same graphs: the first does, the others read its cache
-            found: Flat = torch._inductor.compile(graph, list[Any](inputs), options=WRAPPED)
-            return found
-    except Exception as error:
-        raise Uncompiled(f"{type(error).__name__}: {error}") from None
+    return graph
 
 
-def _lock_path() -> Path:
-    from torch._inductor.runtime.cache_dir_utils import cache_dir
-
-    folder = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR") or cache_dir())
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / "fedkin.lock"
+@cache
+def _maker() -> tuple[str, ...]:
+    sources = [Path(__file__).with_name(file).read_bytes() for file in MAKERS]
+    return torch.__version__, processor(), hashlib.sha256(b"".join(sources)).hexdigest()

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fedkin.core.compile import Flat, Uncompiled, compiled
+from fedkin.core.compile import Flat, Record, Uncompiled, compiled, named
 from fedkin.core.device import CPU, moved
 from fedkin.core.errors import first_line, named_line
 from fedkin.core.model import Model
@@ -132,19 +132,20 @@ class Runtime:
         operations = sum(node.op == "call_function" for node in graph.graph.nodes)
         if not (self.mode == "always" or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)):
             return Replay(graph.forward)
-        one = _Late(lambda flat: self._compiled(graph, flat))
+        one = _Late(lambda flat: self._compiled(named(graph), lambda: graph, flat))
         size = 1 if _convolves(graph) else next((size for size in SIZES if size * operations <= LARGEST), 1)
         if size == 1:
             return Replay(one)
         several = _several(step, model, arguments, size)
-        return Replay(one, _Late(lambda flat: self._compiled(_recorded(several, flat), flat)), size)
+        name = named(graph, size, [len(leaves(part)) for part in arguments])
+        return Replay(one, _Late(lambda flat: self._compiled(name, lambda: _recorded(several, flat), flat)), size)
 
-    def _compiled(self, graph: GraphModule, inputs: Sequence[Tensor]) -> Flat:
+    def _compiled(self, name: str, record: Record, inputs: Sequence[Tensor]) -> Flat:
         try:
-            return compiled(graph, inputs)
+            return compiled(name, record, inputs)
         except Uncompiled as error:
             self.say(f"steps replay uncompiled: {first_line(error)}")
-            return graph.forward
+            return record().forward
 
     def say(self, sentence: str) -> None:
         """Something for the record, which has it once."""

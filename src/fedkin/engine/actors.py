@@ -10,7 +10,8 @@ import torch
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.files import write_file
 from fedkin.engine.host import Answer, Host, Order
-from fedkin.engine.processes import pack, piles_of
+from fedkin.engine.placing import piles_of
+from fedkin.engine.processes import pack
 
 Build = Callable[[dict[str, Any]], Host]
 
@@ -68,7 +69,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "do": Actor.do,
     "save": Actor.save,
     "load": Actor.load,
-    "digests": lambda actor: actor.host.digests(),
+    "digests": lambda actor, clients: {client: actor.host.digest(client) for client in clients},
     "said": lambda actor: actor.host.runtime.said,
 }
 
@@ -122,8 +123,12 @@ class Actors:
             own[self._owner[client]][client] = path.read_bytes()
         self._all([("load", part) for part in own])
 
-    def digests(self) -> dict[int, str]:
-        return {client: digest for found in self._everyone("digests") for client, digest in found.items()}
+    def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        own: list[list[int]] = [[] for _ in self._actors]
+        for client in clients:
+            own[self._owner[client]].append(client)
+        found = self._all([("digests", part) for part in own])
+        return {client: digest for part in found for client, digest in part.items()}
 
     def said(self) -> list[str]:
         return sorted({sentence for found in self._everyone("said") for sentence in found})

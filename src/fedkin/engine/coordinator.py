@@ -98,7 +98,7 @@ class Coordinator:
     def fingerprint(self) -> str:
         """sha256 over the server state and all personal states, in client order."""
         whole = hashlib.sha256(encode(self.state))
-        for client, digest in sorted(self.transport.digests().items()):
+        for client, digest in sorted(self.transport.digests(self.federation.infos).items()):
             whole.update(f"{client}:{digest}".encode())
         return whole.hexdigest()
 

@@ -43,6 +43,7 @@ class Answer(NamedTuple):
     error: str | None = None
     record: Mapping[str, Any] = {}
     seconds: float = 0.0
+    kept: bool = False  # it left a personal state
 
 
 class Host:
@@ -90,7 +91,7 @@ class Host:
             answer = Answer(order.client, error=str(error))
         except Exception as error:  # one client's failure is recorded and must not end the others' round
             answer = Answer(order.client, error=f"{type(error).__name__}: {error}")
-        return answer._replace(seconds=time.perf_counter() - began)
+        return answer._replace(seconds=time.perf_counter() - began, kept=order.client in self._dirty)
 
     def save(self, folder: Path, round: int) -> list[int]:
         """Write the states that changed since the last call, as ``{client}.{round}.safetensors``; returns whose."""
@@ -105,9 +106,9 @@ class Host:
         for client, path in states.items():
             self.store.put(client, read_state(path))
 
-    def digests(self) -> dict[int, str]:
-        """sha256 of every client's personal state."""
-        return {client: hashlib.sha256(encode(self.own(client))).hexdigest() for client in self.infos}
+    def digest(self, client: int) -> str:
+        """sha256 of a client's personal state."""
+        return hashlib.sha256(encode(self.own(client))).hexdigest()
 
     def own(self, client: int) -> Tree:
         """The personal state of a client, the first one if it never worked."""

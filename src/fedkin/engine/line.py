@@ -17,23 +17,27 @@ ROOM = 32 << 20  # bytes of such a file: larger messages are rare, and their tra
 MEMORY = Path("/dev/shm")
 
 
-def offer(connection: "Connection[Any, Any]") -> "Line":
-    """The end that makes the files and hands them over."""
-    folder = MEMORY if MEMORY.is_dir() else None
-    out, into = (tempfile.TemporaryFile(dir=folder) for _ in range(2))  # noqa: SIM115 (the line closes them)
+def offer(connection: "Connection[Any, Any]", beside: IO[bytes]) -> "Line":
+    """The end that makes the files and hands them over, and another one ``beside`` them."""
+    out, into = (tempfile.TemporaryFile(dir=folder_in_memory()) for _ in range(2))  # noqa: SIM115 (the line closes them)
     with _socket(connection) as end:
-        socket.send_fds(end, [b"2"], [out.fileno(), into.fileno()])
+        socket.send_fds(end, [b"3"], [out.fileno(), into.fileno(), beside.fileno()])
     return Line(connection, out, into)
 
 
-def accept(connection: "Connection[Any, Any]") -> "Line":
-    """The end that is handed them. Raises EOFError where the other end is gone."""
+def accept(connection: "Connection[Any, Any]") -> "tuple[Line, IO[bytes]]":
+    """The end that is handed them, and the file beside them. Raises EOFError where the other end is gone."""
     with _socket(connection) as end:
-        _, files, _, _ = socket.recv_fds(end, 1, 2)
-    if len(files) < 2:
+        _, files, _, _ = socket.recv_fds(end, 1, 3)
+    if len(files) < 3:
         raise EOFError
-    into, out = (os.fdopen(file, "r+b", buffering=0) for file in files)
-    return Line(connection, out, into)
+    into, out, beside = (os.fdopen(file, "r+b", buffering=0) for file in files)
+    return Line(connection, out, into), beside
+
+
+def folder_in_memory() -> Path | None:
+    """Where files without a name are memory; None, for the usual folder, where there is no such place."""
+    return MEMORY if MEMORY.is_dir() else None
 
 
 def _socket(connection: "Connection[Any, Any]") -> socket.socket:

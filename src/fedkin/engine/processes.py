@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
@@ -16,9 +17,10 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from fedkin.core.errors import FedkinError, Halted
-from fedkin.core.method import Info
+from fedkin.engine.claims import Claims, claims
 from fedkin.engine.host import Answer, Host, Order
 from fedkin.engine.line import Line, accept, offer
+from fedkin.engine.placing import Placing
 
 KEY = "FEDKIN_WORKER_KEY"
 START_SECONDS = 120
@@ -32,29 +34,11 @@ ALONE = {
 PARCEL_SECONDS, PARCEL = 0.01, 4 << 20  # answers cross together if they come so soon and are no larger (bytes)
 
 
-def place(infos: Mapping[int, Info], workers: int) -> list[list[int]]:
-    """Clients over workers by load: the largest first, each to the worker with the fewest samples so far."""
-    loads, places = [0] * workers, [[] for _ in range(workers)]  # type: list[int], list[list[int]]
-    for client in sorted(infos, key=lambda k: (-infos[k].samples, k)):
-        lightest = loads.index(min(loads))
-        places[lightest].append(client)
-        loads[lightest] += infos[client].samples
-    return [sorted(clients) for clients in places]
-
-
-def piles_of(orders: Iterable[Order], owner: Mapping[int, int]) -> dict[int, list[Order]]:
-    """A round's orders by the worker who has the client, in their order."""
-    piles: dict[int, list[Order]] = {}
-    for order in orders:
-        piles.setdefault(owner[order.client], []).append(order)
-    return piles
-
-
 class Processes:
     """Worker processes as a Transport. ``setups`` is one JSON-able dict a worker, which its builder understands."""
 
-    def __init__(self, module: str, setups: list[dict[str, Any]], places: list[list[int]]) -> None:
-        self._owner = {client: worker for worker, clients in enumerate(places) for client in clients}
+    def __init__(self, module: str, setups: list[dict[str, Any]], placing: Placing) -> None:
+        self._placing, self._claims = placing, claims()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._lines: list[Line] = []
         key = secrets.token_hex(16)
@@ -81,24 +65,28 @@ class Processes:
             raise
 
     def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
-        piles = piles_of(orders, self._owner)
-        for worker, pile in piles.items():
-            clients, blobs = pack(pile)
-            self._send(worker, {"call": "do", "op": op, "round": round, "orders": clients}, blobs)
-        left = {worker: len(pile) for worker, pile in piles.items()}
+        piles, free = self._placing.deal(orders)
+        self._claims.begin()
+        asked = list(range(len(self._processes))) if free else list(piles)
+        for worker in asked:
+            own = piles.get(worker, [])
+            clients, blobs = pack([*own, *free])
+            header = {"call": "do", "op": op, "round": round, "orders": clients, "own": len(own)}
+            self._send(worker, header, blobs)
         with DefaultSelector() as ready:
-            for worker in left:
+            for worker in asked:
                 ready.register(self._lines[worker].connection, EVENT_READ, worker)
-            while left:
+            while ready.get_map():
                 for key, _ in ready.select():
-                    header, messages = self._receive(key.data)
-                    answers, arrived = header["answers"], iter(messages)
-                    left[key.data] -= len(answers)
-                    if not left[key.data]:
-                        del left[key.data]
+                    told, messages = self._receive(key.data)
+                    if not told["more"]:
                         ready.unregister(key.fileobj)
-                    for content in answers:
-                        yield Answer(**{**content, "message": next(arrived) if content["message"] else None})
+                    arrived = iter(messages)
+                    for content in told["answers"]:
+                        answer = Answer(**{**content, "message": next(arrived) if content["message"] else None})
+                        if answer.kept:
+                            self._placing.bind(answer.client, key.data)
+                        yield answer
 
     def save(self, folder: Path, round: int) -> list[int]:
         answers = self._everyone({"call": "save", "folder": str(folder), "round": round})
@@ -106,12 +94,19 @@ class Processes:
 
     def load(self, states: Mapping[int, Path]) -> None:
         for worker in range(len(self._processes)):
-            own = {str(client): str(path) for client, path in states.items() if self._owner[client] == worker}
+            own = {client: str(path) for client, path in states.items() if self._placing.owner(client) == worker}
+            for client in own:
+                self._placing.bind(client, worker)
             self._send(worker, {"call": "load", "states": own}, [])
             self._receive(worker)
 
-    def digests(self) -> dict[int, str]:
-        answers = self._everyone({"call": "digests"})
+    def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        piles: dict[int, list[int]] = {worker: [] for worker in range(len(self._processes))}
+        for client in clients:
+            piles[self._placing.owner(client)].append(client)
+        for worker, pile in piles.items():
+            self._send(worker, {"call": "digests", "clients": pile}, [])
+        answers = [self._receive(worker)[0] for worker in piles]
         return {int(client): digest for answer in answers for client, digest in answer["result"].items()}
 
     def said(self) -> list[str]:
@@ -121,6 +116,7 @@ class Processes:
     def close(self) -> None:
         for line in self._lines:
             line.close()
+        self._claims.close()
         for process in self._processes:
             try:
                 process.wait(timeout=1)
@@ -133,7 +129,7 @@ class Processes:
         limit = time.monotonic() + START_SECONDS
         while time.monotonic() < limit:
             try:
-                line = offer(listener.accept())
+                line = offer(listener.accept(), self._claims.file)
                 return int(line.receive()[0]["worker"]), line
             except TimeoutError:
                 ended = [worker for worker, process in enumerate(self._processes) if process.poll() is not None]
@@ -202,7 +198,7 @@ def serve(address: str, worker: str, build: Any) -> None:
     """The loop of a worker process: ``build(setup) → Host`` once, then calls until the coordinator hangs up."""
     # the coordinator may be gone at any moment, also between two answers: then there is nobody left to tell
     with suppress(EOFError, ConnectionError):
-        line = accept(Client(json.loads(address), authkey=os.environ.pop(KEY).encode()))
+        line, beside = accept(Client(json.loads(address), authkey=os.environ.pop(KEY).encode()))
         line.tell({"worker": int(worker)})
         try:
             host: Host = build(line.receive()[0])
@@ -213,17 +209,17 @@ def serve(address: str, worker: str, build: Any) -> None:
         while True:
             header, blobs = line.receive()
             line.begin()
-            _call(host, line, header, blobs)
+            _call(host, line, Claims(beside), header, blobs)
 
 
-def _call(host: Host, line: Line, header: dict[str, Any], blobs: list[bytes]) -> None:
+def _call(host: Host, line: Line, taken: Claims, header: dict[str, Any], blobs: list[bytes]) -> None:
     try:
         if header["call"] == "do":
-            orders = [Order(client, None if n is None else blobs[n]) for client, n in header["orders"]]
-            for answers in _gathered(host.do(header["op"], header["round"], orders)):
+            orders = _orders(header, blobs, taken)
+            for answers, more in _gathered(host.do(header["op"], header["round"], orders)):
                 content = [{**answer._asdict(), "message": answer.message is not None} for answer in answers]
                 messages = [answer.message for answer in answers if answer.message is not None]
-                line.tell({"answers": content}, messages)
+                line.tell({"answers": content, "more": more}, messages)
         else:
             line.tell({"result": CALLS[header["call"]](host, header)})
     except ConnectionError:
@@ -234,17 +230,24 @@ def _call(host: Host, line: Line, header: dict[str, Any], blobs: list[bytes]) ->
         line.tell({"failed": str(error), "system": True})
 
 
-def _gathered(answers: Iterable[Answer]) -> Iterator[list[Answer]]:
-    """Answers a few at a time: each parcel wakes the coordinator, which takes the core of a worker."""
+def _orders(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Order]:
+    """A worker's own orders, then those of the others that nobody has taken when it comes to them."""
+    content, own = header["orders"], header["own"]
+    for place in chain(range(own), (own + free for free in taken.up_to(len(content) - own))):
+        client, number = content[place]
+        yield Order(client, None if number is None else blobs[number])
+
+
+def _gathered(answers: Iterable[Answer]) -> Iterator[tuple[list[Answer], bool]]:
+    """Answers a few at a time, and whether more come: each parcel wakes the coordinator, which takes the core."""
     parcel: list[Answer] = []
     opened = time.perf_counter()
     for answer in answers:
         parcel.append(answer)
         if time.perf_counter() - opened > PARCEL_SECONDS or sum(len(one.message or b"") for one in parcel) > PARCEL:
-            yield parcel
+            yield parcel, True
             parcel, opened = [], time.perf_counter()
-    if parcel:
-        yield parcel
+    yield parcel, False
 
 
 def _load(host: Host, header: dict[str, Any]) -> None:
@@ -254,6 +257,6 @@ def _load(host: Host, header: dict[str, Any]) -> None:
 CALLS: dict[str, Callable[[Host, dict[str, Any]], Any]] = {
     "save": lambda host, header: host.save(Path(header["folder"]), header["round"]),
     "load": _load,
-    "digests": lambda host, header: host.digests(),
+    "digests": lambda host, header: {client: host.digest(client) for client in header["clients"]},
     "said": lambda host, header: host.runtime.said,
 }

@@ -22,8 +22,8 @@ class Transport(Protocol):
     def load(self, states: Mapping[int, Path]) -> None:
         """Let every host take over its clients' states."""
 
-    def digests(self) -> dict[int, str]:
-        """sha256 of every client's personal state."""
+    def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        """sha256 of clients' personal states."""
 
     def said(self) -> list[str]:
         """What the hosts' runtimes want in the record."""
@@ -48,8 +48,8 @@ class InProcess:
     def load(self, states: Mapping[int, Path]) -> None:
         self.host.load(states)
 
-    def digests(self) -> dict[int, str]:
-        return self.host.digests()
+    def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        return {client: self.host.digest(client) for client in clients}
 
     def said(self) -> list[str]:
         return self.host.runtime.said

@@ -216,7 +216,7 @@ class Work:
         return whole.hexdigest()
 
     def _digest(self) -> str:
-        return self.host.digests()[self.client]
+        return self.host.digest(self.client)
 
 
 def serve(node: Node) -> None:

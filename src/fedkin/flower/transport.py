@@ -212,8 +212,8 @@ class FlowerTransport:
         self._seen.update({client: self.own[client].digest for client in states})
         self._committed = self._saved = {client: own.round for client, own in self.own.items()}
 
-    def digests(self) -> dict[int, str]:
-        return {client: self._seen.get(client, "") for client in self.places}
+    def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        return {client: self._seen.get(client, "") for client in clients}
 
     def said(self) -> list[str]:
         return sorted(set(self._said))

@@ -1,0 +1,82 @@
+"""Files of machine code, kept from run to run: ``$XDG_CACHE_HOME/fedkin/steps``, or ``~/.cache`` in its place."""
+
+import hashlib
+import os
+import platform
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from filelock import FileLock
+
+from fedkin.core.files import write_file
+
+KEPT = 200  # files, a megabyte or two each; those that were not used for longest go first
+
+
+def kept(name: str, make: Callable[[], Path]) -> Path:
+    """The file of that name; one that ``make`` makes, and of which a copy is kept where there is room, if none is.
+
+    Of processes that want the same one, the first makes it, and the others wait.
+    """
+    folder = _folder()
+    if folder is None:
+        return make()
+    with FileLock(folder / f"{name}.lock"):
+        return _found(folder, name) or _copied(folder, name, make())
+
+
+def _found(folder: Path, name: str) -> Path | None:
+    for path in folder.glob(f"{name}-*.so"):
+        if path.stem == f"{name}-{_digest(path.read_bytes())}":
+            os.utime(path)
+            return path
+        path.unlink()  # not as it was written: calling it could do anything
+    return None
+
+
+def _copied(folder: Path, name: str, source: Path) -> Path:
+    content = source.read_bytes()
+    path = folder / f"{name}-{_digest(content)}.so"
+    try:
+        write_file(path, content)
+    except OSError:
+        return source
+    _tidy(folder)
+    return path
+
+
+def _tidy(folder: Path) -> None:
+    """Another process may do the same, and be first."""
+    ages: dict[Path, float] = {}
+    for path in folder.glob("*.so"):
+        with suppress(FileNotFoundError):
+            ages[path] = path.stat().st_mtime
+    for path in sorted(ages, key=lambda path: ages[path])[:-KEPT]:
+        path.unlink(missing_ok=True)
+        (folder / f"{path.stem.split('-')[0]}.lock").unlink(missing_ok=True)
+
+
+def _folder() -> Path | None:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(home) / "fedkin" / "steps"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder if os.access(folder, os.W_OK) else None
+    except OSError:
+        return None
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+@cache
+def processor() -> str:
+    """A digest of what this CPU is and can do: code made for one may stop on another."""
+    told = [platform.processor(), platform.machine()]
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        told += sorted({line for line in lines if line.startswith(("flags", "Features", "model name"))})
+    return _digest("\n".join(told).encode())

@@ -1,0 +1,68 @@
+"""Which worker works for which client: whose personal state it has; for clients without one, whoever is free."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from fedkin.core.method import Info
+from fedkin.engine.host import Order
+
+FEW = 4  # different messages that each worker is sent, in case it comes to need them
+
+
+def place(infos: Mapping[int, Info], workers: int) -> list[list[int]]:
+    """Clients over workers by load: the largest first, each to the worker with the fewest samples so far."""
+    loads, places = [0] * workers, [[] for _ in range(workers)]  # type: list[int], list[list[int]]
+    for client in sorted(infos, key=lambda k: (-infos[k].samples, k)):
+        lightest = loads.index(min(loads))
+        places[lightest].append(client)
+        loads[lightest] += infos[client].samples
+    return [sorted(clients) for clients in places]
+
+
+def piles_of(orders: Iterable[Order], owner: Mapping[int, int]) -> dict[int, list[Order]]:
+    """A round's orders by the worker who has the client, in their order."""
+    piles: dict[int, list[Order]] = {}
+    for order in orders:
+        piles.setdefault(owner[order.client], []).append(order)
+    return piles
+
+
+class Dealt(NamedTuple):
+    """A question's orders: some are one worker's each, the others are taken one by one by whoever is free."""
+
+    piles: dict[int, list[Order]]
+    free: list[Order]
+
+
+class Placing:
+    """``homes``: the clients of each worker, so far as they need one; with ``roam``, who has no state yet needs none.
+
+    Where clients work changes no result.
+    """
+
+    def __init__(self, infos: Mapping[int, Info], workers: int, roam: bool) -> None:
+        self.homes = place(infos, workers)
+        self._home = {client: worker for worker, clients in enumerate(self.homes) for client in clients}
+        self._sizes = {client: infos[client].samples for client in infos} if roam else {}
+        self._owner = {} if roam else dict(self._home)
+
+    def known(self, worker: int) -> list[int]:
+        """The clients that a worker may be asked to work for."""
+        return sorted(self._sizes) or self.homes[worker]
+
+    def owner(self, client: int) -> int:
+        """Who has the client's personal state; where it has none, who tells what it would be."""
+        return self._owner.get(client, self._home[client])
+
+    def bind(self, client: int, worker: int) -> None:
+        """The client has a personal state now, and the worker has it."""
+        self._owner[client] = worker
+
+    def deal(self, orders: Iterable[Order]) -> Dealt:
+        """The largest of the free ones come first: so the last to be done is a small one."""
+        orders = list(orders)
+        free = [order for order in orders if order.client not in self._owner]
+        if not free or len({order.message for order in free}) > FEW:
+            return Dealt(piles_of(orders, {**self._home, **self._owner}), [])
+        free.sort(key=lambda order: (-self._sizes[order.client], order.client))
+        return Dealt(piles_of((order for order in orders if order.client in self._owner), self._owner), free)

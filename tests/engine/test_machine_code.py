@@ -1,0 +1,111 @@
+"""Compiled once a machine: the second process loads a file, and never one that is not as it was written."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from fedkin.core import compile, machine_code
+from fedkin.core.compile import compiled, named
+from fedkin.core.machine_code import kept
+from fedkin.core.model import from_module
+from fedkin.core.trace import Runtime, _recorded
+from tests.engine.test_replay import over
+
+pytestmark = [
+    pytest.mark.skipif(not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler"),
+    pytest.mark.skipif(" " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank"),
+]
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "fedkin" / "steps"
+
+
+def graph(factor=2.0, rows=3):
+    return _recorded(lambda x: (x * torch.tensor([factor, 1.0]),), [torch.ones(rows, 2)])
+
+
+def never():
+    raise AssertionError("it was recorded again")
+
+
+def test_a_second_process_compiles_nothing(cache):
+    """Not even what compiles is imported there."""
+    torch.manual_seed(0)
+    model = from_module("linear", nn.Linear(5, 3))
+    expected = over(Runtime("always"), model, 3)
+    script = """
+import sys
+import torch
+from fedkin.core.model import from_module
+from fedkin.core.trace import Runtime
+from tests.engine.test_replay import over
+torch.manual_seed(0)
+found = over(Runtime("always"), from_module("linear", torch.nn.Linear(5, 3)), 3)
+print(found["weight"].sum().item(), "torch._inductor.compile_fx" in sys.modules)
+"""
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", script], env=here, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(expected["weight"].sum().item()), "False"]
+    assert len(list(cache.glob("*.so"))) == 1
+
+
+def test_a_damaged_file_is_made_again(cache):
+    one, x = graph(), torch.ones(3, 2)
+    compiled(named(one), lambda: one, [x])
+    (file,) = cache.glob("*.so")
+    whole = file.read_bytes()
+    file.unlink()  # its pages are this process's: a file of the same name is another one
+    file.write_bytes(whole[:4000] + b"?" + whole[4001:])
+    assert compiled(named(one), lambda: one, [x])(x)[0].tolist() == [[2.0, 1.0]] * 3
+    assert [path.name for path in cache.glob("*.so")] == [file.name]
+    assert compiled(named(one), never, [x])(x)[0].tolist() == [[2.0, 1.0]] * 3
+
+
+def test_names_tell_apart_what_is_compiled(monkeypatch):
+    assert named(graph()) == named(graph())
+    names = {named(graph()), named(graph(3.0)), named(graph(rows=4)), named(graph(), 8)}
+    monkeypatch.setattr(compile, "_maker", lambda: ("another torch",))
+    assert len({*names, named(graph())}) == 5
+
+
+def test_no_place_for_files(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
+
+
+def test_no_room_for_a_file(cache, tmp_path, monkeypatch):
+    def full(path, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(machine_code, "write_file", full)
+    (tmp_path / "made.so").write_bytes(b"code")
+    assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
+    assert list(cache.glob("*.so")) == []
+
+
+def test_old_files_go(cache, tmp_path, monkeypatch):
+    monkeypatch.setattr(machine_code, "KEPT", 2)
+    source = tmp_path / "made.so"
+
+    def make(name):
+        source.write_bytes(name.encode())
+        return source
+
+    found: dict[str, Path] = {}
+    for age, name in enumerate("abc"):
+        found[name] = kept(name, lambda name=name: make(name))
+        os.utime(found[name], (1000 + age, 1000 + age))
+        if name == "b":
+            assert kept("a", never) == found["a"]  # used again: b is older now
+    assert sorted(path.name[0] for path in cache.glob("*.so")) == ["a", "c"]
+    assert sorted(path.name for path in cache.glob("*.lock")) == ["a.lock", "c.lock"]
