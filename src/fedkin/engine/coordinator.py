@@ -114,18 +114,19 @@ class Coordinator:
     def _orders(self, who: Sequence[int], sent: list[Sent]) -> tuple[list[Order], dict[int, Tree]]:
         """Each client's message down, equal ones encoded once; the ledger notes which is the first copy."""
         encoded: dict[Any, tuple[bytes, Counted]] = {}
+        seen: dict[int, Any] = {}  # most methods give all their clients the same objects
         orders, downs = [], {}
         for client in who:
-            down = self.method.down(self.state, client)
-            identity = tuple((path, _identity(leaf)) for path, leaf in named_leaves(down))
+            downs[client] = down = self.method.down(self.state, client)
+            identity = seen.get(id(down)) or tuple((path, _identity(leaf)) for path, leaf in named_leaves(down))
             copy = int(identity in encoded)
             if not copy:
                 blob = encode(down)
                 encoded[identity] = blob, count(down, blob)
+            seen[id(down)] = identity
             blob, size = encoded[identity]
             sent.append(Sent(client, "down", copy, *size))
             orders.append(Order(client, blob))
-            downs[client] = down
         return orders, downs
 
     def _replies(

@@ -7,6 +7,7 @@ tensors and numbers in the shapes that the method expects.
 import json
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
@@ -19,6 +20,7 @@ from fedkin.core.method import KINDS
 from fedkin.core.tree import Tree, children, named_leaves
 
 MAX_BYTES = 2 << 30  # of one message: larger ones are refused unread
+SHORT = 1 << 16  # bytes of a header that is remembered
 
 NOT_FINITE = "NaN or infinity"
 
@@ -77,14 +79,20 @@ def decode(blob: bytes) -> Tree:
         raise BadMessage(f"message of {len(blob)} bytes, more than the {MAX_BYTES} allowed")
     try:
         tensors = load(blob)
-        size = int.from_bytes(blob[:8], "little")
-        outline = json.loads(json.loads(blob[8 : 8 + size])["__metadata__"]["tree"])
-        tree = _grow(outline, tensors, "")
+        header = blob[8 : 8 + int.from_bytes(blob[:8], "little")]
+        tree = _grow(_outline_in(header) if len(header) < SHORT else _read_outline(header), tensors, "")
         if len(tensors) != sum(1 for _ in named_leaves(tree)):
             raise ValueError("it holds more tensors than its outline names")
         return tree
     except UNREADABLE as error:
         raise BadMessage(f"message cannot be read: {type(error).__name__}: {error}") from None
+
+
+def _read_outline(header: bytes) -> Any:
+    return json.loads(json.loads(header)["__metadata__"]["tree"])
+
+
+_outline_in = lru_cache(maxsize=8)(_read_outline)  # a round's messages are as many with one header
 
 
 # What bytes of somebody else's making provoke in a parser; RuntimeError is torch's (shapes) and Python's (recursion).
