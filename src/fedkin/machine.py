@@ -9,6 +9,8 @@ from pathlib import Path
 
 from fedkin.assemble import Assembled, host_from_setup, host_of, setup_of
 from fedkin.core.errors import Halted
+from fedkin.data.clients import Population
+from fedkin.data.side_by_side import save_side_by_side
 from fedkin.engine.actors import Actors
 from fedkin.engine.placing import Placing
 from fedkin.engine.processes import Processes
@@ -48,7 +50,8 @@ def _stateless(parts: Assembled) -> bool:
 def _share(parts: Assembled, folder: Path) -> None:
     """The samples, for worker processes to map into their memory."""
     try:
-        parts.population.save(folder)
+        # who trains on everybody's samples draws from them in the order that they have
+        (Population.save if parts.method.needs.pooled else save_side_by_side)(parts.population, folder)
     except OSError as error:
         where, why = folder.parent, error.strerror or error  # NumPy counts what it could not write
         raise Halted(

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,11 @@ from fedkin.data.source import Array, Ints
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 TENSORS = ("x", "y", "public", "public_y")
+
+
+def write_array(path: Path, array: Array) -> None:
+    """An array as a .npy file."""
+    np.save(path, array, allow_pickle=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +109,13 @@ class Population:
         }
         return replace(self, **rows, names=tuple(map(str, range(clients))), truth={})  # type: ignore[arg-type]
 
-    def save(self, directory: Path) -> None:
+    def save(self, directory: Path, write: Callable[[Path, Array], None] = write_array) -> None:
         """Writes .npy files and population.json (last, so that an interrupted save is not taken for a whole one)."""
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "population.json").unlink(missing_ok=True)
         arrays = _arrays(self)
         for key, array in arrays.items():
-            np.save(directory / f"{key}.npy", array, allow_pickle=False)
+            write(directory / f"{key}.npy", array)
         facts = _facts(self) | {"arrays": {k: [a.dtype.str, list(a.shape)] for k, a in sorted(arrays.items())}}
         (directory / "population.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
