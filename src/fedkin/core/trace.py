@@ -66,7 +66,8 @@ class Replay:
         done = 0
         if self.several is not None and len(block[0]) >= self.size:
             done = len(block[0]) // self.size * self.size
-            for batches in zip(*(torch.split(leaf[:done], self.size) for leaf in block), strict=True):
+            groups = (leaf[:done].view(-1, self.size, *leaf.shape[1:]).unbind(0) for leaf in block)
+            for batches in zip(*groups, strict=True):
                 state = self.several(*state, *batches, *tail)
         for batch in zip(*(leaf[done:].unbind(0) for leaf in block), strict=True):
             state = self.one(*state, *batch, *tail)
