@@ -1,12 +1,21 @@
 """Places of a list over several processes: each is taken by exactly one."""
 
 import multiprocessing
+import os
+import time
 
 from fedkin.engine.claims import Claims, claims
 
 
 def taking(claim, end, out):
     out.send(list(claim.up_to(end)))
+
+
+def hesitating(*arguments, read=os.pread):
+    """Whoever has read the number takes its time: without a lock, the others read it too."""
+    found = read(*arguments)
+    time.sleep(0.001)
+    return found
 
 
 def test_places_come_in_order_and_end():
@@ -18,8 +27,9 @@ def test_places_come_in_order_and_end():
     one.close()
 
 
-def test_each_place_is_one_processs():
-    one, ends = claims(), 3000
+def test_each_place_is_one_processs(monkeypatch):
+    monkeypatch.setattr(os, "pread", hesitating)
+    one, ends = claims(), 100
     context = multiprocessing.get_context("fork")
     pipes = [context.Pipe(duplex=False) for _ in range(4)]
     others = [context.Process(target=taking, args=(Claims(one.file), ends, into)) for _, into in pipes]

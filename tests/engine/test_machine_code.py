@@ -66,7 +66,7 @@ def test_a_damaged_file_is_made_again(cache):
     file.unlink()  # its pages are this process's: a file of the same name is another one
     file.write_bytes(whole[:4000] + b"?" + whole[4001:])
     assert compiled(named(one), lambda: one, [x])(x)[0].tolist() == [[2.0, 1.0]] * 3
-    assert [path.name for path in cache.glob("*.so")] == [file.name]
+    assert [path.read_bytes() == whole for path in cache.glob("*.so")] == [True]
     assert compiled(named(one), never, [x])(x)[0].tolist() == [[2.0, 1.0]] * 3
 
 
@@ -81,6 +81,14 @@ def test_no_place_for_files(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
+
+
+def test_a_folder_that_others_write_to(cache, tmp_path):
+    """What is in it is run."""
+    cache.mkdir(parents=True)
+    cache.chmod(0o777)
+    assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
+    assert list(cache.iterdir()) == []
 
 
 def test_no_room_for_a_file(cache, tmp_path, monkeypatch):

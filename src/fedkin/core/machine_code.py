@@ -59,13 +59,16 @@ def _tidy(folder: Path) -> None:
 
 
 def _folder() -> Path | None:
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(home) / "fedkin" / "steps"
+    """Where files are kept: a folder of this user's that nobody else may write to, for what is in it is run."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder if os.access(folder, os.W_OK) else None
-    except OSError:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        folder = Path(home) / "fedkin" / "steps"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        facts = folder.stat()
+    except (OSError, RuntimeError):  # the latter where nobody knows a home
         return None
+    own = facts.st_uid == os.getuid() and not facts.st_mode & 0o022
+    return folder if own and os.access(folder, os.W_OK) else None
 
 
 def _digest(content: bytes) -> str:

@@ -91,7 +91,8 @@ def _by_channel(values: tuple[float, ...], x: Tensor) -> Tensor | float:
 def from_module(
     name: str, module: nn.Module, family: Family = CATEGORICAL, inputs: Inputs = PLAIN, keep_buffers: bool = True
 ) -> Model:
-    """A torch module as a Model. Its current parameters are the initial ones; the module itself is never changed.
+    """A torch module as a Model. Its current parameters are the initial ones, and stay as they are in the module, which
+    is in evaluation mode between passes.
 
     Integer buffers (``num_batches_tracked``) are left out: they carry no statistics. Without ``keep_buffers`` all are,
     and stay as they are in the module.
