@@ -1,10 +1,12 @@
 """fedkin against other simulators and against the machine: seconds a round, in turn, medians and ratios.
 
-    FEDKIN_DATA=DIR python -m benchmarks.peers [--workloads linear,hidden,cnn] [--rounds 6] [--repeat 3] [--json]
+    FEDKIN_DATA=DIR python -m benchmarks.peers [--workloads linear,hidden,cnn] [--peers pfl,flower,by_hand] [--rounds 6]
+                                               [--repeat 3] [--json]
 
 The peers are those of `pip install 'fedkin[bench]'` that are there; nothing is installed. Every peer is a process of
-its own; they take turns, and each round but a run's first is a measurement.
-`by_hand` is a plain torch loop on one core.
+its own; they take turns, and each round but a run's first is a measurement. The machine's own speed changes from minute
+to minute: ratios are those within a turn of everybody, and of all turns the median. `by_hand` is a plain torch loop on
+one core.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -52,54 +55,67 @@ def machine(workload: str, method: str) -> float:
     return statistics.mean(told) / cores
 
 
-def measure(workload: str, rounds: int, repeat: int, file: Path) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
-    """{who: {seconds, accuracy}} of one workload, and by method the seconds of a round's products.
-
-    Whoever lacks a package is not there. The machine's own speed changes as the runs' does: it takes its turns too.
-    """
-    present = [peer for peer in NEEDS if not lacking(peer)]
+def measure(workload: str, present: list[str], rounds: int, repeat: int, file: Path) -> dict[str, dict[str, Any]]:
+    """{who: {seconds, ratio, share, accuracy}} of one workload: medians of a round's seconds, of how many times
+    fedkin's FedAvg these are, and of the share that its products alone would take."""
     write(workload, file)
-    seconds: dict[str, list[float]] = defaultdict(list)
+    seconds: dict[str, list[list[float]]] = defaultdict(list)
+    ratios: dict[str, list[float]] = defaultdict(list)
+    shares: dict[str, list[float]] = defaultdict(list)
     accuracy: dict[str, float] = {}
-    products: dict[str, list[float]] = defaultdict(list)
     for _ in range(repeat):
         turns: dict[str, tuple[object, ...]] = {peer: (PEERS[peer], workload, file, rounds) for peer in present}
         turns |= {f"fedkin {method}": ("ours", workload, method, os.cpu_count() or 1, rounds) for method in OURS}
         turns["fedkin fedavg, 1 worker"] = "ours", workload, "fedavg", 1, rounds
         for who, (module, *arguments) in turns.items():
             told = call(str(module), *arguments)
-            seconds[who] += told["seconds"][1:]
+            seconds[who].append(told["seconds"][1:])
             accuracy[who] = told["accuracy"]
-        for method in OURS:
-            products[method].append(machine(workload, method))
-    found = {who: {"seconds": statistics.median(seconds[who]), "accuracy": accuracy[who]} for who in seconds}
-    return found, {method: statistics.median(each) for method, each in products.items()}
+        now = {who: statistics.median(each[-1]) for who, each in seconds.items()}
+        products = {method: machine(workload, method) for method in OURS}
+        for who in now:
+            ratios[who].append(now[who] / now["fedkin fedavg"])
+            shares[who].append(products[method_of(who)] / now[who])
+    return {
+        who: {
+            "seconds": statistics.median(chain.from_iterable(seconds[who])),
+            "ratio": statistics.median(ratios[who]),
+            "share": statistics.median(shares[who]),
+            "accuracy": accuracy[who],
+        }
+        for who in seconds
+    }
 
 
-def lines(workload: str, found: dict[str, dict[str, Any]], products: dict[str, float]) -> list[str]:
+def method_of(who: str) -> str:
+    """What a row's runs computed: peers compute FedAvg."""
+    return who.removeprefix("fedkin ").split(",")[0] if who.startswith("fedkin") else "fedavg"
+
+
+def lines(workload: str, found: dict[str, dict[str, Any]]) -> list[str]:
     """The rows of a workload's table."""
     ours = found["fedkin fedavg"]
     rows = []
     for who, each in found.items():
-        method = who.removeprefix("fedkin ").split(",")[0] if who.startswith("fedkin") else "fedavg"
-        share = f"{products[method] / each['seconds']:.0%}"
-        ratio = f"{each['seconds'] / ours['seconds']:.1f}"
-        odd = abs(each["accuracy"] - ours["accuracy"]) > ALIKE and method == "fedavg"
-        note = " (differs)" if odd else ""
-        rows.append(
-            f"| {workload} | {who} | {each['seconds']:.3f} | {ratio} | {share} | {100 * each['accuracy']:.1f}{note} |"
-        )
+        odd = abs(each["accuracy"] - ours["accuracy"]) > ALIKE and method_of(who) == "fedavg"
+        numbers = f"{each['seconds']:.3f} | {each['ratio']:.1f} | {each['share']:.0%} | {100 * each['accuracy']:.1f}"
+        rows.append(f"| {workload} | {who} | {numbers}{' (differs)' if odd else ''} |")
     return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="of linear, hidden, cnn")
+    parser.add_argument("--peers", default=",".join(NEEDS), help="of pfl, flower, by_hand; '' for none")
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    missing = [peer for peer in NEEDS if lacking(peer)]
+    wanted = [peer for peer in given.peers.split(",") if peer]
+    for asked, known in ((wanted, set(NEEDS)), (given.workloads.split(","), set(WORKLOADS))):
+        if odd := [name for name in asked if name not in known]:
+            parser.error(f"{odd[0]!r} is none of {', '.join(sorted(known))}")
+    missing = [peer for peer in wanted if lacking(peer)]
     if missing:
         print(f"without {', '.join(missing)}: pip install 'fedkin[bench]' brings them", file=sys.stderr)
     result: dict[str, Any] = {}
@@ -107,10 +123,11 @@ def main() -> None:
         print("| workload | who | s a round | × fedkin | of the roofline | accuracy |\n|---|---|---|---|---|---|")
     for workload in given.workloads.split(","):
         with tempfile.TemporaryDirectory() as folder:
-            found, products = measure(workload, given.rounds, given.repeat, Path(folder) / "work.npz")
-        result[workload] = {"measured": found, "products": products}
+            present = [peer for peer in wanted if peer not in missing]
+            found = measure(workload, present, given.rounds, given.repeat, Path(folder) / "work.npz")
+        result[workload] = found
         if not given.json:
-            print(*lines(workload, found, products), sep="\n", flush=True)
+            print(*lines(workload, found), sep="\n", flush=True)
     if given.json:
         print(json.dumps(result))
 

@@ -43,7 +43,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
 
 
 def _stateless(parts: Assembled) -> bool:
-    """Whether clients begin without a personal state, as far as each can tell."""
+    """Whether no client begins with a personal state."""
     return not any(parts.method.client(parts.models[info.architecture].initial, info) for info in parts.infos.values())
 
 

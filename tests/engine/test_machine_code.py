@@ -91,6 +91,27 @@ def test_a_folder_that_others_write_to(cache, tmp_path):
     assert list(cache.iterdir()) == []
 
 
+def test_a_folder_that_nothing_may_be_run_from(cache, monkeypatch):
+    loaded = compile._loaded
+
+    def forbidding(path):
+        if path.parent == cache:
+            raise RuntimeError("failed to map segment from shared object: Operation not permitted")
+        return loaded(path)
+
+    monkeypatch.setattr(compile, "_loaded", forbidding)
+    one, x = graph(), torch.ones(3, 2)
+    assert compiled(named(one), lambda: one, [x])(x)[0].tolist() == [[2.0, 1.0]] * 3
+
+
+def test_a_file_system_without_locks(cache, tmp_path, monkeypatch):
+    def refused(self, *arguments, **named):
+        raise NotImplementedError("FileSystem does not appear to support flock")
+
+    monkeypatch.setattr(machine_code.FileLock, "acquire", refused)
+    assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
+
+
 def test_no_room_for_a_file(cache, tmp_path, monkeypatch):
     def full(path, content):
         raise OSError(28, "No space left on device")

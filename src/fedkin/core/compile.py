@@ -3,7 +3,7 @@
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,12 @@ def compiled(name: str, record: Record, inputs: Sequence[Tensor]) -> Flat:
     try:
         if any(leaf.device.type != "cpu" for leaf in inputs):
             return _for_a_device(_ready(record()), list(inputs))
-        return _loaded(kept(name, lambda: _made(_ready(record()), inputs)))
+        make = partial(_made, record, inputs)
+        path = kept(name, make)
+        try:
+            return _loaded(path)
+        except RuntimeError:  # it lies where nothing may be run from
+            return _loaded(make())
     except Uncompiled:
         raise
     except Exception as error:
@@ -49,14 +54,14 @@ def named(graph: GraphModule, *facts: object) -> str:
         if isinstance(like, Tensor):
             whole.update(repr((node.name, like.dtype, tuple(like.shape), like.stride(), str(like.device))).encode())
         if value is not None:
-            whole.update(value.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+            whole.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
     return whole.hexdigest()[:32]
 
 
-def _made(graph: GraphModule, inputs: Sequence[Tensor]) -> Path:
+def _made(record: Record, inputs: Sequence[Tensor]) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's, about its own
-        return Path(str(torch._inductor.aot_compile(graph, tuple(inputs))))
+        return Path(str(torch._inductor.aot_compile(_ready(record()), tuple(inputs))))
 
 
 def _loaded(path: Path) -> Flat:

@@ -23,16 +23,24 @@ def kept(name: str, make: Callable[[], Path]) -> Path:
     folder = _folder()
     if folder is None:
         return make()
-    with FileLock(folder / f"{name}.lock"):
+    lock = FileLock(folder / f"{name}.lock")
+    try:
+        lock.acquire()
+    except (OSError, NotImplementedError):  # a file system without locks
+        return make()
+    try:
         return _found(folder, name) or _copied(folder, name, make())
+    finally:
+        lock.release()
 
 
 def _found(folder: Path, name: str) -> Path | None:
     for path in folder.glob(f"{name}-*.so"):
-        if path.stem == f"{name}-{_digest(path.read_bytes())}":
-            os.utime(path)
-            return path
-        path.unlink()  # not as it was written: calling it could do anything
+        with suppress(FileNotFoundError):  # tidied away by another process at this moment
+            if path.stem == f"{name}-{_digest(path.read_bytes())}":
+                os.utime(path)
+                return path
+            path.unlink()  # not as it was written: calling it could do anything
     return None
 
 
