@@ -10,7 +10,7 @@ import torch
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.files import write_file
 from fedkin.engine.host import Answer, Host, Order
-from fedkin.engine.placing import piles_of
+from fedkin.engine.placing import piles_of, shared_out
 from fedkin.engine.processes import pack
 
 Build = Callable[[dict[str, Any]], Host]
@@ -118,16 +118,11 @@ class Actors:
         return sorted(changed)
 
     def load(self, states: Mapping[int, Path]) -> None:
-        own: list[dict[int, bytes]] = [{} for _ in self._actors]
-        for client, path in states.items():
-            own[self._owner[client]][client] = path.read_bytes()
-        self._all([("load", part) for part in own])
+        own = self._shares(states)
+        self._all([("load", {client: states[client].read_bytes() for client in part}) for part in own])
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
-        own: list[list[int]] = [[] for _ in self._actors]
-        for client in clients:
-            own[self._owner[client]].append(client)
-        found = self._all([("digests", part) for part in own])
+        found = self._all([("digests", part) for part in self._shares(clients)])
         return {client: digest for part in found for client, digest in part.items()}
 
     def said(self) -> list[str]:
@@ -138,6 +133,9 @@ class Actors:
             self._ray.kill(actor)
         if self._ours:
             self._ray.shutdown()
+
+    def _shares(self, clients: Iterable[int]) -> list[list[int]]:
+        return shared_out(clients, self._owner.__getitem__, len(self._actors))
 
     def _start(self, worker: int, name: str, *arguments: Any) -> Any:
         return self._actors[worker].call.remote(name, *arguments)

@@ -1,6 +1,6 @@
 """Which worker works for which client: whose personal state it has; for clients without one, whoever is free."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from fedkin.core.method import Info
@@ -25,6 +25,14 @@ def piles_of(orders: Iterable[Order], owner: Mapping[int, int]) -> dict[int, lis
     for order in orders:
         piles.setdefault(owner[order.client], []).append(order)
     return piles
+
+
+def shared_out(clients: Iterable[int], owner: Callable[[int], int], workers: int) -> list[list[int]]:
+    """Clients by the worker who has them, in their order; [] for who has none of these."""
+    shares: list[list[int]] = [[] for _ in range(workers)]
+    for client in clients:
+        shares[owner(client)].append(client)
+    return shares
 
 
 class Dealt(NamedTuple):

@@ -20,7 +20,7 @@ from fedkin.core.errors import FedkinError, Halted
 from fedkin.engine.claims import Claims, claims
 from fedkin.engine.host import Answer, Host, Order
 from fedkin.engine.line import Line, accept, offer
-from fedkin.engine.placing import Placing
+from fedkin.engine.placing import Placing, shared_out
 
 KEY = "FEDKIN_WORKER_KEY"
 START_SECONDS = 120
@@ -93,20 +93,16 @@ class Processes:
         return sorted(client for answer in answers for client in answer["result"])
 
     def load(self, states: Mapping[int, Path]) -> None:
-        for worker in range(len(self._processes)):
-            own = {client: str(path) for client, path in states.items() if self._placing.owner(client) == worker}
+        for worker, own in enumerate(self._shares(states)):
             for client in own:
                 self._placing.bind(client, worker)
-            self._send(worker, {"call": "load", "states": own}, [])
+            self._send(worker, {"call": "load", "states": {client: str(states[client]) for client in own}}, [])
             self._receive(worker)
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
-        piles: dict[int, list[int]] = {worker: [] for worker in range(len(self._processes))}
-        for client in clients:
-            piles[self._placing.owner(client)].append(client)
-        for worker, pile in piles.items():
-            self._send(worker, {"call": "digests", "clients": pile}, [])
-        answers = [self._receive(worker)[0] for worker in piles]
+        for worker, own in enumerate(self._shares(clients)):
+            self._send(worker, {"call": "digests", "clients": own}, [])
+        answers = [self._receive(worker)[0] for worker in range(len(self._processes))]
         return {int(client): digest for answer in answers for client, digest in answer["result"].items()}
 
     def said(self) -> list[str]:
@@ -123,6 +119,9 @@ class Processes:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+    def _shares(self, clients: Iterable[int]) -> list[list[int]]:
+        return shared_out(clients, self._placing.owner, len(self._processes))
 
     def _accept(self, listener: Listener) -> tuple[int, Line]:
         """The next worker that calls, and its number: they start side by side and call in any order."""
@@ -206,10 +205,11 @@ def serve(address: str, worker: str, build: Any) -> None:
             line.tell({"failed": str(error)})
             return
         line.tell({})
+        taken = Claims(beside)
         while True:
             header, blobs = line.receive()
             line.begin()
-            _call(host, line, Claims(beside), header, blobs)
+            _call(host, line, taken, header, blobs)
 
 
 def _call(host: Host, line: Line, taken: Claims, header: dict[str, Any], blobs: list[bytes]) -> None:
