@@ -13,11 +13,12 @@ from torch.fx import GraphModule
 
 from fedkin.core.fuse import fused_updates
 from fedkin.core.machine_code import kept, processor
+from fedkin.core.products import settings, small_products
 
 Flat = Callable[..., Sequence[Tensor]]
 Record = Callable[[], GraphModule]
 
-MAKERS = ("compile.py", "fuse.py", "trace.py")  # a change of these makes other code of the same graph
+MAKERS = ("compile.py", "fuse.py", "products.py", "products.cpp", "trace.py")  # a change of these makes other code of the same graph
 
 
 class Uncompiled(Exception):
@@ -32,7 +33,7 @@ def compiled(name: str, record: Record, inputs: Sequence[Tensor]) -> Flat:
     """
     try:
         if any(leaf.device.type != "cpu" for leaf in inputs):
-            return _for_a_device(_ready(record()), list(inputs))
+            return _for_a_device(_without_facts(_fused(record())), list(inputs))
         make = partial(_made, record, inputs)
         path = kept(name, make)
         try:
@@ -61,7 +62,9 @@ def named(graph: GraphModule, *facts: object) -> str:
 def _made(record: Record, inputs: Sequence[Tensor]) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's, about its own
-        return Path(str(torch._inductor.aot_compile(_ready(record()), tuple(inputs))))
+        code = small_products(_fused(record()))
+        with torch._inductor.config.patch(settings()):
+            return Path(str(torch._inductor.aot_compile(_without_facts(code), tuple(inputs))))
 
 
 def _loaded(path: Path) -> Flat:
@@ -75,12 +78,16 @@ def _for_a_device(graph: GraphModule, inputs: list[Any]) -> Flat:
     return found
 
 
-def _ready(graph: GraphModule) -> GraphModule:
+def _fused(graph: GraphModule) -> GraphModule:
     if " " in torch.__file__:  # the compiler's options are not quoted
         raise Uncompiled("torch cannot compile where the path of its folder has a blank")
-    graph = fused_updates(graph)
+    return fused_updates(graph)
+
+
+def _without_facts(graph: GraphModule) -> GraphModule:
+    """Each was recorded with fake tensors of its own, which Inductor would not mix with its own."""
     for node in graph.graph.nodes:
-        node.meta.clear()  # each was recorded with fake tensors of its own, which Inductor would not mix with its own
+        node.meta.clear()
     return graph
 
 

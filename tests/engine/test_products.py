@@ -1,0 +1,156 @@
+"""Small products in code of our own: the numbers of torch's, for whatever shapes, strides and remainders there are."""
+
+import platform
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from torch._inductor import cpp_builder
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from fedkin.core import products
+from fedkin.core.compile import _loaded, _made
+from fedkin.core.fuse import fused_updates
+from fedkin.core.products import LARGEST, small_products
+
+pytestmark = [
+    pytest.mark.skipif(platform.machine() not in products.MEASURED, reason="only x86 has products of its own"),
+    pytest.mark.skipif(not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler"),
+    pytest.mark.skipif(" " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank"),
+]
+RATE = torch.tensor(0.5)
+# (rows, inner, columns): whole blocks of 5 × 4 · 16 and 5 × 5, one more and one less, a lone row, column or number
+SHAPES = [(20, 48, 128), (5, 16, 64), (6, 17, 65), (4, 15, 63), (1, 33, 16), (7, 1, 81), (11, 100, 1), (1, 1, 1), (3, 5, 7)]
+
+
+def operators(graph):
+    return [node.target._opname for node in graph.graph.nodes if node.op == "call_function"]
+
+
+def prepared(function, *inputs):
+    return small_products(fused_updates(make_fx(function)(*inputs)))
+
+
+def laid(rows, columns, transposed):
+    return torch.randn(columns, rows).t() if transposed else torch.randn(rows, columns)
+
+
+def layouts(function):
+    """Inputs of every shape, each factor by rows and by columns."""
+    for rows, inner, columns in SHAPES:
+        for flipped in ((False, False), (True, False), (False, True)):
+            yield function, laid(rows, inner, flipped[0]), laid(inner, columns, flipped[1])
+
+
+def product(a, b):
+    return a @ b
+
+
+def update(a, b):
+    return torch.ones(a.shape[0], b.shape[1]) - RATE * (a @ b)
+
+
+def several(cases):
+    """One compiled function of all cases, which takes seconds for each; what it gives, and what was expected."""
+    torch.manual_seed(0)
+    cases = list(cases)
+    inputs = [leaf for _, *leaves in cases for leaf in leaves]
+
+    def every(*flat):
+        rest = iter(flat)
+        return tuple(function(*(next(rest) for _ in leaves)) for function, *leaves in cases)
+
+    graph = make_fx(every)(*inputs)
+    run = _loaded(_made(lambda: graph, inputs))
+    return run(*inputs), every(*inputs)
+
+
+@pytest.mark.parametrize("function", [product, update])
+def test_any_shape_and_layout(function):
+    cases = list(layouts(function))
+    for found, expected in zip(*several(cases), strict=True):
+        assert found.shape == expected.shape
+        assert torch.allclose(found, expected, rtol=1e-5, atol=1e-4)
+
+
+def test_stacks_of_matrices():
+    def stacked(a, b):
+        return torch.bmm(a, b)
+
+    one = torch.randn(1, 6, 17)
+    cases = [
+        (stacked, torch.randn(3, 6, 17), torch.randn(3, 17, 65)),
+        (stacked, torch.randn(3, 6, 17), torch.randn(3, 65, 17).mT),
+        (stacked, torch.randn(3, 17, 6).mT, torch.randn(3, 17, 65)),
+        (stacked, one.expand(3, 6, 17), torch.randn(3, 17, 5)),  # the same one each time
+    ]
+    for found, expected in zip(*several(cases), strict=True):
+        assert torch.allclose(found, expected, rtol=1e-5, atol=1e-4)
+
+
+def test_rows_out_of_a_larger_matrix_and_not_finite_numbers():
+    whole, other = torch.randn(9, 40), torch.randn(33, 70)
+    other[3, 4] = float("inf")
+    other[5, 6] = float("nan")
+    cases = [(product, whole[1:7, 3:36], other), (product, other.t()[:, 2:30], whole.t()[4:32, :].contiguous())]
+    for found, expected in zip(*several(cases), strict=True):
+        assert torch.allclose(found, expected, rtol=1e-5, atol=1e-4, equal_nan=True)
+
+
+def test_every_small_product_of_a_step_is_ours():
+    def layer(w, bias, x):
+        hidden = torch.addmm(bias, x, w.t())
+        return hidden, w - RATE * (hidden.t() @ x)
+
+    names = operators(prepared(layer, torch.randn(8, 6), torch.randn(8), torch.randn(4, 6)))
+    assert names.count("small_product") == 1
+    assert names.count("small_update") == 1
+    assert not {"mm", "addmm"} & set(names)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        (torch.randn(4, 6).double(), torch.randn(6, 5).double()),
+        (torch.randn(0, 6), torch.randn(6, 5)),
+        (torch.randn(6, 4).t(), torch.randn(5, 6).t()),  # both by columns: one would have to be copied
+        (torch.randn(4, 6), torch.randn(6, 10)[:, ::2]),
+        (torch.empty(1, 2**12), torch.empty(2**12, LARGEST // 2**12 + 1)),
+    ],
+)
+def test_any_other_product_stays(inputs):
+    assert operators(prepared(lambda a, b: (a @ b,), *inputs)) == ["mm"]
+
+
+@pytest.mark.parametrize(
+    "w", [torch.randn(5), torch.randn(1, 5), torch.randn(5, 4).t()], ids=["a row", "one row", "by columns"]
+)
+def test_an_update_of_something_else_stays(w):
+    def step(w, a, b):
+        return (torch.addmm(w, a, b, alpha=-1),)
+
+    assert operators(prepared(step, w, torch.randn(4, 3), torch.randn(3, 5))) == ["addmm"]
+
+
+def test_other_factors_of_a_sum_stay():
+    def step(w, a, b):
+        return (torch.addmm(w, a, b, beta=2),)
+
+    assert operators(prepared(step, torch.randn(4, 5), torch.randn(4, 3), torch.randn(3, 5))) == ["addmm"]
+
+
+def test_where_nothing_was_measured_products_stay(monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    assert operators(prepared(lambda a, b: (a @ b,), torch.randn(4, 6), torch.randn(6, 5))) == ["mm"]
+
+
+def test_clang_is_asked_for_the_level_that_gcc_reads_in_the_source(monkeypatch):
+    level = "aot_inductor.compile_wrapper_opt_level"
+    for compiler, expected in (("clang++", "O3"), ("g++", None)):
+        monkeypatch.setattr(cpp_builder, "get_cpp_compiler", lambda compiler=compiler: compiler)
+        assert products.settings.__wrapped__().get(level) == expected
+
+
+def test_the_source_is_part_of_the_package():
+    assert Path(products.__file__).with_name("products.cpp").is_file()
