@@ -21,7 +21,17 @@ pytestmark = [
 ]
 RATE = torch.tensor(0.5)
 # (rows, inner, columns): whole blocks of 5 × 4 · 16 and 5 × 5, one more and one less, a lone row, column or number
-SHAPES = [(20, 48, 128), (5, 16, 64), (6, 17, 65), (4, 15, 63), (1, 33, 16), (7, 1, 81), (11, 100, 1), (1, 1, 1), (3, 5, 7)]
+SHAPES = [
+    (20, 48, 128),
+    (5, 16, 64),
+    (6, 17, 65),
+    (4, 15, 63),
+    (1, 33, 16),
+    (7, 1, 81),
+    (11, 100, 1),
+    (1, 1, 1),
+    (3, 5, 7),
+]
 
 
 def operators(graph):

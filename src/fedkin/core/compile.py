@@ -18,7 +18,13 @@ from fedkin.core.products import settings, small_products
 Flat = Callable[..., Sequence[Tensor]]
 Record = Callable[[], GraphModule]
 
-MAKERS = ("compile.py", "fuse.py", "products.py", "products.cpp", "trace.py")  # a change of these makes other code of the same graph
+MAKERS = (
+    "compile.py",
+    "fuse.py",
+    "products.py",
+    "products.cpp",
+    "trace.py",
+)  # a change of these makes other code of the same graph
 
 
 class Uncompiled(Exception):
