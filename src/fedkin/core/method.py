@@ -111,8 +111,8 @@ class Data(Protocol):
     def whole(self, split: str) -> list[Batch]:
         """All samples of "train", "val" or "test", in large batches; the weights of ALL rows together sum to 1."""
 
-    def score(self, predictor: Callable[[Tensor], Tensor], split: str) -> tuple[float, float]:
-        """(mean loss, accuracy) of a predictor x → log-probabilities (or means) on a split; nan where it is empty."""
+    def score(self, w: Params, split: str) -> tuple[float, float]:
+        """(mean loss, accuracy) of parameters on "train", "val" or "test"; nan where it is empty."""
 
 
 class Server(Protocol):

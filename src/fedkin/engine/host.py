@@ -193,14 +193,14 @@ def _finish(host: Host, round: int, order: Order) -> Answer:
 
 def _evaluate(host: Host, round: int, order: Order) -> Answer:
     data, own, views = _viewed(host, round, order)
-    scores = _each(host, data, views, lambda told: {split: data.score(told, split) for split in SPLITS})
+    scores = _each(views, lambda view: _scores(host, data, view, SPLITS))
     return Answer(order.client, record={"scores": scores, "notes": host.method.notes(own)})
 
 
 def _evaluate_all(host: Host, round: int, order: Order) -> Answer:
     data, own, views = _viewed(host, round, order)
-    scores = _each(host, data, views, lambda told: {split: data.score(told, split) for split in ("train", *SPLITS)})
-    measures = _each(host, data, views, lambda told: {split: data.measure(told, split) for split in SPLITS})
+    scores = _each(views, lambda view: _scores(host, data, view, ("train", *SPLITS)))
+    measures = _each(views, lambda view: {split: data.measure(view, split, host.method.predict) for split in SPLITS})
     return Answer(order.client, record={"scores": scores, "notes": host.method.notes(own), "measures": measures})
 
 
@@ -210,12 +210,16 @@ def _viewed(host: Host, round: int, order: Order) -> tuple[LocalData, Tree, dict
     return data, own, host.method.personal(host.receive(order), own, data)
 
 
-def _each(host: Host, data: LocalData, views: dict[str, Tree], of: Callable[[Any], Any]) -> dict[str, Any]:
-    """``of`` each view's predictor; two views may be one model, which is looked at once."""
+def _scores(host: Host, data: LocalData, view: Tree, splits: Iterable[str]) -> dict[str, tuple[float, float]]:
+    return {split: data.score(view, split, host.method.predict) for split in splits}
+
+
+def _each(views: dict[str, Tree], of: Callable[[Tree], Any]) -> dict[str, Any]:
+    """``of`` each view; two views may be one model, which is looked at once."""
     found: dict[int, Any] = {}
     for view in views.values():
         if id(view) not in found:
-            found[id(view)] = of(partial(host.method.predict, data.model, view))
+            found[id(view)] = of(view)
     return {name: found[id(view)] for name, view in views.items()}
 
 

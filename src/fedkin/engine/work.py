@@ -1,6 +1,6 @@
 """One client's data and tools during one round: what a method's ``local`` is given (the Data protocol)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -9,16 +9,15 @@ import torch
 from torch import Tensor
 
 from fedkin.core.kit import Batches
-from fedkin.core.method import Info
+from fedkin.core.method import Info, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.rng import Key
 from fedkin.core.trace import Scanner
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.data import plan
 from fedkin.data.clients import Population
+from fedkin.engine.grading import Predict, parts, score
 from fedkin.engine.measures import TWO, measures
-
-LARGE = 1024  # rows of an evaluation batch
 
 
 class Schedule(NamedTuple):
@@ -99,30 +98,20 @@ class LocalData:
     def whole(self, split: str) -> list[Batch]:
         rows = self._rows(split)
         return [
-            Batch(*self._take(part), torch.full((len(part),), 1 / len(rows), dtype=self._dtype))
-            for part in _parts(rows, LARGE)
+            Batch(*self._take(part), torch.full((len(part),), 1 / len(rows), dtype=self._dtype)) for part in parts(rows)
         ]
 
-    def score(self, predictor: Callable[[Tensor], Tensor], split: str) -> tuple[float, float]:
-        rows = self._rows(split)
-        if len(rows) == 0:
-            return float("nan"), float("nan")
-        loss, right = 0.0, 0.0
-        with torch.inference_mode():
-            for part in _parts(rows, LARGE):
-                x, y = self._take(part)
-                nll, hits = grade(self.model, predictor(x), y)
-                loss, right = loss + nll, right + hits
-        return loss / len(rows), right / len(rows)
+    def score(self, view: Tree, split: str, predict: Predict = plain_prediction) -> tuple[float, float]:
+        return score(self.runtime, self.model, view, predict, self._rows(split), self._take)
 
-    def measure(self, predictor: Callable[[Tensor], Tensor], split: str) -> dict[str, float]:
+    def measure(self, view: Tree, split: str, predict: Predict = plain_prediction) -> dict[str, float]:
         """RMSE, AUC and the like on a split; {} where nothing applies."""
         rows, several = self._rows(split), self.info.classes > TWO
         if len(rows) == 0 or several:
             return {}
         with torch.inference_mode():
-            parts = [(predictor(x), y) for x, y in map(self._take, _parts(rows, LARGE))]
-            return measures(self.model.family, torch.cat([p for p, _ in parts]), torch.cat([y for _, y in parts]))
+            told = [(predict(self.model, view, x), y) for x, y in map(self._take, parts(rows))]
+            return measures(self.model.family, torch.cat([p for p, _ in told]), torch.cat([y for _, y in told]))
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -133,7 +122,7 @@ class LocalData:
         return torch.from_numpy(np.asarray(chosen))
 
     def _take(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        return self.population.x.index_select(0, rows), self.population.y.index_select(0, rows)
+        return _take(self.population.x, rows), _take(self.population.y, rows)
 
     def _batches(self, planned: plan.Plan) -> Batches:
         rows = self._rows("train")
@@ -141,7 +130,7 @@ class LocalData:
 
         def gather(first: int, last: int) -> Tree:
             index = rows[planned.index[first:last]]
-            return Batch(_take(self.population.x, index), _take(self.population.y, index), weight[first:last])
+            return Batch(*self._take(index), weight[first:last])
 
         return Batches(self.runtime, self.model, len(planned.index), gather)
 
@@ -173,17 +162,5 @@ def _rows(
     return Batches(runtime, model, steps, lambda a, b: tuple(_take(tensor, index[a:b]) for tensor in tensors))
 
 
-def grade(model: Model, predictions: Tensor, y: Tensor) -> tuple[float, float]:
-    """(summed loss, number right) of predictions; the latter is nan for regression."""
-    if not model.family.classes:
-        return model.family.unit * float(model.family.nll_of_mean(predictions, y).sum()), float("nan")
-    loss = -predictions.gather(1, y[:, None]).sum()
-    return float(loss), float((predictions.argmax(1) == y).sum())
-
-
 def _take(tensor: Tensor, index: Tensor) -> Tensor:
     return tensor.index_select(0, index.reshape(-1)).view(*index.shape, *tensor.shape[1:])
-
-
-def _parts(rows: Tensor, size: int) -> Iterator[Tensor]:
-    yield from (rows[first : first + size] for first in range(0, len(rows), size))

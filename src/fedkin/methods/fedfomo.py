@@ -1,7 +1,6 @@
 """FedFomo (Zhang, Sapra, Fidler, Yeung & Alvarez, 2021): each client weighs other clients' models on its own data."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 import torch
@@ -9,7 +8,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.kit import scan
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, plain_prediction
+from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start
 from fedkin.core.tree import Params, Tree, dtype_of, map_tree, sq_dist, weighted_mean
 from fedkin.methods.fedavg import sgd_step
 
@@ -143,7 +142,7 @@ def gains(theta: Params, others: tuple[Params, ...], data: Data) -> Tensor:
     """(L_i(θ_i) − L_i(θ_j)) / ‖θ_j − θ_i‖ for every model received; 0 for one that equals θ_i."""
 
     def loss(w: Params) -> float:
-        return data.score(partial(plain_prediction, data.model, w), "val")[0]
+        return data.score(w, "val")[0]
 
     here = loss(theta)
     apart = [float(sq_dist(other, theta)) ** 0.5 for other in others]

@@ -4,7 +4,6 @@ The server keeps c models; a client takes the one of lowest loss on its own trai
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -13,7 +12,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.kit import scan
 from fedkin.core.layers import Choice as Layers
 from fedkin.core.layers import select
-from fedkin.core.method import Data, Info, Method, Reply, Server, Start, plain_prediction
+from fedkin.core.method import Data, Info, Method, Reply, Server, Start
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
 from fedkin.methods.fedavg import sgd_step
 
@@ -28,7 +27,7 @@ class Choice(NamedTuple):
 
 def choose(candidates: Sequence[Params], data: Data) -> Choice:
     """argmin_j F_i(θ_j) over all training data (line 6); of equals the first."""
-    losses = [data.score(partial(plain_prediction, data.model, w), "train")[0] for w in candidates]
+    losses = [data.score(w, "train")[0] for w in candidates]
     best = losses.index(min(losses))
     return Choice(best, candidates[best], losses[best])
 

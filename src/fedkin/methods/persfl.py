@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -10,7 +9,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.kit import descend, gradient, outputs, scan
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, plain_prediction
+from fedkin.core.method import Data, Info, Method, Needs, Reply, Server
 from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import fedavg
@@ -91,7 +90,7 @@ def persfl(
 
     def consider(candidate: Params, own: Tree, data: Data, number: int) -> Tree:
         """Keep the candidate if its validation loss is the least so far (lines 5-9)."""
-        loss, _ = data.score(partial(plain_prediction, data.model, candidate), "val")
+        loss, _ = data.score(candidate, "val")
         return {"teacher": candidate, "loss": loss, "round": number} if loss < own["loss"] else own
 
     def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
@@ -113,7 +112,7 @@ def persfl(
         found = []
         for lam, t in grid():
             w = scan(step, expert, batches, student_lr or lr, lam, t)
-            loss, accuracy = data.score(partial(plain_prediction, data.model, w), "val")
+            loss, accuracy = data.score(w, "val")
             found.append(Student(w, lam, t, accuracy, loss))
         return found
 
