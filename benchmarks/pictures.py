@@ -33,11 +33,11 @@ def table(page: str, head: str) -> Iterator[list[str]]:
 def peers(page: str) -> alt.VConcatChart:
     """A panel a workload: a bar of seconds for everybody, a tick for the roofline of the same method."""
     panels: dict[str, list[Row]] = {}
-    for workload, who, seconds, _, share, _ in table(page, PEERS):
+    for workload, who, seconds, _, _, share, _ in table(page, PEERS):
         products = float(seconds) * float(share.rstrip("%")) / 100
         row = {"who": who, "ours": who.startswith("fedkin"), "seconds": float(seconds), "products": products}
         panels.setdefault(workload, []).append(row)
-    title = "Seconds a round (bars), and those of its products alone on all cores (ticks)"
+    title = "Seconds a round (bars), and those of its products alone, the fastest on all cores (ticks)"
     return alt.vconcat(*(_workload(name, rows) for name, rows in panels.items()), title=title)
 
 

@@ -27,6 +27,7 @@ from benchmarks.peers.workload import WORKLOADS, write
 PEERS = {"pfl": "pfl_simulation", "flower": "flower_simulation", "by_hand": "by_hand"}
 NEEDS = {"pfl": ("pfl",), "flower": ("flwr", "ray"), "by_hand": ()}
 OURS = "fedavg", "pfedme", "cgpfl", "ditto"  # against the machine; the first one against the peers
+PRODUCTS = "torch", "fastest"
 ALIKE = 0.03  # mean accuracies after the last round may differ so much: batches are drawn differently
 
 
@@ -45,23 +46,23 @@ def call(module: str, *arguments: object) -> dict[str, Any]:
     return found
 
 
-def machine(workload: str, method: str) -> float:
-    """Seconds of a round's products with all cores at work."""
+def machine(workload: str, method: str) -> dict[str, float]:
+    """Seconds of a round's products with all cores at work: torch's, and the fastest."""
     command = [sys.executable, "-m", "benchmarks.peers.roofline", workload, method]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     cores = os.cpu_count() or 1
     running = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(cores)]
-    told = [json.loads(process.communicate()[0].strip().splitlines()[-1])["seconds"] for process in running]
-    return statistics.mean(told) / cores
+    told = [json.loads(process.communicate()[0].strip().splitlines()[-1]) for process in running]
+    return {whose: statistics.mean(each[whose] for each in told) / cores for whose in PRODUCTS}
 
 
 def measure(workload: str, present: list[str], rounds: int, repeat: int, file: Path) -> dict[str, dict[str, Any]]:
-    """{who: {seconds, ratio, share, accuracy}} of one workload: medians of a round's seconds, of how many times
-    fedkin's FedAvg these are, and of the share that its products alone would take."""
+    """{who: {seconds, ratio, torch, fastest, accuracy}} of one workload: medians of a round's seconds, of how many
+    times fedkin's FedAvg these are, and of the share that its products alone would take, torch's and the fastest."""
     write(workload, file)
     seconds: dict[str, list[list[float]]] = defaultdict(list)
     ratios: dict[str, list[float]] = defaultdict(list)
-    shares: dict[str, list[float]] = defaultdict(list)
+    shares: dict[tuple[str, str], list[float]] = defaultdict(list)
     accuracy: dict[str, float] = {}
     for _ in range(repeat):
         turns: dict[str, tuple[object, ...]] = {peer: (PEERS[peer], workload, file, rounds) for peer in present}
@@ -75,12 +76,13 @@ def measure(workload: str, present: list[str], rounds: int, repeat: int, file: P
         products = {method: machine(workload, method) for method in OURS}
         for who in now:
             ratios[who].append(now[who] / now["fedkin fedavg"])
-            shares[who].append(products[method_of(who)] / now[who])
+            for whose, spent in products[method_of(who)].items():
+                shares[who, whose].append(spent / now[who])
     return {
         who: {
             "seconds": statistics.median(chain.from_iterable(seconds[who])),
             "ratio": statistics.median(ratios[who]),
-            "share": statistics.median(shares[who]),
+            **{whose: statistics.median(shares[who, whose]) for whose in PRODUCTS},
             "accuracy": accuracy[who],
         }
         for who in seconds
@@ -98,7 +100,8 @@ def lines(workload: str, found: dict[str, dict[str, Any]]) -> list[str]:
     rows = []
     for who, each in found.items():
         odd = abs(each["accuracy"] - ours["accuracy"]) > ALIKE and method_of(who) == "fedavg"
-        numbers = f"{each['seconds']:.3f} | {each['ratio']:.1f} | {each['share']:.0%} | {100 * each['accuracy']:.1f}"
+        shares = " | ".join(f"{each[whose]:.0%}" for whose in PRODUCTS)
+        numbers = f"{each['seconds']:.3f} | {each['ratio']:.1f} | {shares} | {100 * each['accuracy']:.1f}"
         rows.append(f"| {workload} | {who} | {numbers}{' (differs)' if odd else ''} |")
     return rows
 
@@ -120,7 +123,8 @@ def main() -> None:
         print(f"without {', '.join(missing)}: pip install 'fedkin[bench]' brings them", file=sys.stderr)
     result: dict[str, Any] = {}
     if not given.json:
-        print("| workload | who | s a round | × fedkin | of the roofline | accuracy |\n|---|---|---|---|---|---|")
+        head = ["workload", "who", "s a round", "× fedkin", "of torch's products", "of the fastest", "accuracy"]
+        print(f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", sep="\n")
     for workload in given.workloads.split(","):
         with tempfile.TemporaryDirectory() as folder:
             present = [peer for peer in wanted if peer not in missing]

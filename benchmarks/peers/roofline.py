@@ -4,8 +4,8 @@
 
 A round is run once, its steps recorded as fedkin records them; then each recorded step's products alone are repeated,
 on the tensors that they had, and counted as often as the round calls the step. Evaluation is one forward pass of every
-test sample through each of a client's models. No library can be faster without other products; what is above this
-time is everything else.
+test sample through each of a client's models. Twice: as torch's products, and as the faster of those and of fedkin's
+own (``fedkin/core/products.py``), each step's in one compiled call. What is above the latter is everything else.
 """
 
 import json
@@ -19,9 +19,11 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Interpreter, Node
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils import _pytree as pytree
 
 from benchmarks.peers.workload import specification
 from fedkin.assemble import assemble, host_of
+from fedkin.core.compile import compiled, named
 from fedkin.core.trace import Replay, Runtime
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transport import InProcess
@@ -36,7 +38,8 @@ PRODUCTS = {
     aten.convolution_backward.default,
 }
 SECONDS = 0.5  # each graph's products are repeated for so long, three times
-ROWS = 256  # of a forward pass
+ROWS = 128  # of a forward pass
+COPIES = 4  # of the products in a compiled call, which costs some 10 µs by itself
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -78,38 +81,80 @@ class Counting(Runtime):
         return Replay(counted)
 
 
-def cost(products: list[Call]) -> float:
-    """Seconds that these products take, the best of three stretches."""
+def cost(products: list[Call]) -> tuple[float, float]:
+    """Seconds that these products take: torch's, and the faster of those and of compiled ones."""
+
+    def one_by_one() -> None:
+        for product, arguments in products:
+            product(*arguments)
+
+    torchs = timed(one_by_one)
+    return torchs, min(torchs, timed(together(products)) / COPIES)
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Seconds of a call, the best of three stretches."""
     best = float("inf")
     with torch.inference_mode():
+        call()
         for _ in range(3):
             began, times = time.perf_counter(), 0
             while time.perf_counter() - began < SECONDS:
-                for product, arguments in products:
-                    product(*arguments)
+                call()
                 times += 1
             best = min(best, (time.perf_counter() - began) / times)
     return best
 
 
-def seconds(name: str, method: str) -> float:
-    """Seconds of one round's products on one core."""
+def together(products: list[Call]) -> Callable[[], object]:
+    """COPIES of all these products as one compiled call.
+
+    The smallest factor of each is a tensor of its own, or equal products would be made once; of the others those of one
+    shape are one tensor, as a step's weights are in one place of the cache.
+    """
+    shared: dict[Any, torch.Tensor] = {}
+    calls, inputs = [], []
+    for product, arguments in products * COPIES:
+        leaves, shape = pytree.tree_flatten(arguments)
+        tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        least = min(tensors[-2:], key=torch.Tensor.numel)
+        inputs += [
+            leaf.clone() if leaf is least else shared.setdefault((leaf.shape, leaf.stride()), leaf) for leaf in tensors
+        ]
+        calls.append((product, leaves, shape))
+
+    def every(*flat: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        rest, found = iter(flat), []
+        for product, leaves, shape in calls:
+            given = [next(rest) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+            found += pytree.tree_leaves(product(*pytree.tree_unflatten(given, shape)))
+        return tuple(leaf for leaf in found if leaf is not None)
+
+    graph = make_fx(every)(*inputs)
+    run = compiled(named(graph), lambda: graph, inputs)
+    return lambda: run(*inputs)
+
+
+def seconds(name: str, method: str) -> tuple[float, float]:
+    """Seconds of one round's products on one core: torch's, and the fastest."""
     parts = assemble(specification(name, 1, method))
     host = host_of(parts, sorted(parts.infos), Path())
     host.runtime = runtime = Counting()
     coordinator = Coordinator(parts.method, parts.federation, InProcess(host))
     coordinator.setup()
     coordinator.round(1, evaluate=False)
-    total = sum(runtime.calls[number] * cost(found) for number, found in runtime.products.items() if found)
     (model,) = parts.models.values()
     x = parts.population.x[:ROWS]
     keeper = Keeper(make_fx(model.outputs)(model.initial, x))
     keeper.run(*model.initial.values(), x)
     tested = sum(len(rows) for rows in parts.population.test)
     views = {encode(view) for view in coordinator.views(0, 1).values()}  # such as a personal and a global model
-    return total + cost(keeper.products) * len(views) * tested / ROWS
+    steps = [(runtime.calls[number], cost(found)) for number, found in runtime.products.items() if found]
+    steps.append((len(views) * tested / ROWS, cost(keeper.products)))
+    return sum(times * torchs for times, (torchs, _) in steps), sum(times * best for times, (_, best) in steps)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(json.dumps({"seconds": seconds(sys.argv[1], sys.argv[2])}))
+    torchs, fastest = seconds(sys.argv[1], sys.argv[2])
+    print(json.dumps({"torch": torchs, "fastest": fastest}))
