@@ -77,6 +77,18 @@ def test_names_tell_apart_what_is_compiled(monkeypatch):
     assert len({*names, named(graph())}) == 5
 
 
+@pytest.mark.parametrize("maker", ["compile.py", "fuse.py", "products.py", "products.cpp", "trace.py"])
+def test_other_makers_make_other_code(maker, tmp_path, monkeypatch):
+    for name in compile.MAKERS:
+        shutil.copy(Path(compile.__file__).with_name(name), tmp_path)
+    before = compile._maker()
+    monkeypatch.setattr(compile, "__file__", str(tmp_path / "compile.py"))
+    assert compile._maker.__wrapped__() == before
+    with (tmp_path / maker).open("a") as file:
+        file.write("\n")
+    assert compile._maker.__wrapped__() != before
+
+
 def test_no_place_for_files(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

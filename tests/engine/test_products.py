@@ -3,13 +3,14 @@
 import platform
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
 from torch._inductor import cpp_builder
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fedkin.core import products
+from fedkin.core import compile, products
 from fedkin.core.compile import _loaded, _made
 from fedkin.core.fuse import fused_updates
 from fedkin.core.products import LARGEST, small_products
@@ -160,6 +161,16 @@ def test_clang_is_asked_for_the_level_that_gcc_reads_in_the_source(monkeypatch):
     for compiler, expected in (("clang++", "O3"), ("g++", None)):
         monkeypatch.setattr(cpp_builder, "get_cpp_compiler", lambda compiler=compiler: compiler)
         assert products.settings.__wrapped__().get(level) == expected
+
+
+def test_a_compiler_that_does_not_take_the_source_makes_torchs_products(monkeypatch):
+    shims = "aot_inductor.custom_ops_to_c_shims"
+    found = {name: ["an internal compiler error"] for name in products.settings()[shims]}
+    monkeypatch.setattr(compile, "settings", Mock(return_value={shims: found}))
+    a, b = torch.randn(4, 6), torch.randn(6, 5)
+    ((found, expected),) = zip(*several([(product, a, b)]), strict=True)
+    assert compile.settings.called
+    assert torch.allclose(found, expected, atol=1e-5)
 
 
 def test_the_source_is_part_of_the_package():

@@ -18,13 +18,7 @@ from fedkin.core.products import settings, small_products
 Flat = Callable[..., Sequence[Tensor]]
 Record = Callable[[], GraphModule]
 
-MAKERS = (
-    "compile.py",
-    "fuse.py",
-    "products.py",
-    "products.cpp",
-    "trace.py",
-)  # a change of these makes other code of the same graph
+MAKERS = "compile.py", "fuse.py", "products.py", "products.cpp", "trace.py"  # with others, the same graph is other code
 
 
 class Uncompiled(Exception):
@@ -66,11 +60,19 @@ def named(graph: GraphModule, *facts: object) -> str:
 
 
 def _made(record: Record, inputs: Sequence[Tensor]) -> Path:
-    with warnings.catch_warnings():
+    recorded = record()
+    try:
+        return _library(small_products(_fused(recorded)), inputs, settings())
+    except Uncompiled:
+        raise
+    except Exception:  # a compiler that does not take products.cpp: torch's products are slower, not wrong
+        return _library(_fused(recorded), inputs, {})
+
+
+def _library(graph: GraphModule, inputs: Sequence[Tensor], options: dict[str, Any]) -> Path:
+    with warnings.catch_warnings(), torch._inductor.config.patch(options):
         warnings.simplefilter("ignore")  # torch's, about its own
-        code = small_products(_fused(record()))
-        with torch._inductor.config.patch(settings()):
-            return Path(str(torch._inductor.aot_compile(_without_facts(code), tuple(inputs))))
+        return Path(str(torch._inductor.aot_compile(_without_facts(graph), tuple(inputs))))
 
 
 def _loaded(path: Path) -> Flat:
