@@ -131,7 +131,8 @@ AOTITorchError product(AtenTensorHandle w, AtenTensorHandle a, AtenTensorHandle 
     for (int64_t number = 0; number < count; number++) {
         Matrix from, *less = nullptr, left = matrix(a, number), right = matrix(b, number);
         if (w) from = matrix(w, number), less = &from;
-        (right.right == 1 ? outer : inner)(matrix(*made, number), less, left, right);
+        bool beside = right.right == 1 || right.columns == 1;  // the step along an axis of one may be anything
+        (beside ? outer : inner)(matrix(*made, number), less, left, right);
     }
     return 0;
 }
