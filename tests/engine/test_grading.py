@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, GAUSSIAN
 from fedkin.core.method import plain_prediction
 from fedkin.core.model import from_module
@@ -95,3 +96,20 @@ def test_a_view_that_is_no_models_parameters_is_not_traced(samples):
     found = graded(model, samples, torch.arange(70), runtime, view, predict)
     assert found == pytest.approx(graded(model, samples, torch.arange(70)))
     assert runtime.graphs == 0
+
+
+def test_a_view_with_a_number_beside_parameters_keeps_it(samples):
+    model = linear()
+
+    def predict(model, view, x):
+        assert isinstance(view["k"], int)
+        return plain_prediction(model, {name: view[name] for name in model.initial}, x)
+
+    found = graded(model, samples, torch.arange(70), view={**model.initial, "k": 2}, predict=predict)
+    assert found == pytest.approx(graded(model, samples, torch.arange(70)))
+
+
+def test_several_labels_a_sample_are_refused(samples):
+    x, y = samples
+    with pytest.raises(FedkinError, match="a sample has one label"):
+        graded(linear(GAUSSIAN, 1), (x, y[:, None].expand(N, SMALL)), torch.arange(10))

@@ -13,7 +13,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from fedkin.core import compile, products
 from fedkin.core.compile import _loaded, _made
 from fedkin.core.fuse import fused_updates
-from fedkin.core.products import LARGEST, small_products
+from fedkin.core.products import LARGEST, LONGEST, small_products
 
 pytestmark = [
     pytest.mark.skipif(platform.machine() not in products.MEASURED, reason="only x86 has products of its own"),
@@ -127,11 +127,17 @@ def test_every_small_product_of_a_step_is_ours():
         (torch.randn(0, 6), torch.randn(6, 5)),
         (torch.randn(6, 4).t(), torch.randn(5, 6).t()),  # both by columns: one would have to be copied
         (torch.randn(4, 6), torch.randn(6, 10)[:, ::2]),
-        (torch.empty(1, 2**12), torch.empty(2**12, LARGEST // 2**12 + 1)),
+        (torch.randn(4, 6), torch.randn(6, 5).double().float().to_sparse()),
+        (torch.empty(1, LONGEST), torch.empty(LONGEST, LARGEST // LONGEST + 1)),
+        (torch.empty(1, LONGEST + 1), torch.empty(LONGEST + 1, 2)),
     ],
 )
 def test_any_other_product_stays(inputs):
     assert operators(prepared(lambda a, b: (a @ b,), *inputs)) == ["mm"]
+
+
+def test_an_empty_stack_stays():
+    assert operators(prepared(lambda a, b: (torch.bmm(a, b),), torch.randn(0, 4, 6), torch.randn(0, 6, 5))) == ["bmm"]
 
 
 @pytest.mark.parametrize(

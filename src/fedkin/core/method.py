@@ -224,7 +224,10 @@ class Method(NamedTuple):
     among several): training data only.
     """
     predict: Callable[[Model, Tree, Tensor], Tensor] = plain_prediction
-    """(model, Q, x) → log-probabilities [batch, classes] of a view Q (means [batch, 1] for regression)."""
+    """(model, Q, x) → log-probabilities [batch, classes] of a view Q (means [batch, 1] for regression).
+
+    A pure function, and one object for all calls: where Q is a model's parameters it is traced, as steps are.
+    """
     finish: Callable[[Tree, Tree, Data], Tree] | None = None
     """(D, P, data) → P: local work after the last round; also what a new client runs to join."""
     introduce: Callable[[Tree, Data], Tree] | None = None

@@ -8,7 +8,7 @@ elsewhere products stay as they are.
 import platform
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import torch
 from torch import Tensor, ops
@@ -19,6 +19,7 @@ aten = ops.aten
 
 MEASURED = ("x86_64", "AMD64")
 LARGEST = 2**24  # multiplications of one product: a library's packing costs little beside more of them
+LONGEST = 2**12  # of them for one number, whose sum is one after the other
 FUNCTION = "AOTITorchError aoti_torch_cpu_{name}({given}, AtenTensorHandle* made) {{ return product({of}, made); }}"
 
 
@@ -60,8 +61,9 @@ def settings() -> dict[str, Any]:
 def _library() -> Any:
     """What Inductor asks about the operators: their schemas, and the shapes of what they give."""
     library = cast(Any, Library)("fedkin", "DEF")  # its own code has no types
-    library.define("small_product(Tensor a, Tensor b) -> Tensor")
-    library.define("small_update(Tensor w, Tensor a, Tensor b) -> Tensor")
+    as_recorded = (torch.Tag.needs_exact_strides,)  # by which ``_suits`` chose them
+    library.define("small_product(Tensor a, Tensor b) -> Tensor", tags=as_recorded)
+    library.define("small_update(Tensor w, Tensor a, Tensor b) -> Tensor", tags=as_recorded)
     library.impl("small_product", lambda a, b: a @ b, "CompositeExplicitAutograd")
     library.impl("small_update", lambda w, a, b: w - a @ b, "CompositeExplicitAutograd")
     return library  # the operators are there as long as it is
@@ -86,12 +88,19 @@ def _product(graph: Graph, node: Node) -> Node | None:
 
 
 def _suits(a: Node, b: Node) -> bool:
-    left: Tensor = a.meta["val"]
-    right: Tensor = b.meta["val"]
-    several = left.shape[0] if left.dim() == 3 else 1
-    size = left.numel() // several * right.shape[-1]
+    left, right = (node.meta.get("val") for node in (a, b))
+    if not (_plain(left) and _plain(right)):
+        return False
+    inner = left.shape[-1]
+    size = left.shape[-2] * inner * right.shape[-1]
     beside = right.stride(-1) == 1 or (right.stride(-2) == 1 and left.stride(-1) == 1)
-    return left.dtype == right.dtype == torch.float32 and 0 < size <= LARGEST and beside
+    return 0 < size <= LARGEST and inner <= LONGEST and beside
+
+
+def _plain(tensor: Any) -> TypeGuard[Tensor]:
+    if not isinstance(tensor, Tensor) or tensor.layout is not torch.strided:
+        return False
+    return tensor.device.type == "cpu" and tensor.dtype == torch.float32 and tensor.numel() > 0
 
 
 def _whole(w: Node, result: Node) -> bool:

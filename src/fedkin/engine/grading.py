@@ -6,10 +6,12 @@ not count; any other model, and any view that is not just a model's parameters, 
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.kit import Batches, scan
 from fedkin.core.model import Batch, Model
 from fedkin.core.trace import Scanner, Step
@@ -43,6 +45,8 @@ def grade(model: Model, predictions: Tensor, y: Tensor, weight: Tensor) -> tuple
     else:
         loss = model.family.unit * model.family.nll_of_mean(predictions, y)
         right = torch.full_like(loss, float("nan"), dtype=torch.float64)
+    if loss.shape != weight.shape:
+        raise FedkinError(f"a sample has one label, not {list(y.shape[1:])} of them")
     real = weight > 0
     return torch.where(real, loss, 0).sum(dtype=torch.float64), torch.where(real, right, 0).sum()
 
@@ -85,5 +89,6 @@ def _blocks(scanner: Scanner, model: Model, rows: Tensor, take: Take) -> Batches
     return Batches(scanner, model, blocks, gather, chunk=LARGE // size)
 
 
-def _facts(tree: Tree) -> list[tuple[str, torch.Size, torch.dtype]]:
-    return [(path, leaf.shape, leaf.dtype) for path, leaf in named_leaves(tree) if isinstance(leaf, Tensor)]
+def _facts(tree: Tree) -> list[tuple[str, Any, Any]]:
+    """A number among the leaves is no tensor of any shape: who predicts by it may count with it."""
+    return [(path, getattr(leaf, "shape", None), getattr(leaf, "dtype", None)) for path, leaf in named_leaves(tree)]
