@@ -7,10 +7,12 @@ from torch import nn
 from fedkin.assemble import assemble, host_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.kit import Batches, scan
+from fedkin.core.method import plain_prediction
 from fedkin.core.model import Batch
 from fedkin.core.rng import Key
 from fedkin.core.trace import Runtime
 from fedkin.core.tree import leaves
+from fedkin.engine.grading import grading
 from fedkin.engine.host import Order
 from fedkin.engine.together import Together, abreast
 from fedkin.engine.wire import encode
@@ -34,12 +36,13 @@ def numbers(method, folder, **settings):
 
 @pytest.fixture
 def walked(monkeypatch):
-    """How many walked side by side, each time that several did."""
+    """How many walked side by side in training, each time that several did."""
     seen = []
     before = Together._side_by_side
 
     def counting(self, kind, walks):
-        seen.append(len(walks))
+        if walks[0].step is not grading(plain_prediction):  # evaluation's
+            seen.append(len(walks))
         return before(self, kind, walks)
 
     monkeypatch.setattr(Together, "_side_by_side", counting)

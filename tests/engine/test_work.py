@@ -65,7 +65,7 @@ def test_evaluation_in_parts_is_the_same(tmp_path, monkeypatch):
     host = host_of(parts, [0], tmp_path)
     order = [Order(0, encode({"parameters": parts.models["mlr"].initial}))]
     (whole,) = host.do("evaluate_all", 1, order)
-    monkeypatch.setattr("fedkin.engine.work.LARGE", 7)
+    monkeypatch.setattr("fedkin.engine.grading.LARGE", 7)
     (split,) = host.do("evaluate_all", 1, order)
     for name, (loss, accuracy) in whole.record["scores"]["personal"].items():
         assert split.record["scores"]["personal"][name] == pytest.approx((loss, accuracy), rel=1e-5)

@@ -86,7 +86,7 @@ def _blocks(scanner: Scanner, model: Model, rows: Tensor, take: Take) -> Batches
     def gather(first: int, last: int) -> Tree:
         return Batch(*take(index[first:last]), weight[first:last])
 
-    return Batches(scanner, model, blocks, gather, chunk=LARGE // size)
+    return Batches(scanner, model, blocks, gather, chunk=max(1, LARGE // size))
 
 
 def _facts(tree: Tree) -> list[tuple[str, Any, Any]]:
