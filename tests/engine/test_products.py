@@ -160,6 +160,7 @@ def test_other_factors_of_a_sum_stay():
 def test_where_nothing_was_measured_products_stay(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     assert operators(prepared(lambda a, b: (a @ b,), torch.randn(4, 6), torch.randn(6, 5))) == ["mm"]
+    assert products.settings.__wrapped__() == {}
 
 
 def test_clang_is_asked_for_the_level_that_gcc_reads_in_the_source(monkeypatch):

@@ -28,7 +28,7 @@ def small_products(graph: GraphModule) -> GraphModule:
 
     ``graph`` has the facts about its tensors (``meta``), and is changed itself. Inductor needs ``settings`` for it.
     """
-    if platform.machine() not in MEASURED:
+    if not _measured():
         return graph
     _library()
     for node in graph.graph.nodes:
@@ -43,6 +43,8 @@ def small_products(graph: GraphModule) -> GraphModule:
 @cache
 def settings() -> dict[str, Any]:
     """Inductor's settings that compile these operators: their C++, each piece of which is put behind an ``extern``."""
+    if not _measured():
+        return {}
     from torch._inductor import cpp_builder
 
     _library()
@@ -55,6 +57,10 @@ def settings() -> dict[str, Any]:
     if "clang" in cpp_builder.get_cpp_compiler():  # it does not read the level that products.cpp asks for
         found["aot_inductor.compile_wrapper_opt_level"] = "O3"
     return found
+
+
+def _measured() -> bool:
+    return platform.machine() in MEASURED
 
 
 @cache

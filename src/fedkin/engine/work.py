@@ -104,7 +104,7 @@ class LocalData:
     def score(self, view: Tree, split: str, predict: Predict = plain_prediction) -> tuple[float, float]:
         return score(self.runtime, self.model, view, predict, self._rows(split), self._take)
 
-    def measure(self, view: Tree, split: str, predict: Predict = plain_prediction) -> dict[str, float]:
+    def measure(self, view: Tree, split: str, predict: Predict) -> dict[str, float]:
         """RMSE, AUC and the like on a split; {} where nothing applies."""
         rows, several = self._rows(split), self.info.classes > TWO
         if len(rows) == 0 or several:
