@@ -11,9 +11,9 @@ def taking(claim, end, out):
     out.send(list(claim.up_to(end)))
 
 
-def hesitating(*arguments, read=os.pread):
-    """Whoever has read the number takes its time: without a lock, the others read it too."""
-    found = read(*arguments)
+def hesitating(*arguments, move=os.lseek):
+    """Whoever has moved takes its time: were a place looked at and then taken, others would look at it meanwhile."""
+    found = move(*arguments)
     time.sleep(0.001)
     return found
 
@@ -28,7 +28,7 @@ def test_places_come_in_order_and_end():
 
 
 def test_each_place_is_one_processs(monkeypatch):
-    monkeypatch.setattr(os, "pread", hesitating)
+    monkeypatch.setattr(os, "lseek", hesitating)
     one, ends = claims(), 100
     context = multiprocessing.get_context("fork")
     pipes = [context.Pipe(duplex=False) for _ in range(4)]
