@@ -155,6 +155,13 @@ def test_a_range_of_whole_numbers_is_drawn_from_them(tmp_path: Path) -> None:
     assert {row["method.clusters"] for row in found["trials"]} <= {1, 2, 3}
 
 
+def test_a_range_of_a_models_sizes_too(tmp_path: Path) -> None:
+    asked = ["sweep", *QUICK, "--set=model=dnn", "--space", "model.hidden=3 .. 5", "--sampler", "tpe", "--trials", "2"]
+    found = json.loads(fedkin(*asked, "--out", tmp_path / "s", "--json").stdout)
+    assert not found["lost"]
+    assert {row["model.hidden"] for row in found["trials"]} <= {3, 4, 5}
+
+
 def test_a_value_is_refused_only_where_no_combination_takes_it() -> None:
     base = Spec.model_validate({"method": {"name": "l2sgd"}})
     search = ["train.lr=0.1, 0.01", "method.lam=1, 5"]  # 5 is too much beside the first rate
@@ -213,6 +220,16 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
             ["--set=method=comet", "--sampler=tpe", "--trials=2", "--space", "method.clusters=2.1 .. 2.9"],
             "method.clusters of comet: ",
         ),
+        (
+            ["--set=model=dnn", "--space", "model.hiden=10, 20"],
+            "unknown option of model 'dnn' 'hiden': did you mean 'hidden'?",
+        ),
+        (
+            ["--set=model=dnn", "--space", "model.hidden=10, wide"],
+            "model.hidden of dnn is a whole number from 1 on, not 'wide'",
+        ),
+        (["--space", "model.name=dnn, mpl"], "unknown model 'mpl': did you mean 'mlr'?"),
+        (["--space", "model.name=dnn, mlr", "--space", "model.hidden=10"], "unknown option of model 'mlr' 'hidden'"),
     ],
 )
 def test_mistakes_are_told_before_training(asked: list[str], said: str, tmp_path: Path) -> None:

@@ -56,4 +56,4 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> FedkinError:
     names = sorted(choices)
     near = get_close_matches(name, names, n=1, cutoff=0.4)
     hint = f": did you mean {near[0]!r}?" if near else ""
-    return FedkinError(f"unknown {kind} {name!r}{hint} (choices: {', '.join(names)})")
+    return FedkinError(f"unknown {kind} {name!r}{hint} (choices: {', '.join(names) or 'none'})")

@@ -33,4 +33,4 @@ class Claims:
 
 def claims() -> Claims:
     """New ones, at the first place."""
-    return Claims(tempfile.TemporaryFile(dir=folder_in_memory(), buffering=0))  # noqa: SIM115 (it closes the file)
+    return Claims(tempfile.TemporaryFile(dir=folder_in_memory(), buffering=0))

@@ -2,7 +2,7 @@
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -54,10 +54,7 @@ def build(
     """
     if family not in FAMILIES:
         raise unknown("family", family, FAMILIES)
-    recipe = _user_class(name) if ":" in name else MODELS.get(name)
-    if recipe is None:
-        raise unknown("model", name, [*MODELS, "package.module:Class"])
-    accepted = inspect.signature(recipe).parameters
+    recipe, accepted = _recipe(name), options_of(name)
     outputs = classes if family == CATEGORICAL.name else 1
     given = {"shape": shape, "classes": outputs}
     chosen = {key: value for key, value in given.items() if key in accepted}
@@ -76,6 +73,19 @@ def build(
         raise FedkinError(f"model {name!r} is no torch module: it predicts class probabilities, not family {family}")
     _try_on(model, shape, classes, inputs.tokens)
     return model
+
+
+def options_of(name: str) -> Mapping[str, inspect.Parameter]:
+    """What the architecture called ``name`` takes; ``shape`` and ``classes`` are not the user's to choose."""
+    return inspect.signature(_recipe(name)).parameters
+
+
+def _recipe(name: str) -> Callable[..., nn.Module]:
+    if ":" in name:
+        return _user_class(name)
+    if name not in MODELS:
+        raise unknown("model", name, [*MODELS, "package.module:Class"])
+    return MODELS[name]
 
 
 def _check_size(name: str, option: str, value: Any, default: Any) -> None:

@@ -2,15 +2,18 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from fedkin.assemble import method_of
+from fedkin.architectures import described, models_of
+from fedkin.assemble import method_of, names_of
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.data.clients import Population
 from fedkin.methods import taken
+from fedkin.models.build import options_of
 from fedkin.populate import population_of
-from fedkin.runs.spec import Spec, assign, literal, our_names, parse
+from fedkin.runs.spec import ModelSection, Spec, assign, literal, our_names, parse
 
 NAME = "method.name"
 MOST = 100  # combinations that are tried for one that a method takes
@@ -53,13 +56,12 @@ def space_of(texts: Sequence[str]) -> Space:
 
 def drawn(trial: Any, base: Spec, space: Space) -> dict[str, Any]:
     """The values that an Optuna trial takes."""
-    methods = _methods(base, space)
-    return {key: _suggest(trial, key, told, methods) for key, told in space.items()}
+    return {key: _suggest(trial, key, told, _whole(key, base, space)) for key, told in space.items()}
 
 
-def _suggest(trial: Any, key: str, told: list[Any] | tuple[float, float, bool], methods: Sequence[str]) -> Any:
+def _suggest(trial: Any, key: str, told: list[Any] | tuple[float, float, bool], whole: bool) -> Any:
     if isinstance(told, tuple):
-        if _whole(key, methods):
+        if whole:
             return trial.suggest_int(key, math.ceil(told[0]), math.floor(told[1]), log=told[2])
         return trial.suggest_float(key, told[0], told[1], log=told[2])
     return trial.suggest_categorical(key, told)
@@ -83,12 +85,14 @@ def check(base: Spec, space: Space) -> str:
             raise FedkinError(f"{key}: a search over [{section}] would compare different data or budgets")
         if ours != key:
             raise FedkinError(f"{key} is called {ours} here: --space {ours}=…")
-        for value in told[:2] if isinstance(told, tuple) else told:
+        for value in _ends(told):
             changed(base, {key: value})
     if base.split.holdout == "fractions" and not base.split.val:
         raise FedkinError("clients have no validation samples, and nothing else chooses: set split.val above 0")
     _check_method(base, space)
-    return population_of(base, wanted=False).digest()
+    population = population_of(base, wanted=False)
+    _check_models(base, space, population)
+    return population.digest()
 
 
 def _methods(base: Spec, space: Space) -> list[str]:
@@ -102,18 +106,33 @@ def _check_method(base: Spec, space: Space) -> None:
     own = [key for key in asked if key.startswith("method.")]
     for name in _methods(base, space):
         taken(name, [*base.method.options, *(key.split(".")[1] for key in own if key != NAME)])
+    _check_values(base, asked, own, method_of)
+
+
+def _check_models(base: Spec, space: Space, population: Population) -> None:
+    """The same of what an architecture has not, or does not take."""
+
+    def build(spec: Spec) -> None:
+        models_of(spec, population, sorted(names_of(spec)))
+
+    asked = {key: told for key, told in space.items() if key.startswith("model.")}
+    _check_values(base, asked, list(asked), build)
+
+
+def _check_values(base: Spec, asked: Space, own: Sequence[str], build: Callable[[Spec], Any]) -> None:
+    """Raises what ``build`` says of a value of ``own`` that it takes in no combination with the others."""
     for key in own:
-        told = space[key]
+        told = asked[key]
         for values in [_ends(told)] if isinstance(told, tuple) else [[value] for value in told]:
-            _check_values(base, {**asked, key: values})
+            _check_one(base, {**asked, key: values}, build)
 
 
-def _check_values(base: Spec, space: Space) -> None:
-    """Raises what the method says if it takes no combination: one that it does not take is a trial that is lost."""
+def _check_one(base: Spec, space: Space, build: Callable[[Spec], Any]) -> None:
+    """A combination that is not taken is a trial that is lost, and no error while another one is."""
     wrong: FedkinError | None = None
     for tried, point in enumerate(product(*map(_ends, space.values()))):
         try:
-            method_of(changed(base, dict(zip(space, point, strict=True))))
+            build(changed(base, dict(zip(space, point, strict=True))))
             return
         except FedkinError as error:
             wrong = wrong or error
@@ -124,8 +143,8 @@ def _check_values(base: Spec, space: Space) -> None:
 
 
 def _ends(told: list[Any] | tuple[float, float, bool]) -> list[Any]:
-    """The values of a list; of a range its ends."""
-    return told if isinstance(told, list) else list(told[:2])
+    """The values of a list; of a range its ends, whole numbers as such."""
+    return told if isinstance(told, list) else [int(end) if end.is_integer() else end for end in told[:2]]
 
 
 def _ours(key: str) -> str:
@@ -139,12 +158,15 @@ def _ours(key: str) -> str:
     return f"{section}.{next(iter(keys))}"
 
 
-def _whole(key: str, methods: Sequence[str]) -> bool:
-    """True for keys like train.batch_size and method.clusters, which take whole numbers."""
+def _whole(key: str, base: Spec, space: Space) -> bool:
+    """True for keys like train.batch_size, method.clusters and model.hidden, which take whole numbers."""
     section, _, name = key.partition(".")
     if section == "method" and key != NAME:
         name = name.partition(".")[0]
-        kinds = [str(taken(method, [name])[name].annotation) for method in methods]
+        kinds = [str(taken(method, [name])[name].annotation) for method in _methods(base, space)]
+    elif section == "model" and name not in ModelSection.model_fields:
+        models = map(str, space.get("model.name", names_of(base)))
+        kinds = [type(options_of(described(model)[0])[name].default).__name__ for model in models]
     else:
         field = getattr(getattr(Spec(), section, None), "__pydantic_fields__", {}).get(name)
         kinds = [] if field is None else [str(field.annotation)]
