@@ -3,6 +3,7 @@
 import inspect
 import math
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ from rich.console import Console
 from rich.text import Text
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
 from fedkin.data.cifar import LAYOUTS, find_cifar
 from fedkin.data.idx import find_idx
 from fedkin.data.npz import npz_names
 from fedkin.data.partition import PARTITIONS, parameters
 from fedkin.data.sources import SOURCES, data_folder, file_of
-from fedkin.methods import ALIASES, make, registry
+from fedkin.methods import ALIASES, Unloadable, make, registry
 
 IDX_SETS = ("mnist", "fashion_mnist")
 LONG = 7  # items of a list that are shown
@@ -32,13 +34,19 @@ def methods() -> list[dict[str, Any]]:
             {
                 "name": name,
                 "aliases": [alias for alias, target in ALIASES.items() if target == name],
-                "summary": _first_line(inspect.getmodule(recipe)) or _first_line(recipe),
+                "summary": _summary(recipe),
                 "hyper_parameters": {key: _plain(p.default) for key, p in own.items() if p.default is not p.empty},
                 "required": [key for key, p in own.items() if p.default is p.empty],
                 "needs": _needs(name),
             }
         )
     return found
+
+
+def _summary(recipe: Callable[..., Method]) -> str:
+    if isinstance(recipe, Unloadable):
+        return recipe.reason
+    return _first_line(inspect.getmodule(recipe)) or _first_line(recipe)
 
 
 def data(folder: Path | None) -> dict[str, Any]:

@@ -49,3 +49,18 @@ def test_it_runs(site: Path, tmp_path: Path) -> None:
     found = json.loads(fedkin(site, "show", tmp_path / "run", "--json"))
     assert (found["method"], found["hyper"]["beta"], found["finished"]) == ("fedavgm", 0.5, True)
     assert set(found["accuracy"]) == {"personal", "global"}
+
+
+def test_one_that_cannot_be_imported_says_why_and_spoils_no_other(tmp_path: Path) -> None:
+    facts = tmp_path / "broken-1.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (facts / "entry_points.txt").write_text("[fedkin.methods]\nbroken = broken:method\n")
+    (tmp_path / "broken.py").write_text("import nowhere")
+    why = "method 'broken' of another package cannot be loaded: ModuleNotFoundError: No module named 'nowhere'"
+    for method in ("broken", "broken:beta=0.5"):
+        with pytest.raises(AssertionError, match=why):
+            fedkin(tmp_path, "run", *SMALL[:2], *SMALL[4:], "--method", method, "--out", tmp_path / "run")
+    found = {one["name"]: one["summary"] for one in json.loads(fedkin(tmp_path, "methods", "--json"))}
+    assert found["broken"] == why
+    assert found["ditto"].startswith("Ditto")

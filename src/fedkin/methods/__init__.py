@@ -3,11 +3,11 @@
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError, named_line, unknown
 from fedkin.core.method import Method
 from fedkin.methods.apfl import apfl
 from fedkin.methods.centralized import centralized
@@ -102,17 +102,20 @@ def registry() -> dict[str, Callable[..., Method]]:
     return {**others, **METHODS}
 
 
+class Unloadable(NamedTuple):
+    """In the place of a method whose package cannot be imported: that spoils only its own methods."""
+
+    reason: str
+
+    def __call__(self) -> Method:
+        raise FedkinError(self.reason)
+
+
 def _loaded(entry: EntryPoint) -> Callable[..., Method]:
-    """A package's method; a package that cannot be imported spoils only its own methods."""
     try:
         found: Callable[..., Method] = entry.load()
     except Exception as error:  # whatever a foreign package raises when imported
-        reason = f"method {entry.name!r} of another package cannot be loaded: {type(error).__name__}: {error}"
-
-        def refuse() -> Method:
-            raise FedkinError(reason)
-
-        return refuse
+        return Unloadable(f"method {entry.name!r} of another package cannot be loaded: {named_line(error)}")
     return found
 
 
@@ -132,7 +135,10 @@ def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
     name = ALIASES.get(name.lower(), name)
     if name not in known:
         raise unknown("method", name, [*known, *ALIASES])
-    return name, known[name]
+    found = known[name]
+    if isinstance(found, Unloadable):  # before anybody asks what it takes
+        found()
+    return name, found
 
 
 def _accepted(name: str, function: Callable[..., Method], keys: Iterable[str]) -> Mapping[str, inspect.Parameter]:
