@@ -154,11 +154,12 @@ def resume(
 ) -> None:
     """Continue a run from its last committed round; the result is that of a run that was never stopped."""
     from fedkin.cli_progress import before
+    from fedkin.runs.directory import SPEC
     from fedkin.runs.spec import parse, read
 
     done = before(folder)
-    content, text = read(folder / "experiment.toml")
-    chosen, _ = parse(content, text, str(folder / "experiment.toml"))
+    content, text = read(folder / SPEC)
+    chosen, _ = parse(content, text, str(folder / SPEC))
     if done is None:
         print(f"{folder} is finished: there is nothing to resume")
     train(chosen, partial(_resumed, folder, workers), done)

@@ -75,7 +75,7 @@ def run(
     from fedkin.cli import train
     from fedkin.cli_progress import before
     from fedkin.flower.launch import launch, prepared
-    from fedkin.runs.checkpoint import begun
+    from fedkin.runs.directory import begun
 
     spec, out = prepared(folder, resume)
     done = before(out) if begun(out) else (0, 0)

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from fedkin.cli_json import print_json
 from fedkin.core.errors import FedkinError, some
+from fedkin.runs.directory import RECORD, begun
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.", show_default=False)]
@@ -160,5 +161,5 @@ def _must_be_run(folder: Path) -> None:
     """What has neither a record nor a specification is no run, not even a damaged one."""
     if not folder.exists():
         raise FedkinError(f"{folder} does not exist")
-    if not any((folder / name).is_file() for name in ("run.db", "experiment.toml")):
-        raise FedkinError(f"{folder} is not a run directory: it has no run.db")
+    if not begun(folder):
+        raise FedkinError(f"{folder} is not a run directory: it has no {RECORD}")

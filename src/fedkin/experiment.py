@@ -23,12 +23,11 @@ from fedkin.machine import hosts
 from fedkin.newcomers import held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create, open_run, read_only
+from fedkin.runs.directory import RECORD, SPEC, begun, leftover, recorded
 from fedkin.runs.record import Record
 from fedkin.runs.recorder import Recorder
 from fedkin.runs.spec import Spec, assign, parse, read
 from fedkin.snapshot import Snapshot, snapshot
-
-SPEC, RECORD = "experiment.toml", "run.db"
 
 Progress = Callable[[Record], None]
 
@@ -91,7 +90,7 @@ def resume(
 ) -> Path:
     """Continue a run from its last committed round; a finished run is left as it is. Returns the run directory."""
     engine = engine or Engine(assemble, hosts)
-    unrecorded = (folder / SPEC).is_file() and not (folder / RECORD).exists()  # killed before its record was there
+    unrecorded = begun(folder) and not recorded(folder)  # killed before its record was there
     if not unrecorded:
         open_run(folder).close()  # not a run, or not one of ours: said before anything is written
     with checkpoint.alone(folder):
@@ -279,7 +278,7 @@ def _new_folder(spec: Spec, parts: Assembled, out: Path | str | None) -> Path:
         stem = f"{parts.method.name}-{Path(spec.data.name).stem}-seed{spec.run.seed}"
         chosen = next(p for n in range(1, 100_000) if not (p := Path("runs") / f"{stem}-{n}").exists())
     folder = Path(chosen)
-    if folder.exists() and (not folder.is_dir() or any(not checkpoint.leftover(path) for path in folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(not leftover(path) for path in folder.iterdir())):
         raise FedkinError(f"{folder} exists and is not empty: choose another run.out, or: fedkin resume {folder}")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ from fedkin.engine.processes import Processes
 from fedkin.experiment import load, resume, run
 from fedkin.runs import checkpoint
 from fedkin.runs.database import read_only
+from fedkin.runs.directory import LOCK
 from tests.engine.small import FORKED, outcome, small
 
 PACKAGE = Path(fedkin.__file__).parent
@@ -63,7 +64,7 @@ def broken(stopped, tmp_path):
 
 def test_a_stopped_run_is_resumed(broken, finished):
     assert outcome(resume(broken)) == outcome(finished)
-    before = {path: path.stat().st_mtime_ns for path in broken.rglob("*") if path.name != checkpoint.LOCK}
+    before = {path: path.stat().st_mtime_ns for path in broken.rglob("*") if path.name != LOCK}
     assert resume(broken) == broken  # a finished run is left as it is
     assert {path: path.stat().st_mtime_ns for path in before} == before
 

@@ -7,11 +7,12 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.transport import InProcess
-from fedkin.experiment import SPEC, run
+from fedkin.experiment import run
 from fedkin.flower import server
 from fedkin.flower.envelope import Request
 from fedkin.flower.host import Work
 from fedkin.methods import METHODS, make
+from fedkin.runs.directory import SPEC
 from tests.engine.small import METHODS as HYPER
 from tests.flower.cluster import experiment as five_rounds
 from tests.flower.cluster import result

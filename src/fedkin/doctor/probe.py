@@ -13,7 +13,7 @@ from fedkin.experiment import Interrupted, run
 from fedkin.report.records import opened
 from fedkin.report.scores import scores
 from fedkin.report.summary import summary
-from fedkin.runs.checkpoint import folder_of
+from fedkin.runs.directory import states_of
 from fedkin.runs.spec import MethodSection, Spec
 
 
@@ -58,7 +58,7 @@ def _told(folder: Path, name: str, times: float) -> Probe:
         once = sum(spent.get("total", 0.0) for phase, spent in run_.seconds() if phase != "round")
     sent = found["communication"]
     apart = sum(sent[phase]["unicast"]["bytes"]["total"] for phase in ("setup", "finish"))
-    states = sum(path.stat().st_size for path in folder_of(folder).iterdir())
+    states = sum(path.stat().st_size for path in states_of(folder).iterdir())
     seconds = (found["seconds"]["per_round"] or 0.0) * found["rounds"] * times + once
     return Probe(name, seconds, sent["unicast"]["bytes"]["total"] * times + apart, states, values)
 

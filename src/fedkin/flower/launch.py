@@ -15,6 +15,7 @@ from fedkin.flower.folder import write_app
 from fedkin.flower.keep import LINK, connection, environment, program
 from fedkin.join import FOLDER, FOUND
 from fedkin.runs import checkpoint
+from fedkin.runs.directory import begun
 from fedkin.runs.follow import follow
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
@@ -37,7 +38,7 @@ def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     """Run until the end. Raises FedkinError with the server app's sentence, Interrupted after Ctrl-C."""
     folder, out = folder.absolute(), out.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
-    if checkpoint.begun(out):
+    if begun(out):
         with checkpoint.alone(out):  # a server app that was told to stop may still be at its last round
             pass
     for left in (ended_of(folder), folder / STOP):

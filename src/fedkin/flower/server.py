@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,8 +17,8 @@ from fedkin.flower import config, newcomer
 from fedkin.flower.envelope import Facts
 from fedkin.flower.fleet import NODES, Fleet, known_facts
 from fedkin.flower.transport import Federation, Postman, hello
-from fedkin.runs import checkpoint
 from fedkin.runs.database import read_only
+from fedkin.runs.directory import begun, recorded
 from fedkin.runs.record import Record
 
 app = ServerApp()
@@ -55,19 +56,20 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
     """Begin the run in ``out``, or continue it where there is one."""
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     spec = config.spec_of(folder)
-    begun = checkpoint.begun(out)
+    goes_on = begun(out)
     token = secrets.token_hex(8)
-    if (out / "run.db").is_file():
+    if recorded(out):
         with read_only(out) as database:
             token = str(database.facts().get("deployment", ""))
     about = Federation(config.fingerprint(spec), token, versions()["fedkin"])
     postman = Postman(grid, deployment, about)
     known = out / NODES
-    facts = known_facts(known) if begun and known.is_file() else hello(postman, deployment.wait)
+    facts = known_facts(known) if goes_on and known.is_file() else hello(postman, deployment.wait)
     engine = Fleet(deployment, postman, facts).engine()
 
     progress = progress_of(folder, known, facts)
-    return resume(out, progress=progress, engine=engine) if begun else run(spec, out, progress=progress, engine=engine)
+    train = resume if goes_on else partial(run, spec)
+    return train(out, progress=progress, engine=engine)
 
 
 def progress_of(folder: Path, known: Path, facts: dict[str, Facts | None]) -> Progress:

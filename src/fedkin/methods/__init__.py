@@ -2,8 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
@@ -102,7 +103,8 @@ def registry() -> dict[str, Callable[..., Method]]:
     return {**others, **METHODS}
 
 
-class Unloadable(NamedTuple):
+@dataclass(frozen=True)
+class Unloadable:
     """In the place of a method whose package cannot be imported: that spoils only its own methods."""
 
     reason: str

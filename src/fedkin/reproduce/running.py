@@ -22,8 +22,8 @@ from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import Estimate, estimate
 from fedkin.reproduce.measures import measured
 from fedkin.reproduce.preset import Row, content_of
-from fedkin.runs.checkpoint import begun
 from fedkin.runs.database import read_only
+from fedkin.runs.directory import SPEC, begun, recorded
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec, assign, parse
 
@@ -166,7 +166,7 @@ def _finished(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any])
     """The same where it is finished; trains nothing."""
     folders = _folders(row, seeds, out)
     for seed, folder in zip(seeds, folders, strict=True):
-        if not (folder / "run.db").exists():
+        if not recorded(folder):
             raise FedkinError("not run yet")
         _same(folder, spec_of(row, seed, changes))
         if not summary(folder)["finished"]:
@@ -202,7 +202,7 @@ def _same(folder: Path, spec: Spec) -> None:
         before = json.loads((folder / ASKED).read_text(encoding="utf-8"))
         differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]
     except (OSError, ValueError):  # made by hand, or killed at once: its own specification has the defaults filled in
-        before = _settings(parse_file(folder / "experiment.toml"))
+        before = _settings(parse_file(folder / SPEC))
         fixed = (key for key in now if now[key] not in LEFT_TO_DATA and key in before)
         differ = [key for key in fixed if now[key] != before[key] and (before[key] is not None or key[:4] == "run.")]
     if differ:

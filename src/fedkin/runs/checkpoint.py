@@ -14,14 +14,9 @@ from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.runs.database import Database
+from fedkin.runs.directory import LOCK, states_of
 
 SERVER = -1  # the server's entry among the clients' states
-LOCK = "run.lock"
-
-
-def folder_of(run: Path) -> Path:
-    """Where a run's states lie."""
-    return run / "checkpoint"
 
 
 def name(client: int, round: int) -> str:
@@ -41,7 +36,7 @@ def sync(folder: Path) -> None:
 def named(run: Path, database: Database) -> dict[int, Path]:
     """client (SERVER for the server) → file of the last committed state, whether it is there or not."""
     return {
-        int(client): folder_of(run) / name(client, round)
+        int(client): states_of(run) / name(client, round)
         for client, round in database.rows("SELECT client, round FROM states")
     }
 
@@ -58,7 +53,7 @@ def committed(run: Path, database: Database) -> dict[int, Path]:
 def tidy(run: Path, keep: dict[int, Path]) -> None:
     """Remove what no commit refers to: superseded states and half-written files."""
     wanted = set(keep.values())
-    for path in folder_of(run).iterdir():
+    for path in states_of(run).iterdir():
         if path not in wanted:
             path.unlink(missing_ok=True)
 
@@ -77,13 +72,3 @@ def alone(run: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def begun(run: Path) -> bool:
-    """Whether a run began in this folder, so that it is resumed: one that was killed early has no record yet."""
-    return (run / "run.db").is_file() or (run / "experiment.toml").is_file()
-
-
-def leftover(path: Path) -> bool:
-    """What a run leaves in its folder that was killed before its first file."""
-    return path.name == LOCK or path.suffix == ".part"

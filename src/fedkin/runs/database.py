@@ -9,6 +9,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import KINDS
+from fedkin.runs.directory import RECORD
 
 VERSION = 1  # of the run directory: a run of another version is refused, not guessed at
 WRITER_WAITS = 1.0  # seconds for readers, at once: meanwhile new readers wait for it
@@ -106,9 +107,9 @@ def open_run(folder: Path, write: bool = False, busy: float = WRITER_WAITS) -> D
 
     Raises FedkinError for a missing, damaged or other-version run.
     """
-    path = folder / "run.db"
+    path = folder / RECORD
     if not path.is_file():
-        raise FedkinError(f"{folder} is not a run directory: it has no run.db")
+        raise FedkinError(f"{folder} is not a run directory: it has no {RECORD}")
     try:
         connection, version = _connect(path, write, busy)
     except (sqlite3.Error, ValueError) as error:

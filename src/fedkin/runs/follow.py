@@ -9,6 +9,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import KINDS
 from fedkin.runs.database import Database, read_only
+from fedkin.runs.directory import recorded
 from fedkin.runs.record import Record, Sent
 
 PAUSE = 0.5
@@ -28,14 +29,14 @@ def follow(folder: Path, over: Callable[[], bool], since: int | None = None) -> 
 
 
 def _last(folder: Path) -> int:
-    if not (folder / "run.db").is_file():
+    if not recorded(folder):
         return -1
     with read_only(folder) as database:
         return database.last_round()
 
 
 def _after(folder: Path, done: int) -> list[Record]:
-    if not (folder / "run.db").is_file():
+    if not recorded(folder):
         return []
     try:
         with read_only(folder) as database:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.runs.checkpoint import LOCK, folder_of
+from fedkin.runs.directory import LOCK, RECORD, states_of
 
 STUDY = "study.db"  # of a sweep
-MARKS = ("run.db", LOCK, STUDY)  # a folder with one of them is a run's, or a sweep's
+MARKS = (RECORD, LOCK, STUDY)  # a folder with one of them is a run's, or a sweep's
 # what is read again: by a resumed run, a search, a preset, or of a model that was exported or has joined
 OWN = (".db", ".db-journal", ".toml", ".lock", ".json", ".safetensors", ".npy", ".pt2", ".onnx")
 OUTPUT = (1, 2)  # the descriptors of this process's output
@@ -39,7 +39,7 @@ def owner(real: Path) -> Path | None:
     a page, a table, a figure."""
     for folder in real.parents:
         if any((folder / name).is_file() for name in MARKS):
-            inside = folder_of(folder) in real.parents  # where all is removed that no record names
+            inside = states_of(folder) in real.parents  # where all is removed that no record names
             if inside or (real.is_file() and real.suffix in OWN):
                 return folder
     return None

@@ -12,6 +12,7 @@ from fedkin.core.errors import Halted
 from fedkin.core.method import KINDS
 from fedkin.runs import checkpoint
 from fedkin.runs.database import MEASURES, Database, locked, put_facts, put_rows
+from fedkin.runs.directory import states_of
 from fedkin.runs.record import Record
 
 PATIENCE = 600.0  # seconds for which the end of a run waits for whoever reads run.db
@@ -47,7 +48,7 @@ class Recorder:
         self._saved: Saved | None = None  # not saved anew while it waits: nodes keep the states of two savings
         self._last = time.monotonic()
         try:
-            checkpoint.folder_of(run).mkdir(exist_ok=True)
+            states_of(run).mkdir(exist_ok=True)
         except OSError as error:
             raise Halted(f"{run} cannot be written: {error}") from None
 
@@ -88,7 +89,7 @@ class Recorder:
     def _save(self) -> Saved:
         if not self.waiting:
             return Saved(-1, [], [])
-        at, folder = self.waiting[-1].round, checkpoint.folder_of(self.run)
+        at, folder = self.waiting[-1].round, states_of(self.run)
         changed = self.save(folder, at)
         checkpoint.sync(folder)
         self._saved = Saved(at, self.waiting, changed)

@@ -24,7 +24,7 @@ from fedkin.core.rng import Key
 from fedkin.experiment import resume, run
 from fedkin.populate import rooted
 from fedkin.report.look import look
-from fedkin.runs.checkpoint import begun
+from fedkin.runs.directory import begun
 from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.sweep.space import Space, changed, check, drawn, grid
