@@ -114,6 +114,32 @@ def test_a_rehearsal_has_as_many_names_as_clients(tmp_path):
         init(tmp_path / "site", small("fedavg", run__clients=5), NAMES, "127.0.0.1:9", own_data=False)
 
 
+def test_a_rehearsals_nodes_find_a_file_that_was_named_from_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("client,a,y\n" + "".join(f"{n % 2},{n},{n % 3}\n" for n in range(40)))
+    spec = small("fedavg", run__clients=2, data__name="people.csv", split__name="natural")
+    node = init(tmp_path / "site", spec, NAMES, "127.0.0.1:9", own_data=False) / "nodes" / "north"
+    assert config.spec_of(node).data.name == str(tmp_path / "people.csv")
+
+
+def test_a_node_that_was_cut_short_is_added_again_with_the_key_that_it_has(tmp_path, monkeypatch):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9")
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as cut:
+        cut.setattr("fedkin.flower.folder._script", stop)
+        with pytest.raises(KeyboardInterrupt):
+            add(folder, "late")
+    assert config.load(config.Deployment, folder, config.DEPLOYMENT).newcomers == ()
+    key = (folder / "nodes" / "late" / "node.key").read_bytes()
+    add(folder, "late")
+    assert config.load(config.Deployment, folder, config.DEPLOYMENT).newcomers == ("late",)
+    assert (folder / "nodes" / "late" / "node.key").read_bytes() == key
+    assert (folder / "nodes" / "late" / "start").is_file()
+
+
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
     (tmp_path / "mine").touch()
     with pytest.raises(FedkinError, match="not empty"):

@@ -14,6 +14,7 @@ from fedkin.core.files import write_file
 from fedkin.flower import keys
 from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, load, made, text_of
 from fedkin.flower.manual import manual
+from fedkin.populate import rooted
 from fedkin.runs.spec import Spec
 
 FIRST_PORT = 9101  # of the nodes' own runtimes, for several nodes on one machine
@@ -96,7 +97,7 @@ def init(
         spec = spec.model_copy(update={"run": spec.run.model_copy(update={"clients": len(clients)})})
     if spec.run.clients != len(clients):
         raise FedkinError(f"run.clients is {spec.run.clients}, but {len(clients)} clients are named")
-    spec = resolved(spec, method)
+    spec = resolved(spec if own_data else rooted(spec), method)  # nodes that rehearse read it from folders of their own
     experiment = tomli_w.dumps(spec.model_dump(mode="json", exclude_none=True))
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
@@ -152,13 +153,16 @@ def write_app(folder: Path) -> None:
 
 
 def _node(folder: Path, config: NodeConfig, experiment: str) -> None:
+    """What is there already of a node that was cut short stays: its key, above all."""
     node = folder / "nodes" / config.client
-    node.mkdir(parents=True, mode=0o700)
+    node.mkdir(parents=True, mode=0o700, exist_ok=True)
     write_file(node / NODE, text_of(config).encode())
     write_file(node / EXPERIMENT, experiment.encode())
     if not config.insecure:
         (folder / "keys").mkdir(exist_ok=True, mode=0o700)
-        keys.node_key(node / "node.key", folder / "keys" / f"{config.client}.pub")
+        own, public = node / "node.key", folder / "keys" / f"{config.client}.pub"
+        if not (own.exists() and public.exists()):
+            keys.node_key(own, public)
         write_file(node / "ca.crt", (folder / "certs" / "ca.crt").read_bytes())
     _script(node / "start", "node")
 
