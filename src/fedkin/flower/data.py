@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,8 @@ from fedkin.flower.envelope import Facts, Place
 from fedkin.populate import HELD_OUT, MOST_PUBLIC
 from fedkin.runs.spec import Spec
 
+COLUMNS = "columns"  # of a table's inputs, among what is known of a population
+
 
 def read(path: Path, label: str = "label") -> Population:
     """One client's file as a population of one.
@@ -29,7 +32,7 @@ def read(path: Path, label: str = "label") -> Population:
     .npz: x_train, y_train and, where there are any, x_val, y_val, x_test, y_test. Tables: a column "split" with train,
     val or test, a column of labels, numbers in all others. Classes are numbered alike on all nodes: 0, 1, ….
     """
-    x, y, sizes = _table(path, label) if path.suffix.lower() in SUFFIXES else _arrays(path)
+    x, y, sizes, columns = _table(path, label) if path.suffix.lower() in SUFFIXES else _arrays(path)
     if y.dtype.kind == "f":
         task, classes, y = "regression", 0, targets(y, str(path))
     else:
@@ -45,21 +48,24 @@ def read(path: Path, label: str = "label") -> Population:
         train=(rows[0],),
         val=(rows[1],),
         test=(rows[2],),
+        truth={COLUMNS: np.array(columns, dtype=str)},
         names=("own",),
     )
     population.check()
     return population
 
 
-def _arrays(path: Path) -> tuple[Array, Array, list[int]]:
+def _arrays(path: Path) -> tuple[Array, Array, list[int], list[str]]:
     wanted = "a node's file holds x_train, y_train and, if any, val and test"
     x, y, sizes = divided(load_arrays(path), path, SPLITS, wanted)
-    return images(features(x, str(path))), y, list(sizes.values())
+    return images(features(x, str(path))), y, list(sizes.values()), []
 
 
-def _table(path: Path, label: str) -> tuple[Array, Array, list[int]]:
+def _table(path: Path, label: str) -> tuple[Array, Array, list[int], list[str]]:
     source = read_table(path, client="split", label=label)
     assert source.client is not None
+    assert source.columns is not None
+    columns = [column.name for column in source.columns.columns]
     x = numbers_only(source, str(path))
     strange = sorted({str(part) for part in source.client} - set(SPLITS))
     if strange:
@@ -70,11 +76,11 @@ def _table(path: Path, label: str) -> tuple[Array, Array, list[int]]:
         if not all(name.isdecimal() for name in source.class_names):
             raise FedkinError(f"{path}: labels are {source.class_names[0]!r}, …: number the classes alike on all nodes")
         y = np.array([int(name) for name in source.class_names])[source.y]
-    return x[order], y[order], [int((source.client == part).sum()) for part in SPLITS]
+    return x[order], y[order], [int((source.client == part).sum()) for part in SPLITS], columns
 
 
 def facts_of(population: Population, client: int) -> Facts:
-    """What the server is told of a client's data: no label, no value of a sample."""
+    """What the server is told of a client's own data: no label, no value of a sample."""
     digest = hashlib.sha256()
     for part in SPLITS:
         for tensor in population.part(client, part):
@@ -90,6 +96,7 @@ def facts_of(population: Population, client: int) -> Facts:
         classes=population.classes,
         task=population.task,  # type: ignore[arg-type]
         digest=digest.hexdigest(),
+        columns=tuple(map(str, population.truth[COLUMNS])),
     )
 
 
@@ -104,6 +111,10 @@ def alone(spec: Spec, own: Population, place: Place) -> Population:
 def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Population:
     """The server's view: sizes and shapes of everybody's data, no sample. Raises FedkinError where they do not fit."""
     first = facts[0]
+    tables = [(name, told.columns) for name, told in zip(names, facts) if told.columns]
+    for name, columns in tables:
+        same_columns(name, columns, *tables[0])
+    known = tables[0][1] if tables else ()
     for name, other in zip(names, facts):
         for what in ("shape", "dtype", "task"):
             if getattr(other, what) != getattr(first, what):
@@ -125,9 +136,18 @@ def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Populati
         test=tuple(parts[2::3]),
         public=public,
         public_y=public_y,
-        truth={"digest": np.array([other.digest for other in facts])},
+        truth={"digest": np.array([other.digest for other in facts]), COLUMNS: np.array(known, dtype=str)},
         names=tuple(names),
     )
+
+
+def same_columns(name: str, columns: Sequence[str], other: str, theirs: Sequence[str]) -> None:
+    """Raises FedkinError where two tables have other columns, or another order: a model knows inputs by their place."""
+    for at, (mine, yours) in enumerate(zip_longest(columns, theirs), start=1):
+        if mine != yours:
+            first, second = (f"{which[:40]!r}" if which is not None else "none" for which in (mine, yours))
+            where = f"column {at} of {name} is {first}, of {other} {second} (without 'split' and the labels)"
+            raise FedkinError(f"{where}: give all nodes' tables the same columns, in one order")
 
 
 def _public(spec: Spec, like: torch.Tensor, classes: int, task: str) -> tuple[torch.Tensor | None, torch.Tensor | None]:

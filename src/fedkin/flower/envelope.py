@@ -6,10 +6,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from fedkin.core.errors import FedkinError
 
-PROTOCOL = 2
+PROTOCOL = 3
 HEADER_BYTES = 16 << 20  # of one header: an evaluation's notes may be vectors
 STEPS = 4  # at most, in one message
 VIEWS = 1000  # at most, of one client's models
+COLUMNS = 100_000  # at most, of one table
 
 Op = Literal["introduce", "local", "finish", "evaluate", "evaluate_all"]
 Natural = Annotated[int, Field(ge=0)]
@@ -93,7 +94,8 @@ class Done(_Header):
 
 
 class Facts(_Header):
-    """What a node tells of its data: sizes and shapes, and a fingerprint that says whether they changed."""
+    """What a node tells of its data: sizes, shapes and a table's columns, and a fingerprint that says whether they
+    changed."""
 
     train: int = Field(ge=1)
     val: Natural
@@ -103,6 +105,7 @@ class Facts(_Header):
     classes: Natural
     task: Literal["classification", "regression"]
     digest: Hex
+    columns: tuple[Short, ...] = Field(default=(), max_length=COLUMNS)  # names of a table's inputs, in their order
     architecture: Short = ""  # of the node's own choice; empty: what the experiment gives it
 
 

@@ -17,6 +17,7 @@ from fedkin.engine.host import Answer
 from fedkin.engine.joining import Ask, join
 from fedkin.facts import versions
 from fedkin.flower import config
+from fedkin.flower.data import COLUMNS, same_columns
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.fleet import NODES, Fleet, known_facts
 from fedkin.flower.transport import Federation, Postman, answers_of, hello
@@ -91,6 +92,9 @@ def _learned(folder: Path, out: Path, deployment: config.Deployment, grid: Grid)
 
 def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, Info]:
     people = run.parts.population
+    known = tuple(map(str, people.truth.get(COLUMNS, ())))
+    if facts.columns and known:
+        same_columns(name, facts.columns, "the run's nodes", known)
     for what, mine, theirs in (
         ("shape", facts.shape, tuple(people.x.shape[1:])),
         ("dtype", facts.dtype, str(people.x.dtype).removeprefix("torch.")),
