@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,7 @@ def export(
     from fedkin.core.errors import unknown
     from fedkin.handover.export import export as write
     from fedkin.handover.formats import FORMATS
+    from fedkin.handover.handed import handed
 
     if everyone == (client is not None):
         raise FedkinError("say which model: --client NAME, or --all")
@@ -39,12 +41,10 @@ def export(
     failed: list[str] = []
     for member in chosen:
         try:
-            written = write(opened, member, format, (out or folder / "export") / _safe(member.name, member.number))
+            place = (out or folder / "export") / _safe(member.name, member.number)
+            tell_file(write(handed(opened, member), format, place))
         except FedkinError as error:
             failed.append(f"client {member.name}: {error}" if everyone else str(error))
-            continue
-        checked = "" if written.apart is None else f"   (within {written.apart:.1g} of the run's model)"
-        print(f"{written.file}{checked}")
     if failed:
         more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
         raise FedkinError(f"{failed[0]}{more}")
@@ -61,12 +61,23 @@ def predict(
     ] = None,
 ) -> None:
     """What a client's personal model says of new samples: a CSV with the label and the probability of each class."""
+    from fedkin.handover.handed import handed
     from fedkin.handover.predict import predict as ask
 
     if client is None:
         raise FedkinError("say whose model: --client NAME")
     opened = _opened(folder)
-    frame, said = ask(opened, opened.member(client), data)
+    tell_table(*ask(handed(opened, opened.member(client)), data), out)
+
+
+def tell_file(written: "Written") -> None:  # type: ignore[name-defined]  # noqa: F821
+    """Where a model was written, and how near it is to the one that was trained."""
+    checked = "" if written.apart is None else f"   (within {written.apart:.1g} of the run's model)"
+    print(f"{written.file}{checked}")
+
+
+def tell_table(frame: "DataFrame", said: Sequence[str], out: Path | None) -> None:  # type: ignore[name-defined]  # noqa: F821
+    """Predictions as CSV, what is worth saying on stderr."""
     for sentence in said:
         print(f"note: {sentence}", file=sys.stderr)
     text = frame.to_csv(index=False, float_format="%.6g")

@@ -36,8 +36,8 @@ def card_of(opened: Opened, member: Member) -> dict[str, Any]:
             },
             "scores": own.scores,
             "communicated": own.communicated,
-            "input": _input(opened.parts.population),
-            "output": _output(opened.parts.population),
+            "input": input_of(opened.parts.population),
+            "output": output_of(opened.parts.population),
             "versions": facts["versions"],
         }
 
@@ -92,7 +92,8 @@ def _sent(run: Run, client: int, way: str, at: int) -> dict[str, int]:
     return {"bytes": total} | {kind: count for kind, count in zip(KINDS, counts, strict=True) if count}
 
 
-def _input(population: Population) -> dict[str, Any]:
+def input_of(population: Population) -> dict[str, Any]:
+    """What the model takes, as plain values."""
     found: dict[str, Any] = {
         "shape": ["samples", *population.x.shape[1:]],
         "dtype": str(population.x.dtype).removeprefix("torch."),
@@ -102,7 +103,8 @@ def _input(population: Population) -> dict[str, Any]:
     return found
 
 
-def _output(population: Population) -> dict[str, Any]:
+def output_of(population: Population) -> dict[str, Any]:
+    """What it says."""
     if population.task == "regression":
         return {"is": "the predicted mean", "shape": ["samples", 1]}
     names = population.class_names or tuple(str(c) for c in range(population.classes))
@@ -125,7 +127,7 @@ def as_markdown(card: dict[str, Any]) -> str:
         *[f"- {view} model on {split}: {_said(values)}" for view, scores in card["scores"].items()
           for split, values in scores.items() if split != "train"],
         *[f"- the client {word} {_kinds(card['communicated'][way])}" for way, word in
-          (("up", "sent"), ("down", "received"))],
+          (("up", "sent"), ("down", "received")) if "communicated" in card],
         f"- made with {', '.join(f'{name} {version}' for name, version in card['versions'].items())}",
         "",
         "## Input",

@@ -6,16 +6,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import write_file
 from fedkin.core.tree import Tree, is_buffer, named_leaves
-from fedkin.handover.card import as_markdown, card_of
+from fedkin.handover.card import as_markdown
 from fedkin.handover.formats import FORMATS
-from fedkin.handover.opened import Member, Opened
+from fedkin.handover.handed import Handed
 
-SAMPLES = 256  # test samples on which a file is compared with the model in the run
 TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
 
 CARD = "card.json"
@@ -39,7 +37,7 @@ class Written(NamedTuple):
     apart: float | None
 
 
-def export(opened: Opened, member: Member, format: str, out: Path) -> Written:
+def export(handed: Handed, format: str, out: Path) -> Written:
     """Write ``model.FORMAT``, ``card.md`` and ``card.json`` into the folder ``out``.
 
     Files of other formats of the same model stay, and the card has them all. Raises FedkinError where the file would
@@ -47,11 +45,11 @@ def export(opened: Opened, member: Member, format: str, out: Path) -> Written:
     """
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
-    view, personal = opened.view(member), opened.personal(member)
+    client, view, personal = handed.client, handed.view, handed.personal
     nested = _nested(view)
-    card = card_of(opened, member) | {"tensors": _tensors(view) if nested else []}
+    card = handed.card() | {"tensors": _tensors(view) if nested else []}
     known = _files_beside(out, card, f"model.{format}")
-    x = _samples(opened, member)
+    x = handed.samples()
     made = FORMATS[format](personal, view, x, card)
     told: dict[str, Any] = {"use": PARTS if nested and made.run is None else USE[format]}
     apart = None
@@ -59,7 +57,7 @@ def export(opened: Opened, member: Member, format: str, out: Path) -> Written:
         with torch.no_grad():
             apart = float((made.run(x) - personal(x)).abs().max())
         if not apart <= TOLERANCE:
-            raise FedkinError(f"{format}: the file of client {member.name} is {apart:g} away from the run's model")
+            raise FedkinError(f"{format}: the file of client {client} is {apart:g} away from the run's model")
         told |= {"largest_difference": apart, "compared_samples": len(x)}
         told["use"] += f"; on {len(x)} samples its outputs are within {apart:.1g} of the model's in the run"
     told["sha256"] = hashlib.sha256(made.content).hexdigest()
@@ -71,19 +69,7 @@ def export(opened: Opened, member: Member, format: str, out: Path) -> Written:
         write_file(out / "card.md", as_markdown(card).encode())
     except OSError as error:
         raise FedkinError(f"{out} cannot be written: {error.strerror}") from None
-    return Written(member.name, out / f"model.{format}", apart)
-
-
-def _samples(opened: Opened, member: Member) -> Tensor:
-    """Samples of its own; one that joined keeps its own to itself, and is compared on those of the run."""
-    population = opened.parts.population
-    own = range(population.clients) if member.number is None else [member.number]
-    for split in ("test", "train"):
-        for client in own:
-            rows = population.rows(split)[client][:SAMPLES]
-            if len(rows):
-                return population.x[torch.from_numpy(rows)]
-    raise FedkinError(f"client {member.name} has no samples to compare its exported model on")
+    return Written(client, out / f"model.{format}", apart)
 
 
 def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:

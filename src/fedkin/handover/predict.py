@@ -17,7 +17,7 @@ from fedkin.data.later import encoded, read_later
 from fedkin.data.npz import load_arrays
 from fedkin.data.source import features, images
 from fedkin.data.table import gaps_of
-from fedkin.handover.opened import Member, Opened
+from fedkin.handover.handed import Handed
 from fedkin.runs.spec import DataSection
 
 ROWS = 1024  # samples at a time
@@ -31,16 +31,15 @@ class Asked(NamedTuple):
     said: tuple[str, ...] = ()
 
 
-def predict(opened: Opened, member: Member, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def predict(handed: Handed, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """(a row a sample, what is worth saying). Columns: "prediction", and "p(LABEL)" for each class.
 
     Raises FedkinError where the file lacks a column, or has other samples than the model was trained on.
     """
-    population = opened.parts.population
-    asked = _read(path, population, opened.parts.spec.data)
-    personal = opened.personal(member)
+    population = handed.population
+    asked = _read(path, population, handed.data)
     with torch.inference_mode():
-        found = torch.cat([personal(part) for part in torch.split(asked.x, ROWS)]).numpy()
+        found = torch.cat([handed.personal(part) for part in torch.split(asked.x, ROWS)]).numpy()
     if population.task == "regression":
         frame = pd.DataFrame({"prediction": found[:, 0]})
     else:
