@@ -13,6 +13,10 @@ app = typer.Typer(
 )
 Place = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a deployment.", show_default=False)]
 Node = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a node.", show_default=False)]
+KeptRun = Annotated[
+    str | None,
+    typer.Option("--run", metavar="ID", help="The run's folder in state, or its first letters; default: the last run."),
+]
 
 
 @app.command()
@@ -117,6 +121,50 @@ def join(
     from fedkin.flower.launch import join as work
 
     tell(work(folder, name, number, rounds), as_json)
+
+
+@app.command()
+def export(
+    folder: Node,
+    format: Annotated[str, typer.Option("--format", metavar="NAME", help="safetensors, pt2 or onnx.")] = "safetensors",
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="A folder; default: NODE/export.")] = None,
+    run: KeptRun = None,
+) -> None:
+    """On a node: its own model as a file with a card, for programs without fedkin. Nobody else is asked."""
+    from fedkin.cli_handover import tell_file
+    from fedkin.core.errors import unknown
+    from fedkin.handover.export import export as write
+    from fedkin.handover.formats import FORMATS
+
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    tell_file(write(_handed(folder, run), format, out or folder / "export"))
+
+
+@app.command()
+def predict(
+    folder: Node,
+    data: Annotated[
+        Path, typer.Option("--data", metavar="FILE", help="New samples, as the node's.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the table there; else it is printed.")
+    ] = None,
+    run: KeptRun = None,
+) -> None:
+    """On a node: what its own model says of new samples, a CSV with a probability for each class."""
+    from fedkin.cli_handover import tell_table
+    from fedkin.handover.predict import predict as ask
+
+    tell_table(*ask(_handed(folder, run), data), out)
+
+
+def _handed(folder: Path, run: str | None) -> "Handed":  # type: ignore[name-defined]  # noqa: F821
+    from fedkin.cli_handover import find_own_code
+    from fedkin.flower.handed import handed
+
+    find_own_code()
+    return handed(folder, run)
 
 
 def _extra() -> None:

@@ -90,16 +90,21 @@ def tell_table(frame: "DataFrame", said: Sequence[str], out: Path | None) -> Non
 
 
 def _opened(folder: Path) -> "Opened":  # type: ignore[name-defined]  # noqa: F821
-    import os
-
-    if os.getcwd() not in sys.path:  # a model of one's own is found from the folder of the command, as in fedkin run
-        sys.path.insert(0, os.getcwd())
+    find_own_code()
     from fedkin.handover.opened import Opened
 
     opened = Opened(folder)
     if opened.unfinished:
         print(f"note: {opened.unfinished}", file=sys.stderr)
     return opened
+
+
+def find_own_code() -> None:
+    """A model of one's own is found from the folder of the command, as in ``fedkin run``."""
+    import os
+
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
 
 
 def _safe(name: str, number: int | None) -> str:

@@ -12,7 +12,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment import experiment as checked
 from fedkin.experiment import run
 from fedkin.flower import config, server
+from fedkin.flower.handed import handed
 from fedkin.flower.host import Node
+from fedkin.handover.opened import Opened
 from fedkin.runs.database import read_only
 from tests.flower.cluster import experiment, result
 from tests.flower.fleet import NAMES, Fleet
@@ -71,6 +73,12 @@ def test_the_server_needs_no_model_of_theirs(tmp_path, monkeypatch):
     plain = result(run(both, tmp_path / "plain"))
     assert found["fingerprint"] == plain["fingerprint"]
     assert found["metrics"] == plain["metrics"]
+    there = Opened(tmp_path / "plain")
+    for client, name in enumerate(NAMES):
+        here = handed(fleet.folder / "nodes" / name)
+        x = here.samples()
+        assert here.personal(x).equal(there.personal(there.member(client))(x))
+        assert here.card()["architecture"] == held[client]
 
 
 def test_methods_that_send_parameters_refuse_a_model_of_ones_own(tmp_path):

@@ -116,7 +116,7 @@ def _told(model: Model, w: Params, x: Tensor, temperature: float) -> Tensor:
 
 
 def _arrays(w: Params) -> dict[str, Array]:
-    return {name: value.numpy() for name, value in w.items()}
+    return {name: value.detach().numpy() for name, value in w.items()}
 
 
 def _tensors(state: State) -> Params:

@@ -13,6 +13,7 @@ from fedkin.assemble import method_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.clients import SPLITS, Population
+from fedkin.data.encode import Recipe, fit
 from fedkin.data.frames import SUFFIXES
 from fedkin.data.npz import divided, load_arrays
 from fedkin.data.public import Public, draw
@@ -23,7 +24,7 @@ from fedkin.flower.envelope import Facts, Place
 from fedkin.populate import HELD_OUT, MOST_PUBLIC
 from fedkin.runs.spec import Spec
 
-COLUMNS = "columns"  # of a table's inputs, among what is known of a population
+COLUMNS = "columns"  # of the nodes' tables, among what the server knows of a population
 
 
 def read(path: Path, label: str = "label") -> Population:
@@ -32,7 +33,7 @@ def read(path: Path, label: str = "label") -> Population:
     .npz: x_train, y_train and, where there are any, x_val, y_val, x_test, y_test. Tables: a column "split" with train,
     val or test, a column of labels, numbers in all others. Classes are numbered alike on all nodes: 0, 1, ….
     """
-    x, y, sizes, columns = _table(path, label) if path.suffix.lower() in SUFFIXES else _arrays(path)
+    x, y, sizes, recipe = _table(path, label) if path.suffix.lower() in SUFFIXES else _arrays(path)
     if y.dtype.kind == "f":
         task, classes, y = "regression", 0, targets(y, str(path))
     else:
@@ -48,24 +49,23 @@ def read(path: Path, label: str = "label") -> Population:
         train=(rows[0],),
         val=(rows[1],),
         test=(rows[2],),
-        truth={COLUMNS: np.array(columns, dtype=str)},
         names=("own",),
+        encoding=None if recipe is None else fit(recipe, x, rows[0]),
     )
     population.check()
     return population
 
 
-def _arrays(path: Path) -> tuple[Array, Array, list[int], list[str]]:
+def _arrays(path: Path) -> tuple[Array, Array, list[int], None]:
     wanted = "a node's file holds x_train, y_train and, if any, val and test"
     x, y, sizes = divided(load_arrays(path), path, SPLITS, wanted)
-    return images(features(x, str(path))), y, list(sizes.values()), []
+    return images(features(x, str(path))), y, list(sizes.values()), None
 
 
-def _table(path: Path, label: str) -> tuple[Array, Array, list[int], list[str]]:
+def _table(path: Path, label: str) -> tuple[Array, Array, list[int], Recipe]:
     source = read_table(path, client="split", label=label)
     assert source.client is not None
     assert source.columns is not None
-    columns = [column.name for column in source.columns.columns]
     x = numbers_only(source, str(path))
     strange = sorted({str(part) for part in source.client} - set(SPLITS))
     if strange:
@@ -76,7 +76,12 @@ def _table(path: Path, label: str) -> tuple[Array, Array, list[int], list[str]]:
         if not all(name.isdecimal() for name in source.class_names):
             raise FedkinError(f"{path}: labels are {source.class_names[0]!r}, …: number the classes alike on all nodes")
         y = np.array([int(name) for name in source.class_names])[source.y]
-    return x[order], y[order], [int((source.client == part).sum()) for part in SPLITS], columns
+    return (
+        x[order],
+        y[order],
+        [int((source.client == part).sum()) for part in SPLITS],
+        source.columns._replace(scale="none"),
+    )
 
 
 def facts_of(population: Population, client: int) -> Facts:
@@ -96,8 +101,13 @@ def facts_of(population: Population, client: int) -> Facts:
         classes=population.classes,
         task=population.task,  # type: ignore[arg-type]
         digest=digest.hexdigest(),
-        columns=tuple(map(str, population.truth[COLUMNS])),
+        columns=columns_of(population),
     )
+
+
+def columns_of(population: Population) -> tuple[str, ...]:
+    """The names of a table's inputs, in their order; () of arrays."""
+    return () if population.encoding is None else tuple(feature.name for feature in population.encoding.features)
 
 
 def alone(spec: Spec, own: Population, place: Place) -> Population:

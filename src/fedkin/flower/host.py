@@ -8,6 +8,7 @@ import hashlib
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import Any
@@ -15,23 +16,24 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from fedkin.architectures import architectures_of, column_of, models_of, sizes_of
-from fedkin.assemble import for_models, infos_of, method_of, names_of, schedule_of
+from fedkin.assemble import for_models, method_of, schedule_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.trace import Runtime
-from fedkin.data.clients import Population
+from fedkin.data.clients import SPLITS, Population
 from fedkin.engine.host import CHANGING, Answer, Host, Order
 from fedkin.engine.store import Memory
 from fedkin.engine.wire import check, check_kinds, decode, encode
 from fedkin.facts import versions
 from fedkin.flower import config, data, line
 from fedkin.flower.envelope import HEADER_BYTES, Base, Done, Facts, Place, Refused, Reply, Request, Step, opened, sealed
-from fedkin.flower.vault import Commit, Vault
+from fedkin.flower.place import models_at
+from fedkin.flower.vault import MODEL, Commit, Vault
 from fedkin.populate import population_of
-from fedkin.runs.spec import ModelSection, Spec
+from fedkin.runs.spec import Spec
 
 PATIENCE = 60  # seconds for a caller to say what it wants
 TOLD = ("scores", "notes", "measures")  # of an answer's record
+LAST = "evaluate_all"  # what a client is asked when its model is done
 
 
 class Node:
@@ -76,7 +78,8 @@ class Node:
             check_kinds(down, spec.method.name)
             check(down, down)  # finite numbers only
         host = self._host_at(spec, experiment, request.place)
-        done, sent = Work(host, Vault(self.state / request.run), request, message).all()
+        work = Work(host, Vault(self.state / request.run), request, message, self._about(spec, experiment))
+        done, sent = work.all()
         return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
 
     def _experiment(self) -> tuple[Spec, str]:
@@ -103,6 +106,11 @@ class Node:
             return None
         return data.facts_of(population, 0).model_copy(update={"architecture": self.config.model or ""})
 
+    def _about(self, spec: Spec, experiment: str) -> dict[str, Any]:
+        """What the model will be told by that is kept here: the experiment, and what its inputs were."""
+        columns = data.columns_of(self._population(spec, experiment))
+        return {"spec": spec.model_dump(mode="json"), "columns": columns, "version": self.version}
+
     def _host_at(self, spec: Spec, experiment: str, place: Place) -> Host:
         if self._host is None or self._host[:2] != (experiment, place):
             self._host = experiment, place, self._build(spec, self._population(spec, experiment), place)
@@ -113,19 +121,9 @@ class Node:
             if place.data != data.facts_of(population, 0).digest:
                 raise FedkinError("its data are not those that it joined the run with")
             population = data.alone(spec, population, place)
-            architectures = [place.architecture] * place.clients
-        else:
-            architectures = architectures_of(spec, sizes_of(population), column_of(spec, population))
-            if place.clients != population.clients or place.client >= place.clients:
-                raise FedkinError(f"the experiment has {population.clients} clients, not {place.clients}")
-        if place.architecture not in ({self.config.model} if self.config.model else names_of(spec)):
-            raise Refused(f"architecture {place.architecture!r} is not the one of this node or its experiment")
-        info = infos_of(population, architectures)[place.client]
-        same = {name: getattr(spec.model, name) for name in ("buffers", "family", "target")}
-        theirs = ModelSection(name=info.architecture, **same)
-        own = spec.model_copy(update={"model": theirs})
-        recipe = spec if info.architecture in names_of(spec) else own  # the experiment's options are not for it
-        models = models_of(recipe, population, [info.architecture])
+        elif place.clients != population.clients or place.client >= place.clients:
+            raise FedkinError(f"the experiment has {population.clients} clients, not {place.clients}")
+        models, info = models_at(self.config, spec, population, place)
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(-info.samples // spec.train.batch_size)
         return Host(
             method=for_models(spec, method_of(spec), models),
@@ -142,9 +140,12 @@ class Node:
 class Work:
     """The steps of one request, from one personal state to the next."""
 
-    def __init__(self, host: Host, vault: Vault, request: Request, message: bytes | None) -> None:
+    def __init__(
+        self, host: Host, vault: Vault, request: Request, message: bytes | None, about: Mapping[str, Any]
+    ) -> None:
         assert request.place is not None
         self.host, self.vault, self.request, self.message = host, vault, request, message
+        self.place, self.about = request.place, about
         self.client = request.place.client
         self.own = self._start(request.base)
 
@@ -206,12 +207,24 @@ class Work:
             told = {"weight": answer.weight, "seconds": answer.seconds}
             self.vault.put(step.round, Commit(self._key(step), state, answer.message, told))
             self.own = Base(round=step.round, digest=self._digest())
+        if step.op == LAST and answer.error is None:
+            self._keep_model(step, answer)
         return answer
 
+    def _keep_model(self, step: Step, answer: Answer) -> None:
+        """What the client would deploy, whatever its method makes it of: nobody has to be asked for it any more."""
+        (shown,) = self.host.do("views", step.round, [Order(self.client, self.message)])
+        if shown.message is None:
+            raise FedkinError(f"its model cannot be kept: {shown.error}")
+        record = {key: answer.record[key] for key in TOLD if key in answer.record}
+        sizes = {split: len(self.host.population.rows(split)[self.client]) for split in SPLITS}
+        told = {**self.about, **record, "place": self.place.model_dump(), "round": step.round, "samples": sizes}
+        personal = encode(decode(shown.message)["personal"])
+        self.vault.put(MODEL, Commit(self.request.experiment, personal, None, told))
+
     def _key(self, step: Step) -> str:
-        place, base = self.request.place, self.own
-        assert place is not None
-        whole = hashlib.sha256(f"{step.op} {step.round} {base.round} {base.digest} {place}".encode())
+        base = self.own
+        whole = hashlib.sha256(f"{step.op} {step.round} {base.round} {base.digest} {self.place}".encode())
         whole.update(self.message or b"")
         return whole.hexdigest()
 

@@ -16,7 +16,8 @@ Clients: {clients}. SuperLink: {address}. {security}
    delete it here. {data} Start it with `./start` (under a supervisor).
 3. `fedkin deploy run {folder}`: the live table, and a run directory in `{folder}/runs/`.
    Stopped or cut off: `fedkin deploy run {folder} --resume`.
-4. A node that comes later: `fedkin deploy add {folder} NAME`, start it, then `fedkin deploy join {folder} NAME`.
+4. On a node, after a run: `fedkin deploy predict NAME --data FILE`, and `fedkin deploy export NAME --format onnx`.
+5. A node that comes later: `fedkin deploy add {folder} NAME`, start it, then `fedkin deploy join {folder} NAME`.
 
 Every machine has the same version of fedkin with the extra `flower`. A node works only for the experiment in its own
 `experiment.toml`: for another experiment, replace the file here and on every node.

@@ -14,6 +14,7 @@ from fedkin.engine.store import StoreError
 from fedkin.runs.checkpoint import sync
 
 SUFFIX = ".commit"
+MODEL = "model"  # in place of a round: what the client deploys when the last one is over
 
 
 class Commit(NamedTuple):
@@ -31,7 +32,7 @@ class Vault:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def find(self, round: int) -> Commit | None:
+    def find(self, round: int | str) -> Commit | None:
         """The commit of a round, None where there is none. Raises StoreError for a damaged file."""
         path = self._path(round)
         try:
@@ -50,7 +51,7 @@ class Vault:
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{path} is damaged: {error}") from None
 
-    def put(self, round: int, commit: Commit) -> None:
+    def put(self, round: int | str, commit: Commit) -> None:
         """Write a commit, durably."""
         rest = commit.state + (commit.message or b"")
         head = {
@@ -73,5 +74,5 @@ class Vault:
             if path.stem.isdecimal() and int(path.stem) < before:
                 path.unlink(missing_ok=True)
 
-    def _path(self, round: int) -> Path:
+    def _path(self, round: int | str) -> Path:
         return self._folder / f"{round}{SUFFIX}"

@@ -1,0 +1,179 @@
+"""A node's own model, exported and asked on the node: what one process would hand over."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from typer.testing import CliRunner
+
+pytest.importorskip("flwr")
+
+from fedkin import cli_deploy
+from fedkin.core.errors import FedkinError
+from fedkin.experiment import run
+from fedkin.flower import newcomer
+from fedkin.flower.folder import add
+from fedkin.flower.handed import handed
+from fedkin.flower.host import Node
+from fedkin.handover.opened import Opened
+from fedkin.handover.predict import predict
+from fedkin.runs.database import read_only
+from tests.engine.small import small
+from tests.flower.fleet import NAMES, Fleet
+
+
+def deploy(*asked: object) -> str:
+    """Standard output of ``fedkin deploy …``; its error, where it has one, is raised."""
+    done = CliRunner().invoke(cli_deploy.app, list(map(str, asked)))
+    if done.exception is not None:
+        raise done.exception
+    return done.stdout
+
+
+@pytest.mark.parametrize("method", ["fedavg", "ditto", "pfedme", "ppfl", "apfl", "per_fedavg", "persfl", "comet"])
+def test_it_is_the_model_of_one_process(method, tmp_path):
+    spec = small(method, run__participation=1.0, run__clients=len(NAMES))
+    fleet = Fleet(tmp_path, spec)
+    fleet.run()
+    plain = Opened(run(spec, tmp_path / "plain"))
+    for client, name in enumerate(NAMES):
+        here = handed(fleet.folder / "nodes" / name)
+        x, _ = plain.parts.population.part(client, "test")
+        assert here.personal(x).equal(plain.personal(plain.member(client))(x))
+
+
+TABLE = ("age", "bmi")
+
+
+def write(folder: Path, columns: tuple[str, ...] = TABLE, seed: int = 0) -> Node:
+    """A node's folder with a table."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)) * [15, 4] + [60, 27], columns=list(TABLE))
+    frame["label"] = (frame["age"] + 2 * frame["bmi"] + rng.normal(size=60) * 5 > 114).astype(int)
+    frame["split"] = ["train", "val", "test"] * 20
+    frame[[*columns, "label", "split"]].to_csv(folder / "data.csv", index=False)
+    settings = folder / "node.toml"
+    settings.write_text(settings.read_text().replace("data.npz", "data.csv"))
+    return Node(folder)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    """Four nodes with tables of their own, after a run."""
+    shape = {"data__mean": [60.0, 27.0], "data__std": [15.0, 4.0], "model__name": "dnn", "train__lr": 0.1}
+    spec = small("ditto", run__participation=1.0, **shape)
+    fleet = Fleet(tmp_path_factory.mktemp("trained"), spec, own_data=True)
+    for number, name in enumerate(NAMES):
+        fleet.nodes[name].__init__(write(fleet.folder / "nodes" / name, seed=number).folder)
+    fleet.run()
+    return fleet
+
+
+def test_new_rows_are_read_by_the_names_of_their_columns(trained, tmp_path):
+    node = trained.folder / "nodes" / "c1"
+    rows = pd.read_csv(node / "data.csv").query("split == 'test'")
+    rows[["label", "bmi", "age"]].assign(ward="north").to_csv(tmp_path / "new.csv", index=False)
+    told = deploy("predict", node, "--data", tmp_path / "new.csv", "--out", tmp_path / "said.csv")
+    assert str(tmp_path / "said.csv") in told
+    said = pd.read_csv(tmp_path / "said.csv")
+    assert list(said.columns) == ["prediction", "p(0)", "p(1)"]
+    with read_only(trained.out) as record:
+        query = (
+            "SELECT accuracy FROM metrics WHERE client = 1 AND view = 'personal' AND split = 'test' ORDER BY round DESC"
+        )
+        ((accuracy,), *_) = record.rows(query)
+    assert (said["prediction"].to_numpy() == rows["label"].to_numpy()).mean() == pytest.approx(accuracy)
+    _, notes = predict(handed(node), tmp_path / "new.csv")
+    assert "columns that the model does not use: ward" in notes
+    assert f"{accuracy:.2%} of 20" in notes[-1]
+
+
+def test_a_program_and_its_card(trained, tmp_path):
+    node = trained.folder / "nodes" / "c2"
+    assert "within" in deploy("export", node, "--format", "pt2", "--out", tmp_path / "out")
+    deploy("export", node, "--out", tmp_path / "out")
+    x = torch.tensor(pd.read_csv(node / "data.csv")[list(TABLE)].to_numpy(), dtype=torch.float32)
+    program = torch.export.load(tmp_path / "out" / "model.pt2").module()
+    assert program(x).allclose(handed(node).personal(x), atol=1e-5)
+    card = json.loads((tmp_path / "out" / "card.json").read_text())
+    assert set(card["files"]) == {"model.pt2", "model.safetensors"}
+    assert card["data"]["samples"] == {"train": 20, "val": 20, "test": 20}
+    assert [column["name"] for column in card["input"]["columns"]] == list(TABLE)
+    assert card["scores"]["personal"]["test"]["accuracy"] > 0.5
+    text = (tmp_path / "out" / "card.md").read_text()
+    assert "Personal model of client c2" in text
+    assert "the client sent" not in text  # the record of that is the server's
+
+
+def test_another_experiment_in_the_folder_changes_no_model(trained, tmp_path):
+    node = trained.folder / "nodes" / "c3"
+    before, x = handed(node), torch.randn(5, 2)
+    experiment = (node / "experiment.toml").read_text()
+    (node / "experiment.toml").write_text(experiment.replace('name = "dnn"', 'name = "mlr"'))
+    try:
+        assert handed(node).personal(x).equal(before.personal(x))
+    finally:
+        (node / "experiment.toml").write_text(experiment)
+
+
+def test_who_comes_later_has_one_too(trained):
+    late = add(trained.folder, "late")
+    trained.nodes["late"] = write(late, seed=9)
+    trained.grid.names = list(trained.nodes)
+    found = newcomer.serve(trained.grid, trained.folder, trained.out, "late", 2)
+    model = handed(late)
+    assert model.card()["scores"]["personal"]["test"]["loss"] == found["scores"]["personal"]["test"]["loss"]
+
+
+def test_what_cannot_be_handed_over_is_told(trained, tmp_path):
+    node = trained.folder / "nodes" / "c0"
+    (kept,) = node.glob("state/*/model.commit")
+    with pytest.raises(FedkinError, match="holds no model of a run 'zz': "):
+        handed(node, "zz")
+    assert handed(node, kept.parent.name[:3]).client == "c0"
+    with pytest.raises(FedkinError, match="unknown format 'pt': did you mean 'pt2'"):
+        deploy("export", node, "--format", "pt")
+    whole = kept.read_bytes()
+    try:
+        kept.write_bytes(whole[:-1])
+        with pytest.raises(FedkinError, match=r"model\.commit is damaged"):
+            handed(node)
+        kept.write_bytes(whole.replace(b'"seed"', b'"sead"', 1))
+        with pytest.raises(FedkinError, match=r"model\.commit is damaged, or of another fedkin"):
+            handed(node)
+        kept.unlink()
+        with pytest.raises(FedkinError, match="holds no model, until a run that it takes part in is finished"):
+            handed(node)
+    finally:
+        kept.write_bytes(whole)
+    table = (node / "data.csv").read_text()
+    try:
+        write(node, ("bmi", "age"))
+        with pytest.raises(FedkinError, match=r"column 1 of data\.csv is 'bmi', of the run 'age'"):
+            handed(node)
+        (node / "data.csv").unlink()
+        with pytest.raises(FedkinError, match=r"data\.csv"):
+            handed(node)
+    finally:
+        (node / "data.csv").write_text(table)
+
+
+def test_the_newest_is_meant_unless_another_is_named(trained):
+    node = trained.folder / "nodes" / "c0"
+    (kept,) = node.glob("state/*/model.commit")
+    other = kept.parent.with_name(kept.parent.name[:4] + "0000")
+    other.mkdir()
+    try:
+        (other / "model.commit").write_bytes(kept.read_bytes())
+        os.utime(kept, (1, 1))
+        assert handed(node).card()["run"] == other.name
+        assert handed(node, kept.parent.name).card()["run"] == kept.parent.name
+        with pytest.raises(FedkinError, match="is the beginning of several runs"):
+            handed(node, kept.parent.name[:4])
+    finally:
+        (other / "model.commit").unlink()
+        other.rmdir()
