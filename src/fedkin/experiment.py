@@ -174,7 +174,10 @@ def load(folder: Path, *, method: Method | None = None) -> Loaded:
     with read_only(folder) as database:
         facts = database.facts()
     if facts.get("deployment"):
-        raise FedkinError(f"{folder} is a run of a deployment: its personal models never left their nodes")
+        raise FedkinError(
+            f"{folder} is a run of a deployment: its personal models never left their nodes, where "
+            "fedkin deploy export and predict find them"
+        )
     here = _with_engine(_spec_of(folder), device="cpu")  # where it is looked at there may be no GPU
     parts = assemble(here, method)
     _same_data(folder, parts, facts)

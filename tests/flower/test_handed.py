@@ -106,6 +106,7 @@ def test_a_program_and_its_card(trained, tmp_path):
     assert card["scores"]["personal"]["test"]["accuracy"] > 0.5
     text = (tmp_path / "out" / "card.md").read_text()
     assert "Personal model of client c2" in text
+    assert "| age | x as it is; missing: x = " in text
     assert "the client sent" not in text  # the record of that is the server's
 
 

@@ -175,8 +175,10 @@ def _kinds(sent: dict[str, int]) -> str:
 def _column(feature: dict[str, Any]) -> str:
     name = str(feature["name"]).replace("|", "\\|")
     if feature["kind"] == "number":
-        how = f"(x − {feature['mean']:g}) / {feature['std']:g}; missing: x = {feature['fill']:g}"
-        return f"| {name} | {how}{', and a second number is 1' if feature['flag'] else ''} |"
+        scaled = (feature["mean"], feature["std"]) != (0, 1)
+        how = f"(x − {feature['mean']:g}) / {feature['std']:g}" if scaled else "x as it is"
+        also = ", and a second number is 1" if feature["flag"] else ""
+        return f"| {name} | {how}; missing: x = {feature['fill']:g}{also} |"
     if feature["kind"] == "category":
         values = [*feature["values"], *(["another"] if feature["rest"] else []), *(["missing"] * feature["flag"])]
         return f"| {name} | 1 in the place of its value, 0 elsewhere: {', '.join(values)} |".replace("\n", " ")
