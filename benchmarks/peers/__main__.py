@@ -1,7 +1,7 @@
 """fedkin against other simulators and against the machine: seconds a round, in turn, medians and ratios.
 
     FEDKIN_DATA=DIR python -m benchmarks.peers [--workloads linear,hidden,cnn] [--peers pfl,flower,by_hand] [--rounds 6]
-                                               [--repeat 3] [--json]
+                                               [--methods pfedme,cgpfl,ditto] [--repeat 3] [--json]
 
 The peers are those of `pip install 'fedkin[bench]'` that are there; nothing is installed. Every peer is a process of
 its own; they take turns, and each round but a run's first is a measurement. The machine's own speed changes from minute
@@ -56,7 +56,9 @@ def machine(workload: str, method: str) -> dict[str, float]:
     return {whose: statistics.mean(each[whose] for each in told) / cores for whose in PRODUCTS}
 
 
-def measure(workload: str, present: list[str], rounds: int, repeat: int, file: Path) -> dict[str, dict[str, Any]]:
+def measure(
+    workload: str, present: list[str], methods: list[str], rounds: int, repeat: int, file: Path
+) -> dict[str, dict[str, Any]]:
     """{who: {seconds, ratio, torch, fastest, accuracy}} of one workload: medians of a round's seconds, of how many
     times fedkin's FedAvg these are, and of the share that its products alone would take, torch's and the fastest."""
     write(workload, file)
@@ -66,14 +68,14 @@ def measure(workload: str, present: list[str], rounds: int, repeat: int, file: P
     accuracy: dict[str, float] = {}
     for _ in range(repeat):
         turns: dict[str, tuple[object, ...]] = {peer: (PEERS[peer], workload, file, rounds) for peer in present}
-        turns |= {f"fedkin {method}": ("ours", workload, method, os.cpu_count() or 1, rounds) for method in OURS}
+        turns |= {f"fedkin {method}": ("ours", workload, method, os.cpu_count() or 1, rounds) for method in methods}
         turns["fedkin fedavg, 1 worker"] = "ours", workload, "fedavg", 1, rounds
         for who, (module, *arguments) in turns.items():
             told = call(str(module), *arguments)
             seconds[who].append(told["seconds"][1:])
             accuracy[who] = told["accuracy"]
         now = {who: statistics.median(each[-1]) for who, each in seconds.items()}
-        products = {method: machine(workload, method) for method in OURS}
+        products = {method: machine(workload, method) for method in methods}
         for who in now:
             ratios[who].append(now[who] / now["fedkin fedavg"])
             for whose, spent in products[method_of(who)].items():
@@ -101,7 +103,7 @@ def lines(workload: str, found: dict[str, dict[str, Any]]) -> list[str]:
     for who, each in found.items():
         odd = abs(each["accuracy"] - ours["accuracy"]) > ALIKE and method_of(who) == "fedavg"
         shares = " | ".join(f"{each[whose]:.0%}" for whose in PRODUCTS)
-        numbers = f"{each['seconds']:.3f} | {each['ratio']:.1f} | {shares} | {100 * each['accuracy']:.1f}"
+        numbers = f"{each['seconds']:.3f} | {each['ratio']:.3g} | {shares} | {100 * each['accuracy']:.1f}"
         rows.append(f"| {workload} | {who} | {numbers}{' (differs)' if odd else ''} |")
     return rows
 
@@ -110,12 +112,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help="of linear, hidden, cnn")
     parser.add_argument("--peers", default=",".join(NEEDS), help="of pfl, flower, by_hand; '' for none")
+    parser.add_argument("--methods", default=",".join(OURS[1:]), help="fedkin's besides fedavg")
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     wanted = [peer for peer in given.peers.split(",") if peer]
-    for asked, known in ((wanted, set(NEEDS)), (given.workloads.split(","), set(WORKLOADS))):
+    methods = [*dict.fromkeys([OURS[0], *(name for name in given.methods.split(",") if name)])]
+    workloads = given.workloads.split(",")
+    for asked, known in ((wanted, set(NEEDS)), (workloads, set(WORKLOADS)), (methods, set(OURS))):
         if odd := [name for name in asked if name not in known]:
             parser.error(f"{odd[0]!r} is none of {', '.join(sorted(known))}")
     missing = [peer for peer in wanted if lacking(peer)]
@@ -125,10 +130,10 @@ def main() -> None:
     if not given.json:
         head = ["workload", "who", "s a round", "× fedkin", "of torch's products", "of the fastest", "accuracy"]
         print(f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", sep="\n")
-    for workload in given.workloads.split(","):
+    for workload in workloads:
         with tempfile.TemporaryDirectory() as folder:
             present = [peer for peer in wanted if peer not in missing]
-            found = measure(workload, present, given.rounds, given.repeat, Path(folder) / "work.npz")
+            found = measure(workload, present, methods, given.rounds, given.repeat, Path(folder) / "work.npz")
         result[workload] = found
         if not given.json:
             print(*lines(workload, found), sep="\n", flush=True)
