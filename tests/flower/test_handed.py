@@ -19,6 +19,7 @@ from fedkin.flower import newcomer
 from fedkin.flower.folder import add
 from fedkin.flower.handed import handed
 from fedkin.flower.host import Node
+from fedkin.handover.card import card_of
 from fedkin.handover.opened import Opened
 from fedkin.handover.predict import predict
 from fedkin.runs.database import read_only
@@ -44,6 +45,7 @@ def test_it_is_the_model_of_one_process(method, tmp_path):
         here = handed(fleet.folder / "nodes" / name)
         x, _ = plain.parts.population.part(client, "test")
         assert here.personal(x).equal(plain.personal(plain.member(client))(x))
+        assert here.card()["scores"] == card_of(plain, plain.member(client))["scores"]
 
 
 TABLE = ("age", "bmi")

@@ -22,6 +22,7 @@ from fedkin.handover.card import input_of, output_of
 from fedkin.handover.handed import Handed, samples_of
 from fedkin.handover.personal import Personal
 from fedkin.populate import population_of
+from fedkin.report.records import number
 from fedkin.runs.spec import DataSection, Spec
 
 
@@ -51,7 +52,8 @@ def handed(folder: Path, run: str | None = None) -> Handed:
         partial(_card, node, kept, spec, population),
         partial(samples_of, node.client, population, [place.client]),
         population,
-        DataSection(name=spec.data.name, label=spec.data.label),  # a node's files are written as its own one is
+        # a node's file is read without [data]'s options, and so are its new samples
+        spec.data if node.data is None else DataSection(name=spec.data.name, label=spec.data.label),
     )
 
 
@@ -117,9 +119,14 @@ def _card(node: config.NodeConfig, kept: Kept, spec: Spec, population: Populatio
     }
 
 
-def _scores(told: Mapping[str, Any], view: str) -> dict[str, dict[str, float]]:
+def _scores(told: Mapping[str, Any], view: str) -> dict[str, dict[str, float | None]]:
+    """None for what was not measured: a split without samples, the accuracy of a regression."""
     measures = told.get("measures", {}).get(view, {})
-    return {
+    found = {
         split: {"loss": loss, "accuracy": accuracy} | measures.get(split, {})
         for split, (loss, accuracy) in told["scores"][view].items()
+    }
+    return {
+        split: {name: number(value) for name, value in values.items()}
+        for split, values in found.items()
     }
