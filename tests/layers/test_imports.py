@@ -28,9 +28,9 @@ LAYERS = {
     "needs": 3,
     "newcomers": 3,
     "join": 3,
+    "handover": 3,
     "report": 3,
     "api": 4,
-    "handover": 4,
     "worker": 4,
     "__main__": 5,
     "flower": 4,
@@ -67,6 +67,7 @@ UPPER = (
     "needs",
     "newcomers",
     "join",
+    "handover",
     "api",
     "worker",
 )  # among equals

@@ -126,7 +126,4 @@ def _scores(told: Mapping[str, Any], view: str) -> dict[str, dict[str, float | N
         split: {"loss": loss, "accuracy": accuracy} | measures.get(split, {})
         for split, (loss, accuracy) in told["scores"][view].items()
     }
-    return {
-        split: {name: number(value) for name, value in values.items()}
-        for split, values in found.items()
-    }
+    return {split: {name: number(value) for name, value in values.items()} for split, values in found.items()}
