@@ -1,5 +1,6 @@
 """Which client has which architecture, and the models of all of them."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
@@ -14,7 +15,7 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Params
 from fedkin.data.check import TOKENS
 from fedkin.data.clients import Population
-from fedkin.models.build import MODELS
+from fedkin.models.build import MODELS, options_of
 from fedkin.models.build import build as build_model
 from fedkin.runs.short_form import short_form
 from fedkin.runs.spec import Spec
@@ -117,6 +118,8 @@ def _model(spec: Spec, population: Population, name: str, key: Key) -> Model:
     shape, model, inputs = tuple(population.x.shape[1:]), spec.model, inputs_of(spec, population)
     recipe, own = described(name)
     options = {**model.options, **own}
+    if ours := sorted(options.keys() & inspect.signature(build_model).parameters.keys()):
+        raise unknown(f"option of model {recipe!r}", ours[0], options_of(recipe))
     built = build_model(recipe, shape, population.classes, key, model.family, inputs, model.buffers, **options)
     if isinstance(model.target, tuple):
         built = built._replace(family=standardised(*model.target))

@@ -1,6 +1,5 @@
 """The ``fedkin`` command. Importing it is cheap: torch comes with the command that needs it."""
 
-import os
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -182,9 +181,7 @@ for handing in (cli_handover.export, cli_handover.predict):
 
 
 def _experiment() -> Any:
-    # found from the folder of the command, as worker processes do: --model package.module:Class
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    cli_handover.find_own_code()
     import fedkin.experiment
 
     return fedkin.experiment

@@ -100,7 +100,7 @@ def _opened(folder: Path) -> "Opened":  # type: ignore[name-defined]  # noqa: F8
 
 
 def find_own_code() -> None:
-    """A model of one's own is found from the folder of the command, as in ``fedkin run``."""
+    """A model of one's own is found from the folder of the command, as worker processes do."""
     import os
 
     if os.getcwd() not in sys.path:

@@ -26,11 +26,13 @@ def sweep(
     as_json: AsJson = False,
 ) -> None:
     """Search hyper-parameters (extra sweep). Start it several times with the same --out to work in parallel."""
+    from fedkin.cli_handover import find_own_code
     from fedkin.cli_options import specification
     from fedkin.core.errors import FedkinError
     from fedkin.sweep import lost, scored, space_of
     from fedkin.sweep import sweep as search
 
+    find_own_code()
     base, hints = specification(spec, {"data_dir": as_given(data_dir)}, set_ or [])
     tell_hints(hints)
     study = search(base, space_of(space or []), out, trials, sampler, _tell)

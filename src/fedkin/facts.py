@@ -7,6 +7,7 @@ import tomli_w
 import torch
 
 from fedkin.assemble import Assembled
+from fedkin.core.method import Method
 
 
 def facts_of(parts: Assembled) -> dict[str, Any]:
@@ -14,7 +15,7 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
     spec = parts.spec
     return {
         "method": parts.method.name,
-        "hyper": {key: value for key, value in parts.method.hyper.items() if _plain(value)},
+        "hyper": hyper_of(parts.method),
         "seed": spec.run.seed,
         "clients": len(parts.infos),
         "rounds": spec.run.rounds,
@@ -53,6 +54,11 @@ def toml_of(parts: Assembled) -> bytes:
     content = parts.spec.model_dump(mode="json", exclude_none=True)
     content["record"] = {"data_digest": parts.population.digest(), **versions()}
     return tomli_w.dumps(content).encode()
+
+
+def hyper_of(method: Method) -> dict[str, Any]:
+    """A method's hyper-parameters, so far as JSON holds them."""
+    return {key: value for key, value in method.hyper.items() if _plain(value)}
 
 
 def _plain(value: Any) -> bool:

@@ -14,11 +14,13 @@ pytest.importorskip("flwr")
 
 from fedkin import cli_deploy
 from fedkin.core.errors import FedkinError
+from fedkin.engine.store import StoreError
 from fedkin.experiment import run
 from fedkin.flower import newcomer
 from fedkin.flower.folder import add
 from fedkin.flower.handed import handed
 from fedkin.flower.host import Node
+from fedkin.flower.vault import MODEL, Commit, Vault
 from fedkin.handover.card import card_of
 from fedkin.handover.opened import Opened
 from fedkin.handover.predict import predict
@@ -45,7 +47,9 @@ def test_it_is_the_model_of_one_process(method, tmp_path):
         here = handed(fleet.folder / "nodes" / name)
         x, _ = plain.parts.population.part(client, "test")
         assert here.personal(x).equal(plain.personal(plain.member(client))(x))
-        assert here.card()["scores"] == card_of(plain, plain.member(client))["scores"]
+        mine, theirs = here.card(), card_of(plain, plain.member(client))
+        for what in ("scores", "hyper_parameters", "family", "rounds", "finished", "joined", "input", "output"):
+            assert json.loads(json.dumps(mine[what])) == theirs[what]
 
 
 TABLE = ("age", "bmi")
@@ -110,17 +114,21 @@ def test_a_program_and_its_card(trained, tmp_path):
     assert "Personal model of client c2" in text
     assert "| age | x as it is; missing: x = " in text
     assert "the client sent" not in text  # the record of that is the server's
+    with pytest.raises(FedkinError, match="holds the model of c2: choose another --out"):
+        deploy("export", node.with_name("c1"), "--out", tmp_path / "out")
 
 
 def test_another_experiment_in_the_folder_changes_no_model(trained, tmp_path):
     node = trained.folder / "nodes" / "c3"
     before, x = handed(node), torch.randn(5, 2)
-    experiment = (node / "experiment.toml").read_text()
+    experiment, settings = ((node / name).read_text() for name in ("experiment.toml", "node.toml"))
     (node / "experiment.toml").write_text(experiment.replace('name = "dnn"', 'name = "mlr"'))
+    (node / "node.toml").write_text(settings + '\nmodel = "own:Net"\n')
     try:
         assert handed(node).personal(x).equal(before.personal(x))
     finally:
         (node / "experiment.toml").write_text(experiment)
+        (node / "node.toml").write_text(settings)
 
 
 def test_who_comes_later_has_one_too(trained):
@@ -128,8 +136,28 @@ def test_who_comes_later_has_one_too(trained):
     trained.nodes["late"] = write(late, seed=9)
     trained.grid.names = list(trained.nodes)
     found = newcomer.serve(trained.grid, trained.folder, trained.out, "late", 2)
-    model = handed(late)
-    assert model.card()["scores"]["personal"]["test"]["loss"] == found["scores"]["personal"]["test"]["loss"]
+    card = handed(late).card()
+    assert card["scores"]["personal"]["test"]["loss"] == found["scores"]["personal"]["test"]["loss"]
+    assert card["joined"] == {"after_round": 3, "rounds": found["rounds"]}
+    assert (card["rounds"], card["finished"]) == (3, True)
+
+
+def test_a_model_that_cannot_be_kept_costs_no_scores(tmp_path, monkeypatch):
+    fleet = Fleet(tmp_path, small("fedavg", run__participation=1.0, run__clients=len(NAMES)))
+    put = Vault.put
+
+    def full(self: Vault, which: int | str, commit: Commit) -> None:
+        if which == MODEL:
+            raise StoreError("the disk is full")
+        put(self, which, commit)
+
+    monkeypatch.setattr(Vault, "put", full)
+    out = fleet.run()
+    with read_only(out) as record:
+        assert record.last_round() == 4
+        assert record.rows("SELECT count(*) FROM metrics WHERE round = 4")[0][0]
+    with pytest.raises(FedkinError, match="holds no model"):
+        handed(fleet.folder / "nodes" / "c0")
 
 
 def test_what_cannot_be_handed_over_is_told(trained, tmp_path):
@@ -154,13 +182,16 @@ def test_what_cannot_be_handed_over_is_told(trained, tmp_path):
     finally:
         kept.write_bytes(whole)
     table = (node / "data.csv").read_text()
+    (tmp_path / "new.csv").write_text("age,bmi\n61,27\n,25\n")
+    said = deploy("predict", node, "--data", tmp_path / "new.csv")
     try:
         write(node, ("bmi", "age"))
         with pytest.raises(FedkinError, match=r"column 1 of data\.csv is 'bmi', of the run 'age'"):
-            handed(node)
+            deploy("export", node, "--out", tmp_path / "out")
         (node / "data.csv").unlink()
         with pytest.raises(FedkinError, match=r"data\.csv"):
-            handed(node)
+            deploy("export", node, "--out", tmp_path / "out")
+        assert deploy("predict", node, "--data", tmp_path / "new.csv") == said  # as before: it asks no data of the node
     finally:
         (node / "data.csv").write_text(table)
 

@@ -134,9 +134,12 @@ def test_a_node_that_was_cut_short_is_added_again_with_the_key_that_it_has(tmp_p
             add(folder, "late")
     assert config.load(config.Deployment, folder, config.DEPLOYMENT).newcomers == ()
     key = (folder / "nodes" / "late" / "node.key").read_bytes()
+    settings = folder / "nodes" / "late" / "node.toml"
+    settings.write_text(settings.read_text().replace("data.npz", "mine.csv"))
     add(folder, "late")
     assert config.load(config.Deployment, folder, config.DEPLOYMENT).newcomers == ("late",)
     assert (folder / "nodes" / "late" / "node.key").read_bytes() == key
+    assert "mine.csv" in settings.read_text()
     assert (folder / "nodes" / "late" / "start").is_file()
 
 

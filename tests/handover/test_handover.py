@@ -64,6 +64,24 @@ def test_exported_programs_give_the_outputs_of_the_run(method: str, formats: lis
             torch.testing.assert_close(outputs(file, samples), personal(samples).detach(), atol=1e-5, rtol=1e-4)
 
 
+STATISTICS = """
+from torch import nn
+class Net(nn.Sequential):
+    def __init__(self, shape, classes):
+        super().__init__(nn.Linear(shape[0], 6), nn.BatchNorm1d(6), nn.Linear(6, classes))
+"""
+
+
+@pytest.mark.parametrize("method", ["fedavg", "fedem:components=2"])
+def test_running_statistics_become_a_program_too(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("onnxscript")
+    (tmp_path / "normed.py").write_text(STATISTICS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    run = trained(tmp_path, "--method", method, "--model", "normed:Net")
+    personal, (x, _) = Result(run).personal(2), Result(run).data(2, "train")
+    torch.testing.assert_close(outputs(exported(run, "onnx"), x), personal(x).detach(), atol=1e-5, rtol=1e-4)
+
+
 def test_safetensors_go_into_the_torch_module(tmp_path: Path) -> None:
     run = trained(tmp_path, "--method", "local")
     x, _ = Result(run).data(2)

@@ -155,6 +155,40 @@ def test_a_range_of_whole_numbers_is_drawn_from_them(tmp_path: Path) -> None:
     assert {row["method.clusters"] for row in found["trials"]} <= {1, 2, 3}
 
 
+def test_a_map_of_models_is_searched(tmp_path: Path) -> None:
+    quick = [one for one in QUICK if "method" not in one and "model" not in one]
+    settings = [
+        "--set=method=fedmd",
+        '--set=model.map={a = "mlr", b = "mlr"}',
+        "--set=public.source=held-out",
+        "--set=public.labeled=true",
+    ]
+    asked = ["sweep", *quick, *settings, "--space", "model.map.a=mlr, dnn", "--out", str(tmp_path / "s"), "--json"]
+    found = json.loads(fedkin(*asked).stdout)
+    assert not found["lost"]
+    assert {row["model.map.a"] for row in found["trials"]} == {"mlr", "dnn"}
+
+
+OWN = """
+from torch import nn
+class Net(nn.Sequential):
+    def __init__(self, shape, classes, drop: float = 0, width=4):
+        super().__init__(nn.Flatten(), nn.Linear(64, width), nn.Dropout(drop), nn.Linear(width, classes))
+"""
+
+
+def test_whole_numbers_are_for_what_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_net.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)  # where it is found, as by fedkin run
+    quick = [*QUICK[:3], "--set=method=fedavg", "--set=model.name=own_net:Net"]
+    ranges = ["--space", "model.drop=0 .. 0.5", "--space", "model.width=2 .. 9"]
+    tried = fedkin("sweep", *quick, *ranges, "--sampler", "tpe", "--trials", "2", "--out", "s", "--json")
+    rows = json.loads(tried.stdout)["trials"]
+    assert all(0 < row["model.drop"] < 0.5 and isinstance(row["model.width"], int) for row in rows)
+    refused = fedkin("sweep", *quick, "--space", "model.classes=3", "--out", "t")
+    assert "unknown option of model 'own_net:Net' 'classes'" in refused.output
+
+
 def test_a_range_of_a_models_sizes_too(tmp_path: Path) -> None:
     asked = ["sweep", *QUICK, "--set=model=dnn", "--space", "model.hidden=3 .. 5", "--sampler", "tpe", "--trials", "2"]
     found = json.loads(fedkin(*asked, "--out", tmp_path / "s", "--json").stdout)

@@ -20,7 +20,8 @@ from fedkin.data.public import Public, draw
 from fedkin.data.source import Array, Source, class_labels, features, images, targets
 from fedkin.data.sources import load
 from fedkin.data.table import numbers_only, read_table
-from fedkin.flower.envelope import Facts, Place
+from fedkin.flower.envelope import COLUMNS as MOST_COLUMNS
+from fedkin.flower.envelope import LONGEST, Facts, Place
 from fedkin.populate import HELD_OUT, MOST_PUBLIC
 from fedkin.runs.spec import Spec
 
@@ -92,6 +93,9 @@ def facts_of(population: Population, client: int) -> Facts:
             digest.update(f"{part} {tensor.dtype} {tuple(tensor.shape)}".encode())
             digest.update(np.ascontiguousarray(tensor.numpy()).reshape(-1).view(np.uint8).data)
     train, val, test = (len(population.rows(part)[client]) for part in SPLITS)
+    columns = columns_of(population)
+    if len(columns) > MOST_COLUMNS or any(len(name) > LONGEST for name in columns):
+        raise FedkinError(f"a node's table has at most {MOST_COLUMNS:,} columns, with names of {LONGEST} letters")
     return Facts(
         train=train,
         val=val,
@@ -101,7 +105,7 @@ def facts_of(population: Population, client: int) -> Facts:
         classes=population.classes,
         task=population.task,  # type: ignore[arg-type]
         digest=digest.hexdigest(),
-        columns=columns_of(population),
+        columns=columns,
     )
 
 

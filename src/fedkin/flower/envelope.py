@@ -10,7 +10,7 @@ PROTOCOL = 3
 HEADER_BYTES = 16 << 20  # of one header: an evaluation's notes may be vectors
 STEPS = 4  # at most, in one message
 VIEWS = 1000  # at most, of one client's models
-COLUMNS = 100_000  # at most, of one table
+COLUMNS, LONGEST = 20_000, 200  # at most, of one table, and letters of a name
 
 Op = Literal["introduce", "local", "finish", "evaluate", "evaluate_all"]
 Natural = Annotated[int, Field(ge=0)]
@@ -47,6 +47,7 @@ class Place(_Header):
     clients: int = Field(ge=1)
     classes: int = Field(ge=0, le=10_000_000)
     architecture: Short
+    joined: Natural | None = None  # of one that was not in the run: after which round it comes
     data: Hex = ""  # sha256 of the data that the client joined with, where they are its own
 
 
@@ -105,7 +106,7 @@ class Facts(_Header):
     classes: Natural
     task: Literal["classification", "regression"]
     digest: Hex
-    columns: tuple[Short, ...] = Field(default=(), max_length=COLUMNS)  # names of a table's inputs, in their order
+    columns: tuple[View, ...] = Field(default=(), max_length=COLUMNS)  # names of a table's inputs, in their order
     architecture: Short = ""  # of the node's own choice; empty: what the experiment gives it
 
 

@@ -153,10 +153,11 @@ def write_app(folder: Path) -> None:
 
 
 def _node(folder: Path, config: NodeConfig, experiment: str) -> None:
-    """What is there already of a node that was cut short stays: its key, above all."""
+    """What is there already of a node that was cut short stays: its key and its configuration."""
     node = folder / "nodes" / config.client
     node.mkdir(parents=True, mode=0o700, exist_ok=True)
-    write_file(node / NODE, text_of(config).encode())
+    if not (node / NODE).exists():
+        write_file(node / NODE, text_of(config).encode())
     write_file(node / EXPERIMENT, experiment.encode())
     if not config.insecure:
         (folder / "keys").mkdir(exist_ok=True, mode=0o700)

@@ -8,7 +8,8 @@ import hashlib
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from fedkin.assemble import for_models, method_of, schedule_of
+from fedkin.assemble import for_models, method_of, names_of, schedule_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.trace import Runtime
 from fedkin.data.clients import SPLITS, Population
@@ -78,7 +79,7 @@ class Node:
             check_kinds(down, spec.method.name)
             check(down, down)  # finite numbers only
         host = self._host_at(spec, experiment, request.place)
-        work = Work(host, Vault(self.state / request.run), request, message, self._about(spec, experiment))
+        work = Work(host, Vault(self.state / request.run), request, message, partial(self._about, spec, experiment))
         done, sent = work.all()
         return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
 
@@ -108,8 +109,13 @@ class Node:
 
     def _about(self, spec: Spec, experiment: str) -> dict[str, Any]:
         """What the model will be told by that is kept here: the experiment, and what its inputs were."""
-        columns = data.columns_of(self._population(spec, experiment))
-        return {"spec": spec.model_dump(mode="json"), "columns": columns, "version": self.version}
+        encoding, facts = self._population(spec, experiment).encoding, self._facts(spec, experiment)
+        return {
+            "version": self.version,
+            "spec": spec.model_dump(mode="json"),
+            "facts": None if facts is None else facts.model_dump(mode="json"),
+            "encoding": None if facts is None or encoding is None else encoding.plain(),
+        }
 
     def _host_at(self, spec: Spec, experiment: str, place: Place) -> Host:
         if self._host is None or self._host[:2] != (experiment, place):
@@ -123,7 +129,9 @@ class Node:
             population = data.alone(spec, population, place)
         elif place.clients != population.clients or place.client >= place.clients:
             raise FedkinError(f"the experiment has {population.clients} clients, not {place.clients}")
-        models, info = models_at(self.config, spec, population, place)
+        if place.architecture not in ({self.config.model} if self.config.model else names_of(spec)):
+            raise Refused(f"architecture {place.architecture!r} is not the one of this node or its experiment")
+        models, info = models_at(spec, population, place)
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(-info.samples // spec.train.batch_size)
         return Host(
             method=for_models(spec, method_of(spec), models),
@@ -141,7 +149,7 @@ class Work:
     """The steps of one request, from one personal state to the next."""
 
     def __init__(
-        self, host: Host, vault: Vault, request: Request, message: bytes | None, about: Mapping[str, Any]
+        self, host: Host, vault: Vault, request: Request, message: bytes | None, about: Callable[[], dict[str, Any]]
     ) -> None:
         assert request.place is not None
         self.host, self.vault, self.request, self.message = host, vault, request, message
@@ -155,7 +163,6 @@ class Work:
         sent: list[bytes] = []
         for step in self.request.steps:
             answer = self._again(step) or self._anew(step)
-            record = {key: answer.record[key] for key in TOLD if key in answer.record}
             done.append(
                 Done(
                     op=step.op,
@@ -165,7 +172,7 @@ class Work:
                     seconds=answer.seconds,
                     message=answer.message is not None,
                     own=self.own,
-                    **record,
+                    **_told(answer),
                 )
             )
             if answer.message is not None:
@@ -208,17 +215,25 @@ class Work:
             self.vault.put(step.round, Commit(self._key(step), state, answer.message, told))
             self.own = Base(round=step.round, digest=self._digest())
         if step.op == LAST and answer.error is None:
-            self._keep_model(step, answer)
+            try:
+                self._keep_model(step, answer)
+            except FedkinError as error:  # its scores are worth having all the same
+                print(f"the model of this run is not kept for export: {error}", file=sys.stderr, flush=True)
         return answer
 
     def _keep_model(self, step: Step, answer: Answer) -> None:
         """What the client would deploy, whatever its method makes it of: nobody has to be asked for it any more."""
         (shown,) = self.host.do("views", step.round, [Order(self.client, self.message)])
         if shown.message is None:
-            raise FedkinError(f"its model cannot be kept: {shown.error}")
-        record = {key: answer.record[key] for key in TOLD if key in answer.record}
+            raise FedkinError(str(shown.error))
         sizes = {split: len(self.host.population.rows(split)[self.client]) for split in SPLITS}
-        told = {**self.about, **record, "place": self.place.model_dump(), "round": step.round, "samples": sizes}
+        told = {
+            **self.about(),
+            **_told(answer),
+            "place": self.place.model_dump(),
+            "round": step.round,
+            "samples": sizes,
+        }
         personal = encode(decode(shown.message)["personal"])
         self.vault.put(MODEL, Commit(self.request.experiment, personal, None, told))
 
@@ -230,6 +245,10 @@ class Work:
 
     def _digest(self) -> str:
         return self.host.digest(self.client)
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    return {key: answer.record[key] for key in TOLD if key in answer.record}
 
 
 def serve(node: Node) -> None:

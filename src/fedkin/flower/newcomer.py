@@ -109,7 +109,12 @@ def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, Info]:
     if architecture not in names_of(run.parts.spec) and method.lesson is None:
         raise FedkinError(f"{method.name} needs everybody's parameters: {architecture} is none of the run's models")
     place = Place(
-        client=number, clients=number + 1, classes=people.classes, architecture=architecture, data=facts.digest
+        client=number,
+        clients=number + 1,
+        classes=people.classes,
+        architecture=architecture,
+        data=facts.digest,
+        joined=min(run.round, run.parts.spec.run.rounds),
     )
     public = 0 if people.public is None else len(people.public)
     return place, Info(number, architecture, facts.train, torch.zeros(people.classes), public, people.classes)

@@ -173,7 +173,7 @@ def _kinds(sent: dict[str, int]) -> str:
 
 
 def _column(feature: dict[str, Any]) -> str:
-    name = str(feature["name"]).replace("|", "\\|")
+    name = " ".join(str(feature["name"]).split()).replace("|", "\\|")
     if feature["kind"] == "number":
         scaled = (feature["mean"], feature["std"]) != (0, 1)
         how = f"(x − {feature['mean']:g}) / {feature['std']:g}" if scaled else "x as it is"

@@ -80,8 +80,11 @@ def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
         files = {
             other: told for other, told in before.pop("files").items() if other != name and (out / other).is_file()
         }
+        whose = before["client"]
     except (OSError, ValueError, KeyError, AttributeError):
         return {}
+    if whose != card["client"]:
+        raise FedkinError(f"{out} holds the model of {whose}: choose another --out, or remove that folder")
     if files and before != json.loads(json.dumps(card)):
         other = next(iter(files))
         raise FedkinError(f"{out} holds {other} of another model: choose another --out, or remove that folder")

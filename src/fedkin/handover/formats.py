@@ -48,9 +48,11 @@ def onnx(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, Any]) ->
     except ImportError:
         raise FedkinError("--format onnx needs onnx, onnxscript and onnxruntime: install fedkin[onnx]") from None
     with _quiet():
-        made: Any = torch.onnx.export(
-            _program(personal, x), dynamo=True, input_names=["x"], output_names=["y"], verbose=False
-        )
+        program = _program(personal, x)
+        try:
+            made: Any = torch.onnx.export(program, dynamo=True, input_names=["x"], output_names=["y"], verbose=False)
+        except Exception as error:  # whatever torch cannot say in ONNX
+            raise FedkinError(f"this model cannot be written as ONNX ({first_line(error)}): --format pt2") from None
         content: bytes = made.model_proto.SerializeToString()
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     return Exported(

@@ -5,7 +5,12 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from fedkin.core.model import Model
-from fedkin.core.tree import Tree, fill, named_leaves
+from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
+
+
+def _trained(path: str, leaf: Tensor) -> bool:
+    """Running statistics are not: no gradient goes through them."""
+    return leaf.is_floating_point() and not any(map(is_buffer, path.split("/")))
 
 
 class Personal(nn.Module):
@@ -18,7 +23,7 @@ class Personal(nn.Module):
         super().__init__()
         self._model, self._predict, self._like = model, predict, view
         for path, leaf in named_leaves(view):
-            self.register_parameter(path.replace(".", "_"), nn.Parameter(leaf.clone(), leaf.is_floating_point()))
+            self.register_parameter(path.replace(".", "_"), nn.Parameter(leaf.clone(), _trained(path, leaf)))
 
     def forward(self, x: Tensor) -> Tensor:
         """x: [batch, …] as in the data set, like ``Result.data`` gives it; column c of the result is class number c."""

@@ -33,6 +33,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "transformer_lm": transformer_lm,
 }
 
+GIVEN = ("shape", "classes")  # to every architecture that takes them
 VERBS = ("start", "fit", "predict")  # of a Learner
 
 
@@ -54,13 +55,14 @@ def build(
     """
     if family not in FAMILIES:
         raise unknown("family", family, FAMILIES)
-    recipe, accepted = _recipe(name), options_of(name)
+    recipe = _recipe(name)
+    accepted = inspect.signature(recipe).parameters
     outputs = classes if family == CATEGORICAL.name else 1
     given = {"shape": shape, "classes": outputs}
     chosen = {key: value for key, value in given.items() if key in accepted}
     for option in options:
-        if option not in accepted:
-            raise unknown(f"option of model {name!r}", option, set(accepted) - set(given))
+        if option not in options_of(name):
+            raise unknown(f"option of model {name!r}", option, options_of(name))
         _check_size(name, option, options[option], accepted[option].default)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key.integer(f"model:{name}"))
@@ -77,7 +79,7 @@ def build(
 
 def options_of(name: str) -> Mapping[str, inspect.Parameter]:
     """What the architecture called ``name`` takes; ``shape`` and ``classes`` are not the user's to choose."""
-    return inspect.signature(_recipe(name)).parameters
+    return {key: one for key, one in inspect.signature(_recipe(name)).parameters.items() if key not in GIVEN}
 
 
 def _recipe(name: str) -> Callable[..., nn.Module]:

@@ -1,5 +1,6 @@
 """What a sweep searches: keys of a specification, each with a list of values or a range."""
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -56,15 +57,17 @@ def space_of(texts: Sequence[str]) -> Space:
 
 def drawn(trial: Any, base: Spec, space: Space) -> dict[str, Any]:
     """The values that an Optuna trial takes."""
-    return {key: _suggest(trial, key, told, _whole(key, base, space)) for key, told in space.items()}
+    return {
+        key: trial.suggest_categorical(key, told) if isinstance(told, list) else _number_of(trial, key, base, space)
+        for key, told in space.items()
+    }
 
 
-def _suggest(trial: Any, key: str, told: list[Any] | tuple[float, float, bool], whole: bool) -> Any:
-    if isinstance(told, tuple):
-        if whole:
-            return trial.suggest_int(key, math.ceil(told[0]), math.floor(told[1]), log=told[2])
-        return trial.suggest_float(key, told[0], told[1], log=told[2])
-    return trial.suggest_categorical(key, told)
+def _number_of(trial: Any, key: str, base: Spec, space: Space) -> float:
+    low, high, log = space[key]
+    if _whole(key, base, space):
+        return int(trial.suggest_int(key, math.ceil(low), math.floor(high), log=log))
+    return float(trial.suggest_float(key, low, high, log=log))
 
 
 def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
@@ -164,13 +167,20 @@ def _whole(key: str, base: Spec, space: Space) -> bool:
     if section == "method" and key != NAME:
         name = name.partition(".")[0]
         kinds = [str(taken(method, [name])[name].annotation) for method in _methods(base, space)]
-    elif section == "model" and name not in ModelSection.model_fields:
+    elif section == "model" and name.partition(".")[0] not in ModelSection.model_fields:
         models = map(str, space.get("model.name", names_of(base)))
-        kinds = [type(options_of(described(model)[0])[name].default).__name__ for model in models]
+        kinds = [_kind(options_of(described(model)[0])[name]) for model in models]
     else:
         field = getattr(getattr(Spec(), section, None), "__pydantic_fields__", {}).get(name)
         kinds = [] if field is None else [str(field.annotation)]
     return any(re.search(r"\bint\b", kind) and "float" not in kind for kind in kinds)
+
+
+def _kind(option: inspect.Parameter) -> str:
+    """What an architecture's option is said to be, or what its default is: of 0 nobody knows."""
+    if option.annotation is not option.empty:
+        return str(option.annotation)
+    return type(option.default).__name__ if option.default else ""
 
 
 def grid(space: Space) -> list[dict[str, Any]]:
