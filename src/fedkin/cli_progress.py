@@ -17,7 +17,7 @@ from rich.text import Text
 from fedkin.populate import DEFAULT_CLIENTS
 from fedkin.report import words
 from fedkin.runs.database import read_only
-from fedkin.runs.directory import begun, recorded
+from fedkin.runs.directory import unrecorded
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
 
@@ -26,7 +26,7 @@ WINDOW = 10  # rounds that the estimate of the time left looks back on
 
 def before(run: Path) -> tuple[int, int] | None:
     """Rounds done and bytes sent before a resume; None where the run is finished. Raises FedkinError for no run."""
-    if begun(run) and not recorded(run):  # killed before its record was there
+    if unrecorded(run):
         return 0, 0
     with read_only(run) as database:
         ((sent,),) = database.rows("SELECT coalesce(sum(bytes), 0) FROM messages")

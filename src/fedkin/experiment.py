@@ -23,7 +23,7 @@ from fedkin.machine import hosts
 from fedkin.newcomers import held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create, open_run, read_only
-from fedkin.runs.directory import RECORD, SPEC, begun, leftover, recorded
+from fedkin.runs.directory import RECORD, SPEC, leftover, unrecorded
 from fedkin.runs.record import Record
 from fedkin.runs.recorder import Recorder
 from fedkin.runs.spec import Spec, assign, parse, read
@@ -90,11 +90,11 @@ def resume(
 ) -> Path:
     """Continue a run from its last committed round; a finished run is left as it is. Returns the run directory."""
     engine = engine or Engine(assemble, hosts)
-    unrecorded = begun(folder) and not recorded(folder)  # killed before its record was there
-    if not unrecorded:
+    anew = unrecorded(folder)
+    if not anew:
         open_run(folder).close()  # not a run, or not one of ours: said before anything is written
     with checkpoint.alone(folder):
-        if unrecorded:
+        if anew:
             spec = _spec_of(folder, workers)
             _check_engine(spec, method)
             _begin(engine.assemble(spec, method), folder, progress, engine)

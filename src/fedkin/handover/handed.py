@@ -35,7 +35,7 @@ def handed(opened: Opened, member: Member) -> Handed:
     """That of a client of a run, or of one that joined it."""
     parts = opened.parts
     view = opened.view(member)
-    personal = Personal(parts.models[opened.architecture(member)], view, parts.method.predict).eval()
+    personal = opened.deployed(member, view)
     # one that joined keeps its own samples to itself, and is compared on those of the run
     own = list(range(parts.population.clients)) if member.number is None else [member.number]
     samples = partial(samples_of, member.name, parts.population, own)

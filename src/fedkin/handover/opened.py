@@ -94,8 +94,11 @@ class Opened:
 
     def personal(self, member: Member, view: str = "personal") -> Personal:
         """The model that it would deploy, in evaluation mode."""
-        model = self.parts.models[self.architecture(member)]
-        return Personal(model, self.view(member, view), self.parts.method.predict).eval()
+        return self.deployed(member, self.view(member, view))
+
+    def deployed(self, member: Member, view: Tree) -> Personal:
+        """The same of a view that ``view`` gave."""
+        return Personal(self.parts.models[self.architecture(member)], view, self.parts.method.predict).eval()
 
     @property
     def unfinished(self) -> str:

@@ -60,10 +60,11 @@ def build(
     outputs = classes if family == CATEGORICAL.name else 1
     given = {"shape": shape, "classes": outputs}
     chosen = {key: value for key, value in given.items() if key in accepted}
+    own = options_of(name)
     for option in options:
-        if option not in options_of(name):
-            raise unknown(f"option of model {name!r}", option, options_of(name))
-        _check_size(name, option, options[option], accepted[option].default)
+        if option not in own:
+            raise unknown(f"option of model {name!r}", option, own)
+        _check_size(name, option, options[option], own[option].default)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key.integer(f"model:{name}"))
         made = _make(name, recipe, {**chosen, **options})

@@ -20,6 +20,11 @@ def recorded(run: Path) -> bool:
     return (run / RECORD).is_file()
 
 
+def unrecorded(run: Path) -> bool:
+    """Whether a run was killed before its record was there: it begins anew."""
+    return begun(run) and not recorded(run)
+
+
 def leftover(path: Path) -> bool:
     """What a run leaves in its folder that was killed before its first file."""
     return path.name == LOCK or path.suffix == ".part"
