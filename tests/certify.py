@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from fedkin.certificates import FILE, SECTIONS, digest, lacking, packaged, readings, sources
+from fedkin.certificates import FILE, GOLDEN, SECTIONS, digest, lacking, packaged, readings, sources
 from fedkin.cli_certificates import markdown
 from fedkin.cli_choosing import answers, table
 from fedkin.methods import METHODS
@@ -44,8 +44,22 @@ def certificate(name: str, evidence: dict[str, Any]) -> dict[str, Any]:
     facts = [test["facts"] for test in evidence.get("messages", [])]
     found["messages"]["sent"] = [fact["sent"] for fact in facts if "sent" in fact]
     found["messages"]["personal"] = sorted({fact["personal"] for fact in facts if "personal" in fact})
+    found[GOLDEN] = golden(name, evidence.get(GOLDEN, []))
     used = [module.replace(".", "/") + ".py" for module in sources(recipe)]
     return {**found, **readings(recipe), "sources": used, "sha256": digest(recipe)}
+
+
+def golden(name: str, tests: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the golden traces say; where they are not at hand, what they said of the same source before."""
+    before = packaged()["methods"].get(name, {}) if CERTIFICATES.is_file() else {}
+    if not tests and before.get("sha256") == digest(METHODS[name]):
+        kept: dict[str, Any] = before.get(GOLDEN, {"tests": [], "traces": []})
+        return kept
+    traces = [dict(test["facts"]["golden"]) for test in tests]
+    for trace in traces:
+        trace["errors"] = {what: rounded_up(error) for what, error in trace["errors"].items()}
+        trace["deviations"] = {what: [rounded_up(gap), why] for what, (gap, why) in trace["deviations"].items()}
+    return {"tests": grouped(tests), "traces": sorted(traces, key=lambda trace: (trace["file"], trace["how"]))}
 
 
 def grouped(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.methods import federation
 
-KINDS = ("reference", "closed form", "law", "messages")
+KINDS = ("reference", "golden", "closed form", "law", "messages")
 NAMING = ("name", "case")  # parameters of a test that tell its method
 
 

@@ -18,6 +18,7 @@ from fedkin.core.errors import unknown
 from fedkin.methods import ALIASES, METHODS, registry
 
 SECTIONS = ("reference", "closed form", "law", "messages")  # the kinds of evidence, as tests are marked
+GOLDEN = "golden"  # one more, where numbers of other people's code are at hand
 FILE = "certificates.json"
 PACKAGE = "fedkin.methods."
 STATES = {

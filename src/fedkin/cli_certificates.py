@@ -9,11 +9,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fedkin.certificates import SECTIONS, STATES, Held
+from fedkin.certificates import GOLDEN, SECTIONS, STATES, Held
 from fedkin.report import words
 
 HEADINGS = {
     "reference": "Agreement with the independent reference",
+    GOLDEN: "Beside other people's public code (golden traces)",
     "closed form": "Closed forms and values by hand",
     "law": "Reductions and invariances",
     "messages": "Messages",
@@ -39,6 +40,9 @@ def sections(certificate: Mapping[str, Any]) -> list[Section]:
         "messages": [*map(_sent, certificate["messages"]["sent"]), *_personal(certificate["messages"]["personal"])],
     }
     found = [Section(HEADINGS[kind], told[kind], certificate[kind]["tests"]) for kind in SECTIONS]
+    if golden := certificate.get(GOLDEN):
+        said = [sentence for trace in golden["traces"] for sentence in _golden(trace)]
+        found.insert(1, Section(HEADINGS[GOLDEN], said, golden["tests"]))
     for name in ("readings", "deviations"):
         found.append(Section(name.capitalize(), certificate[name] or ["none declared"], []))
     return found
@@ -103,7 +107,10 @@ what was certified.
 
 A *reference* is a slow NumPy version, written from the paper's text without looking at the method (`tests/reference`).
 The *gap* is the largest difference to it in any state, message or loss of any round, relative to the larger of 1 and
-the largest entry, in float64, rounded up. *Sent* is what a client receives / sends in a round, in scalars."""
+the largest entry, in float64, rounded up. *Sent* is what a client receives / sends in a round, in scalars.
+
+A *golden trace* holds numbers that somebody else's public code produced on a tiny fixed problem (`tests/golden`). The
+error is the largest absolute difference of what is named, over all rounds and clients."""
 
 
 def _row(one: Held) -> list[str]:
@@ -134,6 +141,17 @@ def _agreement(reference: Mapping[str, Any]) -> str:
         f"worst gap {reference['gap']:.0e} in float64; "
         f"{rounds} rounds, {clients} clients, participation {shares}, {words.many(cases, 'case')}"
     )
+
+
+def _golden(trace: Mapping[str, Any]) -> list[str]:
+    """What one trace says: what agrees with it and to what error, and each deviation with its figure."""
+    whose = f"{trace['source']} at {trace['commit']}{', the authors’' if trace['authors'] else ''}"
+    how = f"; {trace['how']}" if trace["how"] else ""
+    told = [f"{trace['file']} ({whose}{how})"]
+    if trace["errors"]:
+        told.append(f"agrees to {max(trace['errors'].values()):.0e}: {', '.join(trace['errors'])}")
+    told += [f"deviation of {figure:.1e} in {what}: {why}" for what, (figure, why) in trace["deviations"].items()]
+    return ["; ".join(told)]
 
 
 def _without(forms: Mapping[str, Any]) -> list[str]:

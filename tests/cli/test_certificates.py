@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from fedkin import certificates
-from fedkin.certificates import digest, held, lacking, packaged, paragraphs, readings, sources
+from fedkin.certificates import GOLDEN, digest, held, lacking, packaged, paragraphs, readings, sources
+from fedkin.cli_certificates import HEADINGS, sections
 from fedkin.methods import METHODS
-from tests import evidence
-from tests.certify import grouped, rounded_up
+from tests import certify, evidence
+from tests.certify import golden, grouped, rounded_up
 from tests.cli.command import fedkin, told
 
 RENEW = "run scripts/certify"
@@ -44,6 +45,38 @@ def test_a_certificate_lacks_what_it_does_not_hold() -> None:
     assert lacking({**whole, "reference": {**whole["reference"], "gap": None}}) == ["the gap to the reference"]
     assert len(lacking({**whole, "messages": {**whole["messages"], "personal": []}})) == 1
     assert len(lacking({**whole, "readings": []})) == 1
+
+
+TRACE = {
+    "file": "ditto.npz",
+    "source": "litian96/ditto",
+    "commit": "26d9b29",
+    "authors": True,
+    "how": "uniform",
+    "errors": {"server": 2e-16, "trained models": 3e-16},
+    "deviations": {"personal models": [0.05, "another order"]},
+}
+
+
+def test_a_certificate_tells_whose_code_it_agrees_with() -> None:
+    whole = {**packaged()["methods"]["ditto"], GOLDEN: {"tests": [], "traces": [TRACE]}}
+    (said,) = next(section.said for section in sections(whole) if section.heading == HEADINGS[GOLDEN])
+    assert said == (
+        "ditto.npz (litian96/ditto at 26d9b29, the authors’; uniform); agrees to 3e-16: server, trained models; "
+        "deviation of 5.0e-02 in personal models: another order"
+    )
+
+
+def test_golden_evidence_stays_where_the_traces_are_not_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = {**TRACE, "errors": {"server": 1.2e-16}, "deviations": {"personal models": [0.0463, "another order"]}}
+    found = golden("ditto", [{"id": "t.py::test_a[x]", "title": "a", "facts": {"golden": facts}}])
+    assert found["tests"] == [{"id": "t.py::test_a", "title": "a", "cases": 1}]
+    assert found["traces"][0]["errors"] == {"server": 2e-16}
+    assert found["traces"][0]["deviations"] == {"personal models": [0.05, "another order"]}
+    before = {"ditto": {"sha256": digest(METHODS["ditto"]), GOLDEN: found}, "apfl": {"sha256": "0", GOLDEN: found}}
+    monkeypatch.setattr(certify, "packaged", lambda: {"methods": before})
+    assert golden("ditto", []) == found
+    assert golden("apfl", []) == golden("fedavg", []) == {"tests": [], "traces": []}
 
 
 def test_sources_are_those_of_the_methods_it_is_made_of() -> None:

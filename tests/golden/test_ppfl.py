@@ -1,0 +1,83 @@
+"""PPFL beside its authors' code."""
+
+import pytest
+import torch
+
+from fedkin.core.tree import row
+from fedkin.methods.ppfl import MEMBERSHIP, THETA, ppfl
+from tests.golden.recorded import Replay, linear, perceptron
+
+ROUNDS = 3
+MODELS = {"ppfl_binary": lambda: linear(1, family="bernoulli"), "ppfl_mlp": perceptron}
+
+
+def replayed(v, structure, penalty="theirs"):
+    """Their round is a θ-block and then a c-block: two rounds of schedule "random", block 0 and block 1.
+
+    ``penalty``: their gradient has λ · diag(row sums of W) c_i; ours 2λ(Lc)_i, so that L is told as half of theirs.
+    """
+    trace = v.trace
+    model = MODELS.get(trace.name, linear)()
+    similarity = torch.from_numpy(trace.array("similarity", 4, 4))
+    method = ppfl(
+        lr=trace.number("lr"),
+        models=3,
+        structure=structure,
+        schedule="random",
+        lam=trace.number("lam"),
+        membership_lr=trace.number("membership_lr"),
+        membership_steps="batches",
+        affinity=similarity.tolist(),
+        weights="uniform",
+    )
+    tables = {
+        "batches": trace.batches("theta_batches", ROUNDS),
+        "membership": trace.batches("membership_batches", ROUNDS),
+    }
+    replay = Replay(method, trace, model, several=3, tables=tables)
+    if penalty == "theirs":
+        replay.state = {**replay.state, "laplacian": torch.diag(similarity.sum(1)) / 2}
+    local = trace.tree("local", model.initial, ROUNDS, 4, 3)
+    theta = trace.tree("theta", model.initial, ROUNDS, 3)
+    membership = torch.from_numpy(trace.array("membership", ROUNDS, 4, 3))
+    for t in range(ROUNDS):
+        replay.state = {**replay.state, "block": THETA}
+        moment = replay.round(t)
+        for k, up in moment.up.items():
+            v.compare("trained models", up["parameters"], row(row(local, t), k))
+        v.compare("canonical models", moment.state["theta"], row(theta, t))
+        replay.state = {**replay.state, "block": MEMBERSHIP}
+        v.compare("memberships", replay.round(t).state["memberships"], membership[t])
+
+
+@pytest.mark.certifies("ppfl", "golden")
+@pytest.mark.parametrize(
+    ("file", "structure"), [("ppfl_linear", 1), ("ppfl_linear", 2), ("ppfl_mlp", 2), ("ppfl_binary", 2)]
+)
+def test_ppfl(verdict, file, structure):
+    v = verdict(file, f"structure {structure}, the penalty as they code it")
+    replayed(v, structure)
+    v.agrees()
+
+
+@pytest.mark.certifies("ppfl", "golden")
+@pytest.mark.parametrize(
+    ("file", "why", "figures"),
+    [
+        (
+            "ppfl_linear",
+            "theirs is λ · diag(row sums of W) C; the paper's 2λ L C, L = D − W",
+            (1.43e-3, 4.99e-4, 0.0211),
+        ),
+        ("ppfl_mlp", "theirs mixes after every layer, which is structure 2", (0.428, 0.156, 0.562)),
+        ("ppfl_binary", "theirs mixes logits, eq. 11 means", (0.0448, 0.0197, 0.03)),
+        ("ppfl_double_exp", "theirs moves c by c ∘ exp(exp(−ηg)); eq. 24 is c ∘ exp(−ηg)", (0.0114, 2.15e-3, 0.0315)),
+        ("ppfl_shipped", "the double exp, momentum 0.9 and weight decay 5e-4", (0.866, 0.363, 0.0472)),
+    ],
+)
+def test_ppfl_deviations(verdict, file, why, figures):
+    """Structure 1, with the penalty as they code it but in the first."""
+    v = verdict(file, "structure 1" + (", the paper's penalty" if file == "ppfl_linear" else ""))
+    replayed(v, 1, "ours" if file == "ppfl_linear" else "theirs")
+    for what, figure in zip(("trained models", "canonical models", "memberships"), figures, strict=True):
+        v.deviates(what, why, figure)
