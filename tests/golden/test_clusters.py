@@ -13,14 +13,14 @@ from tests.golden.recorded import Replay, linear, perceptron
 @pytest.mark.certifies("ifca", "golden")
 @pytest.mark.parametrize("file", ["ifca_models", "ifca_models_equal"])
 def test_ifca_models(verdict, file):
-    v = verdict(file)
+    v = verdict(file, "weights uniform")
     model, rounds, sizes = perceptron(), 3, v.trace.sizes
     steps = int(v.trace.array("steps"))
     whole = np.full((rounds, len(sizes), steps, max(sizes)), -1)
     for k, n in enumerate(sizes):
         whole[:, k, :, :n] = np.arange(n)
-    method = ifca(lr=v.trace.number("lr"), clusters=2)
-    replay = Replay(method, v.trace, model, several=2, tables={"batches": whole}, uniform=True)
+    method = ifca(lr=v.trace.number("lr"), clusters=2, weights="uniform")
+    replay = Replay(method, v.trace, model, several=2, tables={"batches": whole})
     trained = v.trace.tree("local", model.initial, rounds, len(sizes))
     server = v.trace.tree("server", model.initial, rounds, 2)
     cluster = v.trace.array("cluster", rounds, len(sizes))
@@ -57,10 +57,12 @@ def test_clustered_fl(verdict, file, figure):
     v = verdict(file)
     authors, rounds, clients = file == "clustered_fl_authors", 4, len(v.trace.sizes)
     rates = v.trace.array("lr", rounds).tolist() if authors else [v.trace.number("lr")] * rounds
-    eps2 = v.trace.number("eps2")
-    method = clustered_fl(lr=rates[0], eps1=v.trace.number("eps1"), eps2=eps2, gamma=0.01, unit="absolute")
+    eps2, weights = v.trace.number("eps2"), "uniform" if authors else "samples"
+    method = clustered_fl(
+        lr=rates[0], eps1=v.trace.number("eps1"), eps2=eps2, gamma=0.01, unit="absolute", weights=weights
+    )
     decays = [rate / rates[0] for rate in rates]
-    replay = Replay(method, v.trace, linear(), uniform=authors, decays=decays)
+    replay = Replay(method, v.trace, linear(), decays=decays)
     like = replay.model.initial
     trained = v.trace.tree("update" if authors else "local", like, rounds, clients)
     after = v.trace.tree("clients", like, rounds, clients)

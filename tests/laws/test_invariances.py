@@ -3,16 +3,20 @@
 And what must: a client's state comes from its own data and the messages it received, from nothing else.
 """
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.kit import simplex_step
 from fedkin.core.method import Reply
 from fedkin.core.rng import Key
 from fedkin.core.tree import map_tree
+from fedkin.methods import METHODS
+from fedkin.methods.fedavg import fedavg
 from tests.laws.small import FEDERATED, NAMES, PARTIAL, SIZES, close, federated, finished, people, same
 from tests.methods.federation import arrays
 
@@ -108,25 +112,50 @@ UNWEIGHTED = {  # every reply counts the same
     "fedfomo",
     "fedmd",
     "kt_pfl",
-    "l2sgd",
     "local",
     "pfedme",
-    "scaffold",
+    "scaffold",  # its control moves by the number of replies
 }
+WEIGHED = [name for name in FEDERATED if "weights" in inspect.signature(METHODS[name]).parameters]
 
 
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", [n for n in FEDERATED if n not in UNWEIGHTED])
 def test_a_reply_of_weight_0_changes_nothing(name):
     """For methods that weight by samples (the others give every reply or cluster member the same weight)."""
-    run = federated(name).run(1)
-    replies = {k: Reply(run.tape.answers["local"][k], float(run.infos[k].samples)) for k in run.infos}
+    run = federated(name, hyper={"weights": "samples"} if name in WEIGHED else {}).run(1)
+    replies = replies_of(run)
     tools = replace(run.coordinator.federation.tools, key=Key(run.seed, 1))
     odd = {**replies, 2: Reply(map_tree(lambda x: x if x.ndim < 2 else x + 100.0, replies[2].message), 0.0)}
     merged = run.method.merge(run.coordinator.state, odd, tools)
     without = run.method.merge(run.coordinator.state, {k: r for k, r in replies.items() if k != 2}, tools)
     part = "theta" if "theta" in merged else "parameters"
     close(arrays(merged[part]), arrays(without[part]), 1e-12)
+
+
+@pytest.mark.certifies("law")
+@pytest.mark.parametrize("name", WEIGHED)
+def test_uniform_weights_do_not_see_samples(name):
+    """weights = "uniform" is "samples" where all clients tell equally many; told what they have, it is not."""
+    uniform, samples = (federated(name, hyper={"weights": rule}).run(1) for rule in ("uniform", "samples"))
+    tools = replace(uniform.coordinator.federation.tools, key=Key(uniform.seed, 1))
+    replies = replies_of(uniform)
+    alike = {k: reply._replace(weight=3.0) for k, reply in replies.items()}
+    state = uniform.coordinator.state
+    merged = arrays(uniform.method.merge(state, replies, tools))
+    close(merged, arrays(samples.method.merge(state, alike, tools)), 1e-12)
+    part = "theta" if "theta" in merged else "parameters"
+    with pytest.raises(AssertionError):
+        close(merged[part], arrays(samples.method.merge(state, replies, tools))[part], 1e-4)
+
+
+def replies_of(run):
+    return {k: Reply(run.tape.answers["local"][k], float(run.infos[k].samples)) for k in run.infos}
+
+
+def test_an_unknown_rule_of_weights():
+    with pytest.raises(FedkinError, match=r"unknown weights 'sample'.*samples"):
+        fedavg(lr=0.1, weights="sample")  # type: ignore[arg-type]
 
 
 @pytest.mark.certifies("law")

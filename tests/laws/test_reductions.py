@@ -134,7 +134,7 @@ def test_ppfl_without_laplacian_is_decoupled():
 
 
 @pytest.mark.certifies("persfl", "law")
-@pytest.mark.parametrize("objective", ["kl", "gd"])
+@pytest.mark.parametrize("objective", ["kl", "reverse_kl", "gd"])
 @pytest.mark.parametrize("teacher", ["optimal", "final"])
 def test_persfl_without_imitation_is_fine_tuning_from_the_teacher(objective, teacher):
     """λ = 0: the student is its teacher, trained on."""
@@ -146,7 +146,7 @@ def test_persfl_without_imitation_is_fine_tuning_from_the_teacher(objective, tea
 
 
 @pytest.mark.certifies("persfl", "law")
-@pytest.mark.parametrize("objective", ["kl", "gd"])
+@pytest.mark.parametrize("objective", ["kl", "reverse_kl", "gd"])
 def test_persfl_with_full_imitation_stays_at_the_teacher(objective):
     """λ = 1: the gradient of the soft loss is 0 at the student that equals its teacher: it never moves."""
     hyper = {"lams": (1.0,), "objective": objective, "temperatures": (1.0, 5.0)}
@@ -156,10 +156,10 @@ def test_persfl_with_full_imitation_stays_at_the_teacher(objective):
 
 
 @pytest.mark.certifies("persfl", "law")
-def test_persfl_stage_1_is_fedavg():
+@pytest.mark.parametrize("weights", ["samples", "uniform"])
+def test_persfl_stage_1_is_fedavg(weights):
     persfl, fedavg = (
-        federated("persfl", epochs=2).run(3, evaluate=False),
-        federated("fedavg", epochs=2).run(3, evaluate=False),
+        federated(name, hyper={"weights": weights}, epochs=2).run(3, evaluate=False) for name in ("persfl", "fedavg")
     )
     for a, b in zip(persfl.moments, fedavg.moments, strict=True):
         assert same(a.state, b.state)

@@ -14,6 +14,7 @@ GRID = [(lam, T) for lam in LAMS for T in TEMPERATURES if lam > 0 or T == 1.0]
 CASES = {
     "kl, optimal": {},
     "gd, optimal": {"objective": "gd"},
+    "reverse kl, optimal": {"objective": "reverse_kl"},
     "kl, final": {"teacher": "final"},
     "gd, final, trace": {"objective": "gd", "teacher": "final", "compile": "trace"},
     "decay": {"milestones": (2,), "decay": 0.2, "compile": "trace"},

@@ -69,9 +69,10 @@ def fedavg(
     participants: Sequence[Sequence[int]],
     lr: float | Sequence[float],
     gradient: Gradient = batch_gradient,
+    uniform: bool = False,
 ) -> list[Snapshot]:
     """Server sends w to the participants; each runs its mini-batches from w; w <- sum of w_k n_k / (sum of the
-    participants' n).
+    participants' n); with ``uniform`` w <- sum of w_k / (number of participants).
 
     Snapshot: {"server": {"model": params}, "uploads": {k: params of the participants}, "personal": {}}: a FedAvg
     client keeps nothing.
@@ -82,7 +83,7 @@ def fedavg(
         uploads: dict[int, Params] = {}
         for k in participants[t]:
             uploads[k] = train(w, data[k], plan[t][k], at(lr, t), gradient)
-        total = sum(size(data[k]) for k in participants[t])
-        w = combine([uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]])
+        counts = [1 if uniform else size(data[k]) for k in participants[t]]
+        w = combine([uploads[k] for k in participants[t]], [n / sum(counts) for n in counts])
         history.append({"server": {"model": copy(w)}, "uploads": uploads, "personal": {}})
     return history

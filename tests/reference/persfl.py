@@ -7,7 +7,7 @@ Readings:
 - Soft loss "kl": KL( σ(O/T) ‖ σ(A/T) ), teacher first, as line 20 has it (eq. 3 prints the student first).
 - Soft loss "gd": cross-entropy with the teacher's softened output as target; eq. 7 has the same factor λT² as eq. 3.
   Teacher constant, CE = KL + entropy(teacher): "kl" and "gd" have the SAME gradient and train the same student from the
-  same (λ, T); only the value of the loss differs. "kl_reverse" (eq. 3 read literally: KL( σ(A/T) ‖ σ(O/T) )) does
+  same (λ, T); only the value of the loss differs. "reverse_kl" (eq. 3 read literally: KL( σ(A/T) ‖ σ(O/T) )) does
   differ.
 - The candidates for teacher are every model a client received at the start of a round (the first is the initial model)
   and the last aggregate: candidate e is the global model after e rounds, e = 0 … E_G.
@@ -46,7 +46,7 @@ def soft_loss(student: np.ndarray, teacher: np.ndarray, weight: np.ndarray, T: f
             row = np.sum(np.exp(log_o[i]) * (log_o[i] - log_a[i]))
         elif objective == "gd":
             row = -np.sum(np.exp(log_o[i]) * log_a[i])
-        elif objective == "kl_reverse":
+        elif objective == "reverse_kl":
             row = np.sum(np.exp(log_a[i]) * (log_a[i] - log_o[i]))
         else:
             raise ValueError(objective)
@@ -59,7 +59,7 @@ def soft_dlogits(student: np.ndarray, teacher: np.ndarray, weight: np.ndarray, T
     log_a, log_o = log_softmax(student / T), log_softmax(teacher / T)
     if objective in ("kl", "gd"):
         rows = (np.exp(log_a) - np.exp(log_o)) / T
-    elif objective == "kl_reverse":
+    elif objective == "reverse_kl":
         rows = softmax_vjp(np.exp(log_a), log_a - log_o) / T  # the derivative of Σ a, which is 0, falls out
     else:
         raise ValueError(objective)
@@ -96,8 +96,11 @@ def distillation_dlogits(
 def stage1(
     start: Params, data: Mapping[int, Client], plan: Plan, lr: float | Sequence[float]
 ) -> tuple[list[Params], list[Snapshot]]:
-    """FedAvg with all clients active: ([G received at each round start] + [last aggregate], FedAvg's snapshots)."""
-    rounds = fedavg(start, data, plan, [list(data)] * len(plan), lr)
+    """FedAvg with all clients active: ([G received at each round start] + [last aggregate], FedAvg's snapshots).
+
+    Section 4.3, eq. 4: min f(w) = 1/N Σ f_i(w), a mean over users that does not see their samples.
+    """
+    rounds = fedavg(start, data, plan, [list(data)] * len(plan), lr, uniform=True)
     candidates = [copy(start)] + [snapshot["server"]["model"] for snapshot in rounds]
     return candidates, rounds
 

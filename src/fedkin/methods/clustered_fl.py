@@ -13,6 +13,7 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info, Method, Needs, Reply, Server, Start
 from fedkin.core.tree import Tree, dtype_of, flat, row, stack, sub, weighted_mean
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg
 
 
@@ -46,13 +47,14 @@ def clustered_fl(
     eps2: float = 0.4,
     gamma: float = 0.5,
     unit: Literal["first", "absolute"] = "first",
+    weights: Weights = "samples",
 ) -> Method:
     """Clustered FL: a cluster is split where its mean update has become small while some client still pulls hard.
 
     lr: learning rate of local SGD. eps1: ε₁, a split needs ‖Σ p_i Δ_i‖ < ε₁. eps2: ε₂, and max ‖Δ_i‖ > ε₂.
     gamma: γ_max, and γ_max < sqrt((1 − α_cross) / 2), that is α_cross < 1 − 2γ²: the assumed noise of updates; larger
     splits less readily, at most 1. unit: what ε is measured in: "first", the largest ‖Δ_i‖ of the first round, or
-    "absolute", as the paper's.
+    "absolute", as the paper's. weights: of means, by samples or uniform (the authors' code).
 
     How to choose: ε₁ well under what ``mean_update`` of the record starts with, ε₂ between the ``update`` of clients
     that agree and that of clients that do not; both are in the record of every round. The idea of the paper is that the
@@ -61,7 +63,7 @@ def clustered_fl(
 
     Readings: both halves start from the parent's updated model (at a stationary point it is the parent's; the authors'
     code averages within the halves at once). A cluster is split only in a round in which all its members replied. The
-    half of the lowest client keeps the cluster's number. Means are by samples. Norms and similarities are of weights,
+    half of the lowest client keeps the cluster's number. Norms and similarities are of weights,
     not of batch-norm statistics. Updates shrink with the learning rate: no milestone should come before the splits.
     """
     if eps1 <= 0 or eps2 <= 0 or not 0 < gamma <= 1 or unit not in ("first", "absolute"):
@@ -109,7 +111,7 @@ def clustered_fl(
             "mean_update": mean_update,
         }
 
-    return base._replace(
+    method = base._replace(
         name="clustered_fl",
         server=server,
         down=down,
@@ -120,6 +122,7 @@ def clustered_fl(
         hyper={"lr": lr, "eps1": eps1, "eps2": eps2, "gamma": gamma, "unit": unit},
         needs=Needs(full_participation=True),
     )
+    return counted(method, weights)
 
 
 def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:

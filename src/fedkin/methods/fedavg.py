@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from fedkin.core.kit import descend, gradient, scan
-from fedkin.core.method import Data, Info, Method, Reply, Server, Start
+from fedkin.core.method import Data, Method, Reply, Server
 from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, Tree, weighted_mean
+from fedkin.core.weights import Weights, counted
 
 
 def sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
@@ -21,10 +22,11 @@ def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
     return {"parameters": mean}
 
 
-def fedavg(*, lr: float) -> Method:
-    """FedAvg: every participant trains the global model on its data, the server averages by samples.
+def fedavg(*, lr: float, weights: Weights = "samples") -> Method:
+    """FedAvg: every participant trains the global model on its data, the server averages.
 
     lr: learning rate of local SGD (no momentum). Batches and steps come from [train].
+    weights: of the mean, by "samples", as in the paper, or "uniform".
 
     Readings: batch-norm statistics are averaged like parameters; the last, partial batch of an epoch is trained on, by
     the mean over the samples that it has.
@@ -37,16 +39,10 @@ def fedavg(*, lr: float) -> Method:
     def personal(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
         return {"personal": down["parameters"], "global": down["parameters"]}
 
-    def client(initial: Params, info: Info) -> Tree:
-        return {}
-
-    def server(start: Start) -> Tree:
-        return {"parameters": start.only()}
-
-    return Method(
+    method = Method(
         name="fedavg",
-        server=server,
-        client=client,
+        server=lambda start: {"parameters": start.only()},
+        client=lambda initial, info: {},
         down=lambda state, client: state,
         local=local,
         expects=lambda down, info: down,
@@ -54,3 +50,4 @@ def fedavg(*, lr: float) -> Method:
         personal=personal,
         hyper={"lr": lr},
     )
+    return counted(method, weights)

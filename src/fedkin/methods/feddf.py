@@ -9,18 +9,27 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.kit import scan
 from fedkin.core.method import Info, Method, Needs, Reply, Server, Start, public_set
 from fedkin.core.tree import Params, Tree, weighted_mean
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.codistil import imitate, log_predictions
 from fedkin.methods.fedavg import fedavg
 
 
-def feddf(*, lr: float, distill_steps: int = 100, distill_lr: float = 0.05, public_batch: int = 128) -> Method:
+def feddf(
+    *,
+    lr: float,
+    distill_steps: int = 100,
+    distill_lr: float = 0.05,
+    public_batch: int = 128,
+    weights: Weights = "samples",
+) -> Method:
     """FedDF (Algorithms 1 and 3): the server starts each architecture's model at the mean of its participants' models
     and lets it imitate σ(mean logits of all participants' models) on the public set, by KL.
 
     lr: learning rate of local SGD. distill_steps: mini-batches of public_batch public rows a round, for each
-    architecture; 0 is FedAvg. distill_lr: their learning rate.
+    architecture; 0 is FedAvg. distill_lr: their learning rate. weights: of the mean of parameters, by samples
+    or uniform.
 
-    Readings: the mean of parameters is weighted by samples, that of logits is not, as printed. An architecture without
+    Readings: that of logits is uniform, as printed. An architecture without
     participants starts from its last model and is distilled like the others.
     Deviation: plain SGD for a fixed number of steps, where the paper has Adam (0.001, cosine schedule) until accuracy
     on validation data at the server no longer rises; our server has no labeled data, and a model that agrees with its
@@ -48,7 +57,7 @@ def feddf(*, lr: float, distill_steps: int = 100, distill_lr: float = 0.05, publ
         batches = server.rows(server.models[name], pairs, public_batch, distill_steps, "distill")
         return scan(imitate, w, batches, distill_lr * server.decay, 1.0)
 
-    return fedavg(lr=lr)._replace(
+    method = fedavg(lr=lr)._replace(
         name="feddf",
         server=server,
         down=down,
@@ -57,6 +66,7 @@ def feddf(*, lr: float, distill_steps: int = 100, distill_lr: float = 0.05, publ
         hyper={"lr": lr, "distill_steps": distill_steps, "distill_lr": distill_lr, "public_batch": public_batch},
         needs=Needs(one_architecture=False, public="unlabeled", classes=True, server_models=True),
     )
+    return counted(method, weights)
 
 
 def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:

@@ -11,6 +11,7 @@ from fedkin.core.kit import descend, gradient, outputs, scan
 from fedkin.core.method import Data, Info, Method, Start, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, Tree, dtype_of, row, stack
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg
 
 
@@ -38,11 +39,12 @@ def responsibilities(loss: Tensor, membership: Tensor) -> Tensor:
     return torch.softmax(membership.log() - loss, 1)
 
 
-def fedem(*, lr: float, components: int = 3, fits: int = 10) -> Method:
+def fedem(*, lr: float, components: int = 3, fits: int = 10, weights: Weights = "samples") -> Method:
     """FedEM.
 
     lr: learning rate of local SGD. components: K (the paper's M), from different draws; 1 is FedAvg. fits: E-steps with
     fixed components after the last round, by which any client, a new one too, finds its π.
+    weights: of the mean, by samples or uniform.
 
     Readings: one E-step a round, over all training samples and with the components as received (in evaluation mode);
     π becomes the mean of q, and the SGD steps of all components run on the same mini-batches with q fixed. π stays home
@@ -73,7 +75,7 @@ def fedem(*, lr: float, components: int = 3, fits: int = 10) -> Method:
             membership = responsibilities(loss, membership).mean(0)
         return {"membership": membership}
 
-    return base._replace(
+    method = base._replace(
         name="fedem",
         server=server,
         client=client,
@@ -84,6 +86,7 @@ def fedem(*, lr: float, components: int = 3, fits: int = 10) -> Method:
         notes=lambda own: {"membership": own["membership"].tolist()},
         hyper={"lr": lr, "components": components, "fits": fits},
     )
+    return counted(method, weights)
 
 
 def mixture(model: Model, view: Tree, x: Tensor) -> Tensor:

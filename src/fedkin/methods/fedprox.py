@@ -7,6 +7,7 @@ from fedkin.core.kit import descend, gradient, scan
 from fedkin.core.method import Data, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, Tree, sq_dist
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg
 
 
@@ -20,15 +21,15 @@ def proximal_step(model: Model, v: Params, batch: Batch, lr: Tensor, pull: Tenso
     return descend(v, gradient(_objective)(v, model, batch, anchor, pull), lr)
 
 
-def fedprox(*, lr: float, mu: float = 1.0) -> Method:
+def fedprox(*, lr: float, mu: float = 1.0, weights: Weights = "samples") -> Method:
     """FedProx: every participant trains from the global model w and is held near it; the server averages.
 
     lr: learning rate of local SGD. mu: μ of (μ/2)‖v − w‖², from {0.001, 0.01, 0.1, 1} in the paper, most often 1;
-    0 is FedAvg. lr · mu should stay below 1.
+    0 is FedAvg. lr · mu should stay below 1. weights: of the server's mean, as in fedavg.
 
     Readings: the local problem is solved by the SGD steps of [train], the same for everyone (the paper's γ-inexactness;
-    its stragglers do fewer). As fedavg: participants uniformly, mean by samples; the paper draws clients with
-    probability p_k and takes the plain mean, which is the same in expectation.
+    its stragglers do fewer). As fedavg: participants uniformly, mean by samples unless told; the paper draws
+    clients with probability p_k and takes the plain mean, which is the same in expectation.
     """
     if mu < 0:
         raise FedkinError("fedprox needs mu of at least 0")
@@ -37,4 +38,5 @@ def fedprox(*, lr: float, mu: float = 1.0) -> Method:
         w = down["parameters"]
         return own, {"parameters": scan(proximal_step, w, data.batches(), lr * data.decay, mu, w)}
 
-    return fedavg(lr=lr)._replace(name="fedprox", local=local, hyper={"lr": lr, "mu": mu})
+    method = fedavg(lr=lr)._replace(name="fedprox", local=local, hyper={"lr": lr, "mu": mu})
+    return counted(method, weights)

@@ -3,16 +3,25 @@
 from collections.abc import Sequence
 
 from fedkin.core.method import Method
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.partial_fl import partial_fl
 
 
-def fedsim(*, lr: float, personal: str | Sequence[str] = "last", personal_lr: float | None = None) -> Method:
+def fedsim(
+    *,
+    lr: float,
+    personal: str | Sequence[str] = "last",
+    personal_lr: float | None = None,
+    weights: Weights = "samples",
+) -> Method:
     """FedSim: partial_fl with schedule "simultaneous". FedAlt is partial_fl as it is.
 
     lr: learning rate of the shared layers, and of the personal ones unless personal_lr is given. personal: which
     layers are personal, by name: prefixes of parameter names, "last", "first", "all", or () for none.
+    weights: of the mean, by samples or uniform.
 
     Readings: those of partial_fl, of which it is the other schedule.
     """
     base = partial_fl(lr=lr, personal=personal, schedule="simultaneous", personal_lr=personal_lr)
-    return base._replace(name="fedsim", hyper={"lr": lr, "personal": personal, "personal_lr": personal_lr})
+    hyper = {"lr": lr, "personal": personal, "personal_lr": personal_lr}
+    return counted(base._replace(name="fedsim", hyper=hyper), weights)

@@ -4,14 +4,15 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.kit import scan
 from fedkin.core.method import Data, Method
 from fedkin.core.tree import Params, Tree
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg, sgd_step
 
 
-def finetune(*, lr: float, epochs: int = 5, personal_lr: float | None = None) -> Method:
+def finetune(*, lr: float, epochs: int = 5, personal_lr: float | None = None, weights: Weights = "samples") -> Method:
     """FedAvg for all rounds; after the last one each client runs local epochs from the final w. Nothing more is sent.
 
     lr: learning rate of FedAvg's local SGD. epochs: passes over the client's training data at the end (1 to 5 in
-    PPFL). personal_lr: learning rate of those; lr if not given.
+    PPFL). personal_lr: learning rate of those; lr if not given. weights: of the mean, as in fedavg.
 
     Readings: the schedule's decay goes on: fine-tuning has the factor that a further round would have. All parameters
     are tuned. Until the end the personal view is the global model. A new client fine-tunes the last w.
@@ -27,9 +28,10 @@ def finetune(*, lr: float, epochs: int = 5, personal_lr: float | None = None) ->
     def personal(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
         return {"personal": own.get("parameters", down["parameters"]), "global": down["parameters"]}
 
-    return fedavg(lr=lr)._replace(
+    method = fedavg(lr=lr)._replace(
         name="finetune",
         finish=finish,
         personal=personal,
         hyper={"lr": lr, "epochs": epochs, "personal_lr": personal_lr},
     )
+    return counted(method, weights)

@@ -9,19 +9,23 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Data, Info, Method, Reply, Server, Start
 from fedkin.core.tree import Params, Tree, row
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.ifca import Choice, choose, ifca
 
 
-def hypcluster(*, lr: float, clusters: int = 4, starts: int = 3, trial: int = 5) -> Method:
+def hypcluster(
+    *, lr: float, clusters: int = 4, starts: int = 3, trial: int = 5, weights: Weights = "samples"
+) -> Method:
     """HypCluster: IFCA with model averaging, run from several random starts of which the best is kept.
 
     lr: learning rate of local SGD. clusters: q, the number of models (hypotheses). starts: how many sets of models are
     tried; 1 is IFCA, and what published communication costs count. trial: rounds that all sets take part in, 2 or more.
+    weights: of means, of models and of losses: by samples or uniform.
 
     Reading: "best of several random starts" is all that we have on the choice. Here, in the first ``trial`` rounds,
     every participant receives all sets and trains its choice of each on the same mini-batches, so that such a round
     costs ``starts`` times as much; beside each upload it says the loss of its choice on its own training data, as
-    received. After the trial the server keeps the set of least mean loss by samples among the participants of that last
+    received. After the trial the server keeps the set of least mean loss among the participants of that last
     round. Until then a client deploys the best of all models on its training data.
     """
     if clusters < 1 or starts < 1 or trial < 2:
@@ -68,7 +72,7 @@ def hypcluster(*, lr: float, clusters: int = 4, starts: int = 3, trial: int = 5)
         sets = list(turned(state).values())
         return {**(base.lens(sets[0]) if len(sets) == 1 else {}), "starts": {-1: len(sets)}}
 
-    return base._replace(
+    method = base._replace(
         name="hypcluster",
         server=server,
         local=local,
@@ -78,6 +82,7 @@ def hypcluster(*, lr: float, clusters: int = 4, starts: int = 3, trial: int = 5)
         lens=lens,
         hyper={"lr": lr, "clusters": clusters, "starts": starts, "trial": trial},
     )
+    return counted(method, weights)
 
 
 def later(start: Start, by: int, k: int) -> Params:

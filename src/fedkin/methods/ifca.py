@@ -14,6 +14,7 @@ from fedkin.core.layers import Choice as Layers
 from fedkin.core.layers import select
 from fedkin.core.method import Data, Info, Method, Reply, Server, Start
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import sgd_step
 
 
@@ -38,6 +39,7 @@ def ifca(
     clusters: int = 4,
     average: Literal["models", "gradients"] = "models",
     shared: Layers = (),
+    weights: Weights = "samples",
 ) -> Method:
     """IFCA. A participant chooses its model anew in every round; it keeps nothing at home.
 
@@ -45,11 +47,11 @@ def ifca(
     chosen model as [train] says and averages the results in each cluster; "gradients" (option I) is one gradient
     on one mini-batch a round, whatever [train] says of steps. shared: layers that all clusters share, by name
     (the paper's weight sharing): prefixes, "first" or "last"; they are sent once, and averaged over all participants.
+    weights: of averages, by samples or uniform, which is the same for the paper's machines, of equally many samples.
 
-    Readings: averages are weighted by samples, where the paper's machines have equally many; a cluster that nobody
-    chose keeps its model. In "gradients" the client sends θ − γ g instead of g (as many numbers) and the server's
-    θ_j − γ Σ p_i g_i runs over the members of j with the p_i of ALL participants, as the paper's 1/m. The loss is
-    measured in evaluation mode.
+    Readings: a cluster that nobody chose keeps its model. In "gradients" the client sends θ − γ g instead of g (as many
+    numbers) and the server's θ_j − γ Σ p_i g_i runs over the members of j with the p_i of ALL participants, as the
+    paper's 1/m. The loss is measured in evaluation mode.
     """
     if clusters < 1 or average not in ("models", "gradients"):
         raise FedkinError("ifca needs clusters of at least 1, and average 'models' or 'gradients'")
@@ -104,7 +106,7 @@ def ifca(
         after: Params = mix(before, mean(before, members), 1.0 if average == "models" else mass / everyone)
         return after
 
-    return Method(
+    method = Method(
         name="ifca",
         server=server,
         client=client,
@@ -121,10 +123,11 @@ def ifca(
             "shared": shared if isinstance(shared, str) else tuple(shared),
         },
     )
+    return counted(method, weights)
 
 
 def mean(names: Iterable[str], members: Sequence[Reply]) -> Params:
-    """The mean by samples of some layers of the uploads."""
+    """The mean of some layers of the uploads."""
     sent = ({name: reply.message["parameters"][name] for name in names} for reply in members)
     total: Params = weighted_mean(sent, (reply.weight for reply in members))
     return total

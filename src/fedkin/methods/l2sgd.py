@@ -10,15 +10,16 @@ from fedkin.core.kit import scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, mix, weighted_mean
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import sgd_step
 
 
-def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1) -> Method:
+def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1, weights: Weights = "uniform") -> Method:
     """L2SGD: in every step a coin decides, with probability p all models move towards their mean, else each takes a
     gradient step. Only a change from local steps to the mean costs communication: that is a round here.
 
     lr: learning rate of a local step. lam: λ, the pull towards the mean; 0 is local training. p: the coin's chance of
-    an averaging step; a round has 1/p local steps on average.
+    an averaging step; a round has 1/p local steps on average. weights: of w̄; the paper's is uniform.
 
     Readings: the paper's local step is η/(M(1−p)) and its pull ηλ/(Mp), M clients. Here η = lr·M(1−p): a local step is
     lr, as in every other method, a pull lr·λ(1−p)/p, and M drops out. lr·λ(1−p)/p above 1 would overshoot the mean
@@ -58,10 +59,11 @@ def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1) -> Method:
         return {"parameters": w}, {"parameters": w}
 
     def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
-        mean = weighted_mean((reply.message["parameters"] for reply in replies.values()), [1.0] * len(replies))
+        sent = replies.values()
+        mean = weighted_mean((r.message["parameters"] for r in sent), (r.weight for r in sent))
         return {"parameters": mean, **coins(server.key)}
 
-    return Method(
+    method = Method(
         name="l2sgd",
         server=server,
         client=client,
@@ -75,3 +77,4 @@ def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1) -> Method:
         hyper={"lr": lr, "lam": lam, "p": p},
         needs=Needs(full_participation=True),
     )
+    return counted(method, weights)

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from fedkin.core.layers import select
 from fedkin.core.method import Method
 from fedkin.core.tree import Params
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.partial_fl import divided, simultaneous
 
 
-def lg_fedavg(*, lr: float, shared: str | Sequence[str] = "last") -> Method:
-    """LG-FedAvg: ℓ_i (representation, personal) and g (head, shared) take the same SGD steps; g is averaged by samples.
+def lg_fedavg(*, lr: float, shared: str | Sequence[str] = "last", weights: Weights = "samples") -> Method:
+    """LG-FedAvg: ℓ_i (representation, personal) and g (head, shared) take the same SGD steps; g is averaged.
 
     lr: learning rate of SGD. shared: which layers are global, by name: prefixes of parameter names, "last" (the output
-    layer), "first", "all", or () for none.
+    layer), "first", "all", or () for none. weights: of the mean, by samples or uniform.
 
     Readings: training starts from the initial parameters; the authors' code starts from a model that FedAvg trained.
     Without the paper's auxiliary losses on the representation (self-supervision, fairness), and without its ensemble
@@ -22,4 +23,5 @@ def lg_fedavg(*, lr: float, shared: str | Sequence[str] = "last") -> Method:
     def personal(params: Params) -> frozenset[str]:
         return frozenset(params) - select(params, shared, "shared layer")
 
-    return divided("lg_fedavg", personal, simultaneous(lr, lr), {"lr": lr, "shared": shared})
+    method = divided("lg_fedavg", personal, simultaneous(lr, lr), {"lr": lr, "shared": shared})
+    return counted(method, weights)

@@ -14,6 +14,7 @@ from fedkin.core.layers import select
 from fedkin.core.method import Data, Info, Method, Reply, Server, Start
 from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, Tree, is_buffer
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import merge as average
 
 Split = Callable[[Params], frozenset[str]]  # a model's parameters → the names of the personal ones
@@ -27,15 +28,17 @@ def partial_fl(
     schedule: Literal["alternate", "simultaneous"] = "alternate",
     personal_lr: float | None = None,
     personal_steps: int | None = None,
+    weights: Weights = "samples",
 ) -> Method:
     """Partial personalization: a client keeps its personal layers v_i and sends the shared ones u, which are averaged.
 
     lr: learning rate of u, and of v_i unless personal_lr is given. personal: which layers are personal, by name:
     prefixes of parameter names, "last" (the output layer), "first", "all", or () for none. schedule: "alternate" is
     FedAlt (steps of v_i with the received u, then steps of u with the new v_i), "simultaneous" FedSim (one gradient a
-    step moves both). personal_steps: FedAlt's steps of v_i; without it as many as [train] says for u.
+    step moves both). personal_steps: FedAlt's steps of v_i; without it as many as [train] says for u. weights: of the
+    mean of u, by samples or uniform.
 
-    Readings: u is averaged by samples, as in FedAvg (the paper's p_i; it samples clients and averages them evenly).
+    Readings: by samples is the paper's p_i; it samples clients and averages them evenly.
     All v_i start from the same initial parameters. FedAlt's two halves draw mini-batches of their own. Running
     statistics belong to their layer, and those of layers that stand still do too.
     """
@@ -54,7 +57,8 @@ def partial_fl(
         "personal_lr": personal_lr,
         "personal_steps": personal_steps,
     }
-    return divided("partial_fl", lambda params: select(params, personal, "personal layer"), work, hyper)
+    method = divided("partial_fl", lambda params: select(params, personal, "personal layer"), work, hyper)
+    return counted(method, weights)
 
 
 def both_step(

@@ -13,6 +13,7 @@ from fedkin.core.kit import descend, gradient, scan
 from fedkin.core.method import Data, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, Tree, is_buffer
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg, sgd_step
 
 Three = tuple[tuple[Batch, Batch], Batch]  # (D, D'), D''
@@ -55,6 +56,7 @@ def per_fedavg(
     hessian: Literal["hf", "fo"] = "hf",
     delta: float = 0.01,
     adapt_steps: int = 1,
+    weights: Weights = "samples",
 ) -> Method:
     """Per-FedAvg: FedAvg whose local steps descend the loss after adaptation; every client adapts the global model.
 
@@ -62,13 +64,13 @@ def per_fedavg(
     I − α∇²f, with the Hessian-vector product as a central difference of gradients, the paper's Hessian-free
     form and the one that keeps its objective; "fo" leaves the Hessian out, which is another method where α‖∇²f‖ is not
     small and so never chosen silently. delta: δ of the difference. adapt_steps: SGD steps with α from w to the personal
-    model; training always looks one step ahead, as in the paper.
+    model; training always looks one step ahead, as in the paper. weights: of the server's mean, as in fedavg.
 
     Readings: D, D', D'' are three mini-batches of [train] batch_size, drawn independently (they may overlap). α is part
     of the objective, not a step of the optimizer: the schedule's decay does not touch it. The personal model is made
     from the global one when it is asked for, on mini-batches of the client's training data; it is not kept. 0.01
     for δ is ours: it keeps both the truncation and float32 rounding small.
-    Deviation: the server averages by samples, as FedAvg here does (the paper's clients count alike), so that the two
+    Deviation: the server averages by samples unless told (Algorithm 1's clients count alike), so that FedAvg and this
     differ in the local step alone.
     """
     if inner_lr < 0 or hessian not in STEPS or delta <= 0 or adapt_steps < 1:
@@ -88,4 +90,5 @@ def per_fedavg(
         return {"personal": adapted, "global": w}
 
     hyper = {"lr": lr, "inner_lr": inner_lr, "hessian": hessian, "delta": delta, "adapt_steps": adapt_steps}
-    return fedavg(lr=lr)._replace(name="per_fedavg", local=local, personal=personal, hyper=hyper)
+    method = fedavg(lr=lr)._replace(name="per_fedavg", local=local, personal=personal, hyper=hyper)
+    return counted(method, weights)

@@ -12,6 +12,7 @@ from fedkin.core.kit import descend, gradient, outputs, scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server
 from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, Tree
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg
 
 LAMBDAS = tuple(round(0.05 * i, 2) for i in range(21))
@@ -29,8 +30,13 @@ class Student(NamedTuple):
 
 
 def _kl(teacher: Tensor, student: Tensor) -> Tensor:
-    """KL(σ(O/T) ‖ σ(A/T)) of each row (eq. 3); arguments are log-probabilities."""
+    """KL(σ(O/T) ‖ σ(A/T)) of each row (Algorithm 1, line 20); arguments are log-probabilities."""
     return (teacher.exp() * (teacher - student)).sum(1)
+
+
+def _reverse_kl(teacher: Tensor, student: Tensor) -> Tensor:
+    """KL(σ(A/T) ‖ σ(O/T)) of each row (eq. 3)."""
+    return (student.exp() * (student - teacher)).sum(1)
 
 
 def _ce(teacher: Tensor, student: Tensor) -> Tensor:
@@ -38,31 +44,34 @@ def _ce(teacher: Tensor, student: Tensor) -> Tensor:
     return -(teacher.exp() * student).sum(1)
 
 
-SOFT = {"kl": _kl, "gd": _ce}
+SOFT = {"kl": _kl, "reverse_kl": _reverse_kl, "gd": _ce}
 
 
 def persfl(
     *,
     lr: float,
-    objective: Literal["kl", "gd"] = "kl",
+    objective: Literal["kl", "reverse_kl", "gd"] = "kl",
     teacher: Literal["optimal", "final"] = "optimal",
     lams: Sequence[float] = LAMBDAS,
     temperatures: Sequence[float] = TEMPERATURES,
     student_epochs: int = 5,
     student_lr: float | None = None,
     kept: int = 0,
+    weights: Weights = "uniform",
 ) -> Method:
     """PersFL. Stage 1 is FedAvg while each client keeps the global model with the least loss on its validation data;
     stage 2 distils, at home, from that teacher: (1−λ) CE + λ T² · soft loss, λ and T by validation accuracy (eq. 3).
 
-    lr: learning rate of both stages unless student_lr is given. objective: "kl" (eq. 3) or "gd" (eq. 7).
+    lr: learning rate of both stages unless student_lr is given. objective: "kl", the teacher first (line 20 of
+    Algorithm 1), "reverse_kl", the student first (eq. 3), or "gd" (eq. 7), whose gradient is that of "kl".
     teacher: the client's "optimal" one, or the "final" global model (Table 4). lams × temperatures: the grid; its
     default is the one that the published averages imply. student_epochs: passes over the training data in stage 2.
     kept: how many earlier global models the server keeps, evenly spread over the rounds, for newcomers to choose their
-    teacher among; with none it is the last.
+    teacher among; with none it is the last. weights: of stage 1's mean; eq. 4 minimises the uniform mean over users.
 
-    Readings: the aggregate of the last round is a candidate too; equal validation accuracies are decided by the lower
-    loss, then by the order of the grid; λ = 0 does not depend on T and is trained once.
+    Readings: line 20 and eq. 3 contradict each other on the order of the KL. The aggregate of the last round is a
+    candidate too; equal validation accuracies are decided by the lower loss, then by the order of the grid; λ = 0 does
+    not depend on T and is trained once.
     """
     _check(objective, teacher, lams, temperatures, student_epochs, kept)
     base = fedavg(lr=lr)
@@ -129,7 +138,7 @@ def persfl(
         told = {"teacher_round": own["round"], "imitation": own.get("imitation"), "temperature": own.get("temperature")}
         return {name: value for name, value in told.items() if value is not None}
 
-    return base._replace(
+    method = base._replace(
         name="persfl",
         client=client,
         down=lambda state, client: {"parameters": state["parameters"]},
@@ -151,6 +160,7 @@ def persfl(
         },
         needs=Needs(full_participation=True, classes=True, validation=True),
     )
+    return counted(method, weights)
 
 
 def thinned(models: dict[str, Params], most: int) -> dict[str, Params]:
@@ -168,6 +178,6 @@ def _check(
     if kept < 0:
         raise FedkinError("persfl needs kept of at least 0")
     if objective not in SOFT or teacher not in ("optimal", "final"):
-        raise FedkinError("persfl: objective is 'kl' or 'gd', teacher is 'optimal' or 'final'")
+        raise FedkinError("persfl: objective is 'kl', 'reverse_kl' or 'gd', teacher is 'optimal' or 'final'")
     if not lams or not temperatures or not all(0 <= x <= 1 for x in lams) or min(temperatures) <= 0 or epochs < 1:
         raise FedkinError("persfl needs lams within [0, 1], temperatures above 0, and student_epochs of at least 1")

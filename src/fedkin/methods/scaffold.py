@@ -10,6 +10,7 @@ from fedkin.core.kit import descend, gradient, scan
 from fedkin.core.method import Data, Info, Method, Reply, Server, Start
 from fedkin.core.model import Batch, Model
 from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub, weighted_mean
+from fedkin.core.weights import Weights, counted
 
 
 def _step(model: Model, v: Params, batch: Batch, lr: Tensor, correction: Params) -> Params:
@@ -22,16 +23,17 @@ def _no_control(w: Params) -> Params:
     return {name: torch.zeros_like(value) for name, value in w.items() if not is_buffer(name)}
 
 
-def scaffold(*, lr: float, server_lr: float = 1.0) -> Method:
+def scaffold(*, lr: float, server_lr: float = 1.0, weights: Weights = "uniform") -> Method:
     """SCAFFOLD, option II: local steps are corrected by the difference of two control variates, c − c_i.
 
     lr: η_l, the local step. server_lr: η_g, the server's step along the mean of the clients' changes. [train] steps
-    is K (S of our notes). c_i⁺ = c_i − c + (w − v) / (S η); c moves by |S|/N times the mean of the changes.
+    is K (S of our notes). weights: of the means of Δw and of Δc; the paper's are uniform.
+    c_i⁺ = c_i − c + (w − v) / (S η); c moves by |S|/N times the mean of the changes.
 
-    Readings: c and every c_i start at 0. The mean is uniform over the participants, as written: what is minimised is
-    the plain mean of the f_i. η in S η is this round's rate, decay included. Changes Δw, Δc_i are sent, not the new
-    values, so that c_i stays home, although a server could add a client's changes up. Batch-norm statistics are
-    refreshed locally, sent as they are and averaged: they have no control, and server_lr does not stretch them.
+    Readings: c and every c_i start at 0. What the uniform mean minimises is the plain mean of the f_i. η in S η is this
+    round's rate, decay included. Changes Δw, Δc_i are sent, not the new values, so that c_i stays home, although a
+    server could add a client's changes up. Batch-norm statistics are refreshed locally, sent as they are and averaged:
+    they have no control, and server_lr does not stretch them.
     """
     if server_lr <= 0:
         raise FedkinError("scaffold needs server_lr above 0")
@@ -54,7 +56,7 @@ def scaffold(*, lr: float, server_lr: float = 1.0) -> Method:
 
     def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
         old, sent = state["parameters"], [reply.message["parameters"] for reply in replies.values()]
-        mean = weighted_mean(sent, [1.0] * len(sent))
+        mean = weighted_mean(sent, [reply.weight for reply in replies.values()])
         model = {
             name: mean["model"][name] if is_buffer(name) else value + server_lr * mean["model"][name]
             for name, value in old["model"].items()
@@ -66,7 +68,7 @@ def scaffold(*, lr: float, server_lr: float = 1.0) -> Method:
         w = down["parameters"]["model"]
         return {"personal": w, "global": w}
 
-    return Method(
+    method = Method(
         name="scaffold",
         server=server,
         client=client,
@@ -77,3 +79,4 @@ def scaffold(*, lr: float, server_lr: float = 1.0) -> Method:
         personal=personal,
         hyper={"lr": lr, "server_lr": server_lr},
     )
+    return counted(method, weights)
