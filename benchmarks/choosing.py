@@ -86,8 +86,9 @@ def folder(out: Path, name: str, row: str, seed: int) -> Path:
 
 def run_once(table: Table, changes: list[str], seed: int, where: Path) -> None:
     """Unless it is finished."""
-    from fedkin.cli_options import specification
-    from fedkin.experiment import resume, run
+    from fedkin.cli.options import specification
+    from fedkin.experiment.resume import resume
+    from fedkin.experiment.run import run
 
     if (where / "run.db").exists():
         resume(where)
@@ -98,7 +99,7 @@ def run_once(table: Table, changes: list[str], seed: int, where: Path) -> None:
 
 def line(row: str, changes: list[str], folders: list[Path]) -> str:
     """One row of the table."""
-    from fedkin.report.look import look
+    from fedkin.report.comparison.run_row import look
     from fedkin.report.summary import summary
 
     found = [summary(each) for each in folders]

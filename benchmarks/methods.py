@@ -93,7 +93,8 @@ def trial(setting: str, method: str, lr: float, hyper: dict[str, Any], seed: int
 
 def measured(given: Trial) -> float | None:
     """Run a trial if it is not finished; its validation accuracy after the last round, None where it diverged."""
-    from fedkin.experiment import resume, run
+    from fedkin.experiment.resume import resume
+    from fedkin.experiment.run import run
     from fedkin.report.records import opened
     from fedkin.report.scores import curves
     from fedkin.runs.spec import parse

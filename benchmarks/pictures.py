@@ -13,7 +13,7 @@ from typing import Any
 
 import altair as alt
 
-from fedkin.report.charts import BLUE
+from fedkin.report.charts.base import BLUE
 
 PAGE, FOLDER = Path("docs/performance.md"), Path("docs/images")
 PEERS, SCALE = "| workload |", "| clients |"  # how the tables' first lines begin

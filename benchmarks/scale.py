@@ -42,7 +42,7 @@ def highest() -> float:
 
 def run(clients: int, file: Path, personal: bool) -> dict[str, float]:
     """One run, in this process; its data are made by another one, since the highest memory is measured."""
-    from fedkin.experiment import run as run_experiment
+    from fedkin.experiment.run import run as run_experiment
     from fedkin.runs.spec import parse
 
     ends: list[float] = []

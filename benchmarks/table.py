@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fedkin.core.rng import Key
-from fedkin.data.build import build
+from fedkin.data.population_builder import build
 from fedkin.data.sources import load
 
 

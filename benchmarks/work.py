@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from fedkin.architectures import architectures_of, models_of, sizes_of
 from fedkin.core.tree import is_buffer
-from fedkin.data.clients import Population
-from fedkin.experiment import experiment
-from fedkin.populate import population_of
+from fedkin.data.population import Population
+from fedkin.experiment.run import experiment
 from fedkin.runs.spec import Spec
+from fedkin.setup.architectures import architectures_of, models_of, sizes_of
+from fedkin.setup.population import population_of
 
 EVALUATION = 1 / 3  # a forward pass beside forward and backward
 GRADIENTS = 5  # of which the fastest counts

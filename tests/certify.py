@@ -1,4 +1,4 @@
-"""From the evidence of a session (tests/evidence.py) to src/fedkin/certificates.json and the pages made from it.
+"""From the evidence of a session (tests/evidence.py) to src/fedkin/certificates/certificates.json and the pages made from it.
 
     python -m tests.certify EVIDENCE.json [NAME …]
 
@@ -12,9 +12,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from fedkin.certificates import FILE, GOLDEN, SECTIONS, digest, lacking, packaged, readings, sources
-from fedkin.cli_certificates import markdown
-from fedkin.cli_choosing import answers, table
+from fedkin.certificates.registry import FILE, GOLDEN, SECTIONS, digest, lacking, packaged, readings, sources
+from fedkin.cli.certificates import markdown
+from fedkin.cli.choosing import answers, table
 from fedkin.methods import METHODS
 from tests.laws.small import PUBLIC, SIZES
 from tests.methods.federation import CLASSES, WIDTH

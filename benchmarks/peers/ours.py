@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.peers.workload import specification
-from fedkin.experiment import run
+from fedkin.experiment.run import run
 from fedkin.report.records import opened
 from fedkin.report.scores import curves
 

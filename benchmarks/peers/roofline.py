@@ -5,7 +5,7 @@
 A round is run once, its steps recorded as fedkin records them; then each recorded step's products alone are repeated,
 on the tensors that they had, and counted as often as the round calls the step. Evaluation is one forward pass of every
 test sample through each of a client's models. Twice: as torch's products, and as the faster of those and of fedkin's
-own (``fedkin/core/products.py``), each step's in one compiled call. What is above the latter is everything else.
+own (``fedkin/runtime/small_matmul.py``), each step's in one compiled call. What is above the latter is everything else.
 """
 
 import json
@@ -22,12 +22,12 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils import _pytree as pytree
 
 from benchmarks.peers.workload import specification
-from fedkin.assemble import assemble, host_of
-from fedkin.core.compile import compiled, named
-from fedkin.core.trace import Replay, Runtime
+from fedkin.engine.codec import encode
 from fedkin.engine.coordinator import Coordinator
-from fedkin.engine.transport import InProcess
-from fedkin.engine.wire import encode
+from fedkin.engine.transports.base import InProcess
+from fedkin.runtime.compile import compiled, named
+from fedkin.runtime.replay import Replay, Runtime
+from fedkin.setup.build import assemble, host_of
 
 aten = torch.ops.aten
 PRODUCTS = {

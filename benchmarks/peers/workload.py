@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fedkin.assemble import assemble
 from fedkin.runs.spec import Spec, parse
+from fedkin.setup.build import assemble
 
 BATCH = 20
 LR = 0.05

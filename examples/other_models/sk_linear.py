@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 from sklearn.linear_model import SGDClassifier
 
-from fedkin.core.learner import Array, Part, State
+from fedkin.core.model import Part, State
+from fedkin.transforms.black_box_models import Array
 
 
 class Linear:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from fedkin import Experiment, Result, run
-from fedkin.experiment import load
+from fedkin.setup.opened import load
 
 GROUPS = [[0, 1, 2], [3, 4, 5], [6, 7], [8, 9]]  # a client holds digits of one group only; PPFL is not told
 

@@ -1,6 +1,6 @@
 """``python -m fedkin``: the same as the console script."""
 
-from fedkin.cli import main
+from fedkin.cli.app import main
 
 if __name__ == "__main__":
     main()

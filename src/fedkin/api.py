@@ -9,23 +9,24 @@ from typing import Any
 import pandas as pd
 from torch import Tensor
 
-from fedkin.assemble import method_of
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
-from fedkin.data.clients import Population, Split
-from fedkin.data.partition import PARTITIONS
+from fedkin.data.partitions.registry import PARTITIONS
+from fedkin.data.population import Population, Split
 from fedkin.data.sources import as_typed, check_name
-from fedkin.experiment import Progress, load
-from fedkin.experiment import resume as _resume
-from fedkin.experiment import run as _run
-from fedkin.handover.opened import Opened
-from fedkin.handover.personal import Personal
+from fedkin.experiment.resume import resume as _resume
+from fedkin.experiment.run import run as _run
+from fedkin.experiment.training import Progress
+from fedkin.export.opened import Opened
+from fedkin.export.personal import Personal
 from fedkin.models.build import MODELS
-from fedkin.populate import HELD_OUT
 from fedkin.report import frames
-from fedkin.report.html import write_report
+from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary
 from fedkin.runs.spec import Spec, assign, parse
+from fedkin.setup.build import method_of
+from fedkin.setup.opened import load
+from fedkin.setup.population import HELD_OUT
 
 # Keywords without a dot, and where they belong.
 PLACES = {

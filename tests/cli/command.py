@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from fedkin.cli import app
+from fedkin.cli.app import app
 
 SMALL = ["--engine", "inprocess", "--method", "fedavg", "--rounds", "2", "--clients", "5", "--set", "train.steps=2"]
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from fedkin import Experiment
-from fedkin.assemble import assemble
-from fedkin.cli_options import specification
+from fedkin.cli.options import specification
 from fedkin.core.errors import FedkinError
-from fedkin.experiment import experiment
+from fedkin.experiment.run import experiment
 from fedkin.runs.spec import Spec
+from fedkin.setup.build import assemble
 from tests.cli.command import SMALL, fedkin
 
 ROWS = ["site,a,b,label", *(f"{i % 5},{i * 0.1},{i % 7},{i % 2}" for i in range(120))]

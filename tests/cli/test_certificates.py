@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fedkin import certificates
-from fedkin.certificates import GOLDEN, digest, held, lacking, packaged, paragraphs, readings, sources
-from fedkin.cli_certificates import HEADINGS, sections
+from fedkin.certificates import registry as certificates
+from fedkin.certificates.registry import GOLDEN, digest, held, lacking, packaged, paragraphs, readings, sources
+from fedkin.cli.certificates import HEADINGS, sections
 from fedkin.methods import METHODS
 from tests import certify, evidence
 from tests.certify import golden, grouped, rounded_up

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedkin.cli_options import short_form, specification
-from fedkin.cli_progress import clock
+from fedkin.cli.options import short_form, specification
+from fedkin.cli.progress import clock
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import Spec
 from tests.cli.command import SMALL, fedkin, ran

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from fedkin import Experiment, run
-from fedkin.certificates import packaged
-from fedkin.cli_certificates import markdown
-from fedkin.cli_choosing import answers, table
+from fedkin.certificates.registry import packaged
+from fedkin.cli.certificates import markdown
+from fedkin.cli.choosing import answers, table
 from fedkin.methods import METHODS
 from fedkin.runs.spec import parse, read
 from tests.cli.command import fedkin
@@ -32,7 +32,7 @@ def test_the_commands_of_the_readme_are_understood(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained = []
-    monkeypatch.setattr("fedkin.cli.train", lambda spec, work: trained.append(spec))
+    monkeypatch.setattr("fedkin.cli.app.train", lambda spec, work: trained.append(spec))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiment.toml").write_text(block("README.md", "toml"))
     result = fedkin(*shlex.split(command, comments=True)[1:])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from fedkin.experiment import load
+from fedkin.setup.opened import load
 from tests.cli.command import fedkin, ran, told
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.comparators.mixed import mixed_effects
+from fedkin.baselines.mixed_effects import mixed_effects
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import FAMILIES
-from fedkin.data.clients import Population
+from fedkin.data.population import Population
 
 CLIENTS, COLUMNS = 12, 3
 FIXED = np.array([0.5, 1.0, -0.7, 0.0])

@@ -9,8 +9,8 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.arguments import check_arguments
-from fedkin.data.own import LAYOUTS
-from fedkin.data.partition import PARTITIONS, parameters, partition
+from fedkin.data.formats.user_files import LAYOUTS
+from fedkin.data.partitions.registry import PARTITIONS, parameters, partition
 from fedkin.data.sources import SOURCES, load
 
 Pair = Literal["near", "far"]

@@ -9,10 +9,10 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
-from fedkin.data.clients import Population
-from fedkin.data.newcomer import Told, read_newcomer
-from fedkin.data.source import Array
-from fedkin.flower.data import read
+from fedkin.data.arrays import Array
+from fedkin.data.population import Population
+from fedkin.flower.node.data import read
+from fedkin.newcomers.samples import Told, read_newcomer
 
 Reader = Callable[[Path], Population]
 

@@ -8,11 +8,11 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
-from fedkin.data.build import build
-from fedkin.data.clients import Population
-from fedkin.data.encode import Encoding, fit, from_plain
+from fedkin.data.population import Population
+from fedkin.data.population_builder import build
 from fedkin.data.public import Public
 from fedkin.data.sources import load
+from fedkin.data.tables.encoding import Encoding, fit, from_plain
 
 
 def table(tmp_path: Path, content: str, **options: Any) -> tuple[Encoding, Any, list[str]]:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.rng import Key
-from fedkin.data.alike import alike
-from fedkin.data.build import build
-from fedkin.data.findings import findings
-from fedkin.data.likely import likely_clients
-from fedkin.data.same_rows import same_rows
+from fedkin.data.population_builder import build
 from fedkin.data.source import classified
 from fedkin.data.sources import load
+from fedkin.data.tables.client_column import likely_clients
+from fedkin.data.tables.duplicate_rows import same_rows
+from fedkin.data.tables.findings import findings
+from fedkin.data.tables.similar_names import alike
 from tests.cli.command import fedkin, told
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
-from fedkin.data.build import build
-from fedkin.data.findings import findings
+from fedkin.data.population_builder import build
 from fedkin.data.source import Source
 from fedkin.data.sources import load
+from fedkin.data.tables.findings import findings
 from tests.cli.command import fedkin
 
 TRIES = 60

@@ -9,7 +9,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.sources import load
-from fedkin.experiment import experiment
+from fedkin.experiment.run import experiment
 from tests.cli.command import fedkin
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
-from fedkin.data.build import build
-from fedkin.data.clients import Population
-from fedkin.data.later import encoded, read_later
-from fedkin.data.newcomer import Told, read_newcomer
+from fedkin.data.population import Population
+from fedkin.data.population_builder import build
 from fedkin.data.sources import load
+from fedkin.data.tables.new_rows import encoded, read_later
+from fedkin.newcomers.samples import Told, read_newcomer
 
 TOLD = Told("label", "site", {}, (0.6, 0.2, 0.2))
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedkin.core.errors import FedkinError
-from fedkin.data.partition import PARTITIONS, parameters, partition
-from fedkin.data.split_dirichlet import fill
-from fedkin.data.split_kit import round_columns, round_rows
+from fedkin.data.partitions.dirichlet import fill
+from fedkin.data.partitions.registry import PARTITIONS, parameters, partition
+from fedkin.data.partitions.shares import round_columns, round_rows
 
 LABELS = np.random.default_rng(5).permutation(np.repeat(np.arange(10), 300))
 BY_LABEL = [name for name in PARTITIONS if name != "natural"]

@@ -15,11 +15,12 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
-from fedkin.data.build import build
-from fedkin.data.clients import Population
+from fedkin.data.population import Population
+from fedkin.data.population_builder import build
 from fedkin.data.public import Public
 from fedkin.data.source import Source
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
+from fedkin.data.validation import check_population
 
 RNG = np.random.default_rng(0)
 
@@ -99,7 +100,7 @@ def test_save_and_load(tmp_path: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # torch warns of arrays it may not write to
             q = Population.load(tmp_path / str(k))
-        q.check()
+        check_population(q)
         assert q.digest() == p.digest()
         assert (q.name, q.task, q.classes, q.names) == (p.name, p.task, p.classes, p.names)
         assert all(torch.equal(a, b) for a, b in zip(q.part(1, "train"), p.part(1, "train"), strict=True))
@@ -114,7 +115,7 @@ def test_loaded_samples_are_mapped_and_writing_does_not_reach_the_file(tmp_path:
     p.x[1] = 255
     assert Population.load(tmp_path).digest() == make().digest()
     code = (
-        "import sys; from pathlib import Path; from fedkin.data.clients import Population as P;"
+        "import sys; from pathlib import Path; from fedkin.data.population import Population as P;"
         "p = P.load(Path(sys.argv[1])); m = Path('/proc/self/maps');"
         "print(p.digest(), not m.exists() or 'x.npy' in m.read_text())"
     )
@@ -321,13 +322,13 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("change", "words"), FAULTS)
 def test_check_names_each_fault(change: dict[str, Any], words: str) -> None:
-    GOOD.check()
+    check_population(GOOD)
     with pytest.raises(FedkinError) as error:
-        replace(GOOD, **change).check()
+        check_population(replace(GOOD, **change))
     assert words in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_one_split_may_be_empty_for_everybody() -> None:
-    make(fractions=(0.75, 0.0, 0.25)).check()
-    make(fractions=(1.0, 0.0, 0.0)).check()
+    check_population(make(fractions=(0.75, 0.0, 0.25)))
+    check_population(make(fractions=(1.0, 0.0, 0.0)))

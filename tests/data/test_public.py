@@ -8,13 +8,13 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
-from fedkin.data.build import build
-from fedkin.data.clients import Population
-from fedkin.data.own import read_own
+from fedkin.data.formats.user_files import read_own
+from fedkin.data.population import Population
+from fedkin.data.population_builder import build
 from fedkin.data.public import Public
 from fedkin.data.source import Source
-from fedkin.populate import population_of
 from fedkin.runs.spec import parse
+from fedkin.setup.population import population_of
 from tests.cli.command import ran
 from tests.data.test_importers import write_saved
 

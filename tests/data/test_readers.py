@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.formats.text import FILES
 from fedkin.data.sources import SOURCES, load
-from fedkin.data.text import FILES
 
 RNG = np.random.default_rng(0)
 STEMS = {"x_train": "train-images", "y_train": "train-labels", "x_test": "t10k-images", "y_test": "t10k-labels"}

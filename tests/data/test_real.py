@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from fedkin.core.rng import Key
-from fedkin.data.build import build
-from fedkin.data.clients import Population
+from fedkin.data.population import Population
+from fedkin.data.population_builder import build
 from fedkin.data.public import Public
 from fedkin.data.sources import load
 

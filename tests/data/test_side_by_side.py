@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.data import side_by_side
-from fedkin.data.clients import SPLITS, Population
-from fedkin.data.side_by_side import save_side_by_side
+from fedkin.data import contiguous
+from fedkin.data.contiguous import save_side_by_side
+from fedkin.data.population import SPLITS, Population
 from tests.data.test_population import make
 
 
@@ -29,7 +29,7 @@ def given() -> Population:
 
 @pytest.mark.parametrize("block", [7, 4096])
 def test_everybody_has_the_same_samples(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side_by_side, "BLOCK", block)
+    monkeypatch.setattr(contiguous, "BLOCK", block)
     before = given()
     save_side_by_side(before, tmp_path)
     after = Population.load(tmp_path)

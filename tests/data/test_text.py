@@ -12,15 +12,15 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch, Inputs
 from fedkin.core.rng import Key
-from fedkin.data.build import build
-from fedkin.data.clients import Population
+from fedkin.data.formats.text import windows
+from fedkin.data.population import Population
+from fedkin.data.population_builder import build
 from fedkin.data.public import Public
 from fedkin.data.sources import load
-from fedkin.data.text import windows
-from fedkin.experiment import experiment, run
-from fedkin.experiment import load as opened
+from fedkin.experiment.run import experiment, run
 from fedkin.models.build import build as build_model
 from fedkin.runs.database import read_only
+from fedkin.setup.opened import load as opened
 
 LINES = ["the cat sat on the mat", "a dog and a cat", "so it goes", "on and on", "the end, said the dog", "no more"]
 

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.assemble import assemble
-from fedkin.data.clients import Population
+from fedkin.data.population import Population
 from fedkin.doctor.data import features, labels, public_apart
 from fedkin.doctor.probe import Probe, verdict
 from fedkin.doctor.traps import traps_of
-from fedkin.experiment import Interrupted, experiment
+from fedkin.experiment.run import experiment
+from fedkin.experiment.training import Interrupted
+from fedkin.setup.build import assemble
 from tests.cli.command import fedkin, told
 
 QUICK = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from fedkin.experiment import experiment
+from fedkin.experiment.run import experiment
 from fedkin.methods import make
 from fedkin.runs.checkpoint import committed
 from fedkin.runs.database import read_only
@@ -96,7 +96,7 @@ def forking() -> ForkServerContext:
     (Forked from pytest itself they would hang: OpenMP does not survive a fork once it has had two threads.)
     """
     context = get_context("forkserver")
-    context.set_forkserver_preload(["fedkin.experiment", "sklearn.cluster", "sklearn.datasets", "threadpoolctl"])
+    context.set_forkserver_preload(["fedkin.experiment.run", "sklearn.cluster", "sklearn.datasets", "threadpoolctl"])
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
     try:
@@ -140,8 +140,8 @@ FORKED = forked()
 def _work(address: str, number: str, env: dict[str, str], build: Callable[..., Any] | None) -> None:
     import torch
 
-    from fedkin.assemble import host_from_setup
-    from fedkin.engine.processes import serve
+    from fedkin.engine.transports.processes import serve
+    from fedkin.setup.build import host_from_setup
 
     os.environ.update(env)
     torch.set_num_threads(1)

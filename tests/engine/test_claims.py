@@ -4,7 +4,7 @@ import multiprocessing
 import os
 import time
 
-from fedkin.engine.claims import Claims, claims
+from fedkin.engine.transports.work_queue import Claims, claims
 
 
 def taking(claim, end, out):

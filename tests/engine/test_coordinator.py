@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from fedkin.assemble import assemble, host_of
 from fedkin.core.errors import FedkinError
+from fedkin.engine.codec import decode, encode
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.host import Answer
-from fedkin.engine.placing import place
-from fedkin.engine.processes import pack
-from fedkin.engine.transport import InProcess
-from fedkin.engine.wire import decode, encode
-from fedkin.experiment import run
+from fedkin.engine.transports.base import InProcess
+from fedkin.engine.transports.placement import place
+from fedkin.engine.transports.processes import pack
+from fedkin.experiment.run import run
+from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
 
 
@@ -198,7 +198,7 @@ def test_bad_updates_are_left_out(case):
 
 def test_an_oversized_message(monkeypatch):
     one = federation(run__participation=1.0)
-    monkeypatch.setattr("fedkin.engine.wire.MAX_BYTES", 5000)
+    monkeypatch.setattr("fedkin.engine.codec.MAX_BYTES", 5000)
     one.transport = Meddling(one.transport, with_message(lambda m: {**m, "control": torch.zeros(2000)}))
     assert all("more than the 5000 allowed" in why for why in one.round(1).missing.values())
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.assemble import assemble, host_of
-from fedkin.core.trace import Replay, Runtime
 from fedkin.engine.coordinator import Coordinator
-from fedkin.engine.transport import InProcess
+from fedkin.engine.transports.base import InProcess
+from fedkin.runtime.replay import Replay, Runtime
+from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
 
 # Digits, logistic regression, 4 clients, 4 local steps, 2 rounds: (graphs, operations of all graphs, calls of steps).

@@ -5,19 +5,19 @@ import pytest
 import torch
 from torch import nn
 
-from fedkin.assemble import assemble, host_of
-from fedkin.core import device
-from fedkin.core.device import CPU, device_named, placed
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch, Inputs
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime
 from fedkin.core.tree import leaves, map_tree, row
-from fedkin.engine.together import side_by_side
-from fedkin.experiment import experiment, run
+from fedkin.engine.vmap.batcher import side_by_side
+from fedkin.experiment.run import experiment, run
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build
 from fedkin.runs.database import read_only
+from fedkin.runtime import device
+from fedkin.runtime.device import CPU, device_named, placed
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.build import assemble, host_of
 from tests.engine.small import METHODS, content, small
 from tests.models.test_models import SHAPES, inputs_of
 
@@ -55,7 +55,7 @@ def test_every_methods_steps_stay_on_the_gpu(method, tmp_path, monkeypatch):
         made.append(Elsewhere())
         return made[-1]
 
-    monkeypatch.setattr("fedkin.assemble.runtime_of", elsewhere)
+    monkeypatch.setattr("fedkin.setup.build.runtime_of", elsewhere)
     run(small(method, run__rounds=2), tmp_path / "run")
     seen = [found for runtime in made for found in runtime.devices]
     assert seen
@@ -169,7 +169,7 @@ def test_bfloat16_rounds_more_and_learns_the_same(method, block, tmp_path):
 
 
 def test_a_gpu_has_one_process_and_sixteen_clients_at_a_time(monkeypatch):
-    monkeypatch.setattr("fedkin.assemble.device_named", lambda name: CPU)
+    monkeypatch.setattr("fedkin.setup.build.device_named", lambda name: CPU)
     parts = assemble(small("fedavg", engine__device="cuda"))
     assert host_of(parts, list(parts.infos), None).block == 16
     parts = assemble(small("fedavg", engine__device="cuda", engine__block=2))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fedkin.core.fuse import fused_updates
+from fedkin.runtime.fuse import fused_updates
 
 aten = torch.ops.aten
 W, A, B = torch.randn(7, 5), torch.randn(7, 3), torch.randn(3, 5)

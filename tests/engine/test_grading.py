@@ -10,8 +10,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, GAUSSIAN
 from fedkin.core.method import plain_prediction
 from fedkin.core.model import from_module
-from fedkin.core.trace import Runtime
-from fedkin.engine.grading import BLOCK, FEW, LARGE, SMALL, score
+from fedkin.engine.evaluation import BLOCK, FEW, LARGE, SMALL, score
+from fedkin.runtime.replay import Runtime
 
 SIZES = [1, SMALL - 1, SMALL, SMALL + 1, FEW, FEW + 1, BLOCK, BLOCK + 1, 300, LARGE + 1]
 N = 3 * LARGE

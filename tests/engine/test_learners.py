@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.learner import Part
-from fedkin.experiment import experiment, load, resume, run
+from fedkin.core.model import Part
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import experiment, run
 from fedkin.methods import METHODS, make
 from fedkin.models.build import build
-from fedkin.newcomers import Learned, joined
+from fedkin.newcomers.local import Learned, joined
 from fedkin.report.summary import summary
+from fedkin.setup.opened import load
 from tests.engine.small import content, outcome
 
 FOLDER = Path(__file__).parents[2] / "examples" / "other_models"

@@ -6,8 +6,8 @@ from multiprocessing import Pipe
 
 import pytest
 
-from fedkin.engine import line
-from fedkin.engine.line import accept, offer
+from fedkin.engine.transports import ipc
+from fedkin.engine.transports.ipc import accept, offer
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_bytes_arrive_in_their_order(ends):
 
 @pytest.mark.parametrize("room", [0, 10, 15])
 def test_what_is_too_much_goes_through_the_pipe(ends, room, monkeypatch):
-    monkeypatch.setattr(line, "ROOM", room)
+    monkeypatch.setattr(ipc, "ROOM", room)
     blobs = [b"a" * 9, b"b" * 300_000, b"c" * 5]
     assert crossed(*ends, {}, blobs) == ({}, blobs)
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import nn
 
-from fedkin.core import compile, machine_code
-from fedkin.core.compile import compiled, named
-from fedkin.core.machine_code import kept
 from fedkin.core.model import from_module
-from fedkin.core.trace import Runtime, _recorded
+from fedkin.runtime import code_cache, compile
+from fedkin.runtime.code_cache import kept
+from fedkin.runtime.compile import compiled, named
+from fedkin.runtime.replay import Runtime, _recorded
 from tests.engine.test_replay import over
 
 pytestmark = [
@@ -46,7 +46,7 @@ def test_a_second_process_compiles_nothing(cache):
 import sys
 import torch
 from fedkin.core.model import from_module
-from fedkin.core.trace import Runtime
+from fedkin.runtime.replay import Runtime
 from tests.engine.test_replay import over
 torch.manual_seed(0)
 found = over(Runtime("always"), from_module("linear", torch.nn.Linear(5, 3)), 3)
@@ -77,7 +77,7 @@ def test_names_tell_apart_what_is_compiled(monkeypatch):
     assert len({*names, named(graph())}) == 5
 
 
-@pytest.mark.parametrize("maker", ["compile.py", "fuse.py", "products.py", "products.cpp", "trace.py"])
+@pytest.mark.parametrize("maker", ["compile.py", "fuse.py", "small_matmul.py", "small_matmul.cpp", "replay.py"])
 def test_other_makers_make_other_code(maker, tmp_path, monkeypatch):
     for name in compile.MAKERS:
         shutil.copy(Path(compile.__file__).with_name(name), tmp_path)
@@ -120,7 +120,7 @@ def test_a_file_system_without_locks(cache, tmp_path, monkeypatch):
     def refused(self, *arguments, **named):
         raise NotImplementedError("FileSystem does not appear to support flock")
 
-    monkeypatch.setattr(machine_code.FileLock, "acquire", refused)
+    monkeypatch.setattr(code_cache.FileLock, "acquire", refused)
     assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
 
 
@@ -128,14 +128,14 @@ def test_no_room_for_a_file(cache, tmp_path, monkeypatch):
     def full(path, content):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(machine_code, "write_file", full)
+    monkeypatch.setattr(code_cache, "write_file", full)
     (tmp_path / "made.so").write_bytes(b"code")
     assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
     assert list(cache.glob("*.so")) == []
 
 
 def test_old_files_go(cache, tmp_path, monkeypatch):
-    monkeypatch.setattr(machine_code, "KEPT", 2)
+    monkeypatch.setattr(code_cache, "KEPT", 2)
     source = tmp_path / "made.so"
 
     def make(name):

@@ -7,19 +7,22 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin import newcomers
-from fedkin.assemble import assemble
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime
 from fedkin.core.tree import named_leaves, row
-from fedkin.engine.joining import seats_of
-from fedkin.engine.wire import encode
-from fedkin.experiment import Interrupted, experiment, load, resume, run
+from fedkin.engine.codec import encode
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import experiment, run
+from fedkin.experiment.training import Interrupted
 from fedkin.methods import METHODS
-from fedkin.newcomers import Learned, fewer, joined, standing
+from fedkin.newcomers import local as newcomers
+from fedkin.newcomers.local import Learned, fewer, joined, standing
+from fedkin.newcomers.protocol import seats_of
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.build import assemble
+from fedkin.setup.opened import load
 from tests.engine.small import content, outcome, small
 
 

@@ -5,13 +5,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from fedkin.assemble import host_from_setup
 from fedkin.core.method import Method
-from fedkin.engine import processes
 from fedkin.engine.host import Order
-from fedkin.engine.placing import FEW, Placing, place
-from fedkin.experiment import resume, run
+from fedkin.engine.transports import processes
+from fedkin.engine.transports.placement import FEW, Placing, place
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
 from fedkin.methods.fedavg import fedavg
+from fedkin.setup.build import host_from_setup
 from tests.engine.small import forked, outcome, small
 
 SIZES = [5, 90, 10, 10, 40, 45, 1]

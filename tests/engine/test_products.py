@@ -10,13 +10,13 @@ import torch
 from torch._inductor import cpp_builder
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fedkin.core import compile, products
-from fedkin.core.compile import _loaded, _made
-from fedkin.core.fuse import fused_updates
-from fedkin.core.products import LARGEST, LONGEST, small_products
+from fedkin.runtime import compile, small_matmul
+from fedkin.runtime.compile import _loaded, _made
+from fedkin.runtime.fuse import fused_updates
+from fedkin.runtime.small_matmul import LARGEST, LONGEST, small_products
 
 pytestmark = [
-    pytest.mark.skipif(platform.machine() not in products.MEASURED, reason="only x86 has products of its own"),
+    pytest.mark.skipif(platform.machine() not in small_matmul.MEASURED, reason="only x86 has products of its own"),
     pytest.mark.skipif(not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler"),
     pytest.mark.skipif(" " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank"),
 ]
@@ -160,19 +160,19 @@ def test_other_factors_of_a_sum_stay():
 def test_where_nothing_was_measured_products_stay(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     assert operators(prepared(lambda a, b: (a @ b,), torch.randn(4, 6), torch.randn(6, 5))) == ["mm"]
-    assert products.settings.__wrapped__() == {}
+    assert small_matmul.settings.__wrapped__() == {}
 
 
 def test_clang_is_asked_for_the_level_that_gcc_reads_in_the_source(monkeypatch):
     level = "aot_inductor.compile_wrapper_opt_level"
     for compiler, expected in (("clang++", "O3"), ("g++", None)):
         monkeypatch.setattr(cpp_builder, "get_cpp_compiler", lambda compiler=compiler: compiler)
-        assert products.settings.__wrapped__().get(level) == expected
+        assert small_matmul.settings.__wrapped__().get(level) == expected
 
 
 def test_a_compiler_that_does_not_take_the_source_makes_torchs_products(monkeypatch):
     shims = "aot_inductor.custom_ops_to_c_shims"
-    found = {name: ["an internal compiler error"] for name in products.settings()[shims]}
+    found = {name: ["an internal compiler error"] for name in small_matmul.settings()[shims]}
     monkeypatch.setattr(compile, "settings", Mock(return_value={shims: found}))
     a, b = torch.randn(4, 6), torch.randn(6, 5)
     ((found, expected),) = zip(*several([(product, a, b)]), strict=True)
@@ -181,4 +181,4 @@ def test_a_compiler_that_does_not_take_the_source_makes_torchs_products(monkeypa
 
 
 def test_the_source_is_part_of_the_package():
-    assert Path(products.__file__).with_name("products.cpp").is_file()
+    assert Path(small_matmul.__file__).with_name("small_matmul.cpp").is_file()

@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from fedkin.core import trace
-from fedkin.core.kit import Batches, scan
 from fedkin.core.model import Batch, from_module
-from fedkin.core.trace import Runtime
+from fedkin.core.ops import Batches, scan
 from fedkin.methods.fedavg import sgd_step
+from fedkin.runtime import replay
+from fedkin.runtime.replay import Runtime
 
 ROWS = 6
 
@@ -60,7 +60,7 @@ def test_one_runtime_serves_clients_of_all_sizes():
 
 
 def test_long_steps_are_compiled_alone(monkeypatch):
-    monkeypatch.setattr(trace, "LARGEST", 24)  # the step has 25 operations
+    monkeypatch.setattr(replay, "LARGEST", 24)  # the step has 25 operations
     runtime = Noting()
     over(runtime, linear(), 11)
     assert runtime.compiled == [1]

@@ -4,19 +4,19 @@ import pytest
 import torch
 from torch import nn
 
-from fedkin.assemble import assemble, host_of, replays_of
-from fedkin.core import trace
 from fedkin.core.family import CATEGORICAL
 from fedkin.core.model import Batch, from_module
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime
 from fedkin.core.tree import leaves
+from fedkin.engine.codec import encode
 from fedkin.engine.host import Order
-from fedkin.engine.wire import encode
-from fedkin.experiment import run
+from fedkin.experiment.run import run
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build
 from fedkin.runs.database import read_only
+from fedkin.runtime import replay
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.build import assemble, host_of, replays_of
 from tests.engine.small import outcome, small
 
 
@@ -100,23 +100,23 @@ def test_a_run_needs_few_graphs(tmp_path):
 
 def test_auto_counts_work(linear, monkeypatch):
     compiled = []
-    monkeypatch.setattr(trace, "compiled", lambda name, record, inputs: compiled.append(1) or record().forward)
+    monkeypatch.setattr(replay, "compiled", lambda name, record, inputs: compiled.append(1) or record().forward)
     probe = Runtime("auto", replays=0)
     call(probe, linear)
     assert not compiled
-    call(Runtime("auto", replays=trace.WORTH_COMPILING), linear)
+    call(Runtime("auto", replays=replay.WORTH_COMPILING), linear)
     assert len(compiled) == 1
     call(Runtime("never"), linear)
-    call(Runtime("trace", replays=trace.WORTH_COMPILING), linear)
+    call(Runtime("trace", replays=replay.WORTH_COMPILING), linear)
     assert len(compiled) == 1
     # the threshold is operations × replays: found by halving, it is one number
-    low, high = 0, trace.WORTH_COMPILING
+    low, high = 0, replay.WORTH_COMPILING
     while high - low > 1:
         middle = (low + high) // 2
         before = len(compiled)
         call(Runtime("auto", replays=middle), linear)
         low, high = (low, middle) if len(compiled) > before else (middle, high)
-    operations = -(-trace.WORTH_COMPILING // high)
+    operations = -(-replay.WORTH_COMPILING // high)
     assert 5 < operations < 60
 
 

@@ -8,10 +8,10 @@ import torch
 
 from fedkin.core.method import Reply
 from fedkin.engine import coordinator
-from fedkin.engine.spool import Spool
+from fedkin.engine.codec import encode
+from fedkin.engine.reply_spool import Spool
 from fedkin.engine.store import StoreError
-from fedkin.engine.wire import encode
-from fedkin.experiment import run
+from fedkin.experiment.run import run
 from fedkin.runs.database import read_only
 from tests.engine.small import small
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from fedkin.core.files import write_file
+from fedkin.engine.codec import encode
 from fedkin.engine.store import STORES, StoreError, read_state
-from fedkin.engine.wire import encode
 
 STATE = {"theta": {"weight": torch.arange(4.0), "half": torch.ones(2).half()}, "cluster": 3, "loss": float("inf")}
 

@@ -4,22 +4,22 @@ import pytest
 import torch
 from torch import nn
 
-from fedkin.assemble import assemble, host_of
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import Batches, scan
 from fedkin.core.method import plain_prediction
 from fedkin.core.model import Batch
+from fedkin.core.ops import Batches, scan
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime
 from fedkin.core.tree import leaves
-from fedkin.engine.grading import grading
+from fedkin.engine.codec import encode
+from fedkin.engine.evaluation import grading
 from fedkin.engine.host import Order
-from fedkin.engine.together import Together, abreast
-from fedkin.engine.wire import encode
-from fedkin.experiment import run
+from fedkin.engine.vmap.batcher import Together, abreast
+from fedkin.experiment.run import run
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build
 from fedkin.runs.database import read_only
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.build import assemble, host_of
 from tests.engine.small import METHODS, small
 from tests.engine.test_runtime import Dropped
 from tests.models.test_models import SHAPES, inputs_of

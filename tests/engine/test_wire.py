@@ -15,8 +15,8 @@ from safetensors.torch import save
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import KINDS
 from fedkin.core.tree import leaves, named_leaves
-from fedkin.engine import wire
-from fedkin.engine.wire import BadMessage, check, check_kinds, count, decode, encode
+from fedkin.engine import codec
+from fedkin.engine.codec import BadMessage, check, check_kinds, count, decode, encode
 
 DTYPES = [
     torch.float32,
@@ -195,7 +195,7 @@ def test_a_pickle_is_not_read(tmp_path):
 
 def test_oversized(monkeypatch):
     blob = encode(MESSAGE)
-    monkeypatch.setattr(wire, "MAX_BYTES", len(blob) - 1)
+    monkeypatch.setattr(codec, "MAX_BYTES", len(blob) - 1)
     with pytest.raises(BadMessage, match=f"{len(blob)} bytes"):
         decode(blob)
 

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from fedkin.assemble import assemble, host_of
 from fedkin.core.rng import Key
+from fedkin.engine.codec import decode, encode
+from fedkin.engine.contexts import Schedule
 from fedkin.engine.host import Order, drawing_from
-from fedkin.engine.wire import decode, encode
-from fedkin.engine.work import Schedule
+from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
 
 
@@ -65,7 +65,7 @@ def test_evaluation_in_parts_is_the_same(tmp_path, monkeypatch):
     host = host_of(parts, [0], tmp_path)
     order = [Order(0, encode({"parameters": parts.models["mlr"].initial}))]
     (whole,) = host.do("evaluate_all", 1, order)
-    monkeypatch.setattr("fedkin.engine.grading.LARGE", 7)
+    monkeypatch.setattr("fedkin.engine.evaluation.LARGE", 7)
     (split,) = host.do("evaluate_all", 1, order)
     for name, (loss, accuracy) in whole.record["scores"]["personal"].items():
         assert split.record["scores"]["personal"][name] == pytest.approx((loss, accuracy), rel=1e-5)

@@ -11,7 +11,8 @@ import signal
 import sqlite3
 from pathlib import Path
 
-from fedkin.experiment import experiment, resume, run
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import experiment, run
 from fedkin.runs.database import open_run
 from fedkin.runs.spec import read
 

@@ -15,12 +15,14 @@ import torch
 
 import fedkin
 from fedkin.core.errors import FedkinError, Halted
-from fedkin.engine import processes
-from fedkin.engine.processes import Processes
-from fedkin.experiment import load, resume, run
+from fedkin.engine.transports import processes
+from fedkin.engine.transports.processes import Processes
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
 from fedkin.runs import checkpoint
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import LOCK
+from fedkin.setup.opened import load
 from tests.engine.small import FORKED, outcome, small
 
 PACKAGE = Path(fedkin.__file__).parent
@@ -218,7 +220,7 @@ def test_no_space_for_the_samples(tmp_path, monkeypatch):
     def save(*_, **__):
         raise OSError("115008 requested and 65408 written")
 
-    monkeypatch.setattr("fedkin.data.clients.np.save", save)
+    monkeypatch.setattr("fedkin.data.population.np.save", save)
     where = re.escape(tempfile.gettempdir())
     with pytest.raises(Halted, match=f"^{where} cannot hold the samples.*115008 requested.*TMPDIR") as caught:
         run(small("fedavg", engine__name="processes"), tmp_path / "run")
@@ -328,7 +330,7 @@ def test_damage_that_a_worker_sees(case, broken, monkeypatch):
 
 
 def test_other_data(broken, monkeypatch):
-    from fedkin.data.clients import Population
+    from fedkin.data.population import Population
 
     digest = Population.digest
     monkeypatch.setattr(Population, "digest", lambda self: "another" + digest(self))

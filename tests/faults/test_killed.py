@@ -14,8 +14,11 @@ import pytest
 import tomli_w
 
 from fedkin.core.errors import FedkinError
-from fedkin.experiment import Interrupted, load, resume, run
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
+from fedkin.experiment.training import Interrupted
 from fedkin.runs.database import read_only
+from fedkin.setup.opened import load
 from tests.engine.small import METHODS, content, forking, outcome, small
 from tests.faults import dying
 
@@ -176,7 +179,7 @@ SERIOUS = {"run__rounds": 12, "run__commit_every": 0.05}
 
 def command(*args: object) -> subprocess.Popen:
     """The real command, in a process group of its own."""
-    line = [sys.executable, "-c", "from fedkin.cli import main; main()", *map(str, args)]
+    line = [sys.executable, "-c", "from fedkin.cli.app import main; main()", *map(str, args)]
     return subprocess.Popen(line, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 

@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.trace import Runtime
 from fedkin.core.tree import named_leaves
 from fedkin.engine.store import StoreError
-from fedkin.experiment import load, run
-from fedkin.handover.card import card_of
-from fedkin.handover.opened import Opened
-from fedkin.join import join
-from fedkin.newcomers import Learned, joined, told
+from fedkin.experiment.run import run
+from fedkin.export.card import card_of
+from fedkin.export.opened import Opened
+from fedkin.newcomers.join import join
+from fedkin.newcomers.local import Learned, joined, told
 from fedkin.report.records import opened as records
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.opened import load
 from tests.engine.small import small
 
 SETTINGS = {"run__holdout_clients": 0.2, "run__clients": 6, "run__participation": 1.0}
@@ -110,7 +111,7 @@ def test_a_newcomer_joins_the_round_that_is_told(stages, going, tmp_path, monkey
     coordinator, parts, at = load(stages[1])
     name = parts.held_out.names[0]
     own = parts.held_out.only([0])
-    monkeypatch.setattr("fedkin.join.load", loaded)
+    monkeypatch.setattr("fedkin.newcomers.join.load", loaded)
     content = join(going, client=name, out=tmp_path / "out")
     assert content["after_round"] == at.round == 1
     expected = told(joined(Learned(parts, coordinator.state, 1, Runtime("trace")), own, None)[0], own)

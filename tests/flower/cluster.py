@@ -15,7 +15,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, load, text_of
-from fedkin.flower.folder import init
+from fedkin.flower.operator.site import init
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import Spec
 from tests.engine.small import small

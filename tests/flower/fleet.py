@@ -9,8 +9,8 @@ from flwr.app import Message
 from flwr.supercore.task_identity import TaskIdentity
 
 from fedkin.flower import config, server
-from fedkin.flower.folder import init
-from fedkin.flower.host import Node
+from fedkin.flower.node.host import Node
+from fedkin.flower.operator.site import init
 from fedkin.flower.records import pack, unpack
 from fedkin.runs.spec import Spec
 

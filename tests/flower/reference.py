@@ -6,10 +6,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from fedkin.data.clients import Population
+from fedkin.data.population import Population
 from fedkin.engine.host import Answer, Order
-from fedkin.engine.transport import InProcess
-from fedkin.experiment import run
+from fedkin.engine.transports.base import InProcess
+from fedkin.experiment.run import run
 from fedkin.runs.spec import Spec
 from tests.flower.cluster import Cluster, experiment, result
 
@@ -29,7 +29,7 @@ def faulty(spec: Spec, out: Path, away: Pairs = (), rejected: Pairs = ()) -> Pat
                 yield Answer(answer.client, error="refused") if refused else answer
             yield from (Answer(client, error="away") for client in sorted(lost))
 
-    with patch("fedkin.machine.InProcess", Faulty):
+    with patch("fedkin.experiment.local_backend.InProcess", Faulty):
         return run(spec, out)
 
 

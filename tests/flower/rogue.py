@@ -12,9 +12,10 @@ from pathlib import Path
 import torch
 
 from fedkin.core.tree import named_leaves
-from fedkin.engine.wire import decode, encode
-from fedkin.flower import host, keep
+from fedkin.engine.codec import decode, encode
 from fedkin.flower.envelope import Reply, Request, sealed
+from fedkin.flower.node import host
+from fedkin.flower.operator import supervisor
 
 PLAN = "rogue.json"
 
@@ -117,5 +118,5 @@ if __name__ == "__main__":
         host.main(Path(sys.argv[1]))
     else:
         os.environ["FEDKIN_ROGUE"] = "1"
-        keep.HOST = "tests.flower.rogue"
-        keep.node(Path(sys.argv[1]))
+        supervisor.HOST = "tests.flower.rogue"
+        supervisor.node(Path(sys.argv[1]))

@@ -7,12 +7,12 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.store import read_state
-from fedkin.flower.vault import Vault
+from fedkin.flower.node.store import Vault
 from fedkin.runs.checkpoint import committed
 from fedkin.runs.database import read_only
 from tests.flower.cluster import NAMES, Cluster, cluster, experiment, kill, with_text
 
-VICTIMS = ("flower-supernode", "flower-supernode", "fedkin.flower.host", "flwr-serverapp", "flower-superlink")
+VICTIMS = ("flower-supernode", "flower-supernode", "fedkin.flower.node.host", "flwr-serverapp", "flower-superlink")
 PAUSE = (20.0, 70.0)  # seconds between two kills
 
 

@@ -9,8 +9,8 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower import config, newcomer
-from fedkin.flower.folder import add
-from fedkin.flower.host import Node
+from fedkin.flower.node.host import Node
+from fedkin.flower.operator.site import add
 from tests.engine.small import small
 from tests.flower.fleet import NAMES, Fleet
 

@@ -12,18 +12,18 @@ from typer.testing import CliRunner
 
 pytest.importorskip("flwr")
 
-from fedkin import cli_deploy
+from fedkin.cli import deploy
 from fedkin.core.errors import FedkinError
 from fedkin.engine.store import StoreError
-from fedkin.experiment import run
+from fedkin.experiment.run import run
+from fedkin.export.card import card_of
+from fedkin.export.opened import Opened
+from fedkin.export.predict import predict
 from fedkin.flower import newcomer
-from fedkin.flower.folder import add
-from fedkin.flower.handed import handed
-from fedkin.flower.host import Node
-from fedkin.flower.vault import MODEL, Commit, Vault
-from fedkin.handover.card import card_of
-from fedkin.handover.opened import Opened
-from fedkin.handover.predict import predict
+from fedkin.flower.node.host import Node
+from fedkin.flower.node.model import handed
+from fedkin.flower.node.store import MODEL, Commit, Vault
+from fedkin.flower.operator.site import add
 from fedkin.runs.database import read_only
 from tests.engine.small import small
 from tests.flower.fleet import NAMES, Fleet
@@ -31,7 +31,7 @@ from tests.flower.fleet import NAMES, Fleet
 
 def deploy(*asked: object) -> str:
     """Standard output of ``fedkin deploy …``; its error, where it has one, is raised."""
-    done = CliRunner().invoke(cli_deploy.app, list(map(str, asked)))
+    done = CliRunner().invoke(deploy.app, list(map(str, asked)))
     if done.exception is not None:
         raise done.exception
     return done.stdout

@@ -10,11 +10,11 @@ import tomli_w
 from cryptography import x509
 from typer.testing import CliRunner
 
-from fedkin import cli_deploy
+from fedkin.cli import deploy
 from fedkin.core.errors import FedkinError
 from fedkin.flower import config
-from fedkin.flower.folder import add, init
-from fedkin.flower.launch import prepared
+from fedkin.flower.operator.site import add, init
+from fedkin.flower.operator.submit import prepared
 from tests.engine.small import small
 
 NAMES = ("north", "south")
@@ -94,7 +94,7 @@ def test_a_name_that_no_node_can_have_is_told(name, hint, tmp_path):
     options = ["--spec", str(tmp_path / "exp.toml"), "--clients"]
 
     def deploy(verb: str, *arguments: str) -> BaseException | None:
-        return CliRunner().invoke(cli_deploy.app, [verb, str(tmp_path / "site"), *arguments]).exception
+        return CliRunner().invoke(deploy.app, [verb, str(tmp_path / "site"), *arguments]).exception
 
     first = deploy("init", *options, f"south,{name}")
     assert not (tmp_path / "site").exists()
@@ -129,7 +129,7 @@ def test_a_node_that_was_cut_short_is_added_again_with_the_key_that_it_has(tmp_p
         raise KeyboardInterrupt
 
     with monkeypatch.context() as cut:
-        cut.setattr("fedkin.flower.folder._script", stop)
+        cut.setattr("fedkin.flower.operator.site._script", stop)
         with pytest.raises(KeyboardInterrupt):
             add(folder, "late")
     assert config.load(config.Deployment, folder, config.DEPLOYMENT).newcomers == ()
@@ -172,7 +172,7 @@ def test_without_the_extra_its_name_is_said(verb, monkeypatch, tmp_path):
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "flwr" else find(name))
     more = {"init": ["--spec", "none.toml", "--clients", "a"], "add": ["a"], "join": ["a"]}
-    done = CliRunner().invoke(cli_deploy.app, [verb, str(tmp_path), *more.get(verb, [])])
+    done = CliRunner().invoke(deploy.app, [verb, str(tmp_path), *more.get(verb, [])])
     assert isinstance(done.exception, FedkinError)
     assert "fedkin[flower]" in str(done.exception)
 

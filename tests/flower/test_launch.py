@@ -9,11 +9,12 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
-from fedkin.experiment import Interrupted, run
-from fedkin.flower import launch
+from fedkin.experiment.run import run
+from fedkin.experiment.training import Interrupted
 from fedkin.flower.config import STOP, ended_of
 from fedkin.flower.envelope import Refused
-from fedkin.flower.folder import init
+from fedkin.flower.operator import submit
+from fedkin.flower.operator.site import init
 from fedkin.flower.records import pack, unpack
 from fedkin.runs import checkpoint
 from tests.engine.small import small
@@ -27,14 +28,14 @@ def site(tmp_path, monkeypatch):
     """A deployment, and whether its app stops when it is told to: "stops", "finishes" or "hangs"."""
     folder = init(tmp_path / "site", SPEC, ("a", "b"), "127.0.0.1:9092")
     (folder / "runs").mkdir()
-    monkeypatch.setattr(launch.Submitted, "submit", lambda self, config: None)
-    monkeypatch.setattr(launch, "LOOK", 1e9)
+    monkeypatch.setattr(submit.Submitted, "submit", lambda self, config: None)
+    monkeypatch.setattr(submit, "LOOK", 1e9)
     return folder
 
 
 def pressing(monkeypatch, *, after: int, times: int = 1):
     """Ctrl-C at a look for records."""
-    real, looks = launch.follow, []
+    real, looks = submit.follow, []
 
     def follow(out, over):
         looks.append(1)
@@ -42,7 +43,7 @@ def pressing(monkeypatch, *, after: int, times: int = 1):
             raise KeyboardInterrupt
         yield from real(out, over)
 
-    monkeypatch.setattr(launch, "follow", follow)
+    monkeypatch.setattr(submit, "follow", follow)
 
 
 def app(folder, error):
@@ -61,7 +62,7 @@ def test_ctrl_c_waits_for_the_round(site, monkeypatch, capsys):
     pressing(monkeypatch, after=1)
     app(site, STOPPED)
     with pytest.raises(Interrupted, match=STOPPED):
-        launch.launch(site, site / "runs" / "1", lambda record: None)
+        submit.launch(site, site / "runs" / "1", lambda record: None)
     assert "ending this round" in capsys.readouterr().err
     assert not (site / STOP).exists()
 
@@ -69,15 +70,15 @@ def test_ctrl_c_waits_for_the_round(site, monkeypatch, capsys):
 def test_ctrl_c_in_the_last_round_is_no_interruption(site, monkeypatch):
     pressing(monkeypatch, after=1)
     app(site, None)
-    assert launch.launch(site, site / "runs" / "1", lambda record: None) == (site / "runs" / "1").absolute()
+    assert submit.launch(site, site / "runs" / "1", lambda record: None) == (site / "runs" / "1").absolute()
 
 
 def test_an_app_that_others_stopped_was_not_interrupted_here(site, monkeypatch):
     """A SuperLink that goes takes its server app along; only the one who pressed Ctrl-C meant it (code 130)."""
     word = json.dumps({"error": STOPPED, "interrupted": True})
-    monkeypatch.setattr(launch.Submitted, "submit", lambda self, config: self.word.write_text(word))
+    monkeypatch.setattr(submit.Submitted, "submit", lambda self, config: self.word.write_text(word))
     with pytest.raises(FedkinError, match=r"not from here .* fedkin deploy run SITE --resume") as found:
-        launch.launch(site, site / "runs" / "1", lambda record: None)
+        submit.launch(site, site / "runs" / "1", lambda record: None)
     assert not isinstance(found.value, Interrupted)
 
 
@@ -85,14 +86,14 @@ def test_what_went_wrong_in_that_round_is_not_hidden(site, monkeypatch):
     pressing(monkeypatch, after=1)
     app(site, "round 2: 0 usable replies")
     with pytest.raises(FedkinError, match="0 usable replies") as found:
-        launch.launch(site, site / "runs" / "1", lambda record: None)
+        submit.launch(site, site / "runs" / "1", lambda record: None)
     assert not isinstance(found.value, Interrupted)
 
 
 def test_a_second_ctrl_c_does_not_wait(site, monkeypatch):
     pressing(monkeypatch, after=1, times=2)
     with pytest.raises(Interrupted, match="stops after its round; then continue"):
-        launch.launch(site, site / "runs" / "1", lambda record: None)
+        submit.launch(site, site / "runs" / "1", lambda record: None)
     assert (site / STOP).exists()
 
 
@@ -100,7 +101,7 @@ def test_a_resume_does_not_take_the_word_from_an_app_that_is_still_ending(site):
     out = run(SPEC, site / "runs" / "1")
     (site / STOP).touch()
     with checkpoint.alone(out), pytest.raises(FedkinError, match="being written by another process"):
-        launch.launch(site, out, lambda record: None)
+        submit.launch(site, out, lambda record: None)
     assert (site / STOP).exists()
 
 

@@ -10,13 +10,13 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from fedkin.cli_join import lines
-from fedkin.experiment import experiment, run
+from fedkin.cli.join import lines
+from fedkin.experiment.run import experiment, run
 from fedkin.flower import newcomer
 from fedkin.flower.envelope import Measure, Refused, Reply, opened, sealed
-from fedkin.flower.folder import add
-from fedkin.flower.host import Node
-from fedkin.report.look import MEASURES
+from fedkin.flower.node.host import Node
+from fedkin.flower.operator.site import add
+from fedkin.report.comparison.run_row import MEASURES
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 from tests.engine.small import small

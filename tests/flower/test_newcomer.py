@@ -8,14 +8,15 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from fedkin.assemble import assemble
 from fedkin.core.errors import FedkinError
-from fedkin.core.trace import Runtime
-from fedkin.experiment import load, run
+from fedkin.experiment.run import run
 from fedkin.flower import newcomer
-from fedkin.flower.folder import add
-from fedkin.flower.host import Node
-from fedkin.newcomers import Learned, joined, told
+from fedkin.flower.node.host import Node
+from fedkin.flower.operator.site import add
+from fedkin.newcomers.local import Learned, joined, told
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.build import assemble
+from fedkin.setup.opened import load
 from tests.flower.cluster import experiment, result
 from tests.flower.fleet import NAMES, Fleet
 
@@ -47,7 +48,7 @@ def site(folder: Path, method: str, **settings) -> tuple[Fleet, Learned]:
     # the same four, from the same rows, in one process
     from unittest.mock import patch
 
-    with patch("fedkin.assemble.population_of", lambda *_: people.only(range(4))):
+    with patch("fedkin.setup.build.population_of", lambda *_: people.only(range(4))):
         plain = run(whole, folder / "plain")
         assert result(plain)["fingerprint"] == result(deployed)["fingerprint"]
         coordinator, parts, _ = load(plain)

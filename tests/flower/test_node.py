@@ -5,15 +5,16 @@ import threading
 import numpy as np
 import pytest
 
-from fedkin.assemble import assemble
 from fedkin.core.errors import FedkinError
+from fedkin.engine.codec import decode, encode
 from fedkin.engine.store import StoreError
-from fedkin.engine.wire import decode, encode
-from fedkin.facts import versions
-from fedkin.flower import config, data, line
+from fedkin.experiment.run_facts import versions
+from fedkin.flower import config
 from fedkin.flower.envelope import HEADER_BYTES, Base, Place, Reply, Request, Step, sealed
-from fedkin.flower.host import Node, serve
-from fedkin.flower.vault import Commit, Vault
+from fedkin.flower.node import data, local_socket
+from fedkin.flower.node.host import Node, serve
+from fedkin.flower.node.store import Commit, Vault
+from fedkin.setup.build import assemble
 from tests.engine.small import small
 
 RUN = "0123456789abcdef"
@@ -206,7 +207,7 @@ def test_large_messages_are_not_read(tmp_path, spec):
     threading.Thread(target=serve, args=(node,), daemon=True).start()
     socket = config.socket_of(node.folder, node.config)
     with pytest.raises(FedkinError, match="ended, or refused what came"):
-        line.ask(socket, [sealed(request(spec)), bytes(1000 + HEADER_BYTES)], 1 << 30)
-    (header,) = line.ask(socket, [sealed(request(spec, steps=(), place=None))], 1 << 30)
+        local_socket.ask(socket, [sealed(request(spec)), bytes(1000 + HEADER_BYTES)], 1 << 30)
+    (header,) = local_socket.ask(socket, [sealed(request(spec, steps=(), place=None))], 1 << 30)
     assert Reply.model_validate_json(header).error is None
     assert not list(node.state.glob("*/*.commit"))

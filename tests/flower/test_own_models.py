@@ -7,15 +7,15 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from fedkin.assemble import assemble
 from fedkin.core.errors import FedkinError
-from fedkin.experiment import experiment as checked
-from fedkin.experiment import run
+from fedkin.experiment.run import experiment as checked
+from fedkin.experiment.run import run
+from fedkin.export.opened import Opened
 from fedkin.flower import config, server
-from fedkin.flower.handed import handed
-from fedkin.flower.host import Node
-from fedkin.handover.opened import Opened
+from fedkin.flower.node.host import Node
+from fedkin.flower.node.model import handed
 from fedkin.runs.database import read_only
+from fedkin.setup.build import assemble
 from tests.flower.cluster import experiment, result
 from tests.flower.fleet import NAMES, Fleet
 

@@ -6,11 +6,11 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.transport import InProcess
-from fedkin.experiment import run
+from fedkin.engine.transports.base import InProcess
+from fedkin.experiment.run import run
 from fedkin.flower import server
 from fedkin.flower.envelope import Request
-from fedkin.flower.host import Work
+from fedkin.flower.node.host import Work
 from fedkin.methods import METHODS, make
 from fedkin.runs.directory import SPEC
 from tests.engine.small import METHODS as HYPER
@@ -107,7 +107,7 @@ def test_a_client_that_was_away_comes_back_with_its_own_state(method, tmp_path, 
     deployed = result(fleet.run())
     assert deployed["events"] == [(2, 2, "missing", "its node is not connected")]
     monkeypatch.setattr(Lost, "away", frozenset({(2, 2)}))
-    monkeypatch.setattr("fedkin.machine.InProcess", Lost)
+    monkeypatch.setattr("fedkin.experiment.local_backend.InProcess", Lost)
     plain = result(run(experiment(method), tmp_path / "plain"))
     unseen = {row for row in plain["metrics"] if row[:2] == (1, 2)}  # round 1's evaluation travels with round 2's work
     assert set(deployed["metrics"]) == set(plain["metrics"]) - unseen

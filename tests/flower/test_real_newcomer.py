@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from fedkin.assemble import assemble
-from fedkin.experiment import run
+from fedkin.experiment.run import run
+from fedkin.setup.build import assemble
 from tests.flower.cluster import FEDKIN, cluster, environment, experiment, free_ports, result, wait_for
 from tests.flower.reference import write_rows
 

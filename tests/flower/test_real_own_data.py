@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fedkin.assemble import assemble
-from fedkin.experiment import run
+from fedkin.experiment.run import run
+from fedkin.setup.build import assemble
 from tests.flower.cluster import NAMES, Cluster, experiment, result
 from tests.flower.reference import write_rows
 

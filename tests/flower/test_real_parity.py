@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.experiment import load
-from fedkin.flower import keys
+from fedkin.flower.operator import keys
+from fedkin.setup.opened import load
 from tests.flower.cluster import FEDKIN, NAMES, free_ports, wait_for
 from tests.flower.reference import same_bits
 
@@ -17,7 +17,7 @@ def test_five_rounds_give_the_bits_of_one_process(method, running, tmp_path):
 
 
 def test_a_deployed_run_shows_its_numbers_but_not_its_models(running):
-    from fedkin.report.html import write_report
+    from fedkin.report.page.report import write_report
     from fedkin.report.summary import summary
 
     assert summary(running.last())["accuracy"]

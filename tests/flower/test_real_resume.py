@@ -3,7 +3,7 @@
 import signal
 import time
 
-from fedkin.experiment import run
+from fedkin.experiment.run import run
 from tests.flower.cluster import NAMES, cluster, experiment, kill, result, wait_for, with_text
 
 

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from fedkin.core.family import FAMILIES
-from fedkin.core.kit import Batches
 from fedkin.core.method import Info, Method, Reply, Start, plain_prediction
 from fedkin.core.model import Batch, Model, from_module
+from fedkin.core.ops import Batches
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime
 from fedkin.core.tree import Params, Tree, row
-from fedkin.engine.grading import score
+from fedkin.engine.evaluation import score
+from fedkin.runtime.replay import Runtime
 from tests.golden.trace import Trace
 
 Tables = Mapping[str, np.ndarray]  # purpose → [round, client, step, place]

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from fedkin.core.kit import scan
 from fedkin.core.method import Reply, Start
+from fedkin.core.ops import scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import row
-from fedkin.methods.codistil import imitate, log_predictions
 from fedkin.methods.feddf import feddf
 from fedkin.methods.kt_pfl import kt_pfl
+from fedkin.methods.parts.codistillation import imitate, log_predictions
 from tests.golden.recorded import RecordedServer, linear, recorded_rows
 
 CLIENTS, PUBLIC, STEPS = 4, 12, 6

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import nn
 
-from fedkin.core.buffers import at_home, filled, without_statistics
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch, from_module
 from fedkin.core.tree import named_leaves
 from fedkin.methods import make
+from fedkin.transforms.local_batch_norm import at_home, filled, without_statistics
 from tests.laws.small import LR, NAMES, PUBLIC, close, method, same
 from tests.methods.federation import CLASSES, WIDTH, Federated, arrays, population
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.core.kit import Batches, scan
-from fedkin.core.trace import Runtime
+from fedkin.core.ops import Batches, scan
 from fedkin.core.tree import named_leaves
+from fedkin.runtime.replay import Runtime
 from tests.laws.small import NAMES, federated, finished, people
 from tests.methods.federation import architecture
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import simplex_step
 from fedkin.core.method import Reply
+from fedkin.core.ops import simplex_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import map_tree
 from fedkin.methods import METHODS

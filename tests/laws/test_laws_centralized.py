@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.experiment import load, run
+from fedkin.experiment.run import run
 from fedkin.runs.database import read_only
+from fedkin.setup.opened import load
 from tests.engine.small import small
 from tests.laws.small import SIZES, close, federated, people
 from tests.methods.federation import CLASSES, agree, arrays

@@ -13,8 +13,8 @@ from fedkin.core.method import Info, Reply, Start
 from fedkin.core.model import from_module
 from fedkin.core.rng import Key
 from fedkin.methods import make
-from fedkin.methods.codistil import codistil
 from fedkin.methods.kt_pfl import disagreement, project
+from fedkin.methods.parts.codistillation import codistil
 from tests.laws.small import HYPER, LR, PUBLIC, SIZES, close, federated, method, people, same
 from tests.methods.federation import WIDTH, Federated, architecture, arrays, population
 

@@ -7,9 +7,9 @@ import torch
 
 from fedkin.core.method import Reply, Start
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime
-from fedkin.engine.work import Schedule, ServerTools
+from fedkin.engine.contexts import Schedule, ServerTools
 from fedkin.methods.ppfl import ppfl
+from fedkin.runtime.replay import Runtime
 
 
 @pytest.mark.certifies("ppfl", "law")

@@ -144,14 +144,14 @@ def test_reports_come_from_records_only():
 
 def test_the_test_sees_an_upward_import(tmp_path):
     for of, line in [
-        ("core", "from fedkin.engine.wire import encode"),
+        ("core", "from fedkin.engine.codec import encode"),
         ("core", "def f():\n    import fedkin.runs.spec"),
-        ("models", "from fedkin.data.source import Source"),
+        ("models", "from fedkin.data.arrays import Source"),
         ("methods", "from fedkin.runs import spec"),
-        ("engine", "from fedkin.experiment import run"),
+        ("engine", "from fedkin.experiment.run import run"),
         ("engine", "from fedkin import assemble"),
-        ("report", "from fedkin.experiment import load"),
-        ("experiment", "from fedkin.cli import main"),
+        ("report", "from fedkin.experiment.run import load"),
+        ("experiment", "from fedkin.cli.app import main"),
     ]:
         path = tmp_path / "planted.py"
         path.write_text(line)

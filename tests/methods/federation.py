@@ -19,16 +19,16 @@ from fedkin.core.family import CATEGORICAL, FAMILIES, Family
 from fedkin.core.method import Info, Method, Start
 from fedkin.core.model import Batch, Model, from_module
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime
 from fedkin.core.tree import map_tree
-from fedkin.data.clients import Population
+from fedkin.data.population import Population
+from fedkin.engine.codec import decode
+from fedkin.engine.contexts import LocalData, Schedule, ServerTools
 from fedkin.engine.coordinator import Coordinator, Federation
 from fedkin.engine.host import Answer, Host, Order
 from fedkin.engine.store import Memory
-from fedkin.engine.transport import InProcess
-from fedkin.engine.wire import decode
-from fedkin.engine.work import LocalData, Schedule, ServerTools
+from fedkin.engine.transports.base import InProcess
 from fedkin.runs.record import Record
+from fedkin.runtime.replay import Runtime
 
 SIZES = (5, 9, 4, 11, 7)  # a batch of 4 leaves partial ones, fills exactly, and holds a whole client
 WIDTH, CLASSES, HIDDEN = 4, 3, 5

@@ -8,7 +8,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.methods import make
 from fedkin.methods.comet import comet, nearest, shrunk
-from fedkin.methods.silhouette import by_silhouette, distances, silhouette
+from fedkin.methods.parts.silhouette import by_silhouette, distances, silhouette
 from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
 from tests.reference import comet as reference
 from tests.reference.kmeans import lloyd

@@ -227,6 +227,6 @@ def test_both_blocks_are_drawn():
 @pytest.mark.parametrize("structure", [1, 2])
 def test_full_gradients_and_scores_in_parts(monkeypatch, structure):
     """Whole splits are read in large batches: with "large" set to 3 rows, several of them must add up to the same."""
-    monkeypatch.setattr("fedkin.engine.grading.LARGE", 3)
+    monkeypatch.setattr("fedkin.engine.evaluation.LARGE", 3)
     run = federated("mlr", "all", {"steps": 1}, structure=structure)
     check(run, replay(run, None, structure=structure), matrix(run, "label_cosine"), structure=structure)

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from fedkin import Result
-from fedkin.architectures import described, with_family
-from fedkin.assemble import assemble
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import BERNOULLI, CATEGORICAL, GAUSSIAN
 from fedkin.engine.measures import measures
-from fedkin.experiment import experiment
+from fedkin.experiment.run import experiment
+from fedkin.setup.architectures import described, with_family
+from fedkin.setup.build import assemble
 from tests.cli.command import fedkin, ran, told
 
 THREE = {"a": "mlr", "b": "dnn:hidden=4", "c": "dnn:hidden=6"}

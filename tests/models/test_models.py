@@ -8,13 +8,13 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import FAMILIES
-from fedkin.core.kit import gradient
 from fedkin.core.model import PLAIN, Batch, Inputs
+from fedkin.core.ops import gradient
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime
 from fedkin.core.tree import leaves
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import MODELS, build
+from fedkin.runtime.replay import Runtime
 
 GREY, COLOUR, ROW, WINDOW = (1, 28, 28), (3, 32, 32), (60,), (12,)
 TOKENS = Inputs(tokens=True)

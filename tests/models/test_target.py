@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from fedkin import Result
-from fedkin.assemble import assemble
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import GAUSSIAN, standardised
-from fedkin.experiment import experiment, load, run
+from fedkin.experiment.run import experiment, run
+from fedkin.setup.build import assemble
+from fedkin.setup.opened import load
 from tests.cli.command import fedkin
 
 

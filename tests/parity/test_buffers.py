@@ -8,8 +8,9 @@ from tempfile import mkdtemp
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine import processes
-from fedkin.experiment import resume, run
+from fedkin.engine.transports import processes
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
 from fedkin.runs.database import read_only
 from tests.engine.small import FORKED, outcome, small
 

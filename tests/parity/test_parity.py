@@ -7,9 +7,10 @@ from tempfile import mkdtemp
 
 import pytest
 
-from fedkin.engine import processes
-from fedkin.engine.transport import InProcess
-from fedkin.experiment import resume, run
+from fedkin.engine.transports import processes
+from fedkin.engine.transports.base import InProcess
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
 from fedkin.methods import METHODS as ALL
 from fedkin.runs.database import read_only
 from tests.engine.small import FORKED, METHODS, outcome, small

@@ -7,7 +7,8 @@ pytest.importorskip("ray", reason="needs the extra ray")
 import ray
 
 from fedkin.core.errors import FedkinError
-from fedkin.experiment import resume, run
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
 from tests.engine.small import outcome, small
 
 pytestmark = pytest.mark.slow
@@ -28,7 +29,7 @@ def test_the_same_bits(method, tmp_path):
 
 
 def test_a_lost_actor_ends_the_run_which_resumes(tmp_path, monkeypatch):
-    from fedkin.engine.actors import Actors
+    from fedkin.engine.transports.ray import Actors
 
     ask = Actors.ask
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from fedkin.report.html import write_report
+from fedkin.report.page.report import write_report
 from tests.report.browser import opened, started
 from tests.report.records_for_tests import write, write_large
 

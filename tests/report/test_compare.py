@@ -9,11 +9,12 @@ import pytest
 from rich.console import Console
 
 from fedkin.core.errors import FedkinError
-from fedkin.report import sheets, tables
-from fedkin.report.compare import COLUMNS, compare, comparison
-from fedkin.report.compare_page import write_comparison
-from fedkin.report.html import write_report
-from fedkin.report.look import look
+from fedkin.report import terminal_tables
+from fedkin.report.comparison import tables as sheets
+from fedkin.report.comparison.compare import COLUMNS, compare, comparison
+from fedkin.report.comparison.page import write_comparison
+from fedkin.report.comparison.run_row import look
+from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary
 from tests.report.records_for_tests import FACTS, write
 
@@ -162,7 +163,7 @@ def test_nothing_to_compare() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"accuracy": False}, {"finished": False, "until": 0}])
 def test_show_prints_every_kind_of_run(tmp_path: Path, options: dict[str, object]) -> None:
-    text = printed(tables.show(summary(write(tmp_path, **options))))  # type: ignore[arg-type]
+    text = printed(terminal_tables.show(summary(write(tmp_path, **options))))  # type: ignore[arg-type]
     if not options:
         assert "68.00 %" in text
         assert "timed out" in text
@@ -185,11 +186,11 @@ def diverge(folder: Path, client: int) -> Path:
 def test_clients_that_diverged_are_told_wherever_a_mean_is_without_them(tmp_path: Path, accuracy: bool) -> None:
     run = diverge(write(tmp_path / "x", accuracy=accuracy), 2)
     sentence = "personal: 1 of 3 clients diverged"
-    assert sentence in printed(tables.show(summary(run)))
+    assert sentence in printed(terminal_tables.show(summary(run)))
     assert sentence in write_report(run).read_text()
     table = comparison([run, write(tmp_path / "y", accuracy=accuracy, seed=8)])
     assert [text for text in table.warnings if f"x: {sentence}" in text]
-    assert sentence not in printed(tables.show(summary(tmp_path / "y")))
+    assert sentence not in printed(terminal_tables.show(summary(tmp_path / "y")))
 
 
 def test_a_setting_that_loses_a_client_is_not_the_best_by_validation(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from fedkin.report.compare import comparison
-from fedkin.report.compare_page import write_comparison
+from fedkin.report.comparison.compare import comparison
+from fedkin.report.comparison.page import write_comparison
 from tests.report.browser import opened, started
 from tests.report.records_for_tests import write
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.report.html import write_report
 from fedkin.report.matrix import Matrix, matched
+from fedkin.report.page.report import write_report
 from tests.report.records_for_tests import write, write_large
 
 LOADS = {"src", "href", "srcset", "action", "data", "poster"}  # attributes that make a browser fetch

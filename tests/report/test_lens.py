@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedkin.report.chart_clusters import NOT_YET, OTHERS, flow_of, ribbons
-from fedkin.report.chart_memberships import corners, spread
-from fedkin.report.chart_weights import by_likeness, weight_map
-from fedkin.report.export import write_figures
-from fedkin.report.html import write_report
-from fedkin.report.kin import kin
+from fedkin.report.charts.clusters import NOT_YET, OTHERS, flow_of, ribbons
+from fedkin.report.charts.memberships import corners, spread
+from fedkin.report.charts.weights import by_likeness, weight_map
+from fedkin.report.collaboration import Groups, explained, groups_of, read_told
 from fedkin.report.matrix import Matrix, Stack
+from fedkin.report.neighbours import kin
+from fedkin.report.page.figure_files import write_figures
+from fedkin.report.page.report import write_report
 from fedkin.report.records import Run, opened
-from fedkin.report.told import Groups, explained, groups_of, read_told
 from tests.report.records_for_tests import write
 
 NAN = np.nan

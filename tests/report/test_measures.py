@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedkin.report import sheets
-from fedkin.report.compare import comparison
-from fedkin.report.compare_page import write_comparison
-from fedkin.report.html import write_report
+from fedkin.report.comparison import tables as sheets
+from fedkin.report.comparison.compare import comparison
+from fedkin.report.comparison.page import write_comparison
+from fedkin.report.page.report import write_report
 from fedkin.runs.database import MEASURES
 from tests.cli.command import fedkin
 from tests.report.records_for_tests import write

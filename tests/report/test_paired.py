@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.report import sheets
-from fedkin.report.compare import comparison
-from fedkin.report.paired import interval, signed_rank, statistics
+from fedkin.report.comparison import tables as sheets
+from fedkin.report.comparison.compare import comparison
+from fedkin.report.comparison.paired import interval, signed_rank, statistics
 from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import FACTS, write
 from tests.report.test_compare import printed, shift

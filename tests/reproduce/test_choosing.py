@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.choosing import TABLES
-from fedkin.assemble import method_of
-from fedkin.cli_options import specification
+from fedkin.cli.options import specification
 from fedkin.runs.spec import Spec
+from fedkin.setup.build import method_of
 from tests.cli.command import fedkin
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ def test_rows_are_valid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("command", sorted(SHOWN))
 def test_commands_of_the_pages(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trained: list[Spec] = []
-    monkeypatch.setattr("fedkin.cli.train", lambda spec, work: trained.append(spec))
+    monkeypatch.setattr("fedkin.cli.app.train", lambda spec, work: trained.append(spec))
     monkeypatch.chdir(ROOT)
     for changes in ([], ["run.rounds=7"]):
         words = shlex.split(command.replace("--set CHANGES", " ".join(f"--set {change}" for change in changes)))

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.assemble import method_of
-from fedkin.cli_options import specification
-from fedkin.experiment import Interrupted, Progress
+from fedkin.cli.options import specification
+from fedkin.experiment.training import Interrupted, Progress
 from fedkin.reproduce import estimate as estimating
 from fedkin.reproduce import running
 from fedkin.reproduce.cost import Cost, clocked, cost, parts
@@ -21,6 +20,7 @@ from fedkin.reproduce.pages import COLUMNS, cells, lines, notes
 from fedkin.reproduce.preset import SCALES, Row, names, preset, published
 from fedkin.reproduce.running import Outcome, command, outcomes, spec_of
 from fedkin.runs.record import Record
+from fedkin.setup.build import method_of
 from tests.cli.command import fedkin, told
 
 ROOT = Path(__file__).parents[2]

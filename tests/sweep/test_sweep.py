@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError, Halted
-from fedkin.experiment import Interrupted
+from fedkin.experiment.training import Interrupted
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import Spec
 from fedkin.sweep import SPACES, space_of

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from torch import Tensor
 
-from fedkin.core.kit import Batches
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import Batches
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree
 
@@ -55,7 +55,7 @@ class Reply(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What a round teaches a model that is no torch module (``fedkin.core.learner``)."""
+    """What a round teaches a model that is no torch module (``fedkin.transforms.black_box_models``)."""
 
     target: Tensor | None  # class probabilities [public, classes] to come near to; None: private data alone
     pull: float  # how much that counts beside one mean over private samples

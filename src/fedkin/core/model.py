@@ -1,10 +1,11 @@
 """A model as methods see it: pure functions of parameters; the torch module is only their recipe."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
@@ -12,8 +13,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from fedkin.core.family import CATEGORICAL, Family
 from fedkin.core.tree import BUFFER, Params, is_buffer
 
-if TYPE_CHECKING:
-    from fedkin.core.learner import Learner
+Array = npt.NDArray[Any]
+State = Mapping[str, Array]  # what a model that is no torch module has learned
 
 
 class Batch(NamedTuple):
@@ -22,6 +23,33 @@ class Batch(NamedTuple):
     x: Tensor  # [batch, …] uint8 pixels (scaled to [0, 1] by the model), float features, or tokens
     y: Tensor  # [batch] int64 classes, or float targets
     weight: Tensor  # [batch], sums to 1
+
+
+class Part(NamedTuple):
+    """One mini-batch: private samples x [b, …] with labels y [b]; beside them public ones [p, …] with a target.
+
+    target: class probabilities [p, classes] that predictions on ``public`` are to come near to, None where there is
+    none yet. pull: how much that counts beside one mean over the private samples.
+    """
+
+    x: Array
+    y: Array
+    public: Array | None
+    target: Array | None
+    pull: float
+
+
+class Learner(Protocol):
+    """What a user's class must have. It is made once; all that changes is in the state, which it must not keep."""
+
+    def start(self) -> State:
+        """The first state: named arrays of numbers."""
+
+    def fit(self, state: State, parts: Iterator[Part]) -> State:
+        """The state after a round's mini-batches, as many as [train] says."""
+
+    def predict(self, state: State, x: Array) -> Array:
+        """Class probabilities [n, classes] of samples x [n, …]."""
 
 
 class Model(NamedTuple):
@@ -37,7 +65,7 @@ class Model(NamedTuple):
     pads: bool
     """Whether padded rows change nothing (False with batch norm, which would mix them into its statistics)."""
     learner: "tuple[Learner, Inputs] | None" = None
-    """What fits it, where it is no torch module (``fedkin.core.learner``): it has no gradients then."""
+    """What fits it, where it is no torch module (``fedkin.transforms.black_box_models``): it has no gradients then."""
 
     def loss(self, w: Params, batch: Batch) -> Tensor:
         """f(w; batch) = Σ weight · negative log-likelihood: the mean over the batch's real rows."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
-from fedkin.data.source import Array, Ints, Mask
+from fedkin.data.arrays import Array, Ints, Mask
 
 Fractions = Sequence[float] | Literal["comet"]
 SPLITS = ("train", "val", "test")

@@ -6,8 +6,9 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.rng import Key
-from fedkin.data.columns import same_columns
-from fedkin.data.source import Array, Ints, Source
+from fedkin.data.arrays import Array, Ints
+from fedkin.data.source import Source
+from fedkin.data.tables.columns import same_columns
 
 
 class Public(NamedTuple):

@@ -10,13 +10,14 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.data.arguments import check_arguments
-from fedkin.data.cifar import find_cifar, read_cifar
-from fedkin.data.idx import DIGITS, FASHION, find_idx, read_mnist_like
-from fedkin.data.npz import npz_names, read_npz
-from fedkin.data.own import is_path, only_known, read_own
-from fedkin.data.source import Source, absent, classified, images
+from fedkin.data.arrays import images
+from fedkin.data.formats.cifar import find_cifar, read_cifar
+from fedkin.data.formats.idx import DIGITS, FASHION, find_idx, read_mnist_like
+from fedkin.data.formats.npz import npz_names, read_npz
+from fedkin.data.formats.text import FILES, shakespeare, stackoverflow
+from fedkin.data.formats.user_files import is_path, only_known, read_own
+from fedkin.data.source import Source, absent, classified
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
-from fedkin.data.text import FILES, shakespeare, stackoverflow
 
 LETTERS = (*DIGITS, *"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedkin.core.rng import Key
-from fedkin.data.check import TOKENS
-from fedkin.data.clients import Population
+from fedkin.data.population import Population
+from fedkin.data.validation import TOKENS
 
 Floats = NDArray[np.float64]
 ROWS, FEATURES = 20_000, 512  # of training samples, and of numbers of one, that are looked at

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fedkin.assemble import method_of
 from fedkin.core.errors import FedkinError
-from fedkin.experiment import Interrupted, run
+from fedkin.experiment.run import run
+from fedkin.experiment.training import Interrupted
 from fedkin.report.records import opened
 from fedkin.report.scores import scores
 from fedkin.report.summary import summary
 from fedkin.runs.directory import states_of
 from fedkin.runs.spec import MethodSection, Spec
+from fedkin.setup.build import method_of
 
 
 class Probe(NamedTuple):

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from fedkin.assemble import Assembled
 from fedkin.core.tree import is_buffer
 from fedkin.doctor.data import public_apart
 from fedkin.engine.coordinator import participants_of
+from fedkin.setup.build import Assembled
 
 FAR = 0.25  # pooled deviations between public and private means
 GROUPS = ("clusters", "models", "components")  # hyper-parameters that say how many groups there are

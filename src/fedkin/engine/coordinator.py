@@ -12,11 +12,11 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info, Method, Reply, Start
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, named_leaves
+from fedkin.engine.codec import NOT_FINITE, BadMessage, Counted, check, check_kinds, count, decode, encode
+from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Answer, Order
-from fedkin.engine.spool import Spool
-from fedkin.engine.transport import Transport, one_thread
-from fedkin.engine.wire import NOT_FINITE, BadMessage, Counted, check, check_kinds, count, decode, encode
-from fedkin.engine.work import ServerTools
+from fedkin.engine.reply_spool import Spool
+from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.runs.record import Record, Sent
 
 

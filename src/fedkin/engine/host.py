@@ -15,14 +15,15 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import Info, Method
 from fedkin.core.model import Model
+from fedkin.core.ops import Scanner
 from fedkin.core.rng import Key
-from fedkin.core.trace import Runtime, Scanner
 from fedkin.core.tree import Tree
-from fedkin.data.clients import Population
+from fedkin.data.population import Population
+from fedkin.engine.codec import check, check_kinds, decode, encode
+from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.store import Store, StoreError, read_state
-from fedkin.engine.together import Together
-from fedkin.engine.wire import check, check_kinds, decode, encode
-from fedkin.engine.work import LocalData, Schedule
+from fedkin.engine.vmap.batcher import Together
+from fedkin.runtime.replay import Runtime
 
 SPLITS = ("val", "test")
 
@@ -51,7 +52,7 @@ class Host:
 
     ``do(op, round, orders)`` yields one Answer an order; ``op`` names one of the functions in OPS. An exception of one
     client's work becomes its Answer's ``error``, and its personal state stays as it was. ``block``: how many clients'
-    steps are made together (``fedkin.engine.together``).
+    steps are made together (``fedkin.engine.vmap.batcher``).
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Protocol
 from fedkin.core.errors import Halted
 from fedkin.core.files import write_file
 from fedkin.core.tree import Tree
-from fedkin.engine.wire import BadMessage, decode, encode
+from fedkin.engine.codec import BadMessage, decode, encode
 
 
 class StoreError(Halted):

@@ -5,7 +5,7 @@ from pathlib import Path
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
-from fedkin.flower import line
+from fedkin.flower.node import local_socket
 from fedkin.flower.records import pack, unpack
 
 app = ClientApp()
@@ -16,5 +16,5 @@ def work(message: Message, context: Context) -> Message:
     """One message of the federation."""
     config = context.node_config
     limit = int(config["max-bytes"])
-    answer = line.ask(Path(str(config["socket"])), unpack(message.content, limit), limit)
+    answer = local_socket.ask(Path(str(config["socket"])), unpack(message.content, limit), limit)
     return Message(pack(answer), reply_to=message)

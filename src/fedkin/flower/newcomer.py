@@ -8,22 +8,22 @@ from typing import Any
 import torch
 from flwr.serverapp import Grid
 
-from fedkin.assemble import names_of
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.core.method import Info
-from fedkin.core.trace import Runtime
 from fedkin.engine.host import Answer
-from fedkin.engine.joining import Ask, join
-from fedkin.facts import versions
+from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
-from fedkin.flower.data import COLUMNS, same_columns
+from fedkin.flower.backend import NODES, Fleet, known_facts
 from fedkin.flower.envelope import Base, Facts, Place, Step
-from fedkin.flower.fleet import NODES, Fleet, known_facts
+from fedkin.flower.node.data import COLUMNS, same_columns
 from fedkin.flower.transport import Federation, Postman, answers_of, hello
-from fedkin.join import FOLDER, FOUND
-from fedkin.newcomers import Learned, place_for, standing, told_of
-from fedkin.snapshot import snapshot
+from fedkin.newcomers.join import FOLDER, FOUND
+from fedkin.newcomers.local import Learned, place_for, standing, told_of
+from fedkin.newcomers.protocol import Ask, join
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.build import names_of
+from fedkin.setup.snapshot import snapshot
 
 
 class Afar:

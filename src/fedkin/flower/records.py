@@ -5,7 +5,7 @@ from collections import OrderedDict
 from flwr.app import Array, ArrayRecord, RecordDict
 
 from fedkin.flower.envelope import Refused
-from fedkin.flower.line import MOST_PARTS
+from fedkin.flower.node.local_socket import MOST_PARTS
 
 RECORD = "fedkin"
 

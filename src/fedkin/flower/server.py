@@ -11,11 +11,13 @@ from flwr.serverapp import Grid, ServerApp
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.experiment import Interrupted, Progress, resume, run
-from fedkin.facts import versions
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
+from fedkin.experiment.run_facts import versions
+from fedkin.experiment.training import Interrupted, Progress
 from fedkin.flower import config, newcomer
+from fedkin.flower.backend import NODES, Fleet, known_facts
 from fedkin.flower.envelope import Facts
-from fedkin.flower.fleet import NODES, Fleet, known_facts
 from fedkin.flower.transport import Federation, Postman, hello
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import begun, recorded

@@ -12,9 +12,9 @@ from flwr.app import Message
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
+from fedkin.engine.codec import encode
 from fedkin.engine.host import CHANGING, Answer, Order
 from fedkin.engine.store import read_state
-from fedkin.engine.wire import encode
 from fedkin.flower.config import Deployment
 from fedkin.flower.envelope import HEADER_BYTES, Base, Done, Facts, Place, Refused, Reply, Request, Step, opened, sealed
 from fedkin.flower.records import pack, unpack

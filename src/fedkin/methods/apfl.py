@@ -3,9 +3,9 @@
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import descend, gradient, scan
 from fedkin.core.method import Data, Info, Method
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, mix, sub
 from fedkin.methods.fedavg import fedavg, sgd_step
 

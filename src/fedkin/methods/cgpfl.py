@@ -9,11 +9,11 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from fedkin.core.cluster import Clusters, kmeans, match
+from fedkin.core.clustering import Clusters, kmeans, match
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import descend, gradient, scan
 from fedkin.core.method import Data, Info, Method, Reply, Server, Start
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, stack, weighted_mean
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import torch
 
-from fedkin.core.cluster import Clusters, kmeans
+from fedkin.core.clustering import Clusters, kmeans
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method, Reply, Server, Start
 from fedkin.core.tree import Tree

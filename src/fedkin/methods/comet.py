@@ -10,14 +10,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from fedkin.core.cluster import Clusters, kmeans
+from fedkin.core.clustering import Clusters, kmeans
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import descend, gradient, predictions, scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, Target, public_set
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, predictions, scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree
-from fedkin.methods.silhouette import by_silhouette
+from fedkin.methods.parts.silhouette import by_silhouette
 
 
 def _objective(w: Params, model: Model, private: Batch, x: Tensor, target: Tensor, lam: Tensor) -> Tensor:

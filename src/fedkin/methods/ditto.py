@@ -1,8 +1,8 @@
 """Ditto (Li, Hu, Beirami & Smith, 2021): personal models beside FedAvg's. Algorithm 2 (1 with FedAvg as its solver)."""
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import scan
 from fedkin.core.method import Data, Method
+from fedkin.core.ops import scan
 from fedkin.core.tree import Tree
 from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg

@@ -7,7 +7,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method, Reply, Server
 from fedkin.core.tree import Tree
-from fedkin.methods.codistil import codistil, uniform_mean
+from fedkin.methods.parts.codistillation import codistil, uniform_mean
 
 
 def ds_fl(

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from fedkin.core.kit import descend, gradient, scan
 from fedkin.core.method import Data, Method, Reply, Server
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, weighted_mean
 from fedkin.core.weights import Weights, counted
 

@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import scan
 from fedkin.core.method import Info, Method, Needs, Reply, Server, Start, public_set
+from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, weighted_mean
 from fedkin.core.weights import Weights, counted
-from fedkin.methods.codistil import imitate, log_predictions
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.parts.codistillation import imitate, log_predictions
 
 
 def feddf(

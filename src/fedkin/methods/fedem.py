@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import descend, gradient, outputs, scan
 from fedkin.core.method import Data, Info, Method, Start, plain_prediction
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, outputs, scan
 from fedkin.core.tree import Params, Tree, dtype_of, row, stack
 from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start
+from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, dtype_of, map_tree, sq_dist, weighted_mean
 from fedkin.methods.fedavg import sgd_step
 

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import descend, gradient, over_rows, scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, public_set, two_classes
 from fedkin.core.model import Model
+from fedkin.core.ops import descend, gradient, over_rows, scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of
-from fedkin.methods.codistil import uniform_mean
 from fedkin.methods.fedavg import sgd_step
+from fedkin.methods.parts.codistillation import uniform_mean
 
 
 def _scores(outputs: Tensor) -> Tensor:

@@ -3,9 +3,9 @@
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import descend, gradient, scan
 from fedkin.core.method import Data, Method
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, sq_dist
 from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg

@@ -1,8 +1,8 @@
 """FedAvg-FT: FedAvg, then every client fine-tunes the final model at home (a baseline in PPFL's tables)."""
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import scan
 from fedkin.core.method import Data, Method
+from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree
 from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg, sgd_step

@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import scan
 from fedkin.core.layers import Choice as Layers
 from fedkin.core.layers import select
 from fedkin.core.method import Data, Info, Method, Reply, Server, Start
+from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
 from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import sgd_step

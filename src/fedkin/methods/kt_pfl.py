@@ -12,7 +12,7 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info, Method, Reply, Server, Start
 from fedkin.core.tree import Tree, dtype_of
-from fedkin.methods.codistil import codistil
+from fedkin.methods.parts.codistillation import codistil
 
 
 def kt_pfl(

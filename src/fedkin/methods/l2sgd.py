@@ -6,8 +6,8 @@ min over w_1 … w_M of (1/M) Σ f_i(w_i) + (λ/2M) Σ ‖w_i − w̄‖². Algo
 from collections.abc import Mapping
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start
+from fedkin.core.ops import scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, mix, weighted_mean
 from fedkin.core.weights import Weights, counted

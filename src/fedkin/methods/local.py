@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from fedkin.core.kit import scan
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start
+from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import sgd_step
 

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import descend, gradient, scan
 from fedkin.core.layers import select
 from fedkin.core.method import Data, Info, Method, Reply, Server, Start
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, is_buffer
 from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import merge as average

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.kit import descend, gradient, scan, simplex_step, slope
 from fedkin.core.layers import select
 from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, likelihood
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, scan, simplex_step, slope
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of, is_buffer, weighted_mean
-from fedkin.methods.likeness import affinity_of, laplacian_of
+from fedkin.methods.parts.affinity import affinity_of, laplacian_of
 
 THETA, MEMBERSHIP = 0, 1  # the blocks of Algorithm 1
 

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kit import descend, gradient, scan
 from fedkin.core.method import Data, Info, Method, Reply, Server, Start
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub, weighted_mean
 from fedkin.core.weights import Weights, counted
 

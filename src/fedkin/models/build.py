@@ -8,16 +8,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from fedkin.core.buffers import without_statistics
 from fedkin.core.errors import FedkinError, named_line, unknown
 from fedkin.core.family import CATEGORICAL, FAMILIES
-from fedkin.core.learner import Learner, from_learner
-from fedkin.core.model import PLAIN, Inputs, Model, from_module
+from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.models.resnet import mobilenet_v2, resnet18
 from fedkin.models.small import Shape, cnn_cgpfl, cnn_comet, cnn_persfl, dnn, glm, mlr
 from fedkin.models.transformer import transformer_lm
 from fedkin.models.vgg import vgg11, vgg13
+from fedkin.transforms.black_box_models import from_learner
+from fedkin.transforms.local_batch_norm import without_statistics
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "mlr": mlr,

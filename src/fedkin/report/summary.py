@@ -5,9 +5,9 @@ from statistics import median
 from typing import Any
 
 from fedkin.report.ledger import communication
+from fedkin.report.newcomers import unseen
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import chosen_rounds, curves, measures, scores, spread
-from fedkin.report.unseen import unseen
 from fedkin.runs.spec import SplitSection
 
 FACTS = ("method", "hyper", "seed", "clients", "participation", "data", "split", "model", "fingerprint")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fedkin.core.files import write_file
-from fedkin.experiment import Progress
+from fedkin.experiment.training import Progress
 from fedkin.runs.record import Record
 
 KEPT = "processor.json"

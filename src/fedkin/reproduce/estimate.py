@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from fedkin.engine.transport import one_thread
-from fedkin.report import words
+from fedkin.engine.transports.base import one_thread
+from fedkin.report import formatting
 from fedkin.reproduce.preset import Row, content_of
 
 PROBE = "probe"  # the line that says what ``probe`` took where costs.csv was made
@@ -45,7 +45,7 @@ class Estimate(NamedTuple):
     rough: bool = False
 
     def __str__(self) -> str:
-        return ("~ " if self.rough else "") + words.seconds(self.seconds)
+        return ("~ " if self.rough else "") + formatting.seconds(self.seconds)
 
 
 def estimate(row: Row, changes: Mapping[str, Any] | None = None, speed: float = 1.0, seeds: int = 1) -> Estimate:

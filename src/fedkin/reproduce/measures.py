@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fedkin.experiment import load
 from fedkin.report.summary import summary
+from fedkin.setup.opened import load
 
 Measure = Callable[[Path, Mapping[str, Any]], float | None]
 

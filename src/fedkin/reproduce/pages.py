@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from fedkin.report import words
-from fedkin.report.chart_runs import run_figures
-from fedkin.report.charts import Figure
-from fedkin.report.export import charts_of
-from fedkin.report.look import look
-from fedkin.report.page_figures import content_of
-from fedkin.report.page_tables import section, table
+from fedkin.report import formatting
+from fedkin.report.charts.base import Figure
+from fedkin.report.charts.runs import run_figures
+from fedkin.report.comparison.run_row import look
+from fedkin.report.page.document import document, places
+from fedkin.report.page.figure_files import charts_of
+from fedkin.report.page.figures import content_of
+from fedkin.report.page.tables import section, table
 from fedkin.report.records import opened
-from fedkin.report.shell import document, places
 from fedkin.reproduce.estimate import Estimate, together
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.preset import Preset
@@ -62,9 +62,9 @@ def cells(line: dict[str, Any]) -> list[str]:
     difference = "" if line["difference"] is None else f"{line['difference']:+.2f}"
     if line["difference"] is not None and abs(line["difference"]) >= 1000:
         difference = f"{line['difference']:+.3g}"
-    seeds = words.plain(line["seeds"])
+    seeds = formatting.plain(line["seeds"])
     estimated = Estimate(line["estimated_seconds"], line["estimate_is_rough"])
-    times = [str(estimated), words.seconds(line["seconds"])]
+    times = [str(estimated), formatting.seconds(line["seconds"])]
     return [line["row"], line["what"], _number(line["published"]), measured, difference, seeds, *times, line["command"]]
 
 
@@ -86,7 +86,7 @@ def notes(found: Sequence[Outcome]) -> list[str]:
     for reason in reasons:
         rows = [one for one in found if one.missing == reason]
         cost = together(one.estimated for one in rows)
-        told.append(f"Not run, {words.many(len(rows), 'row')}, processor time {cost}: {reason}")
+        told.append(f"Not run, {formatting.many(len(rows), 'row')}, processor time {cost}: {reason}")
     return told
 
 
@@ -130,7 +130,7 @@ def _charts(preset: Preset, found: Sequence[Outcome]) -> list[Figure]:
 
 def _number(value: float | str | None) -> str:
     if value is None:
-        return words.NONE
+        return formatting.NONE
     if isinstance(value, str):
         return value
     return f"{value:.3g}" if abs(value) >= 1000 or 0 < abs(value) < 0.1 else f"{value:.2f}"

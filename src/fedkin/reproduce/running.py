@@ -15,8 +15,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.data.sources import data_folder
 from fedkin.data.theory import toy
-from fedkin.experiment import Interrupted, Progress, resume, run
-from fedkin.populate import rooted
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
+from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import Estimate, estimate
@@ -26,6 +27,7 @@ from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC, begun, recorded
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec, assign, parse
+from fedkin.setup.population import rooted
 
 ASKED = "asked.json"  # beside a run's records: the settings that it was made of, before data filled them in
 LEFT_TO_DATA = (None, "auto")  # values of a specification in whose place a run records what it came to

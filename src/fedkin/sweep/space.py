@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from fedkin.architectures import described, models_of
-from fedkin.assemble import method_of, names_of
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.data.clients import Population
+from fedkin.data.population import Population
 from fedkin.methods import taken
 from fedkin.models.build import options_of
-from fedkin.populate import population_of
 from fedkin.runs.spec import ModelSection, Spec, assign, literal, our_names, parse
+from fedkin.setup.architectures import described, models_of
+from fedkin.setup.build import method_of, names_of
+from fedkin.setup.population import population_of
 
 NAME = "method.name"
 MOST = 100  # combinations that are tried for one that a method takes

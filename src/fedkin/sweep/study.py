@@ -21,12 +21,13 @@ from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, Halted, first_line, unknown
 from fedkin.core.rng import Key
-from fedkin.experiment import resume, run
-from fedkin.populate import rooted
-from fedkin.report.look import look
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
+from fedkin.report.comparison.run_row import look
 from fedkin.runs.directory import begun
 from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
+from fedkin.setup.population import rooted
 from fedkin.sweep.space import Space, changed, check, drawn, grid
 
 STUDY, LOCKS = "sweep", ".locks"

@@ -1,0 +1,1 @@
+"""What the tests have proved of each method."""

@@ -1,0 +1,211 @@
+"""The ``fedkin`` command. Importing it is cheap: torch comes with the command that needs it."""
+
+import sqlite3
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from fedkin.cli import data as cli_data
+from fedkin.cli import deploy, doctor, export, join, reading, reproduce, sweep, track
+from fedkin.cli.reading import Folder, as_given, tell_hints
+from fedkin.cli.training import train
+from fedkin.core.errors import FedkinError
+
+if TYPE_CHECKING:
+    from fedkin.runs.record import Record
+
+WRONG = 2  # exit code: a mistake of the user, told in one sentence
+STOPPED = 130  # exit code: Ctrl-C, as shells have it
+
+
+class Commands(TyperGroup):
+    """Every command, so that all mistakes end alike: one line on stderr, exit code 2, no traceback."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        try:
+            code = super().main(*args, **{**options, "standalone_mode": False})
+            if code == STOPPED:  # newer versions of typer return it, older ones raise Abort
+                raise KeyboardInterrupt
+        except (typer.Abort, KeyboardInterrupt):
+            code = _told("stopped", STOPPED)
+        except FedkinError as error:
+            code = _told(str(error), STOPPED) if _interrupted(error) else _told(f"error: {error}", WRONG)
+        except (OSError, sqlite3.Error) as error:  # a full disk, a folder that may not be written
+            code = _told(f"error: {_of_the_system(error)}", WRONG)
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # what the parser of the command line raises has it
+                raise
+            code = _told(f"error: {_usage(error)}", WRONG)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="fedkin",
+    help="Train personal models for many clients, without moving their data.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(deploy.app)
+app.add_typer(cli_data.app)
+
+WHAT, HOW, WHERE = "What is trained", "How it is trained", "Where"
+
+
+def _option(name: str, panel: str, metavar: str, text: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=panel, show_default=False)
+
+
+def main() -> None:
+    """The console script."""
+    app()
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    if version:
+        from fedkin import __version__
+
+        print(f"fedkin {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def run(
+    spec: Annotated[
+        Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment; options win over it.", show_default=False)
+    ] = None,
+    method: Annotated[str | None, _option("--method", WHAT, "NAME", "comet, fedavg, …: see fedkin methods.")] = None,
+    data: Annotated[str | None, _option("--data", WHAT, "NAME", "A data set or a file: see fedkin data.")] = None,
+    split: Annotated[str | None, _option("--split", WHAT, "NAME", "Who holds what, such as dirichlet:0.01.")] = None,
+    model: Annotated[str | None, _option("--model", WHAT, "NAME", "mlr, dnn, …, or your package.module:Class.")] = None,
+    public: Annotated[
+        str | None, _option("--public", WHAT, "NAME", "Public set: a data set, or held-out; :500 for 500 samples.")
+    ] = None,
+    clients: Annotated[int | None, _option("--clients", HOW, "N", "Number of clients.")] = None,
+    participation: Annotated[
+        float | None, _option("--participation", HOW, "SHARE", "Share of the clients in a round, above 0, up to 1.")
+    ] = None,
+    holdout_clients: Annotated[
+        float | None, _option("--holdout-clients", HOW, "SHARE", "Clients that never train, and join after the run.")
+    ] = None,
+    rounds: Annotated[int | None, _option("--rounds", HOW, "N", "Communication rounds.")] = None,
+    seed: Annotated[int | None, _option("--seed", HOW, "N", "Equal seeds give equal results.")] = None,
+    set_: Annotated[
+        list[str] | None, _option("--set", HOW, "KEY=VALUE", "Any key of the file: --set train.lr=0.05. Repeatable.")
+    ] = None,
+    data_dir: Annotated[
+        Path | None, _option("--data-dir", WHERE, "DIR", "Where data files lie; else FEDKIN_DATA says.")
+    ] = None,
+    engine: Annotated[str | None, _option("--engine", WHERE, "NAME", "processes, inprocess or ray.")] = None,
+    workers: Annotated[
+        int | None, _option("--workers", WHERE, "N", "Worker processes; one a core if not given.")
+    ] = None,
+    out: Annotated[Path | None, _option("--out", WHERE, "DIR", "The run directory; must be new or empty.")] = None,
+) -> None:
+    """Train: by default COMET on scikit-learn's digits, 20 clients."""
+    from fedkin.cli.options import specification
+
+    options = {
+        "method": method,
+        "data": data,
+        "split": split,
+        "model": model,
+        "public": public,
+        "clients": clients,
+        "participation": participation,
+        "holdout_clients": holdout_clients,
+        "rounds": rounds,
+        "seed": seed,
+        "data_dir": as_given(data_dir),
+        "engine": engine,
+        "workers": workers,
+    }
+    chosen, hints = specification(spec, options, set_ or [])
+    tell_hints(hints)
+    train(chosen, lambda progress: _experiment().run(chosen, out=out, progress=progress))
+
+
+@app.command()
+def resume(
+    folder: Folder,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Another number of processes.", min=1)
+    ] = None,
+) -> None:
+    """Continue a run from its last committed round; the result is that of a run that was never stopped."""
+    from fedkin.cli.progress import before
+    from fedkin.runs.directory import SPEC
+    from fedkin.runs.spec import parse, read
+
+    done = before(folder)
+    content, text = read(folder / SPEC)
+    chosen, _ = parse(content, text, str(folder / SPEC))
+    if done is None:
+        print(f"{folder} is finished: there is nothing to resume")
+    train(chosen, partial(_resumed, folder, workers), done)
+
+
+app.command()(join.join)
+for command in (
+    reading.show,
+    reading.methods,
+    reading.compare,
+    reading.report,
+    doctor.doctor,
+    reproduce.reproduce,
+    sweep.sweep,
+    track.track,
+):
+    app.command()(command)
+for command in (export.export, export.predict):
+    app.command()(command)
+
+
+def _experiment() -> Any:
+    export.find_own_code()
+    import fedkin.experiment.run
+
+    return fedkin.experiment.run
+
+
+def _resumed(folder: Path, workers: int | None, progress: Callable[["Record"], None]) -> Path:
+    found: Path = _experiment().resume(folder, progress=progress, workers=workers)
+    return found
+
+
+def _told(sentence: str, code: int) -> int:
+    """One line on stderr, whatever the sentence holds."""
+    print(" ".join(sentence.split()), file=sys.stderr)
+    return code
+
+
+def _of_the_system(error: OSError | sqlite3.Error) -> str:
+    """What the operating system refused, without its numbers."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename} cannot be read or written: {error.strerror}"
+    return str(error)
+
+
+def _interrupted(error: FedkinError) -> bool:
+    experiment = sys.modules.get("fedkin.experiment.run")  # who has not loaded it was not interrupted in it
+    return experiment is not None and isinstance(error, experiment.Interrupted)
+
+
+def _usage(error: Any) -> str:
+    """What was wrong with the command line; other libraries' names of options lead to ours."""
+    from fedkin.runs.spec import USUAL_NAMES
+
+    option = str(getattr(error, "option_name", "") or "").lstrip("-").replace("-", "_")
+    if option in USUAL_NAMES:
+        return f"--{option.replace('_', '-')} is called {USUAL_NAMES[option]} here: --set {USUAL_NAMES[option]}=VALUE"
+    return str(error.format_message())

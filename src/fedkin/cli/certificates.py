@@ -1,0 +1,200 @@
+"""Certificates for people: in the terminal, and as docs/fidelity.md."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from fedkin.certificates.registry import GOLDEN, SECTIONS, STATES, Held
+from fedkin.report import formatting
+
+HEADINGS = {
+    "reference": "Agreement with the independent reference",
+    GOLDEN: "Beside other people's public code (golden traces)",
+    "closed form": "Closed forms and values by hand",
+    "law": "Reductions and invariances",
+    "messages": "Messages",
+}
+SYMBOLS = {"current": "yes", "stale": "STALE", "unverified": "?", "none": "none"}
+COLUMNS = ("method", "certificate", "worst gap", "rounds", "clients", "participation", "closed forms", "laws", "sent")
+
+
+class Section(NamedTuple):
+    """A heading, sentences, and the tests behind them."""
+
+    heading: str
+    said: list[str]
+    tests: list[Mapping[str, Any]]
+
+
+def sections(certificate: Mapping[str, Any]) -> list[Section]:
+    """What a certificate says, in order."""
+    told = {
+        "reference": [_agreement(certificate["reference"])],
+        "closed form": _without(certificate["closed form"]),
+        "law": [],
+        "messages": [*map(_sent, certificate["messages"]["sent"]), *_personal(certificate["messages"]["personal"])],
+    }
+    found = [Section(HEADINGS[kind], told[kind], certificate[kind]["tests"]) for kind in SECTIONS]
+    if golden := certificate.get(GOLDEN):
+        said = [sentence for trace in golden["traces"] for sentence in _golden(trace)]
+        found.insert(1, Section(HEADINGS[GOLDEN], said, golden["tests"]))
+    for name in ("readings", "deviations"):
+        found.append(Section(name.capitalize(), certificate[name] or ["none declared"], []))
+    return found
+
+
+def overview(found: Sequence[Held]) -> RenderableType:
+    """``fedkin methods --certificate``: a row a method."""
+    table = Table(box=box.SIMPLE_HEAD, title="Fidelity certificates", title_justify="left", caption_justify="left")
+    for column in COLUMNS:
+        table.add_column(column, overflow="fold")
+    for one in found:
+        style = {"stale": "yellow", "none": "dim"}.get(one.state)
+        table.add_row(*(Text(cell) for cell in _row(one)), style=style)
+    table.caption = "fedkin methods NAME --certificate tells one of them whole"
+    return table
+
+
+def whole(one: Held, about: Mapping[str, str]) -> RenderableType:
+    """``fedkin methods NAME --certificate``."""
+    style = "green" if one.state == "current" else "yellow"
+    parts: list[RenderableType] = [Text.assemble((one.name, "bold"), "  ", (STATES[one.state], style))]
+    if not one.content:
+        return parts[0]
+    for section in sections(one.content):
+        parts.append(Text(section.heading, style="bold"))
+        parts += [Padding(Text(said), (0, 0, 0, 4)) for said in section.said]
+        parts += [Padding(Text(_test(test), style="dim"), (0, 0, 0, 4)) for test in section.tests]
+    parts.append(Text(f"sources {', '.join(one.content['sources'])}, sha256 {one.content['sha256']}", style="dim"))
+    parts += [Text(said, style="dim") for said in about.values()]
+    return Group(*parts)
+
+
+def markdown(packaged: Mapping[str, Any]) -> str:
+    """docs/fidelity.md."""
+    methods = packaged["methods"]
+    everywhere = _everywhere(methods)
+    lines = ["# Fidelity: what is proved of each method", "", INTRODUCTION, ""]
+    lines += [f"- {said}" for said in packaged["about"].values()]
+    columns = [column for column in COLUMNS if column != "certificate"]
+    lines += ["", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for name, certificate in methods.items():
+        cells = dict(zip(COLUMNS, _row(Held(name, "current", certificate)), strict=True))
+        cells["method"] = f"[{name}](#{name})"
+        lines.append(f"| {' | '.join(cells[column] for column in columns)} |")
+    lines += ["", "## Tests that every method passes", ""]
+    lines += [f"- {_linked(test)}" for test in everywhere.values()]
+    for name, certificate in methods.items():
+        lines += ["", f"## {name}", ""]
+        lines += [f"Sources {', '.join(f'`{source}`' for source in certificate['sources'])}."]
+        for section in sections(certificate):
+            own = [test for test in section.tests if test["id"] not in everywhere]
+            if own or section.said:
+                lines += ["", f"**{section.heading}**", "", *(f"- {said}" for said in section.said)]
+                lines += [f"- {_linked(test)}" for test in own]
+    return "\n".join(lines) + "\n"
+
+
+INTRODUCTION = """\
+This page is written by `scripts/certify` from the tests that passed; do not edit it.
+`fedkin methods NAME --certificate` prints the same for the installed method, and says so where its source is no longer
+what was certified.
+
+A *reference* is a slow NumPy version, written from the paper's text without looking at the method (`tests/reference`).
+The *gap* is the largest difference to it in any state, message or loss of any round, relative to the larger of 1 and
+the largest entry, in float64, rounded up. *Sent* is what a client receives / sends in a round, in scalars.
+
+A *golden trace* holds numbers that somebody else's public code produced on a tiny fixed problem (`tests/golden`). The
+error is the largest absolute difference of what is named, over all rounds and clients."""
+
+
+def _row(one: Held) -> list[str]:
+    if not one.content:
+        return [one.name, SYMBOLS[one.state], *[formatting.NONE] * (len(COLUMNS) - 2)]
+    reference, messages = one.content["reference"], one.content["messages"]
+    forms = len(one.content["closed form"]["tests"])
+    first = next(iter(messages["sent"]), None)
+    return [
+        one.name,
+        SYMBOLS[one.state],
+        formatting.NONE if reference["gap"] is None else f"{reference['gap']:.0e}",
+        _range(reference["rounds"]),
+        _range(reference["clients"]),
+        _range(reference["participation"]),
+        str(forms) if forms else formatting.NONE,
+        str(len(one.content["law"]["tests"])),
+        formatting.NONE if first is None else f"{_kinds(first['down'])} / {_kinds(first['up'])}",
+    ]
+
+
+def _agreement(reference: Mapping[str, Any]) -> str:
+    if reference["gap"] is None:
+        return "not compared"
+    rounds, clients, shares = (_range(reference[name]) for name in ("rounds", "clients", "participation"))
+    cases = sum(test["cases"] for test in reference["tests"])
+    return (
+        f"worst gap {reference['gap']:.0e} in float64; "
+        f"{rounds} rounds, {clients} clients, participation {shares}, {formatting.many(cases, 'case')}"
+    )
+
+
+def _golden(trace: Mapping[str, Any]) -> list[str]:
+    """What one trace says: what agrees with it and to what error, and each deviation with its figure."""
+    whose = f"{trace['source']} at {trace['commit']}{', the authors’' if trace['authors'] else ''}"
+    how = f"; {trace['how']}" if trace["how"] else ""
+    told = [f"{trace['file']} ({whose}{how})"]
+    if trace["errors"]:
+        told.append(f"agrees to {max(trace['errors'].values()):.0e}: {', '.join(trace['errors'])}")
+    told += [f"deviation of {figure:.1e} in {what}: {why}" for what, (figure, why) in trace["deviations"].items()]
+    return ["; ".join(told)]
+
+
+def _without(forms: Mapping[str, Any]) -> list[str]:
+    reason = forms.get("does not apply")
+    return [f"does not apply: {reason}"] if reason else []
+
+
+def _sent(sent: Mapping[str, Any]) -> str:
+    setup = f"; before the first round {_kinds(sent['setup'])} up" if sent["setup"] else ""
+    hyper = f" (with {formatting.plain(dict(sent['hyper']))})" if sent["hyper"] else ""
+    copies = f", {sent['copies']} different ones a round" if sent["copies"] > 1 else ""
+    first = f" (in the first round {_kinds(sent['first'])})" if "first" in sent else ""
+    return f"down {_kinds(sent['down'])}{first}{copies}; up {_kinds(sent['up'])}{setup}{hyper}"
+
+
+def _personal(told: Sequence[str]) -> list[str]:
+    return [f"personal: {text}" if text.startswith("none") else f"personal, in no message: {text}" for text in told]
+
+
+def _kinds(scalars: Mapping[str, int]) -> str:
+    return " + ".join(f"{number} {kind}" for kind, number in scalars.items()) or "nothing"
+
+
+def _range(values: Sequence[float]) -> str:
+    return formatting.NONE if not values else ", ".join(f"{value:.3g}" for value in values)
+
+
+def _test(test: Mapping[str, Any]) -> str:
+    return f"{test['title']} [{test['id']}{_cases(test)}]"
+
+
+def _linked(test: Mapping[str, Any]) -> str:
+    return f"{test['title']} (`{test['id']}`{_cases(test)})"
+
+
+def _cases(test: Mapping[str, Any]) -> str:
+    return f", {test['cases']} cases" if test["cases"] > 1 else ""
+
+
+def _everywhere(methods: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Laws and messages that all methods have in common, by id; none where there is one method only."""
+    kinds = ("law", "messages")
+    tests = [{test["id"]: test for kind in kinds for test in one[kind]["tests"]} for one in methods.values()]
+    if len(tests) < 2:
+        return {}
+    return {id: {**test, "cases": 1} for id, test in tests[0].items() if all(id in other for other in tests)}

@@ -1,0 +1,78 @@
+"""Which method for me: tables made from the registry and the certificates, for docs/choosing.md."""
+
+from collections.abc import Callable, Sequence
+
+from fedkin.certificates.registry import packaged
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Needs
+from fedkin.methods import make
+from fedkin.report import formatting
+
+QUESTIONS: dict[str, Callable[[Needs], bool]] = {  # what somebody may not have → whether a method does without it
+    "clients of different architectures": lambda needs: not needs.one_architecture,
+    "no public data": lambda needs: needs.public == "none",
+    "a public set without labels": lambda needs: needs.public == "unlabeled",
+    "clients that are away in some rounds": lambda needs: not needs.full_participation,
+    "no validation samples at the clients": lambda needs: not needs.validation,
+    "numbers to predict, not classes": lambda needs: not needs.classes,
+}
+
+
+def table(names: Sequence[str]) -> str:
+    """A row a method: what it needs, what a client receives and sends in a round by kind."""
+    lines = ["| method | needs | receives / sends | before the first round |", "|---|---|---|---|"]
+    lines += [f"| {name} | {_needs(name)} | {_traffic(name)} | {_setup(name)} |" for name in sorted(names)]
+    return "\n".join(lines) + "\n"
+
+
+def answers(names: Sequence[str]) -> str:
+    """A row a question: the methods that fit."""
+    known = {name: needs for name in sorted(names) if (needs := needs_of(name)) is not None and not needs.pooled}
+    lines = ["| you have | methods |", "|---|---|"]
+    for question, fits in QUESTIONS.items():
+        fitting = [name for name, needs in known.items() if fits(needs)]
+        lines.append(f"| {question} | {', '.join(fitting) or formatting.NONE} |")
+    return "\n".join(lines) + "\n"
+
+
+def needs_of(name: str) -> Needs | None:
+    """None where a method cannot be made with its defaults alone."""
+    try:
+        return make(name, {}, {"lr": 0.1}).needs
+    except FedkinError:
+        return None
+
+
+def _needs(name: str) -> str:
+    needs = needs_of(name)
+    if needs is None:
+        return "depends on its hyper-parameters"
+    told = {
+        "the pooled data: a comparator, not federated": needs.pooled,
+        "one architecture": needs.one_architecture,
+        f"{needs.public} public set": needs.public != "none",
+        "every client in every round": needs.full_participation,
+        "validation samples": needs.validation,
+        "classes": needs.classes,
+    }
+    return ", ".join(text for text, yes in told.items() if yes) or "nothing"
+
+
+def _traffic(name: str) -> str:
+    sent = _sent(name)
+    return formatting.NONE if sent is None else f"{_kinds(sent['down'])} / {_kinds(sent['up'])}"
+
+
+def _setup(name: str) -> str:
+    sent = _sent(name)
+    return formatting.NONE if sent is None or not sent["setup"] else f"sends {_kinds(sent['setup'])}"
+
+
+def _sent(name: str) -> dict[str, dict[str, int]] | None:
+    """What the certificate tells of the first case, which is the method by its defaults."""
+    told = packaged()["methods"].get(name, {}).get("messages", {}).get("sent")
+    return told[0] if told else None
+
+
+def _kinds(scalars: dict[str, int]) -> str:
+    return " + ".join(scalars) or "nothing"

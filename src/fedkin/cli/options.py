@@ -1,0 +1,178 @@
+"""What is typed after ``fedkin run``, as a checked specification: a file, options, short forms, ``--set``."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.runs.short_form import pieces, short_form
+from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, parse, read
+
+Content = dict[str, Any]
+
+
+def specification(file: Path | None, options: Mapping[str, Any], settings: Sequence[str]) -> tuple[Spec, list[str]]:
+    """The file's experiment with the options, then the settings ("section.key=value"), in place of what it says.
+
+    Returns hints beside it: keys that have another name here, and keys of the file that no longer apply.
+    The file is checked by itself first, so that its mistakes are told with their lines.
+    """
+    content: Content = {}
+    hints: list[str] = []
+    if file is not None:
+        _experiment_file(file)
+        content, text = read(file)
+        _, hints = parse(content, text, str(file))
+        content, _ = our_names(content)
+    given = [(key, value) for key, value in options.items() if value is not None]
+    given += sorted((_setting(text) for text in settings), key=lambda item: not _names(item[0]))
+    for key, value in given:
+        hints += _place(content, key, value)
+    spec, more = parse(content, where="command line")
+    return spec, [*hints, *more]
+
+
+def _experiment_file(file: Path) -> None:
+    """Data, or a run, in the place of an experiment: the command that is meant."""
+    from fedkin.data.formats.user_files import FILES
+
+    if file.is_dir():
+        raise FedkinError(
+            f"{file} is a folder: fedkin resume {file} goes on with a run, fedkin run {file}/experiment.toml does it "
+            f"again, fedkin run --data {file}/ trains on its files"
+        )
+    if file.suffix.lower() in FILES:
+        raise FedkinError(f"{file} is no experiment but data: fedkin run --data {file}")
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise FedkinError(f"--set {text} is not understood: write --set section.key=value")
+    short = key.strip() in SHORT_FORMS  # "--set split=dirichlet:0.1" is the option --split
+    return key.strip(), value.strip() if short else literal(value.strip())
+
+
+def _names(key: str) -> bool:
+    """Whether a setting chooses by name: it goes first, since it drops the keys of what was chosen before."""
+    return key in SHORT_FORMS or (key.endswith(".name") and key.count(".") == 1)
+
+
+def _place(content: Content, key: str, value: Any) -> list[str]:
+    if key in SHORT_FORMS:
+        return SHORT_FORMS[key](content, str(value))
+    section, _, last = key.partition(".")
+    if last == "name" and isinstance(value, str):
+        return _choose(content, section, value, {})
+    assign(content, PLAIN.get(key, key), value)
+    return []
+
+
+def _choose(content: Content, section: str, name: str, parameters: Content) -> list[str]:
+    """section.name = name; the keys that the file gave to another choice are dropped, and a hint says so."""
+    place: Content = content.setdefault(section, {})
+    declared = type(getattr(Spec(), section)).model_fields if section in Spec.model_fields else {}
+    before = place.get("name", declared["name"].default if "name" in declared else None)
+    theirs = [key for key in place if key not in declared]
+    hints = []
+    if theirs and _same(section, before) != _same(section, name):
+        hints = [f"[{section}] {', '.join(theirs)} of the file went with {before!r}: not used for {name!r}"]
+        for key in theirs:
+            del place[key]
+    place.update({"name": name, **parameters})
+    return hints
+
+
+def _same(section: str, name: Any) -> Any:
+    if section != "method" or not isinstance(name, str):
+        return name
+    from fedkin.methods import ALIASES
+
+    return ALIASES.get(name.lower(), name)
+
+
+def _method(content: Content, text: str) -> list[str]:
+    def first(name: str) -> str:
+        raise FedkinError(f"--method {text} is not understood: write {name}:key=value")
+
+    return _choose(content, "method", *short_form(text, first))
+
+
+def _split(content: Content, text: str) -> list[str]:
+    from fedkin.data.partitions.registry import PARTITIONS, parameters
+
+    def first(name: str) -> str:
+        if name not in PARTITIONS:
+            raise unknown("partition", name, PARTITIONS)
+        keys = list(parameters(name))
+        if not keys:
+            raise FedkinError(f"partition {name} takes no parameter: write --split {name}")
+        return keys[0]
+
+    return _choose(content, "split", *short_form(text, first))
+
+
+def _data(content: Content, text: str) -> list[str]:
+    """A name, a file or a folder; keys of [data] follow a colon: patients.csv:client=hospital,label=died."""
+    from fedkin.data.formats.hugging_face import HUB
+    from fedkin.data.formats.user_files import is_path
+    from fedkin.data.sources import as_typed
+
+    hub = HUB if text.startswith(HUB) else ""
+    if is_path(text) and not hub:
+        return _choose(content, "data", text, {})
+    name, parameters = short_form(text.removeprefix(hub), lambda name: _no_first("data", text, name))
+    return _choose(content, "data", as_typed(hub + name), parameters)
+
+
+def _model(content: Content, text: str) -> list[str]:
+    """An architecture with options, a user's package.module:Class, or several of them with commas between."""
+    from fedkin.models.build import MODELS
+
+    several = pieces(text)
+    place: Content = content.setdefault("model", {})
+    place.pop("map", None)
+    if len(several) > 1 and all(piece.partition(":")[0] in MODELS or ":" in piece for piece in several):
+        place["map"] = {name: name for name in several}
+        return []
+    if text.partition(":")[0] not in MODELS:
+        return _choose(content, "model", text, {})
+    return _choose(content, "model", *short_form(text, lambda name: _no_first("model", text, name)))
+
+
+def _no_first(option: str, text: str, name: str) -> str:
+    raise FedkinError(f"--{option} {text} is not understood: write {name}:key=value")
+
+
+def _public(content: Content, text: str) -> list[str]:
+    source, parameters = short_form(text, lambda name: "samples")
+    for key in parameters:
+        if key not in PublicSection.model_fields:
+            raise unknown("key of [public]", key, PublicSection.model_fields)
+    content.setdefault("public", {}).update({"source": source, **parameters})
+    return []
+
+
+def _engine(content: Content, text: str) -> list[str]:
+    name, parameters = short_form(text, lambda name: "workers")
+    content.setdefault("engine", {}).update({"name": name, **parameters})
+    return []
+
+
+SHORT_FORMS: dict[str, Callable[[Content, str], list[str]]] = {
+    "method": _method,
+    "data": _data,
+    "split": _split,
+    "model": _model,
+    "public": _public,
+    "engine": _engine,
+}
+PLAIN = {
+    "data_dir": "data.dir",
+    "clients": "run.clients",
+    "participation": "run.participation",
+    "holdout_clients": "run.holdout_clients",
+    "rounds": "run.rounds",
+    "seed": "run.seed",
+    "workers": "engine.workers",
+}

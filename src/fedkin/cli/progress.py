@@ -1,0 +1,229 @@
+"""What a run shows while it goes on: a small live table, or plain lines where there is no terminal."""
+
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import fmean, median
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from fedkin.report import formatting
+from fedkin.runs.database import read_only
+from fedkin.runs.directory import unrecorded
+from fedkin.runs.record import Record
+from fedkin.runs.spec import Spec
+from fedkin.setup.population import DEFAULT_CLIENTS
+
+WINDOW = 10  # rounds that the estimate of the time left looks back on
+
+
+def before(run: Path) -> tuple[int, int] | None:
+    """Rounds done and bytes sent before a resume; None where the run is finished. Raises FedkinError for no run."""
+    if unrecorded(run):
+        return 0, 0
+    with read_only(run) as database:
+        ((sent,),) = database.rows("SELECT coalesce(sum(bytes), 0) FROM messages")
+        return None if database.facts().get("finished") else (database.last_round(), int(sent))
+
+
+class Tally:
+    """The numbers on display, kept up to date by records. ``done``, ``sent``: rounds and bytes before a resume."""
+
+    def __init__(self, spec: Spec, head: str, done: int = 0, sent: int = 0) -> None:
+        self.head, self.rounds, self.sent = head, spec.run.rounds, sent
+        self.round = min(max(done, 0), self.rounds)
+        self.phase = ""
+        self.measure = "accuracy"
+        self.means: dict[str, float] = {}
+        self.worst: dict[str, float] = {}
+        self.left_out: dict[int, str] = {}
+        self._paces: list[float] = []
+        self._last = time.monotonic()
+
+    def add(self, record: Record) -> None:
+        """A round happened."""
+        now = time.monotonic()
+        if record.phase == "round":
+            self._paces = [*self._paces[-WINDOW:], now - self._last]
+        self._last = now
+        self.round, self.phase = min(record.round, self.rounds), record.phase
+        self.sent += sum(message.bytes for message in record.sent)
+        self.left_out = record.missing
+        for view in {view for views in record.scores.values() for view in views}:
+            self._score(record, view)
+
+    @property
+    def means_shown(self) -> str:
+        """The means over clients, personal first."""
+        return self._shown(self.means)
+
+    @property
+    def worst_shown(self) -> str:
+        """The worst deciles, personal first."""
+        return self._shown(self.worst)
+
+    @property
+    def pace(self) -> float | None:
+        """Seconds a round; the first one, which prepares the steps, counts only while it is alone."""
+        paces = self._paces[1:] or self._paces
+        return median(paces) if paces else None
+
+    @property
+    def left(self) -> float | None:
+        """Seconds to the last round, estimated; unknown in the first two rounds."""
+        if self.pace is None or len(self._paces) < 2:
+            return None
+        return max(0.0, self.pace * (self.rounds - self.round) - (time.monotonic() - self._last))
+
+    def _shown(self, values: Mapping[str, float]) -> str:
+        form = formatting.percent if self.measure == "accuracy" else formatting.decimal
+        order = sorted(values, key=lambda view: (view != "personal", view))
+        return "   ".join(f"{form(values[view])} {view}" for view in order)
+
+    def _score(self, record: Record, view: str) -> None:
+        pairs = [views[view]["test"] for views in record.scores.values() if "test" in views.get(view, {})]
+        for place, measure in ((1, "accuracy"), (0, "loss")):  # a regression has no accuracy
+            values = sorted(pair[place] for pair in pairs if math.isfinite(pair[place]))
+            if values:
+                values = values if measure == "accuracy" else values[::-1]
+                self.measure = measure
+                self.means[view] = fmean(values)
+                self.worst[view] = fmean(values[: max(1, len(values) // 10)])  # as report.scores.spread has it
+                return
+
+
+class Display(Protocol):
+    """Shows a run from its beginning to its end: ``with display: … display.update(record)``."""
+
+    def update(self, record: Record) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def display(tally: Tally, console: Console) -> Display:
+    """The live table on a terminal, plain lines elsewhere."""
+    return LiveTable(tally, console) if console.is_terminal and not console.is_dumb_terminal else PlainLines(tally)
+
+
+class LiveTable:
+    """A table that is drawn over itself four times a second."""
+
+    def __init__(self, tally: Tally, console: Console) -> None:
+        self.tally = tally
+        self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4, transient=True)
+
+    def update(self, record: Record) -> None:
+        self.tally.add(record)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def _draw(self) -> RenderableType:
+        tally = self.tally
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column(overflow="fold")
+        bar = Table.grid(padding=(0, 2, 0, 0))
+        bar.add_row(f"{tally.round}/{tally.rounds}", ProgressBar(tally.rounds, tally.round, width=36))
+        table.add_row("round", bar)
+        table.add_row(tally.measure, tally.means_shown or "…")
+        table.add_row("worst decile", tally.worst_shown or "…")
+        table.add_row("sent", formatting.size(tally.sent))
+        table.add_row("time", _time(tally))
+        if tally.left_out:
+            client, reason = next(iter(tally.left_out.items()))
+            table.add_row("left out", Text(f"{len(tally.left_out)} clients; client {client}: {reason}", style="yellow"))
+        foot = Text("Ctrl-C stops after the round, a second one at once; nothing committed is lost", style="dim")
+        return Group(Text(tally.head, style="bold"), table, foot)
+
+
+class PlainLines:
+    """One line a round, at most one a second besides the first and the last."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
+        self._printed = -math.inf
+
+    def update(self, record: Record) -> None:
+        tally = self.tally
+        tally.add(record)
+        if record.phase != "round":
+            return
+        now = time.monotonic()
+        if now - self._printed >= 1 or tally.round == tally.rounds:
+            self._printed = now
+            print(line(tally), flush=True)
+
+    def __enter__(self) -> Self:
+        print(self.tally.head, flush=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+
+def line(tally: Tally) -> str:
+    """The tally as one plain line."""
+    parts = [f"round {tally.round}/{tally.rounds}"]
+    if tally.means:
+        parts += [f"{tally.measure} {tally.means_shown}", f"worst decile {tally.worst_shown.split('   ')[0]}"]
+    parts += [f"{formatting.size(tally.sent)} sent", _time(tally)]
+    if tally.left_out:
+        parts.append(f"left out: {', '.join(f'client {client}' for client in sorted(tally.left_out))}")
+    return "  ".join(parts)
+
+
+def head(spec: Spec) -> str:
+    """Method, data, split, model and size of an experiment in one line."""
+    split = [spec.split.name, *(f"{key}={value}" for key, value in spec.split.options.items())]
+    data = spec.data.name.replace("\\", "/").rstrip("/").split("/")[-1]
+    models = ", ".join(dict.fromkeys(spec.model.map.values())) or spec.model.name
+    natural = spec.split.name == "natural" and spec.run.clients is None
+    clients = "natural clients" if natural else f"{spec.run.clients or DEFAULT_CLIENTS} clients"
+    part = [f"{spec.run.participation:.0%} a round"] if spec.run.participation < 1 else []
+    words = [spec.method.name, data, " ".join(split), models, clients, *part]
+    return " · ".join([*words, f"{spec.run.rounds} rounds", f"seed {spec.run.seed}"])
+
+
+def clock(seconds: float) -> str:
+    """Seconds for people.
+
+    >>> clock(0.0123), clock(7.44), clock(95), clock(7300)
+    ('0.012 s', '7.4 s', '1 min 35 s', '2 h 01 min')
+    """
+    if seconds < 59.5:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _time(tally: Tally) -> str:
+    if tally.pace is None:
+        return "preparing: the first round may compile its steps"
+    if tally.phase == "finish":
+        return f"{clock(tally.pace)} a round"
+    if tally.round == tally.rounds:
+        return f"{clock(tally.pace)} a round, finishing"
+    left = "" if tally.left is None else f", about {clock(math.ceil(tally.left))} left"
+    return f"{clock(tally.pace)} a round{left}"

@@ -1,0 +1,166 @@
+"""The commands that train nothing: ``fedkin show``, ``methods``, ``compare`` and ``report``."""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from fedkin.cli.json_output import print_json
+from fedkin.core.errors import FedkinError, some
+from fedkin.runs.directory import RECORD, begun
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.", show_default=False)]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", metavar="DIR", help="Where data files lie; else FEDKIN_DATA says.")
+]
+SpecFile = Annotated[Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment.", show_default=False)]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any key of the file. Repeatable.")
+]
+
+
+def as_given(data_dir: Path | None) -> str | None:
+    """--data-dir as a specification has it."""
+    return None if data_dir is None else str(data_dir)
+
+
+def tell_hints(hints: Iterable[str]) -> None:
+    """Keys that have another name here, and the like: on stderr, each once."""
+    for hint in dict.fromkeys(hints):
+        print(f"hint: {hint}", file=sys.stderr)
+
+
+def console() -> Console:
+    """Standard output; where it is no terminal, wide enough that tables keep their lines."""
+    found = Console()
+    return found if found.is_terminal or "COLUMNS" in os.environ else Console(width=160)
+
+
+def show(folder: Folder, as_json: AsJson = False) -> None:
+    """A run in numbers."""
+    from fedkin.report import formatting, terminal_tables
+    from fedkin.report.summary import summary
+
+    found = summary(folder)
+    if as_json:
+        print_json(found)
+    else:
+        console().print(terminal_tables.show(found))
+        if not found["finished"]:
+            after = f"{formatting.progress(found)}: these numbers are not its last ones"
+            print(f"note: {after} (fedkin resume {folder} goes on)", file=sys.stderr)
+
+
+def methods(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of them only.", show_default=False)] = None,
+    certificate: Annotated[bool, typer.Option("--certificate", help="What the tests have proved of them.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="A table of what each needs and sends.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The methods, their hyper-parameters and what they need."""
+    from fedkin.certificates import registry as certificates
+    from fedkin.cli import certificates, choosing, lists
+
+    found = registry.held(name)
+    if certificate and as_json:
+        print_json([{"name": one.name, "state": one.state, **one.content} for one in found])
+    elif certificate and name is None:
+        console().print(certificates.overview(found))
+    elif certificate:
+        console().print(certificates.whole(found[0], registry.packaged()["about"]))
+    elif markdown:
+        print(choosing.table([one.name for one in found]), end="")
+    else:
+        listed = [one for one in lists.methods() if one["name"] in {each.name for each in found}]
+        if as_json:
+            print_json(listed)
+        else:
+            lists.show_methods(console(), listed)
+
+
+def compare(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories.", show_default=False)],
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="NAME", help="Method or run to hold the others against; else local."),
+    ] = None,
+    best: Annotated[
+        bool, typer.Option("--best", help="Of a method's settings only the one that validation data choose.")
+    ] = False,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Write the tables as Markdown.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with charts, for a browser.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Runs side by side, and client by client against a baseline."""
+    from fedkin.report.comparison import tables as sheets
+    from fedkin.report.comparison.compare import comparison
+
+    if markdown is not None and html is not None and markdown.resolve() == html.resolve():
+        raise FedkinError(f"--markdown and --html both name {html}: give each a file of its own")
+    runs = _without_studies(folders)
+    for folder in runs:
+        _must_be_run(folder)
+    found = comparison(runs, against, best)
+    if markdown is not None:
+        from fedkin.runs.outside import write_outside
+
+        write_outside(markdown, sheets.markdown(found))
+    if html is not None:
+        from fedkin.report.comparison.page import write_comparison
+
+        write_comparison(found, html)
+    written = [path for path in (markdown, html) if path is not None]
+    if as_json:
+        print_json(sheets.plain(found))
+    elif written:
+        for path in written:
+            print(path)
+    else:
+        console().print(sheets.compare(found))
+
+
+def report(
+    folder: Folder,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", metavar="DIR", help="Write its charts there instead, each as SVG, PNG and PDF."),
+    ] = None,
+) -> None:
+    """Write report.html into a run directory: one file, to be opened in a browser."""
+    if figures is None:
+        from fedkin.report.page.report import write_report
+
+        print(write_report(folder))
+    else:
+        from fedkin.report.page.figure_files import write_figures
+
+        for path in write_figures(folder, figures):
+            print(path)
+
+
+def _without_studies(folders: list[Path]) -> list[Path]:
+    """What is left of ``sweep/*``: the files beside the trials' folders are said and passed over."""
+    from fedkin.runs.outside import STUDY
+
+    files = [path for path in folders if path.is_file() and (path.parent / STUDY).is_file()]
+    if not files or len(files) == len(folders):  # a file alone is no comparison, and told so
+        return folders
+    print(f"note: passed over, for files of a sweep are no runs: {some(map(str, files))}", file=sys.stderr)
+    return [path for path in folders if path not in files]
+
+
+def _must_be_run(folder: Path) -> None:
+    """What has neither a record nor a specification is no run, not even a damaged one."""
+    if not folder.exists():
+        raise FedkinError(f"{folder} does not exist")
+    if not begun(folder):
+        raise FedkinError(f"{folder} is not a run directory: it has no {RECORD}")

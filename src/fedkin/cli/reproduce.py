@@ -1,0 +1,151 @@
+"""``fedkin reproduce``: the papers' tables and figures, measured beside published."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from fedkin.cli.json_output import print_json
+from fedkin.cli.reading import AsJson, DataDir, console
+from fedkin.core.errors import FedkinError, unknown
+
+MOST_SEEDS = 1000
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A preset: see --list.", show_default=False)
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="The presets, with their rows and their processor time.")
+    ] = False,
+    rows: Annotated[
+        str | None, typer.Option("--rows", metavar="WORD,…", help="Only rows whose name contains one of these.")
+    ] = None,
+    scale: Annotated[
+        str, typer.Option("--scale", help="small: minutes on two cores; full: the paper's setting.")
+    ] = "small",
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, max=MOST_SEEDS, help="Seeds 0, 1, …; their mean and sd are shown.")
+    ] = 1,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="For the pages, and the runs below.")] = Path(
+        "reproduction"
+    ),
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A change of every run. Repeatable.")
+    ] = None,
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Train nothing: the table of what is finished, and what the rest costs.")
+    ] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """A table or figure of the papers: runs its rows, and writes NAME.md and NAME.html."""
+    from fedkin.reproduce.preset import SCALES, names, preset
+    from fedkin.reproduce.running import READERS, RUNNERS, check, portable
+
+    if scale not in SCALES:
+        raise unknown("scale", scale, SCALES)
+    if list_ or name is None:
+        if not list_:
+            raise FedkinError("name a preset, or see them with: fedkin reproduce --list")
+        _list([preset(each, scale) for each in names()], as_json)
+        return
+    found = preset(name, scale)
+    wanted = [word.strip() for word in rows.split(",") if word.strip()] if rows else [""]
+    chosen = tuple(row for row in found.rows if any(word in row.name for word in wanted))
+    if not chosen:
+        raise FedkinError(f"no row of {name} contains {rows}: they are {', '.join(row.name for row in found.rows)}")
+    changes = _changes(set_ or [], data_dir)
+    check(chosen, changes)
+    asked = f"fedkin reproduce {name} --scale {scale}" + (f" --rows {shlex.quote(rows)}" if rows else "")
+    asked += (f" --seeds {seeds}" if seeds > 1 else "") + "".join(
+        f" --set {_quoted(*each)}" for each in portable(changes).items()
+    )
+    _run(Asking(found, chosen, scale, seeds, out, changes, RUNNERS if not finished else READERS, asked), as_json)
+
+
+class Asking(NamedTuple):
+    """What is to be done, for ``rows`` of the preset. ``asked``: the command, for the page."""
+
+    preset: Any
+    rows: Any
+    scale: str
+    seeds: int
+    out: Path
+    changes: dict[str, Any]
+    runners: Any
+    asked: str
+
+
+def _quoted(key: str, value: Any) -> str:
+    return shlex.quote(f"{key}={value}")
+
+
+def _run(asking: Asking, as_json: bool) -> None:
+    from fedkin.report import formatting
+    from fedkin.reproduce.estimate import estimate, speed, together
+    from fedkin.reproduce.pages import cells, lines, write
+    from fedkin.reproduce.running import known, outcomes
+
+    found, changes, here = asking.preset, asking.changes, speed()
+    total = together(estimate(row, changes, here, asking.seeds) for row in asking.rows)
+    rows, runs = formatting.many(len(asking.rows), "row"), asking.out / "runs"
+    print(f"{found.title}: {rows}, processor time {total} if none is done", file=sys.stderr)
+    asking.out.mkdir(parents=True, exist_ok=True)
+    done = []
+    for one in outcomes(asking.rows, asking.seeds, runs, changes, here, asking.runners):
+        done.append(one)
+        for line in lines([one]):
+            why = f"  {one.missing}" if one.missing else ""
+            print("  ".join(cells(line)[:-1]) + why, file=sys.stderr, flush=True)
+    now = {one.row.name: one for one in done}  # the page has all rows, whichever were asked for this time
+    whole = [now.get(row.name) or known(row, asking.seeds, runs, changes, here) for row in found.rows]
+    written = write(found, whole, asking.scale, asking.asked, asking.out)
+    if as_json:
+        print_json({"name": found.name, "title": found.title, "scale": asking.scale, "lines": lines(done)})
+    else:
+        for path in written:
+            print(path)
+    if all(one.missing for one in done):
+        raise typer.Exit(1)  # each row has said why
+
+
+def _changes(settings: list[str], data_dir: Path | None) -> dict[str, Any]:
+    from fedkin.runs.spec import literal
+
+    if wrong := [text for text in settings if "=" not in text]:
+        raise FedkinError(f"--set {wrong[0]} is not understood: write --set section.key=value")
+    found = {key: literal(value) for key, _, value in (text.partition("=") for text in settings)}
+    return found | ({"data.dir": str(data_dir)} if data_dir is not None else {})
+
+
+def _list(found: list[Any], as_json: bool) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from fedkin.reproduce.estimate import estimate, together
+
+    costs = [together(map(estimate, one.rows)) for one in found]
+    plain = [
+        {
+            "name": one.name,
+            "title": one.title,
+            "rows": [row.name for row in one.rows],
+            "seconds": cost.seconds,
+            "estimate_is_rough": cost.rough,
+            "about": one.about,
+        }
+        for one, cost in zip(found, costs, strict=True)
+    ]
+    if as_json:
+        print_json(plain)
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for column in ("name", "what", "rows", "processor time"):
+        table.add_column(column, overflow="fold")
+    for one, cost in zip(found, costs, strict=True):
+        table.add_row(one.name, one.title, str(len(one.rows)), str(cost))
+    console().print(table)

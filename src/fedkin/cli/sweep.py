@@ -1,0 +1,91 @@
+"""``fedkin sweep``: hyper-parameters searched, by validation data."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fedkin.cli.json_output import print_json
+from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, as_given, console, tell_hints
+
+
+def sweep(
+    spec: SpecFile = None,
+    space: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--space", metavar="KEY=…", help="'train.lr=0.01, 0.1', 'train.lr=log 0.001 .. 0.3', or a preset."
+        ),
+    ] = None,
+    sampler: Annotated[str, typer.Option("--sampler", help="grid or tpe.")] = "grid",
+    trials: Annotated[int | None, typer.Option("--trials", min=1, help="How many; a grid is done whole.")] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The study and its runs; goes on.")] = Path("sweep"),
+    set_: Changes = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search hyper-parameters (extra sweep). Start it several times with the same --out to work in parallel."""
+    from fedkin.cli.export import find_own_code
+    from fedkin.cli.options import specification
+    from fedkin.core.errors import FedkinError
+    from fedkin.sweep import lost, scored, space_of
+    from fedkin.sweep import sweep as search
+
+    find_own_code()
+    base, hints = specification(spec, {"data_dir": as_given(data_dir)}, set_ or [])
+    tell_hints(hints)
+    study = search(base, space_of(space or []), out, trials, sampler, _tell)
+    done = sorted((t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number))
+    plain = [
+        {"validation": one.value, "measure": one.measure, **t.params, "run": str(out / t.user_attrs["folder"])}
+        for t in done
+        if (one := scored(study, t)) is not None
+    ]
+    reasons = lost(study)
+    without = [
+        {**t.params, "run": str(out / t.user_attrs["folder"]), "lost": why}
+        for t in study.trials
+        if (why := reasons.get(t.number))
+    ]
+    running = sum(t.state.name == "RUNNING" for t in study.trials)
+    if not plain:
+        raise FedkinError(f"no trial has a value: {without[0]['lost']}" if without else "no trial is done yet")
+    if as_json:
+        print_json({"best": plain[0], "trials": plain, "lost": without, "running": running})
+        return
+    _show(plain, without, running)
+
+
+def _tell(claim: "Claim", total: int, score: "Score | str | None") -> None:  # type: ignore[name-defined]  # noqa: F821
+    """A line when a trial begins and one when it is done, on stderr: the table is the result."""
+    from fedkin.report import formatting
+
+    if score is None:
+        told = formatting.plain(claim.values)
+    elif isinstance(score, str):
+        told = f"no value: {score}"
+    else:
+        told = f"validation {score.measure} {formatting.decimal(score.value)}"
+    print(f"trial {claim.number + 1} of {total}  {told}", file=sys.stderr, flush=True)
+
+
+def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: int) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from fedkin.report import formatting
+
+    table = Table(title="By validation, best first; test data were not read", title_justify="left", box=box.SIMPLE_HEAD)
+    searched = [key for key in plain[0] if key not in ("validation", "measure")]
+    for column in (f"validation {plain[0]['measure']}", *searched):
+        table.add_column(column, overflow="fold")
+    for row in plain:
+        table.add_row(f"{row['validation']:.4f}", *(str(row[key]) for key in searched))
+    console().print(table)
+    for row in without:
+        print(f"{Path(row['run']).name} has no value: {row['lost']}")
+    if running:
+        print(
+            f"{formatting.many(running, 'trial')} not done yet: another process works on it, or the same command goes on"
+        )

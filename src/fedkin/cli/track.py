@@ -1,0 +1,27 @@
+"""``fedkin track``: a run's records in MLflow or TensorBoard."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fedkin.cli.reading import Folder
+from fedkin.core.errors import FedkinError
+
+
+def track(
+    folder: Folder,
+    mlflow: Annotated[
+        str | None, typer.Option("--mlflow", metavar="URI", help="A tracking server or store: sqlite:///mlflow.db")
+    ] = None,
+    tensorboard: Annotated[Path | None, typer.Option("--tensorboard", metavar="DIR", help="A log folder.")] = None,
+) -> None:
+    """Copy a run's settings and numbers into MLflow or TensorBoard (extra track)."""
+    from fedkin.tracking.track import to_mlflow, to_tensorboard
+
+    if mlflow is None and tensorboard is None:
+        raise FedkinError("say where to: --tensorboard DIR or --mlflow URI")
+    if tensorboard is not None:
+        print(to_tensorboard(folder, tensorboard))
+    if mlflow is not None:
+        print(to_mlflow(folder, mlflow))

@@ -1,1 +1,0 @@
-"""What personal models are held against, outside federation: classical statistics on pooled data."""

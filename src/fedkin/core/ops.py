@@ -1,0 +1,129 @@
+"""What methods are written with: gradients, steps over batches, small algorithms on the simplex."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from fedkin.core.model import Batch, Model, collecting_buffers
+from fedkin.core.ops import Scanner, Step
+from fedkin.core.tree import Params, Tree, is_buffer, map_tree
+
+
+def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
+    """∇ of a scalar function with respect to its first argument, a parameter dict.
+
+    ``buffer:`` entries of the result are not derivatives but the refreshed running statistics; ``descend`` puts them
+    in place. Combine losses inside ``function``, rather than gradients afterwards, so that they stay what they are.
+    """
+
+    def at(w: Params, *rest: Any) -> Params:
+        fixed = {name: value for name, value in w.items() if is_buffer(name)}
+
+        def scalar(weights: Params) -> tuple[Tensor, Params]:
+            with collecting_buffers() as refreshed:
+                value = function({**weights, **fixed}, *rest)
+            return value, refreshed[-1] if refreshed else fixed
+
+        weights = {name: value for name, value in w.items() if not is_buffer(name)}
+        slopes, statistics = torch.func.grad(scalar, has_aux=True)(weights)
+        return {name: slopes[name] if name in slopes else statistics[name] for name in w}
+
+    return at
+
+
+def descend(w: Params, slope: Params, rate: float | Tensor) -> Params:
+    """w − rate · slope for weights; running statistics take their refreshed values."""
+    return {name: slope[name] if is_buffer(name) else value - rate * slope[name] for name, value in w.items()}
+
+
+Step = Callable[..., Tree]
+
+
+class Scanner(Protocol):
+    """What walks through a client's batches: ``Runtime``, or several clients' at once (``fedkin.engine.vmap.batcher``)."""
+
+    @property
+    def said(self) -> list[str]:
+        """What the run record should tell."""
+
+    def scan(self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: tuple[Tree, ...]) -> Tree:
+        """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a first axis."""
+
+
+class Batches(NamedTuple):
+    """The mini-batches of one client's work, gathered a few steps at a time."""
+
+    runtime: Scanner
+    model: Model
+    steps: int
+    gather: Callable[[int, int], Tree]
+    """(first, last) → a batch tree whose leaves have a leading axis [last − first]."""
+    chunk: int = 64
+
+    def beside(self, other: "Batches") -> "Batches":
+        """Batches that are pairs: one of these and one of the others, step by step."""
+        return self._replace(
+            steps=min(self.steps, other.steps), gather=lambda a, b: (self.gather(a, b), other.gather(a, b))
+        )
+
+    def blocks(self) -> Iterator[Tree]:
+        """The batches, up to ``chunk`` of them stacked along a first axis."""
+        for first in range(0, self.steps, self.chunk):
+            yield self.gather(first, min(first + self.chunk, self.steps))
+
+
+def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
+    """carry ← step(model, carry, batch, *constants) for every batch; returns the last carry.
+
+    ``step`` is pure, for one client, and keeps the structure, shapes and dtypes of ``carry``. It is traced once per
+    shapes and then replayed, so it must not branch on values. Numbers among carry and constants become 0-d tensors:
+    changing a learning rate or a λ does not trace anew.
+    """
+    carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
+    return batches.runtime.scan(step, batches.model, carry, batches.blocks(), fixed)
+
+
+def _tensor(leaf: Tensor | float) -> Tensor:
+    # float64 is exact for a Python number, and a 0-d tensor does not widen the float32 tensors it is multiplied with
+    return leaf if isinstance(leaf, Tensor) else torch.tensor(leaf, dtype=torch.float64)
+
+
+def outputs(model: Model, w: Params, batches: list[Batch]) -> Tensor:
+    """Linear predictors (logits) of all samples of these batches, one after the other: [n, C], evaluation mode."""
+    with torch.inference_mode():
+        return torch.cat([model.outputs(w, batch.x) for batch in batches])
+
+
+def over_rows(of: Callable[[Tensor], Tensor], model: Model, w: Params, x: Tensor, rows: int = 1024) -> Tensor:
+    """``of(outputs)`` of every row of x [n, …] in evaluation mode, ``rows`` of them at a time."""
+    with torch.inference_mode():
+        return torch.cat([of(model.outputs(w, part)) for part in torch.split(x, rows)])
+
+
+def predictions(model: Model, w: Params, x: Tensor) -> Tensor:
+    """s(w, x): class probabilities [n, classes] of a public set, in evaluation mode. Rows lie on the simplex."""
+    return over_rows(model.family.mean, model, w, x)
+
+
+def slope(function: Callable[..., Tensor], at: Tree, batches: list[Batch], *constants: Tree) -> Tree:
+    """Σ over batches of ∇ function(at, batch, *constants), by plain autograd: a full gradient that is needed once."""
+    with torch.inference_mode(False):
+        at = map_tree(lambda leaf: leaf.clone(), at)
+        parts = [torch.func.grad(function)(at, batch, *constants) for batch in batches]
+    total = parts[0]
+    for part in parts[1:]:
+        total = map_tree(lambda a, b: a + b, total, part)
+    return total
+
+
+def simplex_step(c: Tensor, direction: Tensor, rate: float | Tensor, floor: float = 1e-6) -> Tensor:
+    """One entropic mirror-descent step on the unit simplex: c ∘ exp(−rate · direction), normalised (PPFL eq. 25).
+
+    ``c`` and ``direction`` are [..., K]. Entries are kept at ``floor`` or above and the result sums to 1, so that no
+    model is lost for good.
+    """
+    logits = torch.log(c) - rate * direction
+    moved = torch.softmax(logits, -1).clamp_min(floor)
+    return moved / moved.sum(-1, keepdim=True)

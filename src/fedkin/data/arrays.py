@@ -1,0 +1,78 @@
+"""Arrays as data sets hold them, and what an array must be before a model may see it."""
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.finite import first_not_finite
+
+Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Task = Literal["classification", "regression"]
+
+
+def features(x: Array, where: str) -> Array:
+    """uint8 stays (pixels), every other number becomes float32; refuses text, NaN and infinity."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "buif":
+        raise FedkinError(f"{where}: x holds {x.dtype} values: give uint8 pixels or numbers")
+    if x.ndim < 2:
+        raise FedkinError(f"{where}: x has shape {x.shape}: give one row a sample, [n, features] or an image shape")
+    if x.size == 0:
+        raise FedkinError(
+            f"{where} has no rows" if len(x) == 0 else f"{where}: x has shape {x.shape}: it holds no features"
+        )
+    if x.dtype == np.uint8:
+        return np.ascontiguousarray(x)
+    with np.errstate(over="ignore"):
+        x = np.ascontiguousarray(x, dtype=np.float32)
+    bad = first_not_finite(x)
+    if bad is not None:
+        raise FedkinError(f"{where}: row {bad} of x holds NaN, infinity or a number too large for float32")
+    return x
+
+
+def targets(y: Array, where: str) -> Array:
+    """Regression targets as finite float32."""
+    with np.errstate(over="ignore"):
+        y = y.astype(np.float32)
+    bad = first_not_finite(y)
+    if bad is not None:
+        raise FedkinError(f"{where}: row {bad} of y is NaN, infinite or too large for float32")
+    return y
+
+
+def class_labels(y: Array, classes: int | None, where: str) -> tuple[Ints, int]:
+    """Labels as int64 in 0..classes-1, and the number of classes."""
+    if y.dtype.kind not in "bui":
+        raise FedkinError(f"{where}: y holds {y.dtype} values: give integers (classes) or floats (regression)")
+    low, high = int(y.min()), int(y.max())
+    if low < 0:
+        raise FedkinError(f"{where}: y holds the label {low}: number the classes from 0")
+    if classes is not None and high >= classes:
+        raise FedkinError(f"{where}: y holds the label {high}, but there are {classes} classes: use 0 to {classes - 1}")
+    if classes is None and high >= max(1000, len(y)):
+        raise FedkinError(f"{where}: y reaches {high} with only {len(y)} rows: number the classes from 0, without gaps")
+    return y.astype(np.int64), classes or high + 1
+
+
+def images(x: Array) -> Array:
+    """uint8 images with the channel axis first: [n,h,w] gets one, [n,h,w,1 or 3] is turned; the rest stays."""
+    if x.dtype != np.uint8:
+        return x
+    if x.ndim == 3:
+        return x[:, None]
+    if x.ndim == 4 and x.shape[-1] in (1, 3) and x.shape[1] not in (1, 3):
+        return np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    return x
+
+
+def text(values: Array) -> Array:
+    """Client labels as str or int64: bytes are decoded, every integer type becomes one."""
+    values = np.asarray(values)
+    if values.dtype.kind == "S":
+        return np.char.decode(values, "utf-8")
+    return values.astype(np.int64) if values.dtype.kind in "bui" else values.astype(str)

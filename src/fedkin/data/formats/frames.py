@@ -1,0 +1,131 @@
+"""Files as one DataFrame, whatever their format: a table, or a folder with a table for each client."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fedkin.core.errors import FedkinError, first_line, some
+from fedkin.data.formats.csv_file import read_csv
+from fedkin.data.tables.columns import Place
+
+CLIENT = "client"  # the column that a folder of tables gets: the files' names
+
+
+class Read(NamedTuple):
+    """The rows of all files; ``place(row)`` is the file and the line of a row; ``said``: what else is worth knowing."""
+
+    frame: pd.DataFrame
+    place: Place
+    said: tuple[str, ...] = ()
+
+
+class Style(NamedTuple):
+    """How CSV files are written, and which columns are taken as text."""
+
+    as_text: tuple[str, ...] = ()
+    separator: str = ","
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+
+def read_file(path: Path, style: Style) -> Read:
+    """One table. Raises FedkinError for one without rows."""
+    read = _one(path, style)
+    if len(read.frame) == 0:
+        raise FedkinError(f"{path} has no rows")
+    return read
+
+
+def read_folder(folder: Path, style: Style) -> Read:
+    """All tables of a folder, one below the other, with a column ``client``: the file's name without its ending.
+
+    The files must have the same columns, in any order. Files without rows are no clients, which ``said`` tells.
+    """
+    files = tables_in(folder)
+    reads = {path: _one(path, style) for path in files if path.stat().st_size}
+    empty = [path for path in files if path not in reads or len(reads[path].frame) == 0]
+    full = [path for path in files if path not in empty]
+    if not full:
+        raise FedkinError(f"{folder}: none of its {len(files)} tables has a row")
+    names = list(reads[full[0]].frame.columns)
+    if CLIENT in names:
+        raise FedkinError(
+            f"{full[0]} has a column {CLIENT!r}, but in a folder each file is a client: rename the column"
+        )
+    stems = [path.stem for path in files]
+    twice = next((stem for stem in stems if stems.count(stem) > 1), None)
+    if twice:
+        raise FedkinError(f"{folder} has two tables called {twice!r}: each file is a client and needs its own name")
+    for path in full:
+        _same(names, list(reads[path].frame.columns), full[0], path)
+    frames = [reads[path].frame[names].assign(**{CLIENT: path.stem}) for path in full]
+    starts = np.cumsum([0, *(len(frame) for frame in frames)])
+
+    def place(row: int) -> str:
+        at = int(np.searchsorted(starts, row, side="right")) - 1
+        return reads[full[at]].place(row - int(starts[at]))
+
+    said = []
+    if empty:
+        bare = [path.name if path in reads else f"{path.name} (0 bytes: was it copied whole?)" for path in empty]
+        said.append(f"{len(empty)} of {len(files)} files have no rows, and so are no clients: {some(bare)}")
+    others = sorted(path.name for path in folder.iterdir() if path not in files and not path.name.startswith("."))
+    if others:
+        said.append(f"what is no table in {folder} is left out: {some(others)}")
+    return Read(pd.concat(frames, ignore_index=True), place, tuple(said))
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """The tables of a folder, in the order of their names."""
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in READERS and path.is_file())
+
+
+def _one(path: Path, style: Style) -> Read:
+    recipe = READERS[path.suffix.lower()]
+    frame = recipe(path, style).reset_index(drop=True)
+    frame.columns = pd.Index([str(name) for name in frame.columns])
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise FedkinError(f"{path}: column {twice[0]!r} appears twice: give every column its own name")
+    return Read(
+        frame, (lambda row: f"{path}, line {row + 2}") if recipe is _csv else (lambda row: f"{path}, row {row}")
+    )
+
+
+def _same(names: Sequence[str], others: Sequence[str], first: Path, path: Path) -> None:
+    odd = [name for name in [*names, *others] if (name in names) != (name in others)]
+    if odd:
+        has, lacks = (first, path) if odd[0] in names else (path, first)
+        raise FedkinError(
+            f"{path}: its columns are not those of {first.name}: {has.name} has {odd[0]!r} and {lacks.name} does not"
+        )
+
+
+def _csv(path: Path, style: Style) -> pd.DataFrame:
+    return read_csv(path, style.as_text, style.separator, style.decimal, style.encoding)
+
+
+def _parquet(path: Path, style: Style) -> pd.DataFrame:
+    return _columnar(path, "Parquet", pd.read_parquet, style)
+
+
+def _arrow(path: Path, style: Style) -> pd.DataFrame:
+    return _columnar(path, "Arrow", pd.read_feather, style)
+
+
+def _columnar(path: Path, format: str, reader: Callable[[Path], pd.DataFrame], style: Style) -> pd.DataFrame:
+    try:
+        return reader(path)
+    except ImportError:
+        raise FedkinError(f"{path}: reading {format} needs pyarrow: install fedkin[parquet]") from None
+    except OSError as error:
+        raise FedkinError(f"{path} cannot be read: {error.strerror or 'it is damaged'}") from None
+    except Exception as error:  # pyarrow's errors cannot be named where it is not installed
+        raise FedkinError(f"{path} is not a readable {format} file: {first_line(error)}") from None
+
+
+READERS: dict[str, Any] = {".csv": _csv, ".parquet": _parquet, ".arrow": _arrow, ".feather": _arrow}
+SUFFIXES = tuple(READERS)

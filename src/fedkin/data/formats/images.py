@@ -1,0 +1,117 @@
+"""A folder tree client/class/*.png as a Source (extra ``images``)."""
+
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from fedkin.core.errors import FedkinError, first_line, many, some
+from fedkin.data.arrays import Array
+from fedkin.data.source import Source, classified
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
+MODES = {"grey": "L", "rgb": "RGB"}
+Colour = Literal["auto", "grey", "rgb"]
+
+
+def has_pictures(path: Path) -> bool:
+    """Whether a folder holds pictures, at any of the first three levels."""
+    return path.is_dir() and any(
+        file.suffix.lower() in ENDINGS for depth in ("*", "*/*", "*/*/*") for file in path.glob(depth)
+    )
+
+
+def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = ()) -> Source:
+    """uint8 [n, channels, height, width] from path/CLIENT/CLASS/picture; clients and classes in sorted order.
+
+    colour: "grey" or "rgb"; "auto" is grey where every picture is. size: [height, width] to bring all to; without it
+    they must be equal. Files that are no pictures and folders without any are counted in ``said``.
+    """
+    _check(colour, size)
+    files = sorted(file for file in path.glob("*/*/*") if file.suffix.lower() in ENDINGS)
+    if not files:
+        raise FedkinError(f"{path} has no pictures of the form CLIENT/CLASS/picture.png: sort them into such folders")
+    others = [one for one in path.rglob("*") if one.is_file() and one not in set(files)]
+    x = pixels([file.read_bytes for file in files], [str(file) for file in files], colour, size)
+    names, y = np.unique([file.parent.name for file in files], return_inverse=True)
+    return classified(
+        path.name,
+        x,
+        y.astype(np.int64),
+        where=str(path),
+        class_names=tuple(str(name) for name in names),
+        client=np.array([file.parent.parent.name for file in files]),
+    )._replace(said=(*_left_out(others), *_empty(path)))
+
+
+def pixels(reads: Sequence[Callable[[], bytes]], places: Sequence[str], colour: Colour, size: Sequence[int]) -> Array:
+    """uint8 [n, channels, height, width] of encoded pictures; ``places`` names them in errors."""
+    kind = "rgb" if colour == "auto" and not all(_grey(read, place) for read, place in zip(reads, places)) else colour
+    mode = MODES["grey" if kind == "auto" else kind]
+    first = _decoded(reads[0], places[0], mode, size)
+    found = np.empty((len(reads), *first.shape), dtype=np.uint8)
+    for at, (read, place) in enumerate(zip(reads, places)):
+        one = _decoded(read, place, mode, size)
+        if one.shape != first.shape:
+            sizes = (f"{shape[0]}×{shape[1]}" for shape in (one.shape, first.shape))
+            raise FedkinError(
+                f"{place} has {next(sizes)} pixels and {places[0]} has {next(sizes)}: bring all to one size, or say "
+                "--set data.size=[HEIGHT,WIDTH]"
+            )
+        found[at] = one
+    return found[:, None] if found.ndim == 3 else np.ascontiguousarray(found.transpose(0, 3, 1, 2))
+
+
+def _check(colour: str, size: Any) -> None:
+    if colour not in ("auto", *MODES):
+        raise FedkinError(f"data.colour={colour!r} is not known: use 'auto', 'grey' or 'rgb'")
+    whole = isinstance(size, Sequence) and all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in size)
+    if not whole or len(size) not in (0, 2):
+        raise FedkinError(f"data.size={size!r} must be two whole numbers, [height, width]")
+
+
+def _opened(read: Callable[[], bytes], place: str) -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise FedkinError("pictures need the package Pillow: install fedkin[images], its extra") from None
+    try:
+        return Image.open(BytesIO(read()))
+    except Exception as error:  # a damaged file can raise anything in a decoder
+        raise FedkinError(f"{place} is no readable picture: {_told(error)}") from None
+
+
+def _grey(read: Callable[[], bytes], place: str) -> bool:
+    return str(_opened(read, place).mode) in ("1", "L", "I", "I;16", "F")
+
+
+def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[int]) -> Array:
+    image = _opened(read, place)
+    try:
+        image = image.convert(mode)
+        if size:
+            image = image.resize((size[1], size[0]))
+        return np.asarray(image, dtype=np.uint8)
+    except Exception as error:  # as above
+        raise FedkinError(f"{place} is no readable picture: {_told(error)}") from None
+
+
+def _told(error: Exception) -> str:
+    return first_line(error).partition(" <_io")[0]  # Pillow names the stream in memory
+
+
+def _left_out(others: list[Path]) -> list[str]:
+    if not others:
+        return []
+    shown = some(sorted(file.name for file in others))
+    return [
+        f"{many(len(others), 'file is not', 'files are not')} of the form CLIENT/CLASS/picture and left out: {shown}"
+    ]
+
+
+def _empty(path: Path) -> list[str]:
+    full = {file.parent.parent.name for file in path.glob("*/*/*") if file.suffix.lower() in ENDINGS}
+    bare = sorted(one.name for one in path.iterdir() if one.is_dir() and one.name not in full)
+    return [f"{many(len(bare), 'folder has', 'folders have')} no pictures, so no client: {some(bare)}"] if bare else []

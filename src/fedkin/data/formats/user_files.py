@@ -1,0 +1,95 @@
+"""The user's own files: which importer reads a path, and what it takes."""
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.data.arguments import check_arguments
+from fedkin.data.formats.frames import READERS, tables_in
+from fedkin.data.formats.hugging_face import HUB, is_saved, read_hub, read_saved
+from fedkin.data.formats.images import has_pictures, read_pictures
+from fedkin.data.formats.leaf import is_leaf, read_leaf
+from fedkin.data.formats.npz import read_npz
+from fedkin.data.source import Source
+from fedkin.data.tables.schema import Publicity
+from fedkin.data.tables.table import read_table
+
+
+class Layout(NamedTuple):
+    """How files lie, and who reads them. ``read(path, **options)``; its keywords are the keys of [data]."""
+
+    what: str
+    fits: Callable[[Path], bool]
+    read: Callable[..., Source]
+
+
+LAYOUTS: dict[str, Layout] = {
+    "npz": Layout("an .npz file", lambda path: path.suffix.lower() == ".npz", lambda path: read_npz(path, path.stem)),
+    "table": Layout("a table", lambda path: path.suffix.lower() in READERS and not path.is_dir(), read_table),
+    "saved": Layout("a data set that Hugging Face saved", is_saved, read_saved),
+    "leaf": Layout("LEAF's JSON", is_leaf, read_leaf),
+    "tables": Layout("a folder with a table for each client", lambda path: bool(tables_in(path)), read_table),
+    "pictures": Layout("a folder of pictures, CLIENT/CLASS/picture", has_pictures, read_pictures),
+}
+FILES = (".npz", ".json", *READERS)  # a name that ends so is a file
+
+
+def is_path(name: str) -> bool:
+    """Whether the name of a data set is that of a file or a folder (by its ending, or by a slash), or of the hub."""
+    return (
+        name.startswith(HUB) or Path(name).suffix.lower() in FILES or ("/" in name and Path(name).expanduser().is_dir())
+    )
+
+
+def layout_of(path: Path) -> Layout:
+    """The layout of a file or folder that exists."""
+    for layout in LAYOUTS.values():
+        if layout.fits(path):
+            return layout
+    endings = ", ".join(FILES)
+    raise FedkinError(f"{path} holds nothing that fedkin reads: a file, or a folder of files, that end in {endings}")
+
+
+def read_own(name: str, folder: Path | None, options: Mapping[str, Any], publicity: Publicity = "private") -> Source:
+    """The Source of a file, a folder or a name of the hub. Raises FedkinError for an option that it does not take."""
+    if name.startswith(HUB):
+        only_known(options, _options(read_saved), "a data set of the hub")
+        check_arguments(read_saved, options, "data", "a data set of the hub")
+        return read_hub(name, dict(options), publicity)
+    path = _place_of(name, folder)
+    layout = layout_of(path)
+    only_known(options, _options(layout.read), layout.what)
+    check_arguments(layout.read, options, "data", layout.what)
+    read = partial(layout.read, publicity=publicity) if "label" in _options(layout.read) else layout.read
+    return read(path, **options)
+
+
+def takes(name: str, folder: Path | None) -> list[str]:
+    """The options of the importer that reads a path."""
+    return _options(read_saved if name.startswith(HUB) else layout_of(_place_of(name, folder)).read)
+
+
+def _options(read: Callable[..., Source]) -> list[str]:
+    return [p.name for p in inspect.signature(read).parameters.values() if p.kind is p.KEYWORD_ONLY]
+
+
+def only_known(options: Mapping[str, Any], known: Collection[str], what: str) -> None:
+    """Raises FedkinError for an option that is not among those known of ``what``."""
+    for name in options:
+        if name not in known and not known:
+            raise FedkinError(f"{what} takes no parameter {name!r}: leave it out")
+        if name not in known:
+            raise unknown(f"parameter of {what}", name, known)
+
+
+def _place_of(name: str, folder: Path | None) -> Path:
+    """The path, as it stands or in the data folder."""
+    path = Path(name).expanduser()
+    for candidate in (path, folder / path if folder else path):
+        if candidate.exists():
+            return candidate
+    also = f" (nor in {folder})" if folder and not path.is_absolute() else ""
+    raise FedkinError(f"file {path} does not exist{also}: check the path, or name its folder with --data-dir")

@@ -1,0 +1,200 @@
+"""A data set, a partition and split fractions into a Population: the one path from files to clients."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from fedkin.core.errors import FedkinError, some
+from fedkin.core.rng import Key
+from fedkin.data.arrays import Array, Ints
+from fedkin.data.holdout import Fractions, Holdout, holdout, whole_clients
+from fedkin.data.partitions.registry import PARTITIONS, Partition, partition
+from fedkin.data.population import Population
+from fedkin.data.public import Public, draw
+from fedkin.data.source import Source
+from fedkin.data.tables.duplicate_rows import same_rows
+from fedkin.data.tables.encoding import Encoding, fit
+from fedkin.data.validation import check_population
+
+DUPLICATES = "duplicates"  # a group that every source has: samples that are equal
+
+
+def build(
+    source: Source,
+    partition_name: str,
+    clients: int | None,
+    key: Key,
+    *,
+    partition_params: Mapping[str, Any] | None = None,
+    fractions: Fractions = (0.6, 0.2, 0.2),
+    pool: Literal["train", "all"] = "train",
+    public: Public | None = None,
+    test: Literal["holdout", "official"] = "holdout",
+    group: str | None = None,
+    empty: Literal["error", "drop"] = "error",
+    apart: float = 0.0,
+) -> Population:
+    """A checked Population. Equal arguments give equal populations, sample for sample.
+
+    pool: "train" divides only the official training rows where the source has an official test set, and leaves the
+    official test rows unused; "all" merges both before dividing (as COMET, PersFL and PPFL do). Sources without an
+    official test set are divided whole. Merging silently is a known trap, so the name of the population says it.
+    test: "official" makes each client's test set of the official test rows it holds (needs pool="all").
+    public: drawn first; held-out rows leave the pool before it is divided. group: the key of ``source.truth`` whose
+    equal values stay in one split ("bout"); None takes the source's own where clients are the natural ones, "none" is
+    rows one by one, "duplicates" keeps equal samples of a client together. empty: "drop" leaves out clients too small
+    for the splits, and truth["kept"] [clients] says which numbers are left; "error" refuses them.
+    apart: a share of the clients, whom nothing that is learned may know (``Population.apart``).
+    clients: None takes all natural clients. truth: the partition's, the rows of the source's per-client truth (natural
+    partition only), its other truth, and "train_share" for fractions="comet".
+    """
+    _choices(pool=(pool, ("train", "all")), test=(test, ("holdout", "official")), empty=(empty, ("error", "drop")))
+    rows = _pool(source, pool, test)
+    drawn = None if public is None else draw(public, source, rows, key)
+    rows = rows if drawn is None else drawn.rows
+    part = _partition(source, partition_name, clients, key, rows, partition_params or {})
+    indices = [rows[mine] for mine in part.indices]
+    names = tuple(str(name) for name in part.truth.get("name", np.arange(len(indices))))
+    if group is None and partition_name == "natural":
+        group = source.group
+    groups = None if group in (None, "none") else _group(source, str(group))
+    official = source.official_test if test == "official" else None
+    truth = _truth(source, partition_name, part)
+    left_out: list[str] = []
+    if empty == "drop":
+        kept = np.flatnonzero([_serves(mine, fractions, official, groups) for mine in indices])
+        truth = {k: v[kept] if k in _by_client(source, part) else v for k, v in truth.items()} | {"kept": kept}
+        left_out = _left_out(indices, names, kept)
+        indices, names = [indices[k] for k in kept], tuple(names[k] for k in kept)
+        if not len(kept):
+            raise FedkinError(f"{source.name}: no client is left, all are too small for the splits")
+    held = holdout(indices, key, fractions, official=official, group=groups, names=names)
+    stay, left = whole_clients(len(names), apart, key) if apart else (range(len(names)), [])
+    seen = [held.train[client] for client in stay]
+    encoding = None if source.columns is None else fit(source.columns, source.x, np.concatenate(seen))
+    population = Population(
+        name=_name(source, partition_name, pool),
+        x=torch.from_numpy(_encoded(source, source.x, encoding)),
+        y=torch.from_numpy(source.y),
+        classes=source.classes,
+        task=source.task,
+        train=tuple(held.train),
+        val=tuple(held.val),
+        test=tuple(held.test),
+        public=None
+        if drawn is None
+        else torch.from_numpy(_encoded((public and public.source) or source, drawn.x, encoding)),
+        public_y=None if drawn is None or drawn.y is None else torch.from_numpy(drawn.y),
+        truth=truth | _shares(held, fractions),
+        names=names,
+        class_names=source.class_names,
+        encoding=encoding,
+        apart=tuple(left),
+        said=(*source.said, *_not_chosen(source, part), *left_out),
+    )
+    check_population(population)
+    return population
+
+
+def _encoded(source: Source, x: Array, encoding: Encoding | None) -> Array:
+    """Cells of a table as numbers; ``source`` is where they are from. Whatever else is as it is."""
+    return x if encoding is None or source.columns is None else encoding.encode(x, source.columns.columns)
+
+
+def _not_chosen(source: Source, part: Partition) -> list[str]:
+    """Natural clients beside those that were asked for."""
+    if source.client is None or "natural" not in part.truth:
+        return []
+    there, taken = len(np.unique(source.client)), len(part.indices)
+    if taken == there:
+        return []
+    rows = len(source.client) - int(np.isin(source.client, part.truth["name"]).sum())
+    return [
+        f"{taken:,} of the {there:,} natural clients were drawn, as run.clients asks; the other {there - taken:,} "
+        f"{'holds' if there - taken == 1 else 'hold'} {rows:,} rows"
+    ]
+
+
+def _left_out(indices: Sequence[Ints], names: Sequence[str], kept: Ints) -> list[str]:
+    gone = [k for k in range(len(indices)) if k not in set(kept.tolist())]
+    if not gone:
+        return []
+    shown = some(names[k] for k in gone)
+    rows = sum(len(indices[k]) for k in gone)
+    return [f"{len(gone)} of {len(indices)} clients are too small for the splits and left out, {rows} rows: {shown}"]
+
+
+def _pool(source: Source, pool: str, test: str) -> Ints:
+    if test == "official":
+        if source.official_test is None:
+            raise FedkinError(f"{source.name} has no official test rows: use test='holdout'")
+        if pool != "all":
+            raise FedkinError("test='official' needs pool='all', so that clients receive official test rows")
+    if source.official_test is None or pool == "all":
+        return np.arange(len(source.x))
+    return np.flatnonzero(~source.official_test)
+
+
+def _partition(
+    source: Source, name: str, clients: int | None, key: Key, rows: Ints, params: Mapping[str, Any]
+) -> Partition:
+    if name == "natural":
+        if source.client is None:
+            others = ", ".join(sorted({*PARTITIONS} - {"natural"}))
+            raise FedkinError(f"{source.name} has no natural clients: choose another partition ({others})")
+        params = {**params, "client": source.client[rows]}
+    elif clients is None:
+        raise FedkinError(f"partition {name} needs a number of clients: only natural can do without")
+    return partition(name, source.y[rows], clients, key.numpy("partition"), **params)
+
+
+def _truth(source: Source, name: str, part: Partition) -> dict[str, Array]:
+    truth = {k: v for k, v in source.truth.items() if k not in source.per_client}
+    if name == "natural" and source.client is not None:
+        # Rows of per-client truth follow the sorted labels of ALL natural clients of the source.
+        everyone = np.unique(source.client)
+        place = np.searchsorted(everyone, part.truth["name"])
+        truth |= {k: source.truth[k][place] for k in source.per_client}
+    return truth | {k: v for k, v in part.truth.items() if k != "natural"}
+
+
+def _by_client(source: Source, part: Partition) -> set[str]:
+    return {*source.per_client, *part.truth} - {"class_group"}
+
+
+def _shares(held: Holdout, fractions: Fractions) -> dict[str, Array]:
+    return {"train_share": held.share} if fractions == "comet" else {}
+
+
+def _serves(mine: Ints, fractions: Fractions, official: Array | None, groups: Array | None) -> bool:
+    parts = [1.0, 1.0, 1.0] if isinstance(fractions, str) else list(fractions)
+    if official is not None:
+        if not official[mine].any():
+            return False
+        mine, parts = mine[~official[mine]], parts[:2]
+    have = len(mine) if groups is None else len(np.unique(groups[mine]))
+    return bool(have >= sum(f > 0 for f in parts))
+
+
+def _group(source: Source, group: str) -> Array:
+    if group == DUPLICATES:
+        return same_rows(source.x, source.y)
+    fitting = [k for k, v in source.truth.items() if k not in source.per_client and len(v) == len(source.x)]
+    if group not in fitting:
+        raise FedkinError(
+            f"{source.name} has no row-wise truth {group!r} to group by: it has {', '.join(fitting) or 'none'}"
+        )
+    return source.truth[group]
+
+
+def _name(source: Source, partition_name: str, pool: str) -> str:
+    merged = source.official_test is not None and pool == "all"
+    return f"{source.name}/{partition_name}" + ("/train+test" if merged else "")
+
+
+def _choices(**asked: tuple[str, Sequence[str]]) -> None:
+    for key, (value, allowed) in asked.items():
+        if value not in allowed:
+            raise FedkinError(f"{key}={value!r} is not known: use {' or '.join(repr(a) for a in allowed)}")

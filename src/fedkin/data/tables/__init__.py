@@ -1,0 +1,1 @@
+"""Tables: their columns, how these are encoded, what looks wrong."""

@@ -1,0 +1,139 @@
+"""What the columns of a table are, numbers, categories or texts, and their cells as float32."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.arrays import Array
+
+Place = Callable[[int], str]  # row → where it stands: "patients.csv, line 7"
+MISSING = frozenset({"NA", "N/A", "NaN", "nan", "null", "NULL", "?"})  # in a column of numbers; an empty cell anywhere
+
+
+class Column(NamedTuple):
+    """``values``: () for a column of numbers; otherwise the sorted distinct cells, and a cell is an index into them."""
+
+    name: str
+    values: tuple[str, ...] = ()
+    text: bool = False
+
+
+class Recipe(NamedTuple):
+    """How columns are to be encoded. ``most``: values of a column, and words of a text, that get an output each."""
+
+    columns: tuple[Column, ...]
+    scale: str = "standard"
+    most: int = 100
+
+
+class Cells(NamedTuple):
+    """One column as it enters the table: float32 [n], nan where the cell is missing."""
+
+    column: Column
+    cells: Array
+
+
+def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Cells:
+    """A column's cells. ``wanted``: "auto", or "category" or "text" where the user says so.
+
+    Auto: numbers and booleans are numbers; text is numbers where all of it can be read so, and categories where most of
+    it cannot. Raises FedkinError, with the line, for infinite cells, dates, and single cells that are not numbers.
+    """
+    name = str(column.name)
+    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
+        raise FedkinError(f"{place(0)}: column {name!r} holds dates: turn them into numbers, or {_leave(name)}")
+    if pd.api.types.is_complex_dtype(column):
+        raise FedkinError(f"{place(0)}: column {name!r} holds {column.iloc[0]!r}, not a number: {_leave(name)}")
+    if pd.api.types.is_numeric_dtype(column) and wanted == "auto":
+        return Cells(Column(name), _numbers(column, place))
+    codes, distinct = pd.factorize(column)
+    texts = [spelled(value) for value in distinct]
+    numbers = None if wanted != "auto" else _as_numbers(name, codes, texts, place)
+    if numbers is not None:
+        return Cells(Column(name), _finite(name, numbers[codes], place))
+    values = sorted(set(texts))
+    rank = {value: position for position, value in enumerate(values)}
+    of = np.array([*(rank[text] for text in texts), np.nan], dtype=np.float32)  # code -1 is a missing cell
+    return Cells(Column(name, tuple(values), wanted == "text"), of[codes])
+
+
+def numbers_of(column: "pd.Series[Any]", place: Place) -> Cells:
+    """The cells of a column that held numbers in training. Raises FedkinError, with the line, where it does not now."""
+    name = str(column.name)
+    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_complex_dtype(column):
+        raise FedkinError(f"{place(0)}: column {name!r} holds {column.iloc[0]}, but training had numbers there")
+    if pd.api.types.is_numeric_dtype(column):
+        return Cells(Column(name), _numbers(column, place))
+    codes, distinct = pd.factorize(column)
+    parsed, wrong = _parsed([spelled(value) for value in distinct])
+    if wrong.any():
+        found = _not_a_number(name, codes, [spelled(value) for value in distinct], wrong, place)
+        raise FedkinError(f"{found}, but the model was trained with numbers there")
+    return Cells(Column(name), _finite(name, parsed[codes], place))
+
+
+def _as_numbers(name: str, codes: Array, texts: list[str], place: Place) -> Array | None:
+    """The number of each distinct text, and nan for code -1; None where they are categories."""
+    parsed, wrong = _parsed(texts)
+    counts = np.bincount(codes[codes >= 0], minlength=len(texts))
+    right = ~np.isnan(parsed[:-1])
+    if counts[wrong].sum() >= counts[right].sum() and wrong.any():
+        return None
+    if wrong.any():
+        raise FedkinError(
+            f"{_not_a_number(name, codes, texts, wrong, place)}, which is not a number: "
+            f"correct it, or say that the column holds categories: --set 'data.categorical=[\"{name}\"]'"
+        )
+    return parsed
+
+
+def _parsed(texts: list[str]) -> tuple[Array, Array]:
+    """(the number of each text and nan at the end, for a missing cell; which texts are neither numbers nor gaps)."""
+    known = np.array([text.strip() in MISSING for text in texts], dtype=bool)
+    parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+    with np.errstate(over="ignore"):
+        return np.append(parsed, np.nan).astype(np.float32), np.isnan(parsed) & ~known
+
+
+def _not_a_number(name: str, codes: Array, texts: list[str], wrong: Array, place: Place) -> str:
+    rows = np.flatnonzero(wrong[codes] & (codes >= 0))
+    more = f" (and {len(rows) - 1} more like it)" if len(rows) > 1 else ""
+    return f"{place(int(rows[0]))}: column {name!r} holds {texts[codes[rows[0]]][:40]!r}{more}"
+
+
+def _numbers(column: "pd.Series[Any]", place: Place) -> Array:
+    with np.errstate(over="ignore"):
+        return _finite(str(column.name), column.to_numpy(dtype=np.float32, na_value=np.nan), place)
+
+
+def _finite(name: str, cells: Array, place: Place) -> Array:
+    infinite = np.flatnonzero(np.isinf(cells))
+    if len(infinite):
+        raise FedkinError(f"{place(int(infinite[0]))}: column {name!r} is infinite or too large for float32")
+    return cells
+
+
+def spelled(value: Any) -> str:
+    """A cell as text: 3.0 is 3, as integers with gaps come out of a file."""
+    if isinstance(value, float | np.floating) and float(value).is_integer() and abs(float(value)) < 2**53:
+        return str(int(value))
+    return value if isinstance(value, str) else str(value)
+
+
+def _leave(name: str) -> str:
+    return f"leave the column out: --set 'data.drop=[\"{name}\"]'"
+
+
+def same_columns(ours: tuple[Column, ...], theirs: tuple[Column, ...], where: str) -> None:
+    """Raises FedkinError where another table has other columns, or the same in another order or of another kind."""
+    names, others = [c.name for c in ours], [c.name for c in theirs]
+    if names != others:
+        odd = next((n for n in [*names, *others] if (n in names) != (n in others)), None)
+        what = "they are in another order" if odd is None else f"{odd!r} is in one of them only"
+        raise FedkinError(f"{where}: its columns are not those of the private table: {what}")
+    for a, b in zip(ours, theirs, strict=True):
+        if bool(a.values) != bool(b.values):
+            raise FedkinError(f"{where}: column {a.name!r} holds text in one table and numbers in the other")

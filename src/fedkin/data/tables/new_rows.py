@@ -1,0 +1,60 @@
+"""A table whose rows come after training, read as the run's own table was: for predictions, and for newcomers."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedkin.core.errors import FedkinError, some
+from fedkin.data.arrays import Array
+from fedkin.data.formats.frames import Read, Style, read_file
+from fedkin.data.tables.columns import Cells, cells_of, numbers_of
+from fedkin.data.tables.encoding import Encoding, Feature
+from fedkin.data.tables.unseen_values import strange
+
+WANTED = {"category": "category", "words": "text"}
+SPELLED = ("separator", "decimal", "encoding")  # keys of [data] that say how a CSV file is written
+SHOWN = 8  # names in a sentence
+
+
+def read_later(path: Path, encoding: Encoding, options: Mapping[str, Any], others: Sequence[str]) -> Read:
+    """A table with the columns of training, in any order, and perhaps others.
+
+    ``options``: those of the run's [data], for how its files are written. ``others``: columns that are text as it is
+    written, a label not among them. Raises FedkinError for a missing column.
+    """
+    apart = [feature.name for feature in encoding.features if feature.kind in WANTED]
+    read = read_file(path, style(options, (*apart, *others)))
+    names = [str(name) for name in read.frame.columns]
+    lacking = [feature.name for feature in encoding.features if feature.name not in names]
+    if lacking:
+        which = some(map(repr, lacking), 1)
+        raise FedkinError(f"{path} lacks the column {which}, which the run was trained with")
+    return read
+
+
+def encoded(read: Read, encoding: Encoding, others: Collection[str]) -> tuple[Array, tuple[str, ...]]:
+    """(float32 [rows, numbers] as the model takes them, what the model cannot see or never saw before).
+
+    ``others``: columns that are there for something else. Raises FedkinError for words where there were numbers.
+    """
+    found = [_cells(feature, read) for feature in encoding.features]
+    cells, columns = np.stack([each.cells for each in found], axis=1), [each.column for each in found]
+    known = {*others, *(feature.name for feature in encoding.features)}
+    left = [name for name in map(str, read.frame.columns) if name not in known]
+    ignored = [f"columns that the model does not use: {some(left, SHOWN)}"] if left else []
+    said = (*read.said, *ignored, *strange(encoding.features, cells, columns, read.place))
+    return encoding.encode(cells, columns), said
+
+
+def style(options: Mapping[str, Any], as_text: tuple[str, ...] = ()) -> Style:
+    """How the run's files are written."""
+    return Style(as_text, **{key: str(options[key]) for key in SPELLED if key in options})
+
+
+def _cells(feature: Feature, read: Read) -> Cells:
+    column = read.frame[feature.name]
+    if feature.kind == "number":
+        return numbers_of(column, read.place)
+    return cells_of(column, read.place, WANTED[feature.kind])

@@ -1,0 +1,48 @@
+"""The messages of a round on disk: where thousands of clients send models at once, memory holds one of them."""
+
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fedkin.core.method import Reply
+from fedkin.engine.codec import decode
+from fedkin.engine.store import StoreError
+
+
+class Spool(Mapping[int, Reply]):
+    """{client: reply} in client order; a reply is read and decoded anew each time that it is asked for.
+
+    It lives in a file without a name in ``folder``: gone with the mapping, and after a crash. Raises StoreError.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._end = folder, 0
+        self._places: dict[int, tuple[int, int, float]] = {}  # client: offset and length in bytes, weight
+        try:
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as the replies
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be written: {error.strerror}") from None
+        weakref.finalize(self, self._file.close)
+
+    def put(self, client: int, message: bytes, weight: float) -> None:
+        """Keep a client's encoded message."""
+        try:
+            self._file.seek(self._end)
+            self._file.write(message)
+            self._file.flush()
+        except OSError as error:
+            raise StoreError(f"{self._folder} cannot be written: {error.strerror}") from None
+        self._places[client] = self._end, len(message), weight
+        self._end += len(message)
+
+    def __getitem__(self, client: int) -> Reply:
+        at, size, weight = self._places[client]
+        self._file.seek(at)
+        return Reply(decode(self._file.read(size)), weight)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(sorted(self._places))
+
+    def __len__(self) -> int:
+        return len(self._places)

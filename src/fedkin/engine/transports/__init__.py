@@ -1,0 +1,1 @@
+"""How a coordinator reaches its hosts."""

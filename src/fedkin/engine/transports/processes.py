@@ -1,0 +1,262 @@
+"""Hosts in worker processes, one torch thread each. What passes is JSON headers and codec bytes; nothing is pickled."""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import chain
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Listener
+from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from typing import Any
+
+from fedkin.core.errors import FedkinError, Halted
+from fedkin.engine.host import Answer, Host, Order
+from fedkin.engine.transports.ipc import Line, accept, offer
+from fedkin.engine.transports.placement import Placing, shared_out
+from fedkin.engine.transports.work_queue import Claims, claims
+
+KEY = "FEDKIN_WORKER_KEY"
+START_SECONDS = 120
+# One torch thread; and memory that glibc keeps rather than returning it between two batches, to fetch it page by page.
+ALONE = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+}
+PARCEL_SECONDS, PARCEL = 0.01, 4 << 20  # answers cross together if they come so soon and are no larger (bytes)
+
+
+class Processes:
+    """Worker processes as a Transport. ``setups`` is one JSON-able dict a worker, which its builder understands."""
+
+    def __init__(self, module: str, setups: list[dict[str, Any]], placing: Placing) -> None:
+        self._placing, self._claims = placing, claims()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._lines: list[Line] = []
+        key = secrets.token_hex(16)
+        path = os.pathsep.join(part for part in sys.path if part)  # a user's module is found there too
+        environment = {**os.environ, **ALONE, KEY: key, "PYTHONPATH": path}
+        try:
+            with Listener(None, authkey=key.encode()) as listener:
+                listener._listener._socket.settimeout(0.5)  # type: ignore[attr-defined]
+                address = json.dumps(listener.address)
+                with _deaf():
+                    for worker in range(len(setups)):
+                        command = [sys.executable, "-m", module, address, str(worker)]
+                        self._processes.append(subprocess.Popen(command, env=environment))
+                arrived = dict(self._accept(listener) for _ in setups)
+            self._lines = [arrived[worker] for worker in range(len(setups))]
+            for worker, setup in enumerate(setups):
+                self._send(worker, setup, [])
+            for worker in range(len(setups)):
+                self._receive(worker)  # built: an error of the build is raised here
+        except BaseException:
+            for process in self._processes:
+                process.kill()
+            self.close()
+            raise
+
+    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+        piles, free = self._placing.deal(orders)
+        self._claims.begin()
+        asked = list(range(len(self._processes))) if free else list(piles)
+        for worker in asked:
+            own = piles.get(worker, [])
+            clients, blobs = pack([*own, *free])
+            header = {"call": "do", "op": op, "round": round, "orders": clients, "own": len(own)}
+            self._send(worker, header, blobs)
+        with DefaultSelector() as ready:
+            for worker in asked:
+                ready.register(self._lines[worker].connection, EVENT_READ, worker)
+            while ready.get_map():
+                for key, _ in ready.select():
+                    told, messages = self._receive(key.data)
+                    if not told["more"]:
+                        ready.unregister(key.fileobj)
+                    arrived = iter(messages)
+                    for content in told["answers"]:
+                        answer = Answer(**{**content, "message": next(arrived) if content["message"] else None})
+                        if answer.kept:
+                            self._placing.bind(answer.client, key.data)
+                        yield answer
+
+    def save(self, folder: Path, round: int) -> list[int]:
+        answers = self._everyone({"call": "save", "folder": str(folder), "round": round})
+        return sorted(client for answer in answers for client in answer["result"])
+
+    def load(self, states: Mapping[int, Path]) -> None:
+        for worker, own in enumerate(self._shares(states)):
+            for client in own:
+                self._placing.bind(client, worker)
+            self._send(worker, {"call": "load", "states": {client: str(states[client]) for client in own}}, [])
+            self._receive(worker)
+
+    def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        for worker, own in enumerate(self._shares(clients)):
+            self._send(worker, {"call": "digests", "clients": own}, [])
+        answers = [self._receive(worker)[0] for worker in range(len(self._processes))]
+        return {int(client): digest for answer in answers for client, digest in answer["result"].items()}
+
+    def said(self) -> list[str]:
+        answers = self._everyone({"call": "said"})
+        return sorted({sentence for answer in answers for sentence in answer["result"]})
+
+    def close(self) -> None:
+        for line in self._lines:
+            line.close()
+        self._claims.close()
+        for process in self._processes:
+            try:
+                process.wait(timeout=1)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _shares(self, clients: Iterable[int]) -> list[list[int]]:
+        return shared_out(clients, self._placing.owner, len(self._processes))
+
+    def _accept(self, listener: Listener) -> tuple[int, Line]:
+        """The next worker that calls, and its number: they start side by side and call in any order."""
+        limit = time.monotonic() + START_SECONDS
+        while time.monotonic() < limit:
+            try:
+                line = offer(listener.accept(), self._claims.file)
+                return int(line.receive()[0]["worker"]), line
+            except TimeoutError:
+                ended = [worker for worker, process in enumerate(self._processes) if process.poll() is not None]
+                if ended:
+                    raise self._lost(ended[0], "did not start") from None
+            except (EOFError, OSError, AuthenticationError):  # it died while it called: the next turn says so
+                continue
+        raise FedkinError(f"worker processes did not start within {START_SECONDS} seconds")
+
+    def _everyone(self, header: dict[str, Any]) -> list[dict[str, Any]]:
+        for worker in range(len(self._processes)):
+            self._send(worker, header, [])
+        return [self._receive(worker)[0] for worker in range(len(self._processes))]
+
+    def _send(self, worker: int, header: dict[str, Any], blobs: list[bytes]) -> None:
+        try:
+            self._lines[worker].ask(header, blobs)
+        except OSError:
+            raise self._lost(worker) from None
+
+    def _receive(self, worker: int) -> tuple[dict[str, Any], list[bytes]]:
+        try:
+            header, blobs = self._lines[worker].receive()
+        except (EOFError, OSError):
+            raise self._lost(worker) from None
+        if "failed" in header:
+            raise OSError(header["failed"]) if header.get("system") else FedkinError(header["failed"])
+        return header, blobs
+
+    def _lost(self, worker: int, what: str = "ended") -> FedkinError:
+        code = self._exit(worker)
+        return Halted(f"worker process {worker} {what} (exit code {code}); what is committed can be resumed")
+
+    def _exit(self, worker: int) -> int | None:
+        try:
+            return self._processes[worker].wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes started here never hear Ctrl-C: it is the coordinator's to handle, which ends the round first."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # not in the main thread, which alone gets the signal
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def pack(orders: list[Order]) -> tuple[list[tuple[int, int | None]], list[bytes]]:
+    """Orders as (client, blob number) pairs and the distinct blobs: a broadcast crosses to a worker once."""
+    numbers: dict[bytes, int] = {}
+    header = []
+    for client, message in orders:
+        number = None if message is None else numbers.setdefault(message, len(numbers))
+        header.append((client, number))
+    return header, list(numbers)
+
+
+def serve(address: str, worker: str, build: Any) -> None:
+    """The loop of a worker process: ``build(setup) → Host`` once, then calls until the coordinator hangs up."""
+    # the coordinator may be gone at any moment, also between two answers: then there is nobody left to tell
+    with suppress(EOFError, ConnectionError):
+        line, beside = accept(Client(json.loads(address), authkey=os.environ.pop(KEY).encode()))
+        line.tell({"worker": int(worker)})
+        try:
+            host: Host = build(line.receive()[0])
+        except FedkinError as error:
+            line.tell({"failed": str(error)})
+            return
+        line.tell({})
+        taken = Claims(beside)
+        while True:
+            header, blobs = line.receive()
+            line.begin()
+            _call(host, line, taken, header, blobs)
+
+
+def _call(host: Host, line: Line, taken: Claims, header: dict[str, Any], blobs: list[bytes]) -> None:
+    try:
+        if header["call"] == "do":
+            orders = _orders(header, blobs, taken)
+            for answers, more in _gathered(host.do(header["op"], header["round"], orders)):
+                content = [{**answer._asdict(), "message": answer.message is not None} for answer in answers]
+                messages = [answer.message for answer in answers if answer.message is not None]
+                line.tell({"answers": content, "more": more}, messages)
+        else:
+            line.tell({"result": CALLS[header["call"]](host, header)})
+    except ConnectionError:
+        raise
+    except FedkinError as error:
+        line.tell({"failed": str(error)})
+    except OSError as error:
+        line.tell({"failed": str(error), "system": True})
+
+
+def _orders(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Order]:
+    """A worker's own orders, then those of the others that nobody has taken when it comes to them."""
+    content, own = header["orders"], header["own"]
+    for place in chain(range(own), (own + free for free in taken.up_to(len(content) - own))):
+        client, number = content[place]
+        yield Order(client, None if number is None else blobs[number])
+
+
+def _gathered(answers: Iterable[Answer]) -> Iterator[tuple[list[Answer], bool]]:
+    """Answers a few at a time, and whether more come: each parcel wakes the coordinator, which takes the core."""
+    parcel: list[Answer] = []
+    opened = time.perf_counter()
+    for answer in answers:
+        parcel.append(answer)
+        if time.perf_counter() - opened > PARCEL_SECONDS or sum(len(one.message or b"") for one in parcel) > PARCEL:
+            yield parcel, True
+            parcel, opened = [], time.perf_counter()
+    yield parcel, False
+
+
+def _load(host: Host, header: dict[str, Any]) -> None:
+    host.load({int(client): Path(path) for client, path in header["states"].items()})
+
+
+CALLS: dict[str, Callable[[Host, dict[str, Any]], Any]] = {
+    "save": lambda host, header: host.save(Path(header["folder"]), header["round"]),
+    "load": _load,
+    "digests": lambda host, header: {client: host.digest(client) for client in header["clients"]},
+    "said": lambda host, header: host.runtime.said,
+}

@@ -1,0 +1,168 @@
+"""Hosts as actors of a Ray cluster, one core each (extra ``ray``). What crosses is plain values and codec bytes."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.files import write_file
+from fedkin.engine.host import Answer, Host, Order
+from fedkin.engine.transports.placement import piles_of, shared_out
+from fedkin.engine.transports.processes import pack
+
+Build = Callable[[dict[str, Any]], Host]
+
+
+class Actor:
+    """One host, in a process of the cluster. It has a folder of its own: no file system need be shared."""
+
+    def __init__(self) -> None:
+        torch.set_num_threads(1)
+        self._home = tempfile.TemporaryDirectory(prefix="fedkin-")
+        self._folder = Path(self._home.name)
+        self._host: Host | None = None
+
+    def call(self, name: str, *arguments: Any) -> dict[str, Any]:
+        """One of the calls below; a mistake comes back as a sentence, since Ray would send its traceback."""
+        try:
+            return {"result": CALLS[name](self, *arguments)}
+        except FedkinError as error:
+            return {"failed": str(error)}
+        except OSError as error:
+            return {"failed": str(error), "system": True}
+
+    @property
+    def host(self) -> Host:
+        assert self._host is not None
+        return self._host
+
+    def build(self, build: Build, setup: dict[str, Any], files: dict[str, bytes]) -> None:
+        """The host, on a copy of the population."""
+        population = self._folder / "population"
+        population.mkdir()
+        for name, content in files.items():
+            (population / name).write_bytes(content)
+        self._host = build({**setup, "population": str(population), "state": str(self._folder / "state")})
+
+    def do(self, op: str, round: int, header: list[tuple[int, int | None]], blobs: list[bytes]) -> list[dict[str, Any]]:
+        orders = [Order(client, None if n is None else blobs[n]) for client, n in header]
+        return [answer._asdict() for answer in self.host.do(op, round, orders)]
+
+    def save(self, round: int) -> dict[str, bytes]:
+        """The files of ``Host.save``, which the coordinator keeps."""
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            self.host.save(Path(folder), round)
+            return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+
+    def load(self, states: dict[int, bytes]) -> None:
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            for client, content in states.items():
+                (Path(folder) / str(client)).write_bytes(content)
+            self.host.load({client: Path(folder) / str(client) for client in states})
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "build": Actor.build,
+    "do": Actor.do,
+    "save": Actor.save,
+    "load": Actor.load,
+    "digests": lambda actor, clients: {client: actor.host.digest(client) for client in clients},
+    "said": lambda actor: actor.host.runtime.said,
+}
+
+
+class Actors:
+    """Ray actors as a Transport, on the cluster that Ray finds (RAY_ADDRESS), or on one of this machine.
+
+    ``setups`` and ``places`` as in Processes; ``population`` is the folder of a saved population. An actor that ends
+    ends the run, which can be resumed: its clients are then placed anew. Raises FedkinError where Ray is missing, or
+    the cluster has fewer cores than workers were asked for.
+    """
+
+    def __init__(self, build: Build, setups: list[dict[str, Any]], places: list[list[int]], population: Path) -> None:
+        self._ray = ray = _ray()
+        self._owner = {client: worker for worker, clients in enumerate(places) for client in clients}
+        self._ours = not ray.is_initialized()
+        if self._ours:
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        self._actors: list[Any] = []
+        try:
+            cores = int(ray.cluster_resources().get("CPU", 0))
+            if cores < len(setups):
+                raise FedkinError(f"the Ray cluster has {cores} cores, engine.workers is {len(setups)}")
+            remote = ray.remote(num_cpus=1)(Actor)
+            self._actors = [remote.remote() for _ in setups]
+            files = ray.put({path.name: path.read_bytes() for path in population.iterdir()})
+            self._all([("build", build, setup, files) for setup in setups])
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+        piles = piles_of(orders, self._owner)
+        running = {self._start(worker, "do", op, round, *pack(pile)): worker for worker, pile in piles.items()}
+        while running:
+            (done, *_), _ = self._ray.wait(list(running), num_returns=1)
+            for content in self._result(running.pop(done), done):
+                yield Answer(**content)
+
+    def save(self, folder: Path, round: int) -> list[int]:
+        changed = []
+        for files in self._everyone("save", round):
+            for name, content in files.items():
+                write_file(folder / name, content)
+                changed.append(int(name.split(".")[0]))
+        return sorted(changed)
+
+    def load(self, states: Mapping[int, Path]) -> None:
+        own = self._shares(states)
+        self._all([("load", {client: states[client].read_bytes() for client in part}) for part in own])
+
+    def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        found = self._all([("digests", part) for part in self._shares(clients)])
+        return {client: digest for part in found for client, digest in part.items()}
+
+    def said(self) -> list[str]:
+        return sorted({sentence for found in self._everyone("said") for sentence in found})
+
+    def close(self) -> None:
+        for actor in self._actors:
+            self._ray.kill(actor)
+        if self._ours:
+            self._ray.shutdown()
+
+    def _shares(self, clients: Iterable[int]) -> list[list[int]]:
+        return shared_out(clients, self._owner.__getitem__, len(self._actors))
+
+    def _start(self, worker: int, name: str, *arguments: Any) -> Any:
+        return self._actors[worker].call.remote(name, *arguments)
+
+    def _everyone(self, name: str, *arguments: Any) -> list[Any]:
+        return self._all([(name, *arguments)] * len(self._actors))
+
+    def _all(self, calls: list[tuple[Any, ...]]) -> list[Any]:
+        """One call an actor, side by side."""
+        running = [self._start(worker, *call) for worker, call in enumerate(calls)]
+        return [self._result(worker, reference) for worker, reference in enumerate(running)]
+
+    def _result(self, worker: int, reference: Any) -> Any:
+        try:
+            told = self._ray.get(reference)
+        except self._ray.exceptions.RayActorError as error:
+            raise Halted(
+                f"Ray actor {worker} ended ({type(error).__name__}); what is committed can be resumed"
+            ) from None
+        if "failed" in told:
+            raise OSError(told["failed"]) if told.get("system") else FedkinError(told["failed"])
+        return told["result"]
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise FedkinError("engine 'ray' needs the package ray: install fedkin[ray], its extra") from None
+    return ray

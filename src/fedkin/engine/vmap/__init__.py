@@ -1,0 +1,1 @@
+"""The steps of several clients as one."""

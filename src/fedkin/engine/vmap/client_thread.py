@@ -1,0 +1,119 @@
+"""One client's work as a task that can be left waiting: in a thread of its own, of which one at a time works."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import torch
+
+from fedkin.core.model import Model
+from fedkin.core.ops import Step
+from fedkin.core.tree import Tree, row
+from fedkin.runtime.replay import Runtime, kind_of
+
+T = TypeVar("T")
+
+
+class Walk(NamedTuple):
+    """What one client wants to walk through, and from where; ``first`` is the first of its blocks."""
+
+    step: Step
+    model: Model
+    carry: Tree
+    first: Tree
+    rest: Iterator[Tree]
+    constants: tuple[Tree, ...]
+
+    @property
+    def kind(self) -> Any:
+        """Equal for walks that can go side by side."""
+        return kind_of(self.step, self.model, (self.carry, row(self.first, 0), *self.constants))
+
+    def blocks(self) -> Iterator[Tree]:
+        yield self.first
+        yield from self.rest
+
+
+class _Left(BaseException):
+    """Ends a task that nobody waits for any more."""
+
+
+class Seat(Generic[T]):
+    """One task in a thread of its own that works only between ``goes_on`` and its next wait.
+
+    torch's generator is each task's own: what a module draws (dropout) is what it would draw alone.
+    """
+
+    walk: Walk
+    answer: Tree | Exception
+
+    def __init__(self, task: Callable[[], T], here: threading.local) -> None:
+        self._task, self._here = task, here
+        self._mine, self._paused = threading.Semaphore(0), threading.Semaphore(0)
+        self._done, self._gone = False, False
+        self._outcome: T | BaseException | None = None
+        self._draws = torch.default_generator.get_state()
+        self._threads = torch.get_num_threads()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def goes_on(self) -> bool:
+        """Let the task work until it waits (``walk`` is what for) or ends; False once it has ended."""
+        if not self._done:
+            self._drawing(self._switch)
+        return not self._done
+
+    def alone(self, runtime: Runtime) -> Tree:
+        """Its walk by itself, with its own draws."""
+        walk = self.walk
+        found: list[Tree] = []
+        self._drawing(
+            lambda: found.append(runtime.scan(walk.step, walk.model, walk.carry, walk.blocks(), walk.constants))
+        )
+        return found[0]
+
+    def wait(self, walk: Walk) -> Tree:
+        """Called by the task: where the walk ends."""
+        self.walk = walk
+        self._paused.release()
+        self._mine.acquire()
+        if self._gone:
+            raise _Left
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def result(self) -> T:
+        if isinstance(self._outcome, BaseException):
+            raise self._outcome
+        return self._outcome  # type: ignore[return-value]
+
+    def leave(self) -> None:
+        """End a task that was given up."""
+        if not self._done:
+            self._gone = True
+            self._switch()
+
+    def _switch(self) -> None:
+        self._mine.release()
+        self._paused.acquire()
+
+    def _drawing(self, work: Callable[[], None]) -> None:
+        before = torch.default_generator.get_state()
+        torch.default_generator.set_state(self._draws)
+        try:
+            work()
+        finally:
+            self._draws = torch.default_generator.get_state()
+            torch.default_generator.set_state(before)
+
+    def _work(self) -> None:
+        self._here.seat = self
+        self._mine.acquire()
+        torch.set_num_threads(self._threads)
+        try:
+            self._outcome = None if self._gone else self._task()
+        except BaseException as error:  # handed to whoever asks for the result
+            self._outcome = error
+        self._done = True
+        self._paused.release()

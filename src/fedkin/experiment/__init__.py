@@ -1,0 +1,1 @@
+"""Running an experiment on this machine, and going on with one."""

@@ -1,0 +1,63 @@
+"""Going on with a run from its last committed round."""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+from fedkin.experiment.local_backend import hosts
+from fedkin.experiment.training import Engine, Progress, begin, check_engine, train
+from fedkin.runs import checkpoint
+from fedkin.runs.database import open_run
+from fedkin.runs.directory import SPEC, unrecorded
+from fedkin.runs.spec import Spec
+from fedkin.setup.build import assemble
+from fedkin.setup.opened import same_data, spec_of
+
+
+def resume(
+    folder: Path,
+    *,
+    method: Method | None = None,
+    progress: Progress | None = None,
+    workers: int | None = None,
+    engine: Engine | None = None,
+) -> Path:
+    """Continue a run from its last committed round; a finished run is left as it is. Returns the run directory."""
+    engine = engine or Engine(assemble, hosts)
+    anew = unrecorded(folder)
+    if not anew:
+        open_run(folder).close()  # not a run, or not one of ours: said before anything is written
+    with checkpoint.alone(folder):
+        if anew:
+            spec = spec_of(folder, workers)
+            check_engine(spec, method)
+            begin(engine.assemble(spec, method), folder, progress, engine)
+            return folder
+        with contextlib.closing(open_run(folder, write=True)) as database:
+            facts = database.facts()
+            if facts.get("finished"):
+                return folder
+            if facts.get("deployment") != engine.facts.get("deployment"):
+                raise FedkinError(f"{folder} is a run of a deployment: continue it with fedkin deploy run --resume")
+            spec = spec_of(folder, workers)
+            _unchanged(folder, spec, facts.get("spec", {}))
+            check_engine(spec, method)
+            parts = engine.assemble(spec, method)
+            same_data(folder, parts, facts)
+            train(parts, folder, database, progress, engine)
+    return folder
+
+
+def _unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
+    """Rounds of one run belong to one specification; [engine] does not change results and may change."""
+    with contextlib.suppress(ValueError):  # what it did not know yet when it began has its default
+        recorded = Spec.model_validate(recorded).model_dump(mode="json")
+    for section, now in spec.model_dump(mode="json").items():
+        if section != "engine" and now != recorded.get(section, now):
+            before = recorded[section]
+            keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+            what = f"{section}.{keys[0]} is not what this run began with"
+            raise FedkinError(f"{folder / SPEC}: {what}: put it back, or start another run")

@@ -1,0 +1,74 @@
+"""Running an experiment from its beginning. The Python interface and the command line both come here."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.files import write_file
+from fedkin.core.method import Method
+from fedkin.experiment.local_backend import hosts
+from fedkin.experiment.run_facts import toml_of
+from fedkin.experiment.training import Engine, Progress, begin, check_engine
+from fedkin.runs import checkpoint
+from fedkin.runs.directory import SPEC, leftover
+from fedkin.runs.spec import Spec, assign, parse
+from fedkin.setup.build import Assembled, assemble
+
+
+def experiment(content: Mapping[str, Any] | None = None, **settings: Any) -> Spec:
+    """A checked specification from sections (as in TOML) and keywords with dots as double underscores.
+
+    >>> experiment(method__name="fedavg", run__rounds=5).run.rounds
+    5
+    """
+    merged: dict[str, Any] = {key: dict(value) for key, value in (content or {}).items()}
+    for key, value in settings.items():
+        assign(merged, key.replace("__", "."), value)
+    return parse(merged)[0]
+
+
+def run(
+    spec: Spec,
+    out: Path | str | None = None,
+    *,
+    method: Method | None = None,
+    progress: Progress | None = None,
+    engine: Engine | None = None,
+) -> Path:
+    """Run an experiment from its beginning; returns the run directory.
+
+    ``method``: a Method value in place of [method], for methods that are not registered (engine inprocess only).
+    ``engine``: where the clients are, if not in processes of this machine.
+    Raises FedkinError before training for whatever does not fit, Interrupted after Ctrl-C.
+    """
+    check_engine(spec, method)
+    engine = engine or Engine(assemble, hosts)
+    parts = engine.assemble(spec, method)
+    folder = _new_folder(spec, parts, out)
+    with checkpoint.alone(folder):
+        _keep(parts, folder)
+        begin(parts, folder, progress, engine)
+    return folder
+
+
+def _keep(parts: Assembled, folder: Path) -> None:
+    try:
+        write_file(folder / SPEC, toml_of(parts))
+    except OSError as error:
+        raise Halted(f"{folder} cannot be written: {error.strerror}") from None
+
+
+def _new_folder(spec: Spec, parts: Assembled, out: Path | str | None) -> Path:
+    chosen = out or spec.run.out
+    if chosen is None:
+        stem = f"{parts.method.name}-{Path(spec.data.name).stem}-seed{spec.run.seed}"
+        chosen = next(p for n in range(1, 100_000) if not (p := Path("runs") / f"{stem}-{n}").exists())
+    folder = Path(chosen)
+    if folder.exists() and (not folder.is_dir() or any(not leftover(path) for path in folder.iterdir())):
+        raise FedkinError(f"{folder} exists and is not empty: choose another run.out, or: fedkin resume {folder}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FedkinError(f"{folder} cannot be made: {error.strerror}") from None
+    return folder

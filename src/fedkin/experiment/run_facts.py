@@ -1,0 +1,70 @@
+"""What a run directory says of its run as a whole: facts, clients, the specification it began with."""
+
+import importlib.metadata
+from typing import Any
+
+import tomli_w
+import torch
+
+from fedkin.core.method import Method
+from fedkin.setup.build import Assembled
+
+
+def facts_of(parts: Assembled) -> dict[str, Any]:
+    """The facts of run.db."""
+    spec = parts.spec
+    return {
+        "method": parts.method.name,
+        "hyper": hyper_of(parts.method),
+        "seed": spec.run.seed,
+        "clients": len(parts.infos),
+        "rounds": spec.run.rounds,
+        "participation": spec.run.participation,
+        "data": spec.data.name,
+        "split": spec.split.name,
+        "model": ", ".join(parts.models),
+        "parameters": {name: sum(t.numel() for t in m.initial.values()) for name, m in parts.models.items()},
+        "class_names": list(parts.population.class_names),
+        "data_digest": parts.population.digest(),
+        "spec": spec.model_dump(mode="json"),
+        "versions": versions(),
+        "finished": False,
+    }
+
+
+def clients_of(parts: Assembled) -> list[tuple[Any, ...]]:
+    """The rows of the table of clients."""
+    population = parts.population
+    return [
+        (
+            client,
+            population.names[client],
+            info.architecture,
+            info.samples,
+            len(population.val[client]),
+            len(population.test[client]),
+            str([int(count) for count in info.histogram]),
+        )
+        for client, info in parts.infos.items()
+    ]
+
+
+def toml_of(parts: Assembled) -> bytes:
+    """experiment.toml: the specification with every default, and what it was run with."""
+    content = parts.spec.model_dump(mode="json", exclude_none=True)
+    content["record"] = {"data_digest": parts.population.digest(), **versions()}
+    return tomli_w.dumps(content).encode()
+
+
+def hyper_of(method: Method) -> dict[str, Any]:
+    """A method's hyper-parameters, so far as JSON holds them."""
+    return {key: value for key, value in method.hyper.items() if _plain(value)}
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str, list, tuple))
+
+
+def versions() -> dict[str, str]:
+    """What the results of a run may depend on beside its specification."""
+    return {"fedkin": importlib.metadata.version("fedkin"), "torch": torch.__version__}

@@ -1,0 +1,133 @@
+"""From the first round that is not committed to the last one: rounds, their records, commits."""
+
+import contextlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.files import write_file
+from fedkin.core.method import Method
+from fedkin.core.tree import Tree
+from fedkin.engine.codec import encode
+from fedkin.engine.coordinator import Coordinator
+from fedkin.engine.interrupts import interrupts
+from fedkin.engine.store import read_state
+from fedkin.engine.transports.base import Transport, one_thread
+from fedkin.experiment.run_facts import clients_of, facts_of
+from fedkin.newcomers.local import held_out
+from fedkin.runs import checkpoint
+from fedkin.runs.database import Database, create
+from fedkin.runs.directory import RECORD
+from fedkin.runs.record import Record
+from fedkin.runs.recorder import Recorder
+from fedkin.runs.spec import Spec
+from fedkin.setup.build import Assembled
+from fedkin.setup.opened import committed
+
+Progress = Callable[[Record], None]
+
+
+class Engine(NamedTuple):
+    """Where clients are: how a run's objects are made there, how its hosts are reached, what its record says of it."""
+
+    assemble: Callable[[Spec, Method | None], Assembled]
+    connect: Callable[[Assembled, Path], contextlib.AbstractContextManager[Transport]]
+    facts: Mapping[str, Any] = {}
+
+
+class Interrupted(Halted):
+    """The user stopped the run; its last round is committed."""
+
+
+def check_engine(spec: Spec, method: Method | None) -> None:
+    """A method that only this process knows cannot run in others."""
+    if method is not None and spec.engine.name != "inprocess":
+        raise FedkinError(
+            "a method that is given as a value runs with engine inprocess: register it (entry point fedkin.methods) "
+            "to run it in worker processes"
+        )
+
+
+def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Engine) -> None:
+    """A new record in ``folder``, then all rounds."""
+    facts = {**facts_of(parts), **engine.facts}
+    with contextlib.closing(create(folder / RECORD, facts, clients_of(parts))) as database:
+        checkpoint.sync(folder)
+        train(parts, folder, database, progress, engine)
+
+
+def train(parts: Assembled, folder: Path, database: Database, progress: Progress | None, engine: Engine) -> None:
+    """The rounds that the record does not hold yet."""
+    progress = progress or _silent
+    spec = parts.spec
+    with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:
+        aside = folder if spec.engine.state == "disk" else None
+        coordinator = Coordinator(parts.method, parts.federation, transport, aside)
+        recorder = Recorder(folder, database, _saver(coordinator), spec.run.commit_every)
+        done = database.last_round()
+        if done >= 0:
+            states = checkpoint.committed(folder, database)
+            checkpoint.tidy(folder, states)
+            _restore(coordinator, states)
+        try:
+            for number in range(done + 1, spec.run.rounds + 2):
+                record = _one(coordinator, spec, number)
+                recorder.add(record)
+                progress(record)
+                if interrupted() and number <= spec.run.rounds:
+                    recorder.commit()
+                    raise Interrupted(f"stopped after round {number}; continue with: fedkin resume {folder}")
+            _join(parts, coordinator, recorder, interrupted)
+        except KeyboardInterrupt:
+            last = database.last_round()
+            raise Interrupted(f"stopped at once, committed up to round {last}: fedkin resume {folder}") from None
+        recorder.commit(
+            finished=True, fingerprint=coordinator.fingerprint(), said=[*parts.population.said, *transport.said()]
+        )
+
+
+def _join(parts: Assembled, coordinator: Coordinator, recorder: Recorder, interrupted: Callable[[], bool]) -> None:
+    """[run] holdout_clients: each joins the finished run, and what came of it is a fact of the run."""
+    recorder.commit()
+    known = recorder.database.facts().get("newcomers", [])
+    done = len({one["client"] for one in known})
+    for found in held_out(parts, coordinator.state, done):
+        known = [*known, *found]
+        recorder.commit(newcomers=known)
+        if interrupted():
+            raise Interrupted(f"stopped while held-out clients join; continue with: fedkin resume {recorder.run}")
+
+
+def _one(coordinator: Coordinator, spec: Spec, number: int) -> Record:
+    if number == 0:
+        return coordinator.setup()
+    if number > spec.run.rounds:
+        return coordinator.finish(number)
+    return coordinator.round(number, number % spec.run.evaluate_every == 0 or number == spec.run.rounds)
+
+
+def _saver(coordinator: Coordinator) -> Callable[[Path, int], list[int]]:
+    def save(folder: Path, round: int) -> list[int]:
+        write_file(folder / checkpoint.name(checkpoint.SERVER, round), encode(coordinator.state))
+        return [checkpoint.SERVER, *coordinator.transport.save(folder, round)]
+
+    return save
+
+
+def _restore(coordinator: Coordinator, states: dict[int, Path]) -> None:
+    coordinator.state = _server_of(states)
+    coordinator.transport.load(_clients_in(states))
+
+
+def _server_of(states: dict[int, Path]) -> Tree:
+    server = states.get(checkpoint.SERVER)
+    return committed(None if server is None else read_state(server))
+
+
+def _clients_in(states: dict[int, Path]) -> dict[int, Path]:
+    return {client: path for client, path in states.items() if client != checkpoint.SERVER}
+
+
+def _silent(record: Record) -> None:
+    pass

@@ -1,0 +1,1 @@
+"""Personal models out of a run, and what they say of new samples."""

@@ -1,0 +1,185 @@
+"""The card of a personal model: what it learned from, how well it does, what was told for it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import many
+from fedkin.core.method import KINDS
+from fedkin.data.population import Population
+from fedkin.export.opened import Member, Opened
+from fedkin.report.records import Run, number
+from fedkin.report.records import opened as records
+from fedkin.report.scores import measures
+
+
+def card_of(opened: Opened, member: Member) -> dict[str, Any]:
+    """The card as plain values. Scores are those of the run's end, or of the join, on the client's own samples."""
+    with records(opened.folder) as run:
+        facts = run.facts
+        own = _of_newcomer(member.told) if member.number is None else _of_client(run, member.number, opened.at.round)
+        return {
+            "client": member.name,
+            "number": member.number,
+            "method": facts["method"],
+            "hyper_parameters": facts["hyper"],
+            "architecture": opened.architecture(member),
+            "family": facts["spec"]["model"].get("family"),
+            "seed": facts["seed"],
+            "rounds": opened.round,
+            "finished": opened.at.finished,
+            "joined": own.joined,
+            "data": {
+                "name": facts["data"],
+                "samples": own.samples,
+                "digest": facts["data_digest"],
+            },
+            "scores": own.scores,
+            "communicated": own.communicated,
+            "input": input_of(opened.parts.population),
+            "output": output_of(opened.parts.population),
+            "versions": facts["versions"],
+        }
+
+
+class Own(NamedTuple):
+    """What the record says of a client. ``joined``: of a newcomer, after which round it came and how long it worked."""
+
+    samples: dict[str, int]
+    scores: dict[str, Any]
+    communicated: dict[str, dict[str, int]]
+    joined: dict[str, int] | None = None
+
+
+def _of_client(run: Run, client: int, at: int) -> Own:
+    """``at``: the round of the commit that its model is of; the record may be further by now."""
+    own = run.clients[client]
+    last = run.rows("SELECT max(round) FROM metrics WHERE round <= ?", at)[0][0]
+    return Own(
+        {"train": own.train, "val": own.val, "test": own.test},
+        {view: _scores(run, client, last, view) for view in _views(run, client, last)},
+        {way: _sent(run, client, way, at) for way in ("up", "down")},
+    )
+
+
+def _of_newcomer(told: Mapping[str, Any]) -> Own:
+    return Own(
+        {split: told[split] for split in ("train", "val", "test")},
+        {view: dict(by) for view, by in told["scores"].items()},
+        {way: {"bytes": told["bytes"][way], **told["scalars"][way]} for way in ("up", "down")},
+        {"after_round": told["after_round"], "rounds": told["rounds"]},
+    )
+
+
+def _views(run: Run, client: int, last: int) -> list[str]:
+    query = "SELECT DISTINCT view FROM metrics WHERE round = ? AND client = ? ORDER BY view = 'personal' DESC, view"
+    return [view for (view,) in run.rows(query, last, client)]
+
+
+def _scores(run: Run, client: int, last: int, view: str) -> dict[str, Any]:
+    query = "SELECT split, loss, accuracy FROM metrics WHERE round = ? AND client = ? AND view = ?"
+    return {
+        split: {"loss": loss, "accuracy": None if accuracy is None else number(accuracy)}
+        | {name: by[client] for name, by in measures(run, last, view, split).items() if client in by}
+        for split, loss, accuracy in run.rows(query, last, client, view)
+    }
+
+
+def _sent(run: Run, client: int, way: str, at: int) -> dict[str, int]:
+    sums = ", ".join(f"coalesce(sum({kind}), 0)" for kind in ("bytes", *KINDS))
+    where = "client = ? AND direction = ? AND round <= ?"
+    ((total, *counts),) = run.rows(f"SELECT {sums} FROM messages WHERE {where}", client, way, at)
+    return {"bytes": total} | {kind: count for kind, count in zip(KINDS, counts, strict=True) if count}
+
+
+def input_of(population: Population) -> dict[str, Any]:
+    """What the model takes, as plain values."""
+    found: dict[str, Any] = {
+        "shape": ["samples", *population.x.shape[1:]],
+        "dtype": str(population.x.dtype).removeprefix("torch."),
+    }
+    if population.encoding is not None:
+        found |= {"numbers": population.encoding.outputs, "columns": population.encoding.plain()}
+    return found
+
+
+def output_of(population: Population) -> dict[str, Any]:
+    """What it says."""
+    if population.task == "regression":
+        return {"is": "the predicted mean", "shape": ["samples", 1]}
+    names = population.class_names or tuple(str(c) for c in range(population.classes))
+    return {"is": "log-probabilities", "shape": ["samples", population.classes], "classes": list(names)}
+
+
+def as_markdown(card: dict[str, Any]) -> str:
+    """The card for people."""
+    samples = card["data"]["samples"]
+    hyper = ", ".join(f"{key} = {value}" for key, value in card["hyper_parameters"].items()) or "none"
+    lines = [
+        f"# Personal model of client {card['client']}",
+        "",
+        f"- method: {card['method']} ({hyper}), {many(card['rounds'], 'round')}, seed {card['seed']}"
+        + ("" if card["finished"] else ", not finished"),
+        *([_joined(card["joined"])] if card["joined"] else []),
+        f"- architecture: {card['architecture']}",
+        f"- data: {Path(card['data']['name']).name}; this client's samples: {samples['train']} for training, "
+        f"{samples['val']} for validation, {samples['test']} for testing",
+        *[f"- {view} model on {split}: {_said(values)}" for view, scores in card["scores"].items()
+          for split, values in scores.items() if split != "train"],
+        *[f"- the client {word} {_kinds(card['communicated'][way])}" for way, word in
+          (("up", "sent"), ("down", "received")) if "communicated" in card],
+        f"- made with {', '.join(f'{name} {version}' for name, version in card['versions'].items())}",
+        "",
+        "## Input",
+        "",
+        f"`x`: {card['input']['dtype']} {card['input']['shape']}.",
+        *(["", "| column | as |", "|---|---|", *map(_column, card["input"]["columns"])] if "columns" in card["input"]
+          else []),
+        "",
+        "## Output",
+        "",
+        f"`y`: {card['output']['is']} {card['output']['shape']}"
+        + (f", the classes {', '.join(card['output']['classes'])}." if "classes" in card["output"] else "."),
+        "",
+        "## Files",
+        "",
+        *[f"- `{name}`: {one['use']}" for name, one in card["files"].items()],
+        *_parts(card),
+        "",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _joined(joined: Mapping[str, int]) -> str:
+    return f"- was not in the run: joined after round {joined['after_round']}, worked {many(joined['rounds'], 'round')}"
+
+
+def _parts(card: Mapping[str, Any]) -> list[str]:
+    """The tensors of a model that is made of several parts, where a file holds them."""
+    if not card["tensors"] or "model.safetensors" not in card["files"]:
+        return []
+    return ["", "| tensor | shape |", "|---|---|", *(f"| {one['name']} | {one['shape']} |" for one in card["tensors"])]
+
+
+def _said(values: dict[str, Any]) -> str:
+    accuracy = "" if values["accuracy"] is None else f"accuracy {values['accuracy']:.4f}, "
+    others = [f", {name} {value:.4f}" for name, value in values.items() if name not in ("loss", "accuracy") and value]
+    return f"{accuracy}loss {values['loss']:.4f}{''.join(others)}" if values["loss"] is not None else "not measured"
+
+
+def _kinds(sent: dict[str, int]) -> str:
+    kinds = ", ".join(f"{count:,} numbers of {kind}" for kind, count in sent.items() if kind != "bytes")
+    return f"{kinds}; {sent['bytes']:,} bytes" if kinds else "nothing"
+
+
+def _column(feature: dict[str, Any]) -> str:
+    name = " ".join(str(feature["name"]).split()).replace("|", "\\|")
+    if feature["kind"] == "number":
+        scaled = (feature["mean"], feature["std"]) != (0, 1)
+        how = f"(x − {feature['mean']:g}) / {feature['std']:g}" if scaled else "x as it is"
+        also = ", and a second number is 1" if feature["flag"] else ""
+        return f"| {name} | {how}; missing: x = {feature['fill']:g}{also} |"
+    if feature["kind"] == "category":
+        values = [*feature["values"], *(["another"] if feature["rest"] else []), *(["missing"] * feature["flag"])]
+        return f"| {name} | 1 in the place of its value, 0 elsewhere: {', '.join(values)} |".replace("\n", " ")
+    return f"| {name} | log(1 + times it has the word), for {len(feature['words'])} words |"

@@ -1,0 +1,100 @@
+"""Write personal models out of a run: files and a card; each file gives what the model gave in the run."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.files import write_file
+from fedkin.core.tree import Tree, is_buffer, named_leaves
+from fedkin.export.card import as_markdown
+from fedkin.export.exportable import Handed
+from fedkin.export.formats import FORMATS
+
+TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
+
+CARD = "card.json"
+
+USE = {
+    "safetensors": "tensors: `safetensors.torch.load_file`, then `load_state_dict` of a module of this architecture",
+    "pt2": 'a program: `torch.export.load("model.pt2").module()(x)`',
+    "onnx": 'a program: `onnxruntime.InferenceSession("model.onnx").run(["y"], {"x": x})`',
+}
+PARTS = (
+    "the parts of which this method makes the personal model, under the names below: no parameters of one module, so "
+    "`load_state_dict` does not take them; pt2 and onnx hold the program that puts them together"
+)
+
+
+class Written(NamedTuple):
+    """One exported model. ``apart``: its largest difference from the run on test samples, None where it is tensors."""
+
+    client: str
+    file: Path
+    apart: float | None
+
+
+def export(handed: Handed, format: str, out: Path) -> Written:
+    """Write ``model.FORMAT``, ``card.md`` and ``card.json`` into the folder ``out``.
+
+    Files of other formats of the same model stay, and the card has them all. Raises FedkinError where the file would
+    not give the outputs that the model gave in the run, or where ``out`` holds another model.
+    """
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    client, view, personal = handed.client, handed.view, handed.personal
+    nested = _nested(view)
+    card = handed.card() | {"tensors": _tensors(view) if nested else []}
+    known = _files_beside(out, card, f"model.{format}")
+    x = handed.samples()
+    made = FORMATS[format](personal, view, x, card)
+    told: dict[str, Any] = {"use": PARTS if nested and made.run is None else USE[format]}
+    apart = None
+    if made.run is not None:
+        with torch.no_grad():
+            apart = float((made.run(x) - personal(x)).abs().max())
+        if not apart <= TOLERANCE:
+            raise FedkinError(f"{format}: the file of client {client} is {apart:g} away from the run's model")
+        told |= {"largest_difference": apart, "compared_samples": len(x)}
+        told["use"] += f"; on {len(x)} samples its outputs are within {apart:.1g} of the model's in the run"
+    told["sha256"] = hashlib.sha256(made.content).hexdigest()
+    card["files"] = known | {f"model.{format}": told}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        write_file(out / f"model.{format}", made.content)
+        write_file(out / CARD, json.dumps(card, indent=1, ensure_ascii=False).encode())
+        write_file(out / "card.md", as_markdown(card).encode())
+    except OSError as error:
+        raise FedkinError(f"{out} cannot be written: {error.strerror}") from None
+    return Written(client, out / f"model.{format}", apart)
+
+
+def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
+    """What the card that is there says of the other formats of this model; a card of another model is not replaced
+    while its other files are there."""
+    try:
+        before = json.loads((out / CARD).read_text(encoding="utf-8"))
+        files = {
+            other: told for other, told in before.pop("files").items() if other != name and (out / other).is_file()
+        }
+        whose = before["client"]
+    except (OSError, ValueError, KeyError, AttributeError):
+        return {}
+    if whose != card["client"]:
+        raise FedkinError(f"{out} holds the model of {whose}: choose another --out, or remove that folder")
+    if files and before != json.loads(json.dumps(card)):
+        other = next(iter(files))
+        raise FedkinError(f"{out} holds {other} of another model: choose another --out, or remove that folder")
+    return files
+
+
+def _nested(view: Tree) -> bool:
+    """Whether the personal model is made of several parts, and no module's parameters."""
+    return any("/" in name and not is_buffer(name) for name, _ in named_leaves(view))
+
+
+def _tensors(view: Tree) -> list[dict[str, Any]]:
+    return [{"name": name, "shape": list(torch.as_tensor(leaf).shape)} for name, leaf in named_leaves(view)]

@@ -1,0 +1,111 @@
+"""A run, opened to take personal models out of it: of its own clients, and of those that joined it."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError, some, unknown
+from fedkin.core.method import Method
+from fedkin.core.tree import Tree
+from fedkin.engine.store import read_state
+from fedkin.export.personal import Personal
+from fedkin.newcomers.join import FOLDER, FOUND, MODEL
+from fedkin.setup.opened import load
+
+
+class Member(NamedTuple):
+    """Whose model: a client's ``number``; None for one that joined, of which ``told`` is what its join.json says."""
+
+    name: str
+    number: int | None
+    folder: Path | None = None
+    told: dict[str, Any] = {}  # noqa: RUF012 (read only)
+
+
+class Opened:
+    """A run at its last committed round. Its data are read again, as the run read them."""
+
+    def __init__(self, folder: Path, method: Method | None = None) -> None:
+        self.folder = folder
+        self.coordinator, self.parts, self.at = load(folder, method=method)
+        self.names = self.parts.population.names
+        self.round = min(self.at.round, self.parts.spec.run.rounds)
+
+    def member(self, client: str | int) -> Member:
+        """The client that is called so, or has this number; one that joined, by its name or the folder of its join."""
+        if isinstance(client, int):
+            return Member(self.names[client], client)
+        if client in self.names:
+            return self.member(self.names.index(client))
+        for folder in (self.folder / FOLDER / client, self.folder / client, Path(client)):
+            if (folder / FOUND).is_file():
+                return self._joined(folder)
+        if client.isdecimal() and int(client) < len(self.names):
+            return self.member(int(client))
+        apart = self.parts.held_out
+        if apart is not None and client in apart.names:
+            raise FedkinError(
+                f"client {client!r} was held out of training: fedkin join {self.folder} --client {client} makes a model"
+            )
+        raise FedkinError(
+            f"client {client!r} is not there: clients are 0 to {len(self.names) - 1}, called {self._some}"
+        )
+
+    @property
+    def _some(self) -> str:
+        joined = sorted(path.parent.name for path in (self.folder / FOLDER).glob(f"*/{FOUND}"))
+        return some(self.names, 8) + (f"; joined: {some(joined, 8)}" if joined else "")
+
+    def _joined(self, folder: Path) -> Member:
+        """Somebody's model that ``fedkin join`` wrote: of this run, and with all that is asked of it here."""
+        try:
+            told = json.loads((folder / FOUND).read_text(encoding="utf-8"))
+            name, architecture, digest = told["client"], told["architecture"], told["data_digest"]
+        except (OSError, ValueError, KeyError, TypeError):
+            raise FedkinError(
+                f"{folder / FOUND} is damaged, or of an older fedkin: let the client join again"
+            ) from None
+        parts = self.parts
+        same = (told["method"], told["seed"], digest) == (
+            parts.method.name,
+            parts.spec.run.seed,
+            parts.population.digest(),
+        )
+        if not same or architecture not in parts.models:
+            raise FedkinError(f"{folder} holds a model of another run than {self.folder}: name the run it joined")
+        return Member(name, None, folder, told)
+
+    def architecture(self, member: Member) -> str:
+        """The name of its model's architecture."""
+        if member.number is None:
+            return str(member.told["architecture"])
+        return self.parts.infos[member.number].architecture
+
+    def view(self, member: Member, view: str = "personal") -> Tree:
+        """What the method predicts with for it: parameters, or a mixture of several."""
+        if member.folder is not None:
+            views = {"personal": read_state(member.folder / MODEL)} if view == "personal" else {"personal": {}}
+        else:
+            assert member.number is not None
+            views = self.coordinator.views(member.number, self.parts.spec.run.rounds + 1)  # as it was evaluated
+        if view not in views:
+            raise unknown("view", view, views)
+        return views[view]
+
+    def personal(self, member: Member, view: str = "personal") -> Personal:
+        """The model that it would deploy, in evaluation mode."""
+        return self.deployed(member, self.view(member, view))
+
+    def deployed(self, member: Member, view: Tree) -> Personal:
+        """The same of a view that ``view`` gave."""
+        return Personal(self.parts.models[self.architecture(member)], view, self.parts.method.predict).eval()
+
+    @property
+    def unfinished(self) -> str:
+        """A sentence where the run is not finished, so that its models are not its last ones; else empty."""
+        after = f"after round {self.round} of {self.parts.spec.run.rounds}"
+        return (
+            ""
+            if self.at.finished
+            else f"the run is not finished: its models are those {after} (fedkin resume {self.folder})"
+        )

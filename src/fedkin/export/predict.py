@@ -1,0 +1,100 @@
+"""New samples through a personal model: read as the training data were, answered with the labels' own names."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.arrays import features, images
+from fedkin.data.formats.frames import SUFFIXES
+from fedkin.data.formats.npz import load_arrays
+from fedkin.data.population import Population
+from fedkin.data.tables.columns import spelled
+from fedkin.data.tables.encoding import Encoding
+from fedkin.data.tables.new_rows import encoded, read_later
+from fedkin.data.tables.table import gaps_of
+from fedkin.export.exportable import Handed
+from fedkin.runs.spec import DataSection
+
+ROWS = 1024  # samples at a time
+
+
+class Asked(NamedTuple):
+    """Samples that came: x as the model takes it, the labels where the file has them, what is worth saying."""
+
+    x: Tensor
+    labels: list[str | None] | None
+    said: tuple[str, ...] = ()
+
+
+def predict(handed: Handed, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """(a row a sample, what is worth saying). Columns: "prediction", and "p(LABEL)" for each class.
+
+    Raises FedkinError where the file lacks a column, or has other samples than the model was trained on.
+    """
+    population = handed.population
+    asked = _read(path, population, handed.data)
+    with torch.inference_mode():
+        found = torch.cat([handed.personal(part) for part in torch.split(asked.x, ROWS)]).numpy()
+    if population.task == "regression":
+        frame = pd.DataFrame({"prediction": found[:, 0]})
+    else:
+        names = list(population.class_names) or [str(c) for c in range(population.classes)]
+        frame = pd.DataFrame(np.exp(found), columns=[f"p({name})" for name in names])
+        frame.insert(0, "prediction", [names[c] for c in found.argmax(axis=1)])
+    return frame, (*asked.said, *_measured(frame, asked.labels, population.task))
+
+
+def _read(path: Path, population: Population, data: DataSection) -> Asked:
+    if not path.exists():
+        raise FedkinError(f"file {path} does not exist: check the path")
+    if not path.is_file():
+        raise FedkinError(f"{path} is a folder: name the file with the new samples")
+    if population.encoding is not None:
+        if path.suffix.lower() not in SUFFIXES:
+            raise FedkinError(f"{path} is no table, and this model was trained on one: give {', '.join(SUFFIXES)}")
+        return _table(path, population.encoding, data)
+    if path.suffix.lower() != ".npz":
+        raise FedkinError(f"{path}: this model takes arrays: save them with numpy.savez(x=…) as .npz")
+    arrays = load_arrays(path)
+    if "x" not in arrays:
+        raise FedkinError(f"{path} lacks x: it has {', '.join(arrays) or 'nothing'}")
+    x = images(features(arrays["x"], str(path)))
+    if x.shape[1:] != tuple(population.x.shape[1:]) or str(x.dtype) != str(population.x.numpy().dtype):
+        raise FedkinError(
+            f"{path}: its samples are {x.dtype} {list(x.shape[1:])}, the model takes {population.x.numpy().dtype} "
+            f"{list(population.x.shape[1:])}"
+        )
+    return Asked(torch.from_numpy(x), None)
+
+
+def _table(path: Path, encoding: Encoding, data: DataSection) -> Asked:
+    label = data.label or "label"
+    read = read_later(path, encoding, data.options, [])
+    x, said = encoded(read, encoding, [label])
+    if label not in read.frame.columns:
+        return Asked(torch.from_numpy(x), None, said)
+    column = read.frame[label]
+    gaps = gaps_of(column)
+    labels = [None if gap else spelled(value) for value, gap in zip(column, gaps, strict=True)]
+    return Asked(torch.from_numpy(x), labels, said)
+
+
+def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -> tuple[str, ...]:
+    """How the predictions compare with labels that the file has."""
+    if labels is None:
+        return ()
+    pairs = [(said, label) for said, label in zip(frame["prediction"], labels, strict=True) if label is not None]
+    if not pairs:
+        return ("the file's label column is empty: nothing to compare with",)
+    rest = f" ({len(labels) - len(pairs):,} rows have none)" if len(pairs) < len(labels) else ""
+    if task == "regression":
+        numbers = pd.to_numeric(pd.Series([label for _, label in pairs]), errors="coerce").to_numpy()
+        error = np.array([said for said, _ in pairs], dtype=float) - numbers
+        return (f"root mean squared error against the labels in the file: {float(np.sqrt(np.mean(error**2))):g}{rest}",)
+    right = sum(said == label for said, label in pairs)
+    return (f"accuracy against the labels in the file: {right / len(pairs):.2%} of {len(pairs):,}{rest}",)

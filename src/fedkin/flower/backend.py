@@ -1,0 +1,99 @@
+"""The nodes of a deployment as an Engine: the server's objects, and how its nodes are reached."""
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+from fedkin.engine.coordinator import participants
+from fedkin.engine.transports.base import Transport
+from fedkin.experiment.training import Engine
+from fedkin.flower import config
+from fedkin.flower.envelope import Facts, Place
+from fedkin.flower.node import data
+from fedkin.flower.transport import FlowerTransport, Postman
+from fedkin.runs.spec import Spec
+from fedkin.setup.architectures import architectures_of
+from fedkin.setup.build import Assembled, around, assemble, method_of, resolved
+from fedkin.setup.population import rooted
+
+NODES = "nodes.json"  # in the run directory: what the nodes told of their data
+
+
+def known_facts(path: Path) -> dict[str, Facts | None]:
+    """What the nodes of a run told of their data when it began."""
+    found = json.loads(path.read_text())
+    return {
+        name: None if content is None else Facts.model_validate_json(json.dumps(content))
+        for name, content in found.items()
+    }
+
+
+class Fleet:
+    """The nodes of a deployment as an Engine."""
+
+    def __init__(self, deployment: config.Deployment, postman: Postman, facts: dict[str, Facts | None]) -> None:
+        self.deployment, self.postman, self.facts = deployment, postman, facts
+
+    def engine(self) -> Engine:
+        return Engine(self.assemble, self.connect, {"deployment": self.postman.about.run})
+
+    def assemble(self, spec: Spec, method: Method | None) -> Assembled:
+        """The server's objects: without anybody's data where nodes have their own."""
+        parts = self._unseen(spec, method) if self.deployment.own_data else assemble(spec, method)
+        if len(parts.infos) != len(self.deployment.clients):
+            raise FedkinError(
+                f"the experiment has {len(parts.infos)} clients, the deployment {len(self.deployment.clients)} names: "
+                "set run.clients"
+            )
+        return parts
+
+    def _unseen(self, spec: Spec, method: Method | None) -> Assembled:
+        spec, method = rooted(spec), method_of(spec, method)
+        names = self.deployment.clients
+        facts = [told for name in names if (told := self.facts[name]) is not None]
+        if len(facts) < len(names):
+            raise FedkinError("a node has no data of its own: name its file in node.toml, or set own_data = false")
+        if method.needs.pooled:
+            raise FedkinError(f"{method.name} needs everybody's data in one place")
+        if spec.model.target == "standard":
+            raise FedkinError("nodes keep their labels: give model.target the labels' mean and deviation, [μ, σ]")
+        given = architectures_of(spec, [told.train for told in facts])
+        held = [told.architecture or name for told, name in zip(facts, given, strict=True)]
+        parts = around(resolved(spec, method), method, data.unseen(spec, names, facts), held)
+        # nobody has told how many samples of which class it holds
+        infos = {k: info._replace(histogram=torch.zeros_like(info.histogram)) for k, info in parts.infos.items()}
+        return parts._replace(infos=infos, federation=parts.federation._replace(infos=infos))
+
+    @contextlib.contextmanager
+    def connect(self, parts: Assembled, folder: Path) -> Iterator[Transport]:
+        """The transport of a run."""
+        places = {
+            client: (
+                self.deployment.clients[client],
+                Place(
+                    client=client,
+                    clients=len(parts.infos),
+                    classes=parts.population.classes,
+                    architecture=info.architecture,
+                    data="" if (told := self.facts[self.deployment.clients[client]]) is None else told.digest,
+                ),
+            )
+            for client, info in parts.infos.items()
+        }
+        rounds = parts.spec.run.rounds
+
+        def then(number: int) -> Sequence[tuple[str, int, Sequence[int]]]:
+            """What the coordinator asks for after the evaluation of a round, with the same messages down."""
+            if number < rounds:
+                return [("local", number + 1, participants(parts.method, parts.federation, number + 1))]
+            everyone: Any = sorted(parts.infos)
+            last = [("evaluate_all", rounds + 1, everyone)]
+            return last if parts.method.finish is None else [("finish", rounds + 1, everyone), *last]
+
+        yield FlowerTransport(self.postman, places, then)

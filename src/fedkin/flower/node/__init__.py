@@ -1,0 +1,1 @@
+"""What runs on a node: its host, its files, its own model."""

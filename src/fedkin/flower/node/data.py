@@ -1,0 +1,182 @@
+"""A node's own data, and what the server makes of the sizes it is told: populations of one client, or of none."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.data.arrays import Array, class_labels, features, images, targets
+from fedkin.data.formats.frames import SUFFIXES
+from fedkin.data.formats.npz import divided, load_arrays
+from fedkin.data.population import SPLITS, Population
+from fedkin.data.public import Public, draw
+from fedkin.data.source import Source
+from fedkin.data.sources import load
+from fedkin.data.tables.columns import Recipe
+from fedkin.data.tables.encoding import fit
+from fedkin.data.tables.table import numbers_only, read_table
+from fedkin.data.validation import check_population
+from fedkin.flower.envelope import COLUMNS as MOST_COLUMNS
+from fedkin.flower.envelope import LONGEST, Facts, Place
+from fedkin.runs.spec import Spec
+from fedkin.setup.build import method_of
+from fedkin.setup.population import HELD_OUT, MOST_PUBLIC
+
+COLUMNS = "columns"  # of the nodes' tables, among what the server knows of a population
+
+
+def read(path: Path, label: str = "label") -> Population:
+    """One client's file as a population of one.
+
+    .npz: x_train, y_train and, where there are any, x_val, y_val, x_test, y_test. Tables: a column "split" with train,
+    val or test, a column of labels, numbers in all others. Classes are numbered alike on all nodes: 0, 1, ….
+    """
+    x, y, sizes, recipe = _table(path, label) if path.suffix.lower() in SUFFIXES else _arrays(path)
+    if y.dtype.kind == "f":
+        task, classes, y = "regression", 0, targets(y, str(path))
+    else:
+        task, (y, classes) = "classification", class_labels(y, None, str(path))
+    ends = np.cumsum(sizes)
+    rows = [np.arange(end - size, end, dtype=np.int64) for end, size in zip(ends, sizes)]
+    population = Population(
+        name=path.name,
+        x=torch.from_numpy(x),
+        y=torch.from_numpy(y),
+        classes=classes,
+        task=task,
+        train=(rows[0],),
+        val=(rows[1],),
+        test=(rows[2],),
+        names=("own",),
+        encoding=None if recipe is None else fit(recipe, x, rows[0]),
+    )
+    check_population(population)
+    return population
+
+
+def _arrays(path: Path) -> tuple[Array, Array, list[int], None]:
+    wanted = "a node's file holds x_train, y_train and, if any, val and test"
+    x, y, sizes = divided(load_arrays(path), path, SPLITS, wanted)
+    return images(features(x, str(path))), y, list(sizes.values()), None
+
+
+def _table(path: Path, label: str) -> tuple[Array, Array, list[int], Recipe]:
+    source = read_table(path, client="split", label=label)
+    assert source.client is not None
+    assert source.columns is not None
+    x = numbers_only(source, str(path))
+    strange = sorted({str(part) for part in source.client} - set(SPLITS))
+    if strange:
+        raise FedkinError(f"{path}: column 'split' holds {strange[0]!r}: it says train, val or test")
+    order = np.concatenate([np.flatnonzero(source.client == part) for part in SPLITS])
+    y: Array = source.y
+    if source.class_names:
+        if not all(name.isdecimal() for name in source.class_names):
+            raise FedkinError(f"{path}: labels are {source.class_names[0]!r}, …: number the classes alike on all nodes")
+        y = np.array([int(name) for name in source.class_names])[source.y]
+    return (
+        x[order],
+        y[order],
+        [int((source.client == part).sum()) for part in SPLITS],
+        source.columns._replace(scale="none"),
+    )
+
+
+def facts_of(population: Population, client: int) -> Facts:
+    """What the server is told of a client's own data: no label, no value of a sample."""
+    digest = hashlib.sha256()
+    for part in SPLITS:
+        for tensor in population.part(client, part):
+            digest.update(f"{part} {tensor.dtype} {tuple(tensor.shape)}".encode())
+            digest.update(np.ascontiguousarray(tensor.numpy()).reshape(-1).view(np.uint8).data)
+    train, val, test = (len(population.rows(part)[client]) for part in SPLITS)
+    columns = columns_of(population)
+    if len(columns) > MOST_COLUMNS or any(len(name) > LONGEST for name in columns):
+        raise FedkinError(f"a node's table has at most {MOST_COLUMNS:,} columns, with names of {LONGEST} letters")
+    return Facts(
+        train=train,
+        val=val,
+        test=test,
+        shape=tuple(population.x.shape[1:]),
+        dtype=str(population.x.dtype).removeprefix("torch."),
+        classes=population.classes,
+        task=population.task,  # type: ignore[arg-type]
+        digest=digest.hexdigest(),
+        columns=columns,
+    )
+
+
+def columns_of(population: Population) -> tuple[str, ...]:
+    """The names of a table's inputs, in their order; () of arrays."""
+    return () if population.encoding is None else tuple(feature.name for feature in population.encoding.features)
+
+
+def alone(spec: Spec, own: Population, place: Place) -> Population:
+    """One client's data at its number among clients of whom nothing is here, with the public set."""
+    if place.client >= place.clients or (own.classes and place.classes < own.classes):
+        raise FedkinError("its place in the federation does not fit the data of this node")
+    public, public_y = _public(spec, own.x, place.classes, own.task)
+    return replace(own, classes=place.classes, public=public, public_y=public_y).alone(place.client, place.clients)
+
+
+def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Population:
+    """The server's view: sizes and shapes of everybody's data, no sample. Raises FedkinError where they do not fit."""
+    first = facts[0]
+    tables = [(name, told.columns) for name, told in zip(names, facts) if told.columns]
+    for name, columns in tables:
+        same_columns(name, columns, *tables[0])
+    known = tables[0][1] if tables else ()
+    for name, other in zip(names, facts):
+        for what in ("shape", "dtype", "task"):
+            if getattr(other, what) != getattr(first, what):
+                mine, theirs = getattr(first, what), getattr(other, what)
+                raise FedkinError(f"the data of {name} have {what} {theirs}, those of {names[0]} {mine}")
+    classes, total = max(other.classes for other in facts), sum(other.train + other.val + other.test for other in facts)
+    x = torch.zeros((1, *first.shape), dtype=getattr(torch, first.dtype))
+    public, public_y = _public(spec, x, classes, first.task)
+    sizes = np.array([[other.train, other.val, other.test] for other in facts])
+    parts = np.split(np.arange(total, dtype=np.int64), np.cumsum(sizes.reshape(-1))[:-1])
+    return Population(
+        name="own data of the nodes",
+        x=x,
+        y=torch.zeros(total, dtype=torch.int64 if classes else torch.float32),
+        classes=classes,
+        task=first.task,
+        train=tuple(parts[0::3]),
+        val=tuple(parts[1::3]),
+        test=tuple(parts[2::3]),
+        public=public,
+        public_y=public_y,
+        truth={"digest": np.array([other.digest for other in facts]), COLUMNS: np.array(known, dtype=str)},
+        names=tuple(names),
+    )
+
+
+def same_columns(name: str, columns: Sequence[str], other: str, theirs: Sequence[str]) -> None:
+    """Raises FedkinError where two tables have other columns, or another order: a model knows inputs by their place."""
+    for at, (mine, yours) in enumerate(zip_longest(columns, theirs), start=1):
+        if mine != yours:
+            first, second = (f"{which[:40]!r}" if which is not None else "none" for which in (mine, yours))
+            where = f"column {at} of {name} is {first}, of {other} {second} (without 'split' and the labels)"
+            raise FedkinError(f"{where}: give all nodes' tables the same columns, in one order")
+
+
+def _public(spec: Spec, like: torch.Tensor, classes: int, task: str) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+    """The public set, drawn alike on the server and on every node from the file that [public] names."""
+    public = spec.public
+    wanted = method_of(spec).needs.public != "none"
+    if public.source is None and not wanted:
+        return None, None
+    if public.source in (None, HELD_OUT):
+        raise FedkinError("a public set cannot be held out of data that stay on their nodes: name a file or a data set")
+    other = load(public.source, None if spec.data.dir is None else Path(spec.data.dir))
+    size = public.samples or min(MOST_PUBLIC, len(other.x) // 10)
+    private = Source("own data", like[:1].numpy(), np.zeros(1, dtype=np.int64), classes, task=task)  # type: ignore[arg-type]
+    drawn = draw(Public(size, other, public.labeled), private, np.arange(1), Key(spec.run.seed))
+    return torch.from_numpy(drawn.x), None if drawn.y is None else torch.from_numpy(drawn.y)

@@ -1,0 +1,84 @@
+"""What a node keeps beside the model that it deploys: enough to use it whatever the node's folder says by then."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+
+from fedkin.core.errors import FedkinError, some
+from fedkin.data.population import Population
+from fedkin.data.tables.encoding import from_plain
+from fedkin.flower import config
+from fedkin.flower.envelope import Facts, Place
+from fedkin.flower.node.store import MODEL, SUFFIX, Vault
+from fedkin.runs.spec import Spec
+
+Scores = dict[str, dict[str, tuple[float, float]]]  # view → split → (loss, accuracy)
+
+
+class Told(BaseModel):
+    """The experiment that the model was trained in, the client's place there, and what its data were.
+
+    ``facts`` and ``encoding`` are None where the client had its part of the experiment's [data].
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    version: str
+    spec: Spec
+    place: Place
+    round: int = Field(ge=0)  # in which the model was looked at: the one after its last
+    samples: dict[str, int]
+    facts: Facts | None
+    encoding: list[dict[str, object]] | None
+    scores: Scores
+    measures: dict[str, dict[str, dict[str, float]]] = {}
+    notes: dict[str, object] = {}
+
+
+class Kept:
+    """One model: the name of its run's folder in ``state``, its bytes, and what was told of it."""
+
+    def __init__(self, node: config.NodeConfig, folder: Path, run: str | None) -> None:
+        """The newest, or the one whose run begins with ``run``. Raises FedkinError where there is none."""
+        state = folder / node.state
+        self.run = _chosen(state, run)
+        commit = Vault(state / self.run).find(MODEL)
+        assert commit is not None
+        self.view = commit.state
+        try:
+            self.told = Told.model_validate_json(json.dumps(commit.told))
+        except ValueError:  # pydantic's is one
+            path = state / self.run / f"{MODEL}{SUFFIX}"
+            raise FedkinError(f"{path} is damaged, or of another fedkin") from None
+
+    def blank(self) -> Population:
+        """The node's data at its number, as they were, without a sample: what a model is built by."""
+        facts, place = self.told.facts, self.told.place
+        assert facts is not None
+        nobody = np.empty(0, dtype=np.int64)
+        return Population(
+            name="a node's own",
+            x=torch.zeros((0, *facts.shape), dtype=getattr(torch, facts.dtype)),
+            y=torch.zeros(0, dtype=torch.int64 if place.classes else torch.float32),
+            classes=place.classes,
+            task=facts.task,
+            train=(nobody,) * place.clients,
+            val=(nobody,) * place.clients,
+            test=(nobody,) * place.clients,
+            encoding=None if self.told.encoding is None else from_plain(self.told.encoding),
+        )
+
+
+def _chosen(state: Path, run: str | None) -> str:
+    found = sorted(state.glob(f"*/{MODEL}{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
+    names = [path.parent.name for path in found]
+    chosen = [name for name in names if name.startswith(run or "")]
+    if not chosen:
+        there = f": {some(names)}" if names else ", until a run that it takes part in is finished"
+        raise FedkinError(f"{state} holds no model{f' of a run {run!r}' if run and names else ''}{there}")
+    if run and len(chosen) > 1:
+        raise FedkinError(f"{run!r} is the beginning of several runs: {some(chosen)}")
+    return chosen[-1]

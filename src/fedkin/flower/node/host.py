@@ -1,0 +1,294 @@
+"""``python -m fedkin.flower.node.host FOLDER``: the host of one node. It holds the data and the personal states.
+
+It does what well-formed requests of the one configured experiment ask, whoever sends them, and answers with what the
+method's own checks let out. It runs as long as the node: its data and its traced steps are there at once.
+"""
+
+import hashlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
+from multiprocessing.connection import Connection, Listener
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock, Timeout
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.population import SPLITS, Population
+from fedkin.engine.codec import check, check_kinds, decode, encode
+from fedkin.engine.host import CHANGING, Answer, Host, Order
+from fedkin.engine.store import Memory
+from fedkin.experiment.run_facts import versions
+from fedkin.flower import config
+from fedkin.flower.envelope import HEADER_BYTES, Base, Done, Facts, Place, Refused, Reply, Request, Step, opened, sealed
+from fedkin.flower.node import data, local_socket
+from fedkin.flower.node.placement import models_at
+from fedkin.flower.node.store import MODEL, Commit, Vault
+from fedkin.runs.spec import Spec
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.build import for_models, method_of, names_of, schedule_of
+from fedkin.setup.population import population_of
+
+PATIENCE = 60  # seconds for a caller to say what it wants
+TOLD = ("scores", "notes", "measures")  # of an answer's record
+LAST = "evaluate_all"  # what a client is asked when its model is done
+
+
+class Node:
+    """One client: requests in, replies out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.config = config.load(config.NodeConfig, folder, config.NODE)
+        self.state = (folder / self.config.state).absolute()
+        self.version = versions()["fedkin"]
+        self._read: tuple[str, Spec, Population] | None = None
+        self._host: tuple[str, Place, Host] | None = None
+
+    def answer(self, parts: list[bytes]) -> list[bytes]:
+        """The reply to a request, whatever it is."""
+        request = None
+        try:
+            request = opened(Request, parts[0])
+            return self._obey(request, parts[1:])
+        except FedkinError as error:  # a damaged or a full disk too: nothing was done, and the server is told
+            run, experiment = (request.run, request.experiment) if request else ("", "")
+            name, why = self.config.client, str(error)[:4000]
+            return [sealed(Reply(version=self.version, experiment=experiment, run=run, name=name, error=why))]
+
+    def _obey(self, request: Request, blobs: list[bytes]) -> list[bytes]:
+        spec, experiment = self._experiment()
+        for what, theirs, ours in (
+            ("fedkin", request.version, self.version),
+            ("experiment", request.experiment, experiment),
+            ("client", request.name, self.config.client),
+        ):
+            if theirs != ours:
+                raise Refused(f"this node's {what} is {ours[:20]}, not {theirs[:20]}")
+        reply = Reply(version=self.version, experiment=experiment, run=request.run, name=self.config.client)
+        if not request.steps or request.place is None:
+            return [sealed(reply.model_copy(update={"facts": self._facts(spec, experiment)}))]
+        if len(blobs) > 1:
+            raise Refused("a request has at most one message")
+        message = blobs[0] if blobs else None
+        if message is not None:
+            down = decode(message)
+            check_kinds(down, spec.method.name)
+            check(down, down)  # finite numbers only
+        host = self._host_at(spec, experiment, request.place)
+        work = Work(host, Vault(self.state / request.run), request, message, partial(self._about, spec, experiment))
+        done, sent = work.all()
+        return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
+
+    def _experiment(self) -> tuple[Spec, str]:
+        """Read each time: who replaces the file accepts another experiment, at once."""
+        spec = config.spec_of(self.folder)
+        return spec, config.fingerprint(spec)
+
+    def _population(self, spec: Spec, experiment: str) -> Population:
+        """The data: read again for another experiment."""
+        if self._read is None or self._read[0] != experiment:
+            method = method_of(spec)
+            if method.needs.pooled:
+                raise FedkinError(f"{spec.method.name} needs everybody's data in one place")
+            if self.config.data is None:
+                population = population_of(spec, method.needs.public != "none")
+            else:
+                population = data.read(self.folder / self.config.data, spec.data.label or "label")
+            self._read = experiment, spec, population
+        return self._read[2]
+
+    def _facts(self, spec: Spec, experiment: str) -> Facts | None:
+        population = self._population(spec, experiment)
+        if self.config.data is None:
+            return None
+        return data.facts_of(population, 0).model_copy(update={"architecture": self.config.model or ""})
+
+    def _about(self, spec: Spec, experiment: str) -> dict[str, Any]:
+        """What the model will be told by that is kept here: the experiment, and what its inputs were."""
+        encoding, facts = self._population(spec, experiment).encoding, self._facts(spec, experiment)
+        return {
+            "version": self.version,
+            "spec": spec.model_dump(mode="json"),
+            "facts": None if facts is None else facts.model_dump(mode="json"),
+            "encoding": None if facts is None or encoding is None else encoding.plain(),
+        }
+
+    def _host_at(self, spec: Spec, experiment: str, place: Place) -> Host:
+        if self._host is None or self._host[:2] != (experiment, place):
+            self._host = experiment, place, self._build(spec, self._population(spec, experiment), place)
+        return self._host[2]
+
+    def _build(self, spec: Spec, population: Population, place: Place) -> Host:
+        if self.config.data is not None:
+            if place.data != data.facts_of(population, 0).digest:
+                raise FedkinError("its data are not those that it joined the run with")
+            population = data.alone(spec, population, place)
+        elif place.clients != population.clients or place.client >= place.clients:
+            raise FedkinError(f"the experiment has {population.clients} clients, not {place.clients}")
+        if place.architecture not in ({self.config.model} if self.config.model else names_of(spec)):
+            raise Refused(f"architecture {place.architecture!r} is not the one of this node or its experiment")
+        models, info = models_at(spec, population, place)
+        a_round = spec.train.steps or (spec.train.epochs or 1) * -(-info.samples // spec.train.batch_size)
+        return Host(
+            method=for_models(spec, method_of(spec), models),
+            models=models,
+            infos={place.client: info},
+            population=population,
+            schedule=schedule_of(spec),
+            runtime=Runtime(spec.engine.compile, spec.run.rounds * a_round),
+            store=Memory(),
+            seed=spec.run.seed,
+        )
+
+
+class Work:
+    """The steps of one request, from one personal state to the next."""
+
+    def __init__(
+        self, host: Host, vault: Vault, request: Request, message: bytes | None, about: Callable[[], dict[str, Any]]
+    ) -> None:
+        assert request.place is not None
+        self.host, self.vault, self.request, self.message = host, vault, request, message
+        self.place, self.about = request.place, about
+        self.client = request.place.client
+        self.own = self._start(request.base)
+
+    def all(self) -> tuple[list[Done], list[bytes]]:
+        """What became of each step, and the messages that go back."""
+        done: list[Done] = []
+        sent: list[bytes] = []
+        for step in self.request.steps:
+            answer = self._again(step) or self._anew(step)
+            done.append(
+                Done(
+                    op=step.op,
+                    round=step.round,
+                    weight=answer.weight,
+                    error=None if answer.error is None else answer.error[:4000],
+                    seconds=answer.seconds,
+                    message=answer.message is not None,
+                    own=self.own,
+                    **_told(answer),
+                )
+            )
+            if answer.message is not None:
+                sent.append(answer.message)
+        self.vault.forget(self.request.keep)
+        return done, sent
+
+    def _start(self, base: Base) -> Base:
+        """Take the state that the server last heard of: work whose reply got lost never happened."""
+        self.host.store = Memory()
+        if base.round:
+            commit = self.vault.find(base.round)
+            if commit is None:
+                raise FedkinError(f"its personal state of round {base.round} is not on this node any more")
+            self._take(commit.state)
+        found = self._digest()
+        if base.digest and base.digest != found:
+            raise FedkinError(f"its personal state of round {base.round} is not the one that the federation knows")
+        return Base(round=base.round, digest=found)
+
+    def _take(self, state: bytes) -> None:
+        tree = decode(state)
+        if tree:
+            self.host.store.put(self.client, tree)
+
+    def _again(self, step: Step) -> Answer | None:
+        """The answer of work that was done before, on an earlier copy of this request."""
+        commit = self.vault.find(step.round) if step.op in CHANGING else None
+        if commit is None or commit.key != self._key(step):
+            return None
+        self._take(commit.state)
+        self.own = Base(round=step.round, digest=self._digest())
+        return Answer(self.client, commit.message, commit.told["weight"], seconds=commit.told["seconds"])
+
+    def _anew(self, step: Step) -> Answer:
+        (answer,) = self.host.do(step.op, step.round, [Order(self.client, self.message)])
+        if step.op in CHANGING and answer.error is None:
+            state = encode(self.host.own(self.client))
+            told = {"weight": answer.weight, "seconds": answer.seconds}
+            self.vault.put(step.round, Commit(self._key(step), state, answer.message, told))
+            self.own = Base(round=step.round, digest=self._digest())
+        if step.op == LAST and answer.error is None:
+            try:
+                self._keep_model(step, answer)
+            except FedkinError as error:  # its scores are worth having all the same
+                print(f"the model of this run is not kept for export: {error}", file=sys.stderr, flush=True)
+        return answer
+
+    def _keep_model(self, step: Step, answer: Answer) -> None:
+        """What the client would deploy, whatever its method makes it of: nobody has to be asked for it any more."""
+        (shown,) = self.host.do("views", step.round, [Order(self.client, self.message)])
+        if shown.message is None:
+            raise FedkinError(str(shown.error))
+        sizes = {split: len(self.host.population.rows(split)[self.client]) for split in SPLITS}
+        told = {
+            **self.about(),
+            **_told(answer),
+            "place": self.place.model_dump(),
+            "round": step.round,
+            "samples": sizes,
+        }
+        personal = encode(decode(shown.message)["personal"])
+        self.vault.put(MODEL, Commit(self.request.experiment, personal, None, told))
+
+    def _key(self, step: Step) -> str:
+        base = self.own
+        whole = hashlib.sha256(f"{step.op} {step.round} {base.round} {base.digest} {self.place}".encode())
+        whole.update(self.message or b"")
+        return whole.hexdigest()
+
+    def _digest(self) -> str:
+        return self.host.digest(self.client)
+
+
+def _told(answer: Answer) -> dict[str, Any]:
+    return {key: answer.record[key] for key in TOLD if key in answer.record}
+
+
+def serve(node: Node) -> None:
+    """Answer one caller after the other, until the process ends."""
+    socket = config.socket_of(node.folder, node.config)
+    socket.unlink(missing_ok=True)
+    with Listener(str(socket), family="AF_UNIX", backlog=16) as listener:
+        print(f"host of {node.config.client} is ready", flush=True)
+        while True:
+            try:
+                with listener.accept() as caller:
+                    _one(node, caller)
+            except (EOFError, OSError) as error:  # a caller that went away; what it asked for may be done all the same
+                print(f"a caller left: {error}", file=sys.stderr, flush=True)
+
+
+def _one(node: Node, caller: "Connection[Any, Any]") -> None:
+    if caller.poll(PATIENCE):
+        local_socket.put(caller, node.answer(local_socket.take(caller, node.config.max_bytes + HEADER_BYTES)))
+
+
+def main(folder: Path) -> None:
+    """The host, with the node's state folder to itself."""
+    os.umask(0o077)
+    torch.set_num_threads(1)
+    node = Node(folder.absolute())
+    node.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        with FileLock(node.state / "host.lock", timeout=0):
+            serve(node)
+    except Timeout:
+        raise FedkinError(f"{node.state} is in use by another host") from None
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        main(Path(sys.argv[1]))
+    except FedkinError as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,105 @@
+"""A node's own model out of its folder, for ``fedkin deploy export`` and ``predict``: nobody else is asked."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+from fedkin.core.model import Model
+from fedkin.data.population import Population
+from fedkin.engine.codec import decode
+from fedkin.experiment.run_facts import hyper_of
+from fedkin.export.card import input_of, output_of
+from fedkin.export.exportable import Handed, samples_of
+from fedkin.export.personal import Personal
+from fedkin.flower import config
+from fedkin.flower.node import data
+from fedkin.flower.node.deployed_model import Kept, Told
+from fedkin.flower.node.placement import models_at
+from fedkin.report.records import number
+from fedkin.runs.spec import DataSection
+from fedkin.setup.build import for_models, method_of
+from fedkin.setup.population import population_of
+
+
+def handed(folder: Path, run: str | None = None) -> Handed:
+    """The model of a node's last finished run, or of the one whose folder in ``state`` begins with ``run``.
+
+    It is made of what was kept with it. The node's data are read when an exported file is compared on them.
+    """
+    node = config.load(config.NodeConfig, folder, config.NODE)
+    kept = Kept(node, folder, run)
+    told = kept.told
+    own = told.facts is not None
+    population = kept.blank() if own else population_of(told.spec, wanted=False)
+    models, info = models_at(told.spec, population, told.place)
+    model, method = models[info.architecture], for_models(told.spec, method_of(told.spec), models)
+    view = decode(kept.view)
+    return Handed(
+        node.client,
+        Personal(model, view, method.predict).eval(),
+        view,
+        partial(_card, node.client, kept, method, model, population),
+        partial(_own_samples, node, folder, told)
+        if own
+        else partial(samples_of, node.client, population, [info.client]),
+        population,
+        # a node's own file is read without [data]'s options, and so are its new samples
+        DataSection(name=told.spec.data.name, label=told.spec.data.label) if own else told.spec.data,
+    )
+
+
+def _own_samples(node: config.NodeConfig, folder: Path, told: Told) -> Tensor:
+    """Of the node's file as it is now, which must still hold such samples."""
+    if node.data is None:
+        raise FedkinError("node.toml names no data file any more: an exported model is compared on its samples")
+    own = data.read(folder / node.data, told.spec.data.label or "label")
+    now, then = data.facts_of(own, 0), told.facts
+    assert then is not None
+    if now.columns and then.columns:
+        data.same_columns(node.data, now.columns, "the run", then.columns)
+    if (now.shape, now.dtype) != (then.shape, then.dtype):
+        had = f"{then.dtype} {list(then.shape)}"
+        raise FedkinError(f"{node.data} has samples of {now.dtype} {list(now.shape)}, the run had {had}")
+    return samples_of(node.client, own, [0])
+
+
+def _card(client: str, kept: Kept, method: Method, model: Model, population: Population) -> dict[str, Any]:
+    """As of a run here, but for what was sent: the record of that is the server's."""
+    told, spec = kept.told, kept.told.spec
+    joined, rounds = told.place.joined, spec.run.rounds
+    return {
+        "client": client,
+        "number": told.place.client,
+        "method": method.name,
+        "hyper_parameters": hyper_of(method),
+        "architecture": told.place.architecture,
+        "family": model.family.name,
+        "seed": spec.run.seed,
+        "rounds": rounds if joined is None else min(joined, rounds),
+        "finished": joined is None or joined >= rounds,
+        "joined": None if joined is None else {"after_round": min(joined, rounds), "rounds": told.round - joined - 1},
+        "run": kept.run,
+        "data": {
+            "name": spec.data.name,
+            "samples": dict(told.samples),
+            "digest": told.place.data or population.digest(),
+        },
+        "scores": {view: _scores(told, view) for view in told.scores},
+        "input": input_of(population),
+        "output": output_of(population),
+        "versions": {"fedkin": told.version},
+    }
+
+
+def _scores(told: Told, view: str) -> dict[str, dict[str, float | None]]:
+    """None for what was not measured: a split without samples, the accuracy of a regression."""
+    measures = told.measures.get(view, {})
+    found = {
+        split: {"loss": loss, "accuracy": accuracy} | measures.get(split, {})
+        for split, (loss, accuracy) in told.scores[view].items()
+    }
+    return {split: {name: number(value) for name, value in values.items()} for split, values in found.items()}

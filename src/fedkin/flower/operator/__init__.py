@@ -1,0 +1,1 @@
+"""What an operator does: the folder of a deployment, keys, starting, submitting."""

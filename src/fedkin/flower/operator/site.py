@@ -1,0 +1,180 @@
+"""``fedkin deploy init``: the folder of a deployment, and one folder a node to be carried to its machine."""
+
+import ipaddress
+import stat
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import tomli_w
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.files import write_file
+from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, load, made, text_of
+from fedkin.flower.operator import keys
+from fedkin.flower.operator.readme import manual
+from fedkin.runs.spec import Spec
+from fedkin.setup.build import method_of, resolved
+from fedkin.setup.population import rooted
+
+FIRST_PORT = 9101  # of the nodes' own runtimes, for several nodes on one machine
+
+APP = """[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "fedkin-deployment"
+version = "1.0.0"
+description = "Runs the fedkin that is installed on the SuperLink's machine and on every node"
+dependencies = []
+
+[tool.flwr.app]
+publisher = "fedkin"
+
+[tool.flwr.app.components]
+serverapp = "fedkin_deployment.server_app:app"
+clientapp = "fedkin_deployment.client_app:app"
+
+[tool.flwr.app.config]
+deployment = ""
+out = ""
+join = ""
+rounds = ""
+"""
+CODE = {
+    "__init__.py": '"""Nothing but names: the code is the installed fedkin."""\n',
+    "server_app.py": 'from fedkin.flower.server import app\n\n__all__ = ["app"]\n',
+    "client_app.py": 'from fedkin.flower.client import app\n\n__all__ = ["app"]\n',
+}
+
+
+def loopback(address: str) -> bool:
+    """Whether host:port is of this machine only."""
+    host = host_of(address)
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def host_of(address: str) -> str:
+    """The host of host:port. Raises FedkinError for anything else."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise FedkinError(f"address {address!r} is not host:port")
+    return host.strip("[]")
+
+
+def init(
+    folder: Path,
+    spec: Spec,
+    clients: Sequence[str],
+    address: str,
+    *,
+    own_data: bool = True,
+    insecure: bool = False,
+    first_port: int = FIRST_PORT,
+) -> Path:
+    """Write a deployment. Raises FedkinError for what does not fit, before anything is written."""
+    host = host_of(address)
+    if insecure and not loopback(address):
+        raise FedkinError(f"--insecure is for this machine alone, and {host} is not a loopback address: leave it out")
+    if len(set(clients)) < len(clients) or not clients:
+        raise FedkinError("give every client a name of its own")
+    method = method_of(spec)
+    if method.needs.pooled:
+        raise FedkinError(f"{method.name} needs everybody's data in one place: there is nothing to deploy")
+    if spec.run.holdout_clients:
+        raise FedkinError("run.holdout_clients is for simulations: set it to 0, and name the nodes that take part")
+    if spec.engine.device != "cpu":
+        raise FedkinError("engine.device is for simulations, nodes compute on their CPU: leave it out")
+    if folder.exists() and any(folder.iterdir()):
+        raise FedkinError(f"{folder} is not empty: choose another folder")
+    known = {"address": address, "clients": tuple(clients), "own_data": own_data, "insecure": insecure}
+    deployment = made(Deployment, "--clients", known)
+    if own_data or spec.run.clients is None:
+        spec = spec.model_copy(update={"run": spec.run.model_copy(update={"clients": len(clients)})})
+    if spec.run.clients != len(clients):
+        raise FedkinError(f"run.clients is {spec.run.clients}, but {len(clients)} clients are named")
+    spec = resolved(spec if own_data else rooted(spec), method)  # nodes that rehearse read it from folders of their own
+    experiment = tomli_w.dumps(spec.model_dump(mode="json", exclude_none=True))
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.chmod(0o700)
+    write_file(folder / DEPLOYMENT, text_of(deployment).encode())
+    write_file(folder / EXPERIMENT, experiment.encode())
+    write_app(folder / "app")
+    if not insecure:
+        keys.certificates(folder / "certs", host)
+    for number, client in enumerate(clients):
+        config = NodeConfig(
+            client=client,
+            superlink=address,
+            data="data.npz" if own_data else None,
+            port=first_port + number,
+            insecure=insecure,
+        )
+        _node(folder, config, experiment)
+    _script(folder / "start-superlink", "superlink")
+    write_file(folder / "README.md", manual(folder, deployment, first_port).encode())
+    return folder
+
+
+def add(folder: Path, client: str, port: int | None = None) -> Path:
+    """Write the folder of a node that comes later, and enter it as a newcomer; returns its folder."""
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    names = (*deployment.clients, *deployment.newcomers)
+    if client in names:
+        raise FedkinError(f"{client} is there already: the nodes are {', '.join(names)}")
+    config = made(
+        NodeConfig,
+        "NAME",
+        {
+            "client": client,
+            "superlink": deployment.address,
+            "data": "data.npz",
+            "port": port or FIRST_PORT + len(names),
+            "insecure": deployment.insecure,
+        },
+    )
+    _node(folder, config, (folder / EXPERIMENT).read_text(encoding="utf-8"))
+    known = deployment.model_copy(update={"newcomers": (*deployment.newcomers, client)})
+    write_file(folder / DEPLOYMENT, text_of(known).encode())
+    return folder / "nodes" / client
+
+
+def write_app(folder: Path) -> None:
+    """The tiny app that Flower distributes."""
+    package = folder / "fedkin_deployment"
+    package.mkdir(parents=True, exist_ok=True)
+    write_file(folder / "pyproject.toml", APP.encode())
+    for name, text in CODE.items():
+        write_file(package / name, text.encode())
+
+
+def _node(folder: Path, config: NodeConfig, experiment: str) -> None:
+    """What is there already of a node that was cut short stays: its key and its configuration."""
+    node = folder / "nodes" / config.client
+    node.mkdir(parents=True, mode=0o700, exist_ok=True)
+    if not (node / NODE).exists():
+        write_file(node / NODE, text_of(config).encode())
+    write_file(node / EXPERIMENT, experiment.encode())
+    if not config.insecure:
+        (folder / "keys").mkdir(exist_ok=True, mode=0o700)
+        own, public = node / "node.key", folder / "keys" / f"{config.client}.pub"
+        if not (own.exists() and public.exists()):
+            keys.node_key(own, public)
+        write_file(node / "ca.crt", (folder / "certs" / "ca.crt").read_bytes())
+    _script(node / "start", "node")
+
+
+def _script(path: Path, verb: str) -> None:
+    """For systemd or any other supervisor: runs until it is told to stop, and starts again what ends."""
+    here = '"$(cd "$(dirname "$0")" && pwd)"'
+    lines = [
+        "#!/bin/sh",
+        f"# uses the fedkin of this machine; FEDKIN names another one ({Path(sys.executable).parent / 'fedkin'})",
+        f'exec "${{FEDKIN:-fedkin}}" deploy {verb} {here}',
+    ]
+    write_file(path, ("\n".join(lines) + "\n").encode())
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)

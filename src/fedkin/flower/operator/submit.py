@@ -1,0 +1,162 @@
+"""``fedkin deploy run``: submit the app to the SuperLink, then follow its run directory until it ends."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.experiment.training import Interrupted
+from fedkin.flower.config import DEPLOYMENT, STOP, Deployment, ended_of, load, spec_of
+from fedkin.flower.operator.site import write_app
+from fedkin.flower.operator.supervisor import LINK, connection, environment, program
+from fedkin.newcomers.join import FOLDER, FOUND
+from fedkin.runs import checkpoint
+from fedkin.runs.directory import begun
+from fedkin.runs.follow import follow
+from fedkin.runs.record import Record
+from fedkin.runs.spec import Spec
+
+LOOK = 20.0  # seconds without a new round after which the SuperLink is asked whether the run is still there
+
+
+def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
+    """The experiment, and the run directory: the last one for a resume, else the next number."""
+    load(Deployment, folder, DEPLOYMENT)
+    runs = folder / "runs"
+    runs.mkdir(exist_ok=True)
+    last = max((int(path.name) for path in runs.iterdir() if path.name.isdecimal()), default=0)
+    if resume and not last:
+        raise FedkinError(f"{folder} has no run to resume: leave out --resume")
+    return spec_of(folder), runs / str(last if resume else last + 1)
+
+
+def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
+    """Run until the end. Raises FedkinError with the server app's sentence, Interrupted after Ctrl-C."""
+    folder, out = folder.absolute(), out.absolute()
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    if begun(out):
+        with checkpoint.alone(out):  # a server app that was told to stop may still be at its last round
+            pass
+    for left in (ended_of(folder), folder / STOP):
+        left.unlink(missing_ok=True)
+    flower = Submitted(folder, deployment, ended_of(folder))
+    flower.submit({"deployment": str(folder), "out": str(out)})
+    asked = False
+    try:
+        for record in follow(out, flower.over):
+            flower.alive()
+            progress(record)
+    except KeyboardInterrupt:
+        asked = True
+        _stop(folder, out, flower, progress)
+    flower.check(f"what is committed can be continued: {_again(folder)}", asked)
+    return out
+
+
+def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Record], None]) -> None:
+    """Let the server app end its round; it leaves word why it ended."""
+    (folder / STOP).touch()
+    print("ending this round, then stopping; Ctrl-C again does not wait for it", file=sys.stderr, flush=True)
+    try:
+        for record in follow(out, flower.over):
+            progress(record)
+    except KeyboardInterrupt:
+        raise Interrupted(f"the server app stops after its round; then continue with: {_again(folder)}") from None
+
+
+def _again(folder: Path) -> str:
+    return f"fedkin deploy run {folder} --resume"
+
+
+def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dict[str, Any]:
+    """Let a newcomer's node join a run (the last one, if no number is given); what ``join.json`` then holds."""
+    folder = folder.absolute()
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    if name not in deployment.newcomers:
+        raise unknown("newcomer", name, deployment.newcomers or ["none: fedkin deploy add"])
+    out = _run(folder, number)
+    write_app(folder / "app")  # a deployment of an earlier version does not know of newcomers
+    word = ended_of(folder, name)
+    word.unlink(missing_ok=True)
+    flower = Submitted(folder, deployment, word)
+    flower.submit(
+        {"deployment": str(folder), "out": str(out), "join": name, "rounds": "" if rounds is None else str(rounds)}
+    )
+    while not flower.over():
+        time.sleep(0.5)
+    flower.check("the run is as it was; ask again")
+    found: dict[str, Any] = json.loads((out / FOLDER / name / FOUND).read_text())
+    return found
+
+
+def _run(folder: Path, number: int | None) -> Path:
+    runs = sorted(int(path.name) for path in (folder / "runs").glob("*") if path.name.isdecimal())
+    if not runs or (number is not None and number not in runs):
+        raise FedkinError(f"{folder} has no run{'' if number is None else f' {number}'} to join")
+    return folder / "runs" / str(number or runs[-1])
+
+
+class Submitted:
+    """A run of Flower that was started from here; the server app leaves word in the file ``word``."""
+
+    def __init__(self, folder: Path, deployment: Deployment, word: Path) -> None:
+        self.folder, self.word = folder, word
+        self.environment = environment(connection(folder, deployment))
+        self.number = ""
+        self._looked = time.monotonic()
+        self._status = ""
+
+    def submit(self, config: dict[str, str]) -> None:
+        """flwr run."""
+        text = " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
+        answer = self._flwr("run", str(self.folder / "app"), LINK, "--run-config", text, "--format", "json")
+        found = json.loads(answer)
+        self.number = str(found["run-id"])
+
+    def alive(self) -> None:
+        """The run was seen at work: asking for it is a process of its own, which can wait."""
+        self._looked = time.monotonic()
+
+    def over(self) -> bool:
+        """Whether the server app has left word, or the SuperLink knows that it is gone."""
+        if self.word.is_file():
+            return True
+        if time.monotonic() - self._looked > LOOK:
+            self._status = self.status()
+            self.alive()
+        return self._status.startswith("finished")
+
+    def status(self) -> str:
+        """What the SuperLink says of the run; empty where it does not answer, for it may be starting again."""
+        try:
+            runs = json.loads(self._flwr("ls", LINK, "--run-id", self.number, "--format", "json"))["runs"]
+            return str(runs[0]["status"])
+        except (FedkinError, KeyError, IndexError, ValueError):
+            return ""
+
+    def check(self, hint: str, asked: bool = False) -> None:
+        """Raise FedkinError unless the run came to its end, Interrupted if that was ``asked`` for from here.
+
+        ``hint``: what to do where it left no word. Flower interrupts a server app whose SuperLink is gone.
+        """
+        if not self.word.is_file():
+            what = self._status or "not known to the SuperLink"
+            raise FedkinError(f"the server app ended without a word (Flower run {self.number}: {what}); {hint}")
+        word = json.loads(self.word.read_text())
+        if word["interrupted"] and not asked:
+            raise FedkinError(f"the server app was stopped, not from here (is its SuperLink gone?): {word['error']}")
+        if word["error"] is not None:
+            raise (Interrupted if word["interrupted"] else FedkinError)(word["error"])
+
+    def _flwr(self, *arguments: str) -> str:
+        command = [program("flwr"), *arguments]
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        start = done.stdout.find("{")
+        if done.returncode or start < 0:
+            said = " ".join((done.stdout + done.stderr).split())
+            raise FedkinError(f"flwr {arguments[0]} failed: {said[-400:]}")
+        return done.stdout[start:]

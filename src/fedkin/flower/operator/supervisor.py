@@ -1,0 +1,170 @@
+"""What runs for long: the SuperLink, and on a node the SuperNode beside the host; what ends is started again."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.files import write_file
+from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
+
+QUIET = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+    "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
+    "OMP_NUM_THREADS": "1",
+}
+HOST = "fedkin.flower.node.host"  # the module that a node runs beside its SuperNode
+PAUSE = 5.0  # seconds before a process that ended is started again
+LINK = "deployment"  # the name of the connection in Flower's configuration
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The environment of Flower's programs: no calls out, no files in the user's home, our Python's programs first."""
+    here = str(Path(sys.executable).parent)
+    return {**os.environ, **QUIET, "FLWR_HOME": str(home), "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def program(name: str) -> str:
+    """A program of Flower beside this Python."""
+    return str(Path(sys.executable).parent / name)
+
+
+def connection(folder: Path, deployment: Deployment) -> Path:
+    """FLWR_HOME of a deployment, with the address of its SuperLink in it."""
+    home = folder / "flower"
+    home.mkdir(exist_ok=True, mode=0o700)
+    secure = "insecure = true" if deployment.insecure else f'root-certificates = "{folder / "certs" / "ca.crt"}"'
+    port = deployment.address.rpartition(":")[2]
+    text = f'[superlink]\ndefault = "{LINK}"\n\n[superlink.{LINK}]\naddress = "127.0.0.1:{port}"\n{secure}\n'
+    write_file(home / "config.toml", text.encode())
+    return home
+
+
+def superlink(folder: Path) -> None:
+    """Run the SuperLink until SIGTERM. Registers the nodes' keys once it answers."""
+    folder = folder.absolute()
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    os.umask(0o077)
+    home = connection(folder, deployment)
+    host, _, port = deployment.address.rpartition(":")
+    listen = host.strip("[]") if deployment.insecure else "0.0.0.0"
+    command = [program("flower-superlink"), "--host", listen, "--port", port, "--database", str(folder / "link.db")]
+    command.append("--disable-runtime-dependency-installation")
+    if deployment.insecure:
+        command.append("--insecure")
+    else:
+        for name, file in (("ca-certfile", "ca.crt"), ("certfile", "server.crt"), ("keyfile", "server.key")):
+            command += [f"--ssl-{name}", str(folder / "certs" / file)]
+        command.append("--enable-supernode-auth")
+    Keeper({"superlink": command}, environment(home)).run(
+        after=None if deployment.insecure else lambda: register(folder, deployment, home)
+    )
+
+
+def register_now(folder: Path) -> bool:
+    """Register what is not registered yet, if the SuperLink is up; False where it is not, or has no registration."""
+    folder = folder.absolute()
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    try:
+        socket.create_connection(("127.0.0.1", int(deployment.address.rpartition(":")[2])), 2).close()
+    except OSError:
+        return False
+    return not deployment.insecure and register(folder, deployment, connection(folder, deployment))
+
+
+def register(folder: Path, deployment: Deployment, home: Path) -> bool:
+    """Register every key in ``keys`` under its file's name; one that is registered already is refused, and stays."""
+    for client in (*deployment.clients, *deployment.newcomers):
+        key = folder / "keys" / f"{client}.pub"
+        if not key.is_file():
+            continue
+        command = [program("flwr"), "supernode", "register", str(key), LINK, "--name", client, "--format", "json"]
+        done = subprocess.run(command, env=environment(home), capture_output=True, text=True, check=False)
+        said = " ".join((done.stdout + done.stderr).split())
+        if '"success": true' not in said and "already in use" not in said:  # its exit code is 0 either way
+            print(f"{client} is not registered: {said[-300:]}", file=sys.stderr, flush=True)
+            return False
+    print("all nodes are registered", flush=True)
+    return True
+
+
+def node(folder: Path) -> None:
+    """Run a node's host and its SuperNode until SIGTERM."""
+    folder = folder.absolute()
+    config = load(NodeConfig, folder, NODE)
+    at = socket_of(folder, config)
+    for name in ("node.key",) if not config.insecure else ():
+        path = folder / name
+        if not path.is_file():
+            raise FedkinError(f"{path} does not exist: the node's private key belongs there")
+        if path.stat().st_mode & 0o077:
+            raise FedkinError(f"{path} can be read by others than its owner: chmod 600 {path}")
+    os.umask(0o077)  # of all that the host and the SuperNode write
+    home = folder / config.state / "flower"
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    command = [program("flower-supernode"), "--superlink", config.superlink, "--host", "127.0.0.1"]
+    command += ["--port", str(config.port), "--node-config", f'socket="{at}" max-bytes={config.max_bytes}']
+    if config.insecure:
+        command.append("--insecure")
+    else:
+        command += ["--root-certificates", str(folder / "ca.crt")]
+        command += ["--auth-supernode-private-key", str(folder / "node.key")]
+    host = [sys.executable, "-m", HOST, str(folder)]
+    Keeper({"host": host, "supernode": command}, environment(home)).run()
+
+
+class Keeper:
+    """Processes that run until this one is told to stop."""
+
+    def __init__(self, commands: Mapping[str, list[str]], environment: Mapping[str, str]) -> None:
+        self.commands, self.environment = commands, environment
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._again: dict[str, float] = {}
+        self._stopped = False
+
+    def run(self, after: Callable[[], bool] | None = None) -> None:
+        """Start all, and again what ends. ``after`` is tried until it succeeds."""
+        signal.signal(signal.SIGTERM, self._stop)
+        signal.signal(signal.SIGINT, self._stop)
+        try:
+            while not self._stopped:
+                for name in self.commands:
+                    self._look(name)
+                if after is not None and after():
+                    after = None
+                time.sleep(0.5)
+        finally:
+            self._end()
+
+    def _look(self, name: str) -> None:
+        process = self._running.get(name)
+        if process is not None and process.poll() is not None:
+            print(f"{name} ended with code {process.returncode}: starting it again", file=sys.stderr, flush=True)
+            del self._running[name]
+            self._again[name] = time.monotonic() + PAUSE
+        if name not in self._running and time.monotonic() >= self._again.get(name, 0):
+            # a group of its own: Flower starts further processes, which must end with it
+            self._running[name] = subprocess.Popen(self.commands[name], env=self.environment, start_new_session=True)
+
+    def _stop(self, *_: object) -> None:
+        self._stopped = True
+
+    def _end(self) -> None:
+        for process in self._running.values():
+            process.terminate()
+        end = time.monotonic() + 15
+        for process in self._running.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.1, end - time.monotonic()))
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue

@@ -1,0 +1,104 @@
+"""``fedkin join``: a personal model for somebody who was not in a run, from its folder and a file of one's own."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.files import write_file
+from fedkin.core.rng import Key
+from fedkin.data.holdout import Fractions
+from fedkin.data.population import Population
+from fedkin.engine.codec import encode
+from fedkin.newcomers.local import Learned, joined, told
+from fedkin.newcomers.samples import Told, read_newcomer
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.build import Assembled
+from fedkin.setup.opened import load
+
+MODEL, FOUND = "personal.safetensors", "join.json"
+FOLDER = "joined"  # in the run directory
+
+
+def join(
+    run: Path,
+    data: Path | None = None,
+    client: str | None = None,
+    *,
+    out: Path | None = None,
+    rounds: int | None = None,
+    architecture: str | None = None,
+) -> dict[str, Any]:
+    """Let a newcomer join a run as it is now; returns, and writes beside its model, what came of it.
+
+    ``data``: a file of its own; else ``client`` names one of those that [run] holdout_clients kept out. ``out``: the
+    folder of personal.safetensors and join.json; DIR/joined/NAME if not given, where only the same newcomer is
+    replaced. ``rounds``, ``architecture``: as in ``joined``. Neither the run's record nor its checkpoint changes.
+    Raises FedkinError.
+    """
+    if (data is None) == (client is None):
+        raise FedkinError("name either a file of the newcomer's own (--data) or a held-out client (--client)")
+    coordinator, parts, at = load(run)
+    own = _held_out(parts, str(client)) if data is None else _from_file(parts, data)
+    folder, file = out or run / FOLDER / own.names[0], None if data is None else _digest(data)
+    if out is None:
+        _not_anothers(folder, own.names[0], file)
+    learned = Learned(parts, coordinator.state, at.round, Runtime(parts.spec.engine.compile))
+    found, guest = joined(learned, own, rounds, architecture)
+    (info,) = guest.host.infos.values()
+    content = {
+        "run": str(run),
+        "client": own.names[0],
+        "file": file,
+        "method": parts.method.name,
+        "seed": parts.spec.run.seed,
+        "data_digest": parts.population.digest(),
+        "architecture": info.architecture,
+        "after_round": min(at.round, parts.spec.run.rounds),
+        **told(found, own),
+        "said": list(own.said),
+        "model": str(folder / MODEL),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(folder / MODEL, encode(guest.views(found.last)["personal"]))
+        write_file(folder / FOUND, json.dumps(content, indent=2).encode())
+    except OSError as error:
+        raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
+    return content
+
+
+def _digest(path: Path) -> str:
+    """Which file, so that it is known again when its rows have become more; where it lies is nobody's business."""
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()
+
+
+def _not_anothers(folder: Path, name: str, file: str | None) -> None:
+    """Two hospitals' data.csv are both called data: the second must not take the place of the first."""
+    try:
+        found = json.loads((folder / FOUND).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict) or found.get("file", "") != file:
+        raise FedkinError(
+            f"{folder} holds the model of another newcomer called {name!r}: give this one a folder, --out DIR"
+        )
+
+
+def _held_out(parts: Assembled, client: str) -> Population:
+    if parts.held_out is None:
+        raise FedkinError("no client was held out of this run: name a file with --data")
+    if client not in parts.held_out.names:
+        raise unknown("held-out client", client, parts.held_out.names)
+    return parts.held_out.only([parts.held_out.names.index(client)])
+
+
+def _from_file(parts: Assembled, path: Path) -> Population:
+    data, split = parts.spec.data, parts.spec.split
+    fractions: Fractions = "comet" if split.holdout == "comet" else (split.train, split.val, split.test)
+    aside = Told(data.label or "label", data.client, data.options, fractions)
+    return read_newcomer(path, parts.population, aside, Key(parts.spec.run.seed))

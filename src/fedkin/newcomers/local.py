@@ -1,0 +1,161 @@
+"""Clients that were not in a run: a personal model for each of them, while nobody else works."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.method import KINDS, Info
+from fedkin.core.rng import Key
+from fedkin.core.tree import Tree
+from fedkin.data.holdout import split_sizes
+from fedkin.data.population import Population
+from fedkin.engine.host import Host
+from fedkin.engine.store import Memory
+from fedkin.newcomers.protocol import AtHome, Joined, Standing, join
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.architectures import architectures_of
+from fedkin.setup.build import Assembled, infos_of, schedule_of
+
+
+class Learned(NamedTuple):
+    """A run after ``round``: its objects, and the server's state. Newcomers share a runtime: equal steps, one trace."""
+
+    parts: Assembled
+    state: Tree
+    round: int
+    runtime: Runtime
+
+
+def joined(run: Learned, own: Population, rounds: int | None, architecture: str | None = None) -> tuple[Joined, AtHome]:
+    """Let the one client of ``own`` join in this process; raises FedkinError for what does not fit.
+
+    ``rounds``: how many it works, as many as its validation data choose if None. ``architecture``: one of the run's.
+    """
+    guest = _guest(run, own, architecture)
+    (info,) = guest.host.infos.values()
+    return join(standing(run, info, len(own.val[0])), guest, rounds, run.parts.spec.run.rounds), guest
+
+
+def standing(run: Learned, info: Info, validation: int) -> Standing:
+    """The server's side, for a newcomer with so many validation samples."""
+    parts, method = run.parts, run.parts.method
+    if method.needs.validation and not validation:
+        raise FedkinError(f"{method.name} chooses by validation: the newcomer needs validation samples")
+    seed = parts.spec.run.seed
+    last = min(run.round, parts.spec.run.rounds)  # the finish is no round
+    return Standing(method, run.state, last, parts.federation.tools, seed, info, validation > 0)
+
+
+def place_for(run: Assembled, samples: int, architecture: str | None) -> tuple[int, str]:
+    """The number and the architecture of a newcomer with so many training samples."""
+    number = len(run.infos)
+    if architecture is None:
+        return number, architectures_of(run.spec, [*(info.samples for info in run.infos.values()), samples])[-1]
+    if architecture not in run.models:
+        raise unknown("architecture of this run", architecture, run.models)
+    return number, architecture
+
+
+def _guest(run: Learned, own: Population, architecture: str | None) -> AtHome:
+    parts = run.parts
+    _same_kind(own, parts.population)
+    number, name = place_for(parts, len(own.train[0]), architecture)
+    if name not in parts.models:
+        raise FedkinError(f"no client of the run has the architecture {name}: choose one of {', '.join(parts.models)}")
+    people = parts.population
+    own = replace(own, classes=people.classes, public=people.public, public_y=people.public_y).alone(number, number + 1)
+    info = infos_of(own, [name] * (number + 1))[number]
+    host = Host(
+        method=parts.method,
+        models=parts.models,
+        infos={number: info},
+        population=own,
+        schedule=schedule_of(parts.spec),
+        runtime=run.runtime,
+        store=Memory(),
+        seed=parts.spec.run.seed,
+    )
+    return AtHome(host, number)
+
+
+def held_out(parts: Assembled, state: Tree, done: int = 0) -> Iterator[list[dict[str, Any]]]:
+    """[run] holdout_clients: every one joins, with few labelled samples and with all; beyond the first ``done`` ones.
+
+    Yields a client's results, one a number of labelled samples (those that train and those that choose).
+    """
+    if parts.held_out is None:
+        return
+    run = Learned(parts, state, parts.spec.run.rounds, Runtime(parts.spec.engine.compile))
+    for client in range(done, parts.held_out.clients):
+        own = parts.held_out.only([client])
+        have = len(own.train[0]) + len(own.val[0])
+        yield [
+            {"client": own.names[0], "asked": labels, **told(joined(run, part, None)[0], part)}
+            for labels in (*(n for n in sorted(set(parts.spec.run.holdout_labels)) if n < have), None)
+            for part in [own if labels is None else fewer(own, labels, Key(parts.spec.run.seed, client=client))]
+        ]
+
+
+def fewer(own: Population, labels: int, key: Key) -> Population:
+    """The first client with so many labelled samples, drawn from its training and validation ones in their ratio."""
+    sizes = [len(own.train[0]), len(own.val[0])]
+    train, val = split_sizes(labels, [size / sum(sizes) for size in sizes])
+    rng = key.numpy("labels")
+    chosen = [np.sort(rng.permutation(rows)[:size]) for rows, size in ((own.train[0], train), (own.val[0], val))]
+    return replace(own, train=(chosen[0],), val=(chosen[1],))
+
+
+def told(found: Joined, own: Population) -> dict[str, Any]:
+    """What is kept of a join in this process: JSON values."""
+    return told_of(found, len(own.train[0]), len(own.val[0]), len(own.test[0]))
+
+
+def told_of(found: Joined, train: int, val: int, test: int) -> dict[str, Any]:
+    """What is kept of a join of a client with so many samples: JSON values."""
+    ways = {way: [one for one in found.sent if one.direction == way] for way in ("up", "down")}
+    return {
+        "train": train,
+        "val": val,
+        "test": test,
+        "rounds": found.rounds,
+        "place": found.seat if found.seats > 1 else None,
+        "places": found.seats,
+        "chosen_by": found.chosen,
+        "scores": {
+            view: {split: {"loss": _number(loss), "accuracy": _number(right)} for split, (loss, right) in by.items()}
+            for view, by in found.scores.items()
+        },
+        "measures": {
+            view: {split: {name: _number(value) for name, value in of.items()} for split, of in by.items()}
+            for view, by in found.measures.items()
+        },
+        "notes": found.notes,
+        "bytes": {way: sum(one.bytes for one in sent) for way, sent in ways.items()},
+        "scalars": {
+            way: {kind: count for kind in KINDS if (count := sum(one.scalars[kind] for one in sent))}
+            for way, sent in ways.items()
+        },
+        "seconds": found.seconds,
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _same_kind(own: Population, others: Population) -> None:
+    for what, mine, theirs in (
+        ("shape", list(own.x.shape[1:]), list(others.x.shape[1:])),
+        ("dtype", own.x.dtype, others.x.dtype),
+        ("task", own.task, others.task),
+    ):
+        if mine != theirs:
+            raise FedkinError(f"the newcomer's data have {what} {mine}, those of the run {theirs}")
+    if own.classes and int(own.y.max()) >= others.classes:
+        raise FedkinError(
+            f"the newcomer has class {int(own.y.max())}, but the run has classes 0 to {others.classes - 1}"
+        )

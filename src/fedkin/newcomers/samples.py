@@ -1,0 +1,173 @@
+"""The file of one client that was not in a run, as the run's own data are."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from fedkin.core.errors import FedkinError, many, some
+from fedkin.core.rng import Key
+from fedkin.data.arrays import Array, Ints, class_labels, features, images, targets
+from fedkin.data.formats.frames import SUFFIXES, read_file
+from fedkin.data.formats.npz import divided, load_arrays
+from fedkin.data.holdout import Fractions, holdout
+from fedkin.data.population import SPLITS, Population
+from fedkin.data.sources import load
+from fedkin.data.tables.new_rows import SPELLED, encoded, read_later, style
+from fedkin.data.tables.table import gap_told, gaps_of, labeled, labels_of, numbers_only
+
+SPLIT = "split"  # a column that says train, val or test
+
+
+class Told(NamedTuple):
+    """What the run says of its data: columns, options of its source, and how clients' samples are divided."""
+
+    label: str
+    client: str | None
+    options: Mapping[str, Any]
+    fractions: Fractions
+
+
+class Rows(NamedTuple):
+    """A file's samples. division: "train", "val" or "test" for each row, where the file says so."""
+
+    x: Array
+    y: Array
+    division: Array | None = None
+    said: tuple[str, ...] = ()
+
+
+def read_newcomer(path: Path, like: Population, told: Told, key: Key) -> Population:
+    """One client's samples. Columns and classes are those of ``like``; what a file does not divide, ``told`` does.
+
+    .npz: x, y, or x_train, y_train and, where there are any, x_val, … x_test. Tables: the run's columns and label, and
+    perhaps a column "split" with train, val or test. Raises FedkinError, in one sentence, for what does not fit.
+    """
+    if not path.exists():
+        raise FedkinError(f"{path} does not exist")
+    if not path.is_file() or path.suffix.lower() not in READERS:
+        raise FedkinError(f"{path} is none of the files that a newcomer brings: {', '.join(READERS)}")
+    read = READERS[path.suffix.lower()]
+    x, y, division, said = read(path, like, told)
+    rows = _divided(len(y), division, told.fractions, key, path)
+    return Population(
+        name=path.stem,
+        x=torch.from_numpy(_shaped(x, like, path)),
+        y=torch.from_numpy(y),
+        classes=like.classes,
+        task=like.task,
+        train=(rows[0],),
+        val=(rows[1],),
+        test=(rows[2],),
+        names=(path.stem,),
+        class_names=like.class_names,
+        encoding=like.encoding,
+        said=said,
+    )
+
+
+def _arrays(path: Path, like: Population, told: Told) -> Rows:
+    arrays = load_arrays(path)
+    if {"x", "y"} <= set(arrays):
+        return _checked(images(features(arrays["x"], str(path))), arrays["y"], like, path, None)
+    x, y, sizes = divided(arrays, path, SPLITS, "it holds x and y, or x_train, y_train and perhaps val and test")
+    division = np.repeat(list(sizes), list(sizes.values()))
+    return _checked(images(features(x, str(path))), y, like, path, division)
+
+
+def _table(path: Path, like: Population, told: Told) -> Rows:
+    if like.encoding is None:
+        return _table_of_numbers(path, like, told)
+    used = {feature.name for feature in like.encoding.features}
+    apart = [name for name in (SPLIT, told.client) if name is not None and name not in used]
+    read = read_later(path, like.encoding, told.options, apart)
+    if told.label not in read.frame.columns:
+        raise FedkinError(f"{path} lacks the column {told.label!r}: a newcomer learns from labels")
+    gaps = np.flatnonzero(gaps_of(read.frame[told.label]))
+    if len(gaps) and told.options.get("unlabeled") != "drop":
+        found = gap_told(read.frame[told.label], gaps, read.place)
+        raise FedkinError(f"{found}: fill it, or take rows without a label out of the file")
+    read = labeled(read, told.label, "drop")
+    if told.client in read.frame.columns:
+        _one_client(read.frame[told.client].astype(str).to_numpy(dtype=str), str(told.client), path)
+    division = read.frame[SPLIT].astype(str).to_numpy(dtype=str) if SPLIT in apart and SPLIT in read.frame else None
+    x, said = encoded(read, like.encoding, [told.label, *apart])
+    y, names = labels_of(read.frame[told.label], like.task, read.place)
+    return _checked(x, _labels(y, names, like, path), like, path, division)._replace(said=said)
+
+
+def _table_of_numbers(path: Path, like: Population, told: Told) -> Rows:
+    """Arrays written as a table: the run itself was given none, so there is no encoding."""
+    spelled = {key: str(told.options[key]) for key in SPELLED if key in told.options}
+    columns = [str(name) for name in read_file(path, style(told.options)).frame.columns]
+    aside = next((name for name in (SPLIT, told.client) if name in columns), None)
+    task = "regression" if like.task == "regression" else "classification"
+    source = load(str(path), client=aside, label=told.label, task=task, scale="none", **spelled)
+    if aside == told.client and source.client is not None:
+        _one_client(source.client, str(aside), path)
+    y = _labels(source.y, source.class_names, like, path)
+    division = source.client if aside == SPLIT else None
+    return _checked(numbers_only(source, str(path)), y, like, path, division)
+
+
+def _one_client(client: Array, column: str, path: Path) -> None:
+    count = len(np.unique(client))
+    if count > 1:
+        raise FedkinError(f"{path} holds {count} clients in column {column!r}: one newcomer has one file")
+
+
+def _labels(y: Array, names: tuple[str, ...], like: Population, path: Path) -> Array:
+    """Class numbers of the run, by the names of its classes."""
+    if like.task == "regression":
+        return y
+    known = list(like.class_names or map(str, range(like.classes)))
+    strange = [name for name in names if name not in known]
+    if strange:
+        raise FedkinError(f"{path}: label {strange[0]!r} is none of the run's classes ({some(known, 9)})")
+    return np.array([known.index(name) for name in names])[y]
+
+
+def _checked(x: Array, y: Array, like: Population, path: Path, division: Array | None) -> Rows:
+    if y.ndim != 1 or len(y) != len(x):
+        raise FedkinError(f"{path}: x has {len(x)} rows but y has shape {y.shape}: give one label a row")
+    if like.task == "regression":
+        return Rows(x, targets(y, str(path)), division)
+    return Rows(x, class_labels(y, like.classes, str(path))[0], division)
+
+
+def _shaped(x: Array, like: Population, path: Path) -> Array:
+    """Samples in the shape and the kind of the run's: rows of numbers may be images."""
+    shape = tuple(like.x.shape[1:])
+    if x[:1].size != int(np.prod(shape)):
+        raise FedkinError(f"{path}: samples have shape {list(x.shape[1:])}, those of the run {list(shape)}")
+    x = x.reshape(len(x), *shape)
+    wanted = like.x.numpy().dtype
+    if wanted == x.dtype:
+        return x
+    if wanted.kind not in "ui" or not (np.equal(x, np.rint(x)).all() and x.min() >= 0 and x.max() < 256):
+        raise FedkinError(f"{path}: samples are {x.dtype}, those of the run {wanted}")
+    return x.astype(wanted)
+
+
+def _divided(n: int, division: Array | None, fractions: Fractions, key: Key, path: Path) -> list[Ints]:
+    if division is None:
+        parts = len(SPLITS) if isinstance(fractions, str) else sum(share > 0 for share in fractions)
+        if n < parts:
+            raise FedkinError(
+                f"{path} has {many(n, 'row')}, and the run's split makes {parts} parts of them: bring "
+                f"more, or a column {SPLIT!r} that says what each is for (train alone will do)"
+            )
+        held = holdout([np.arange(n, dtype=np.int64)], key, fractions, names=[path.stem])
+        return [held.train[0], held.val[0], held.test[0]]
+    strange = sorted({str(part) for part in division} - set(SPLITS))
+    if strange:
+        raise FedkinError(f"{path}: column {SPLIT!r} holds {strange[0]!r}: it says train, val or test")
+    rows = [np.flatnonzero(division == part).astype(np.int64) for part in SPLITS]
+    if not len(rows[0]):
+        raise FedkinError(f"{path}: column {SPLIT!r} names no row train")
+    return rows
+
+
+READERS: dict[str, Callable[[Path, Population, Told], Rows]] = {".npz": _arrays, **dict.fromkeys(SUFFIXES, _table)}

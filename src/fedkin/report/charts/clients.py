@@ -1,0 +1,189 @@
+"""Client by client: final scores, how they are distributed, and the data that the clients have."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from fedkin.report.charts.base import BLUE, CHOSEN, MANY, ORANGE, ROWS, Figure, colours, faded, figure
+from fedkin.report.charts.rounds import view_colour
+from fedkin.report.collaboration import Groups
+from fedkin.report.matrix import Matrix
+from fedkin.report.records import Client, evenly
+
+HEAT = 200  # columns of a heat map
+WHOLE = "datum.value % 1 ? '' : datum.label"  # clients are not halved
+FEW = 5  # clients that a histogram needs
+CLASSES = 30  # more classes than that are drawn as a heat map
+
+
+def by_client(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, Client]) -> Figure:
+    """The last round's score of each client, from the worst to the best."""
+    finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
+    lead = next(iter(finals))
+    order = sorted(finals[lead], key=lambda k: (finals[lead][k], k))
+    rank = {k: n + 1 for n, k in enumerate(order)}
+    name = {k: clients[k].name if k in clients else str(k) for k in order}
+    rows = [
+        {"client": name[k], "rank": rank[k], "view": view, "value": round(value, 5)}
+        for view, final in finals.items()
+        for k, value in final.items()
+        if k in rank
+    ]
+    bars = len(order) <= MANY
+    axis = alt.Axis(format="~%") if what == "accuracy" else alt.Axis()
+    y = alt.Y("value:Q", title=f"test {what}", axis=axis, scale=alt.Scale(zero=bars))
+    form = ".2%" if what == "accuracy" else ".4~g"
+    tips: list[Any] = ["client:N", "view:N", alt.Tooltip("value:Q", title=what, format=form)]
+    base = alt.Chart(ROWS).encode(y=y, color=view_colour(finals), opacity=faded(0.9), tooltip=tips)
+    if bars:
+        x: Any = alt.X(
+            "client:N", sort=[name[k] for k in order], title="client", axis=alt.Axis(labelAngle=-60, labelLimit=80)
+        )
+        chart = alt.layer(
+            base.transform_filter(f"datum.view === '{lead}'").mark_bar().encode(x=x),
+            base.transform_filter(f"datum.view !== '{lead}'").mark_tick(thickness=3, orient="horizontal").encode(x=x),
+        )
+    else:
+        large: Any = alt.condition(f"datum.client === {CHOSEN}", alt.value(160), alt.value(18))
+        x = alt.X(
+            "rank:Q",
+            title=f"clients, ordered by {lead} {what}",
+            axis=alt.Axis(grid=False, format="d"),
+            scale=alt.Scale(nice=False),
+        )
+        chart = alt.layer(base.mark_circle(clip=True).encode(x=x, size=large))
+    note = f"Final test {what} of {'each client' if bars else f'all {len(order)} clients'}, ordered by the {lead} view."
+    return figure(
+        "clients", f"Test {what} of the clients", f"{note} Choose a client to see it everywhere.", chart, rows
+    )
+
+
+def histogram(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, Client]) -> Figure | None:
+    """How many clients have which score in the last round; None for so few that it shows nothing."""
+    view, matrix = next(iter(matrices.items()))
+    rows = [
+        {"client": clients[k].name if k in clients else str(k), "value": round(value, 5)}
+        for k, value in matrix.row(-1).items()
+    ]
+    if len(rows) < FEW:
+        return None
+    axis = alt.Axis(format="~%", grid=False) if what == "accuracy" else alt.Axis(grid=False)
+    base = alt.Chart(ROWS)
+    bins = alt.Bin(maxbins=20)
+    bars = base.mark_bar(color=BLUE).encode(
+        x=alt.X("value:Q", bin=bins, title=f"test {what} ({view})", axis=axis),
+        y=alt.Y("count():Q", title="clients", axis=alt.Axis(labelExpr=WHOLE)),
+        tooltip=[alt.Tooltip("count():Q", title="clients")],
+    )
+    mean = base.mark_rule(strokeDash=[5, 3], size=2).encode(x="mean(value):Q")
+    own = base.transform_filter(f"datum.client === {CHOSEN}").mark_rule(color=ORANGE, size=3).encode(x="value:Q")
+    note = f"Final round, {view} view. Dashed: the mean over clients. A chosen client is the orange line."
+    return figure("histogram", f"How many clients have which {what}", note, alt.layer(bars, mean, own), rows, 200)
+
+
+def who_has_what(clients: Sequence[Client], names: Sequence[str], groups: Groups | None = None) -> Figure | None:
+    """Training samples by class and client: bubbles, or a heat map where there are many; None without clients.
+
+    ``groups``: what the method found; clients stand in their order, and a strip of colours tells them.
+    """
+    if not clients:
+        return None
+    if not any(sum(client.histogram) for client in clients):
+        return _sizes(clients)
+    bubbles = len(clients) <= MANY and max(len(c.histogram) for c in clients) <= CLASSES
+    shown = _ordered(clients, groups, bubbles)
+    labels = class_labels(clients, names)
+    rows: list[dict[str, Any]] = [
+        {"client": c.name, "label": labels[k], "samples": n, "share": round(n / sum(c.histogram), 4)}
+        for c in shown
+        for k, n in enumerate(c.histogram)
+        if n
+    ]
+    axis = alt.Axis(labelAngle=-60, labelLimit=80, labels=len(shown) <= MANY, ticks=len(shown) <= MANY)
+    x = alt.X("client:N", sort=[c.name for c in shown], title="client", axis=axis)
+    share = alt.Tooltip("share:Q", format=".1%", title="of the client's data")
+    strips = [groups.kind] if groups is not None else []
+    y = alt.Y("label:N", sort=[*strips, *labels], title="class", axis=alt.Axis(labelLimit=110))
+    base = alt.Chart(ROWS).encode(x=x, y=y, tooltip=["client:N", "label:N", "samples:Q", share])
+    if bubbles:
+        size = alt.Size("samples:Q", scale=alt.Scale(range=[4, 300]), title="training samples")
+        chart = base.mark_circle(color=BLUE).encode(size=size.legend(tickCount=3), opacity=faded(0.8))
+        note = "The area of a bubble is the number of training samples."
+    else:
+        colour = alt.Color("share:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), title="share")
+        chart = base.mark_rect().encode(color=colour.legend(format=".0%"), opacity=faded())
+        note = "The darker, the more of a client's data is of the class; clients in order of their largest class."
+    if groups is not None:
+        note = note.split("; clients")[0].rstrip(".") + f"; clients in order of their {groups.kind}, the strip above."
+        chart, told = _with_strip(chart, x, y, shown, groups)
+        rows += told
+    if len(shown) < len(clients):
+        note += f" {len(shown)} of {len(clients)} clients are shown, evenly spaced in this order."
+    height = max(120, min(600, (22 if bubbles else 18 if len(labels) <= CLASSES else 12) * (len(labels) + len(strips))))
+    return figure("data", "Who has what data", note, alt.layer(chart), rows, height)
+
+
+def class_labels(clients: Sequence[Client], names: Sequence[str]) -> list[str]:
+    """What the classes of the clients' histograms are called."""
+    width = max((len(client.histogram) for client in clients), default=0)
+    return [names[k] if k < len(names) else str(k) for k in range(width)]
+
+
+def _ordered(clients: Sequence[Client], groups: Groups | None, few: bool) -> list[Client]:
+    if groups is None:
+        return list(clients) if few else evenly(sorted(clients, key=_main_class), HEAT)
+    last = len(groups.of)  # those without a group come last
+    order = sorted(clients, key=lambda c: (groups.of.get(c.number, last), *_main_class(c)))
+    return order if few else evenly(order, HEAT)
+
+
+def _with_strip(
+    chart: alt.Chart, x: alt.X, y: alt.Y, shown: Sequence[Client], groups: Groups
+) -> tuple[Any, list[dict[str, Any]]]:
+    """The chart with a row of the groups' colours, and the rows for it."""
+    rows = [
+        {"client": c.name, "label": groups.kind, "group": str(groups.of[c.number])}
+        for c in shown
+        if c.number in groups.of
+    ]
+    colour = alt.Color("group:N", scale=colours(groups.names), title=groups.kind)
+    strip = (
+        alt.Chart(ROWS)
+        .transform_filter("isValid(datum.group)")
+        .mark_rect()
+        .encode(x=x, y=y, color=colour, opacity=faded(), tooltip=["client:N", "group:N"])
+    )
+    data = chart.transform_filter("isValid(datum.samples)")
+    return alt.layer(data, strip).resolve_scale(color="independent"), rows
+
+
+def _sizes(clients: Sequence[Client]) -> Figure:
+    """Training samples by client, where there are no classes."""
+    shown = evenly(clients, HEAT)
+    rows = [{"client": c.name, "samples": c.train} for c in shown]
+    few = len(shown) <= MANY
+    chart = (
+        alt.Chart(ROWS)
+        .mark_bar(color=BLUE)
+        .encode(
+            x=alt.X(
+                "client:N",
+                sort=None,
+                title="client",
+                axis=alt.Axis(labelAngle=-60, labelLimit=80, labels=few, ticks=few),
+            ),
+            y=alt.Y("samples:Q", title="training samples"),
+            opacity=faded(),
+            tooltip=["client:N", "samples:Q"],
+        )
+    )
+    note = "Training samples of each client."
+    if len(shown) < len(clients):
+        note += f" {len(shown)} of {len(clients)} clients are shown, evenly spaced."
+    return figure("data", "Who has how much data", note, alt.layer(chart), rows, 200)
+
+
+def _main_class(client: Client) -> tuple[int, int]:
+    histogram = client.histogram or [0]
+    return histogram.index(max(histogram)), client.number

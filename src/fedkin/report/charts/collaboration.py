@@ -1,0 +1,35 @@
+"""The collaboration lens: all charts of who learns from whom, and of the data that they have."""
+
+from collections.abc import Sequence
+
+from fedkin.report.charts.base import Figure
+from fedkin.report.charts.clusters import cluster_flow, cluster_map
+from fedkin.report.charts.groups import groups_and_labels
+from fedkin.report.charts.memberships import membership_figures
+from fedkin.report.charts.rounds import over_time
+from fedkin.report.charts.teachers import IMITATION, TEACHER, TEMPERATURE, teacher_figures
+from fedkin.report.charts.weights import by_likeness, weight_map
+from fedkin.report.collaboration import Told, groups_of, shares
+from fedkin.report.records import Run
+
+NUMBERS = 6  # of numbers over rounds, each: of the clients, of the federation
+
+
+def lens_figures(run: Run, found: Told, labels: Sequence[str]) -> list[Figure]:
+    """The figures of everything that the method told."""
+    drawn: list[Figure | None] = []
+    if found.clusters is not None:
+        drawn += [cluster_flow(run, found.clusters), cluster_map(run, found.clusters)]
+    if found.memberships is not None:
+        drawn += membership_figures(run, found.memberships)
+    distributions = shares(run.clients)
+    groups = groups_of(found)
+    if groups is not None and distributions:
+        drawn.append(groups_and_labels(run, groups, distributions, labels))
+    order = by_likeness(list(run.clients), distributions) if found.weights else []
+    drawn += [weight_map(run, name, stack, order) for name, stack in found.weights.items()]
+    drawn += teacher_figures(run, found.numbers)
+    plain = {n: m for n, m in found.numbers.items() if n not in (TEACHER, IMITATION, TEMPERATURE)}
+    for numbers in (plain, found.shared):
+        drawn += [over_time(matrix, name, run.name) for name, matrix in list(numbers.items())[:NUMBERS]]
+    return [figure for figure in drawn if figure is not None]

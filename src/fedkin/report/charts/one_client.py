@@ -1,0 +1,109 @@
+"""A client's own view: charts that are empty until a client is chosen."""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from fedkin.report.charts.base import BLUE, ORANGE, OWN, ROWS, Figure, Own, colours, figure
+from fedkin.report.charts.clusters import cluster_names
+from fedkin.report.collaboration import Told
+from fedkin.report.matrix import Matrix, carried
+from fedkin.report.neighbours import kin
+from fedkin.report.records import Run, evenly
+
+STRIP = 60  # rounds
+MOST_CLASSES = 200
+
+
+def own_figures(
+    run: Run,
+    found: Told,
+    distributions: Mapping[int, NDArray[np.float64]],
+    labels: Sequence[str],
+    scored: Matrix | None,
+    curve: Own | None,
+    what: str,
+) -> list[Figure]:
+    """What is there to show of a chosen client. ``scored``, ``curve``: its personal scores over rounds."""
+    drawn = [_labels(run, distributions, labels) if 0 < len(labels) <= MOST_CLASSES and distributions else None]
+    if scored is not None and curve is not None:
+        drawn.append(_score(scored, curve, what))
+    drawn.append(_kin(run, found))
+    if found.clusters is not None:
+        drawn.append(_clusters(run, found.clusters))
+    return [figure for figure in drawn if figure is not None]
+
+
+def _labels(run: Run, distributions: Mapping[int, NDArray[np.float64]], labels: Sequence[str]) -> Figure:
+    mean = np.mean(list(distributions.values()), axis=0)
+    rows = [{"label": labels[c], "share": round(float(v), 4)} for c, v in enumerate(mean)]
+    x = alt.X("label:N", sort=list(labels), title="class")
+    y = alt.Y("share:Q", title="share of the training data", axis=alt.Axis(format=".0%"))
+    bars = alt.Chart(OWN).mark_bar(color=BLUE).encode(x=x, y=y)
+    ticks = alt.Chart(ROWS).mark_tick(color="#000", thickness=2).encode(x=x, y=y)
+    own = Own(
+        ["label", "share"],
+        {run.name(k): [round(float(v), 4) for v in values] for k, values in distributions.items()},
+        [[labels[c]] for c in range(len(mean))],
+    )
+    note = "Bars: the client's label distribution. Black: the mean over all clients."
+    return figure("own-data", "Its data", note, alt.layer(bars, ticks), rows, 200, own)
+
+
+def _score(scored: Matrix, curve: Own, what: str) -> Figure:
+    rows = [{"round": at, "value": round(mean, 5)} for at, _, mean, _ in evenly(scored.bands(), 200)]
+    x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1, grid=False)).scale(nice=False)
+    form = alt.Axis(format="~%") if what == "accuracy" else alt.Axis()
+    y = alt.Y("value:Q", title=f"test {what}", axis=form).scale(zero=False)
+    base = alt.Chart(ROWS).mark_line(color="#777", point=len(rows) == 1).encode(x=x, y=y)
+    own = alt.Chart(OWN).mark_line(color=BLUE, strokeWidth=2.5, point=len(rows) == 1).encode(x=x, y=y)
+    note = "Blue: the client's personal model. Grey: the mean over all clients."
+    return figure("own-score", f"Its {what}", note, alt.layer(base, own), rows, 200, curve)
+
+
+def _kin(run: Run, found: Told) -> Figure | None:
+    meaning, nearest = kin(run, found)
+    if not nearest:
+        return None
+    own = Own(
+        ["kin", "closeness"],
+        {run.name(k): [[run.name(j), round(v, 4)] for j, v in others] for k, others in nearest.items()},
+    )
+    chart = (
+        alt.Chart(OWN)
+        .mark_bar(color=ORANGE)
+        .encode(
+            y=alt.Y("kin:N", sort=None, title=None, axis=alt.Axis(labelLimit=160)),
+            x=alt.X("closeness:Q", title=meaning, scale=alt.Scale(domain=[0, 1])),
+            tooltip=["kin:N", "closeness:Q"],
+        )
+    )
+    note = "The clients that it learns from, or together with, the most. Choose one to go there."
+    return figure("own-kin", "Its kin", note, alt.layer(chart), [], 200, own)
+
+
+def _clusters(run: Run, clusters: Matrix) -> Figure:
+    keep = evenly(range(len(clusters.rounds)), STRIP)
+    values = carried(clusters.values)[keep]
+    own = Own(
+        ["round", "cluster"],
+        {
+            run.name(k): [None if v != v else int(v) for v in values[:, j].tolist()]
+            for j, k in enumerate(clusters.clients)
+        },
+        [[clusters.rounds[i]] for i in keep],
+    )
+    chart = (
+        alt.Chart(OWN)
+        .transform_filter("datum.cluster !== null")
+        .mark_rect()
+        .encode(
+            x=alt.X("round:O", title="round", axis=alt.Axis(labelAngle=0)),
+            color=alt.Color("cluster:N", scale=colours(cluster_names(clusters)), title="cluster"),
+            tooltip=["round:O", "cluster:N"],
+        )
+    )
+    note = "The cluster it was in, round by round; where it was away, the last one told."
+    return figure("own-clusters", "Its clusters", note, alt.layer(chart), [], 60, own)

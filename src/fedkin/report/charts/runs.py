@@ -1,0 +1,186 @@
+"""Runs beside each other: over rounds and seconds, against bytes, client against client, and how equal clients are."""
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from fedkin.report.charts.base import GREEN, ORANGE, ROWS, Figure, colours, figure
+from fedkin.report.comparison.run_row import FINISHED, Seen
+from fedkin.report.matrix import measured
+from fedkin.report.records import evenly, opened
+from fedkin.report.summary import of_run
+
+POINTS = 200  # rounds of a line
+AXES = {"round": "rounds", "seconds": "seconds since the start"}
+Row = dict[str, Any]
+
+
+def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
+    """The charts of a comparison. Damaged runs are in none, unfinished ones only in the lines, dashed."""
+    whole = [one for one in seen if one.finished and one.personal]
+    lines = [row for one in seen for row in _curve(one)]
+    drawn: list[Figure | None] = []
+    if lines:
+        what = "accuracy" if any(one.measure == "accuracy" for one in seen) else "loss"
+        lines = [row for row in lines if row["measure"] == what]
+        drawn += [_over(lines, "round", what), _over(lines, "seconds", what), _pareto(whole, what), _fair(whole, what)]
+    drawn.append(_against(whole, baseline))
+    return [figure for figure in drawn if figure is not None]
+
+
+def _curve(one: Seen) -> list[Row]:
+    """A run's mean over clients, round by round, with the seconds until then."""
+    if one.folder is None:
+        return []
+    with opened(one.folder) as run:
+        what, matrices = measured(run, of_run(run))
+        matrix = matrices.get("personal") or next(iter(matrices.values()), None)
+        times = [at for (at,) in run.rows("SELECT round FROM rounds ORDER BY round")]
+        spent = accumulate(parts.get("total", 0.0) for _, parts in run.seconds())
+        until = dict(zip(times, spent, strict=True))
+    if matrix is None:
+        return []
+    told = {"run": one.name, "method": one.row["method"], "measure": what}
+    told["state"] = "finished" if one.finished else "unfinished"
+    return [
+        {**told, "round": at, "seconds": round(until.get(at, 0.0), 3), "value": round(mean, 5)}
+        for at, _, mean, _ in evenly(matrix.bands(), POINTS)
+    ]
+
+
+def _over(lines: Sequence[Row], by: str, what: str) -> Figure:
+    names = list(dict.fromkeys(row["run"] for row in lines))
+    x = alt.X(f"{by}:Q", title=by)
+    chart = (
+        alt.Chart(ROWS)
+        .mark_line(point=len(lines) <= 60)
+        .encode(
+            x=x.scale(nice=False, zero=by == "seconds").axis(grid=False),
+            y=alt.Y("value:Q", title=f"mean test {what}", scale=alt.Scale(zero=False), axis=_axis(what)),
+            color=alt.Color("run:N", scale=colours(names), title="run"),
+            strokeDash=alt.StrokeDash(
+                "state:N", scale=alt.Scale(domain=[FINISHED, "unfinished"], range=[[1, 0], [5, 4]]), legend=None
+            ),
+            tooltip=["run:N", "method:N", "state:N", "round:Q", "seconds:Q", "value:Q"],
+        )
+    )
+    note = f"Mean over clients of the test {what} of personal models. Dashed: not finished."
+    if by == "seconds":
+        note += " Seconds compare only where the runs had the machine to themselves."
+    return figure(f"over-{by}", f"Test {what} over {AXES[by]}", note, alt.layer(chart), lines, 300)
+
+
+def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:
+    """Final score against all bytes sent, and the front of those that none beats in both."""
+    rows: list[Row] = [
+        {"run": one.name, "method": one.row["method"], "bytes": one.row["unicast bytes"]}
+        | {"value": round(float(np.mean(list(one.personal.values()))), 5)}
+        for one in whole
+        if one.measure == what
+    ]
+    if len(rows) < 2:
+        return None
+    sign = 1 if what == "accuracy" else -1
+    for row in rows:
+        beaten = (o["bytes"] <= row["bytes"] and sign * o["value"] > sign * row["value"] for o in rows)
+        cheaper = (o["bytes"] < row["bytes"] and o["value"] == row["value"] for o in rows)
+        row["front"] = not any(beaten) and not any(cheaper)
+    names = list(dict.fromkeys(row["method"] for row in rows))
+    scale = alt.Scale(type="symlog", constant=1000, nice=False)  # local sends nothing at all
+    x = alt.X("bytes:Q", title="bytes sent (unicast)", scale=scale, axis=alt.Axis(format=".2~s", tickCount=5))
+    y = alt.Y("value:Q", title=f"mean test {what}", scale=alt.Scale(zero=False), axis=_axis(what))
+    base = alt.Chart(ROWS).encode(x=x, y=y)
+    front = base.transform_filter("datum.front").mark_line(color="#777", strokeDash=[4, 3], interpolate="step-after")
+    dots = base.mark_point(filled=True, size=90).encode(
+        color=alt.Color("method:N", scale=colours(names), title="method"),
+        shape=alt.Shape("method:N", legend=None),
+        tooltip=["run:N", "method:N", "value:Q", alt.Tooltip("bytes:Q", format=".4s")],
+    )
+    note = "A point is a finished run. Dashed: the runs that no other beats in both (Pareto)."
+    return figure("pareto", f"Test {what} against bytes", note, alt.layer(front, dots), rows, 300)
+
+
+def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
+    """From the worst tenth of the clients to the best, a run a row."""
+    rows: list[Row] = []
+    for one in whole:
+        if one.measure == what:
+            values = np.sort(list(one.personal.values()))
+            tenth = max(1, len(values) // 10)
+            rows.append(
+                {"run": one.name, "low": _r(values[:tenth]), "mean": _r(values), "high": _r(values[-tenth:])}
+                | {"std": round(float(values.std()), 5)}
+            )
+    if not rows:
+        return None
+    rows.sort(key=lambda row: -row["low"])
+    x = alt.X("low:Q", title=f"test {what} of clients", scale=alt.Scale(zero=False), axis=_axis(what))
+    y = alt.Y("run:N", sort=[row["run"] for row in rows], title=None, axis=alt.Axis(labelLimit=200))
+    base = alt.Chart(ROWS).encode(y=y, tooltip=["run:N", "low:Q", "mean:Q", "high:Q", "std:Q"])
+    bars = base.mark_bar(height=8, opacity=0.45, color=GREEN).encode(x=x, x2="high:Q")
+    means = base.mark_tick(thickness=3, color="#000").encode(x="mean:Q")
+    note = "Bars: from the mean of the worst tenth of the clients to that of the best tenth. Black: the mean. "
+    note += "The shorter the bar, the more equal the clients; ordered by the left end."
+    return figure("fairness", "How equal the clients are", note, alt.layer(bars, means), rows, max(80, 26 * len(rows)))
+
+
+def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
+    """Client by client: one run against another, chosen from two menus; runs of the same client data only."""
+    first = next((one for one in whole if baseline in (one.name, one.row["method"])), None)
+    if first is None:
+        return None
+    others = [one for one in whole if one is not first and one.same_data(first)]
+    same = [first, *(one for one in others if one.row["seed"] == first.row["seed"])]
+    if len(same) < 2:
+        return None
+    names = [one.name for one in same]
+    rows = [
+        {"client": str(k), "of": [_value(one.personal, k) for one in same]}
+        for k in sorted(set.union(*(set(one.personal) for one in same)))
+    ]
+    menus = [_menu(name, at, names) for at, name in enumerate(("across", "up"))]
+    gain = "datum.up - datum.across" if first.measure == "accuracy" else "datum.across - datum.up"
+    scale = alt.Scale(domain=["helped", "hurt", "equal"], range=[GREEN, ORANGE, "#777777"])
+    base = (
+        alt.Chart(ROWS)
+        .transform_calculate(across="datum.of[run_across]", up="datum.of[run_up]")
+        .transform_filter("isValid(datum.across) && isValid(datum.up)")
+        .transform_calculate(gain=gain, who="datum.gain > 0 ? 'helped' : datum.gain < 0 ? 'hurt' : 'equal'")
+    )
+    axis = _axis(first.measure)
+    x = alt.X("across:Q", title="test " + first.measure + ", the run across", axis=axis, scale=alt.Scale(zero=False))
+    y = alt.Y("up:Q", title="the run up", axis=axis, scale=alt.Scale(zero=False))
+    dots = base.mark_circle(size=50, opacity=0.7).encode(
+        x=x,
+        y=y,
+        color=alt.Color("who:N", scale=scale, title="by the run up"),
+        tooltip=["client:N", "across:Q", "up:Q", "gain:Q"],
+    )
+    diagonal = base.mark_line(color="#999", strokeDash=[4, 3]).encode(x=x, y=alt.Y("across:Q"))
+    note = (
+        f"A point is a client; {names[0]} is across and {names[1]} up, until others are chosen below the chart. Above "
+    )
+    note += "the dashed diagonal the run up is the higher one. Only finished runs with the same clients' data and seed."
+    chart = alt.layer(diagonal, dots).add_params(*menus)
+    return figure("against", "Client by client", note, chart, rows, 380)
+
+
+def _menu(name: str, at: int, runs: list[str]) -> alt.Parameter:
+    """A menu below the chart, from which a run is chosen by its number."""
+    menu = alt.binding_select(options=list(range(len(runs))), labels=runs, name=f"{name}: ")
+    return alt.param(name=f"run_{name}", value=at, bind=menu)
+
+
+def _value(values: Mapping[int, float], client: int) -> float | None:
+    return round(values[client], 5) if client in values else None
+
+
+def _axis(what: str) -> alt.Axis:
+    return alt.Axis(format="~%") if what == "accuracy" else alt.Axis()
+
+
+def _r(values: Any) -> float:
+    return round(float(np.mean(values)), 5)

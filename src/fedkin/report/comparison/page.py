@@ -1,0 +1,79 @@
+"""``fedkin compare`` as a page: a table that sorts, the paired statistics, and charts of the runs."""
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from fedkin.report import formatting
+from fedkin.report.charts.runs import run_figures
+from fedkin.report.comparison.compare import Comparison
+from fedkin.report.comparison.run_row import FINISHED
+from fedkin.report.comparison.tables import cell, experiment_sheets, score_columns, troubles, view_of
+from fedkin.report.page.document import document, places
+from fedkin.report.page.figures import content_of
+from fedkin.report.page.tables import section, table
+from fedkin.runs.outside import write_outside
+
+COSTS = {  # columns beside the scores, and their headings
+    "unicast bytes": "bytes",
+    "paper scalars": "scalars (paper)",
+    "seconds": "time",
+    "helped": "helped %",
+    "hurt": "hurt %",
+}
+
+
+def write_comparison(found: Comparison, target: Path) -> Path:
+    """Write the page and return its path. Raises FedkinError where it cannot be written."""
+    return write_outside(target, page(found))
+
+
+def page(found: Comparison) -> str:
+    """The whole page, from a comparison."""
+    figures = run_figures(found.seen, found.baseline)
+    title = f"{formatting.many(len(found.runs), 'run')} side by side"
+    warnings = [f'<p class="warn">{escape(text)}</p>' for text in [*troubles(found), *found.warnings]]
+    hints = [f'<p class="soft">{escape(text)}</p>' for text in found.hints]
+    parts = [f"<h1>{escape(title)}</h1>", *warnings, *hints, _runs(found), *_others(found), *places(figures)]
+    return document(title, parts, content_of(figures))
+
+
+def _runs(found: Comparison) -> str:
+    """Every run, the unfinished and the damaged too, told by their state."""
+    scores = score_columns(found.runs, view_of(found.runs))
+    columns = {**scores, **COSTS}
+    head = [("run", ""), ("method", ""), ("seed", "n"), ("state", "long"), ("rounds", "n")]
+    head += [(name, "n") for name in columns.values()]
+    rows: list[list[Any]] = []
+    for row in found.runs.to_dict("records"):
+        told = [row["run"], row["method"] or formatting.NONE, _whole(row["seed"]), row["state"], _whole(row["rounds"])]
+        rows.append([*told, *((cell(name, row[name]), _plain(row[name])) for name in columns)])
+    note = (
+        "On the clients' test data, final round. Choose a heading to sort. Only finished runs are averaged or paired."
+    )
+    marks = ["" if row["state"] == FINISHED else "unfinished" for row in found.runs.to_dict("records")]
+    return section("runs", "The runs", note, table(head, rows, marks=marks))
+
+
+def _others(found: Comparison) -> list[str]:
+    """The tables over seeds, against the baseline, and of the choice by validation."""
+    parts = []
+    for number, sheet in enumerate(experiment_sheets(found)):
+        head = [(name, "" if k < sheet.texts else "n") for k, name in enumerate(sheet.columns)]
+        parts.append(
+            section(
+                f"sheet-{number}",
+                sheet.title,
+                sheet.caption,
+                table(head, list(sheet.rows), marks=[""] * len(sheet.rows)),
+            )
+        )
+    return parts
+
+
+def _whole(value: Any) -> str:
+    return formatting.NONE if value is None or value != value else str(int(value))
+
+
+def _plain(value: Any) -> float | None:
+    return None if value is None or value != value else float(value)

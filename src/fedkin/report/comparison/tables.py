@@ -1,0 +1,213 @@
+"""What ``fedkin compare`` tells, as tables of text: for the terminal, and as Markdown."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fedkin.report import formatting
+from fedkin.report.comparison.compare import Comparison
+from fedkin.report.comparison.paired import DRAWS
+from fedkin.report.comparison.run_row import COSTS, FINISHED, MEASURED
+
+
+class Sheet(NamedTuple):
+    """A table of text; the first ``texts`` columns are words, the others numbers."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    texts: int
+    caption: str = ""
+
+
+def compare(found: Comparison) -> RenderableType:
+    """For the terminal."""
+    parts: list[RenderableType] = [_rich(sheet, found) for sheet in sheets(found)]
+    parts += [Text(hint) for hint in found.hints]
+    parts += [Text(f"! {text}", style="yellow") for text in [*troubles(found), *found.warnings]]
+    return Group(*parts)
+
+
+def markdown(found: Comparison) -> str:
+    """The same as Markdown."""
+    lines: list[str] = []
+    for sheet in sheets(found):
+        lines += [f"**{sheet.title}**", "", _piped(sheet.columns)]
+        lines += [_piped(["---"] * sheet.texts + ["---:"] * (len(sheet.columns) - sheet.texts))]
+        lines += [*map(_piped, sheet.rows), "", *([sheet.caption, ""] if sheet.caption else [])]
+    lines += [f"- {text}" for text in [*found.hints, *troubles(found), *found.warnings]]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def plain(found: Comparison) -> dict[str, Any]:
+    """The same as plain values."""
+    return {
+        "runs": found.runs.to_dict("records"),
+        "seeds": found.seeds.to_dict("records"),
+        "baseline": found.baseline,
+        "against": found.against.astype(object).to_dict("records"),
+        "choice": found.choice.astype(object).to_dict("records"),
+        "warnings": [*troubles(found), *found.warnings],
+        "hints": found.hints,
+    }
+
+
+def troubles(found: Comparison) -> list[str]:
+    """Which runs are not finished, or damaged."""
+    return [f"{row['run']} is {row['state']}" for row in found.runs.to_dict("records") if row["state"] != FINISHED]
+
+
+def sheets(found: Comparison) -> list[Sheet]:
+    """Those that have something to tell."""
+    view = view_of(found.runs)
+    every = [_scores(found.runs, view), _costs(found.runs)]
+    return [*(sheet for sheet in every if sheet.rows), *experiment_sheets(found)]
+
+
+def experiment_sheets(found: Comparison) -> list[Sheet]:
+    """Those whose rows are experiments, not runs."""
+    every = [
+        _seeds(found.seeds, view_of(found.runs)),
+        _against(found.against, found.baseline),
+        _choice(found.choice),
+    ]
+    return [sheet for sheet in every if sheet.rows]
+
+
+def _scores(runs: pd.DataFrame, view: str) -> Sheet:
+    shown = score_columns(runs, view)
+    title = (
+        f"Test accuracy in % over clients, {view} view, final round"
+        if view
+        else "Test loss and errors, mean over clients"
+    )
+    whole = (runs["state"] == FINISHED).all()
+    columns = ["run", "method", *([] if whole else ["state"]), "seed", "rounds", *shown.values()]
+    rows = []
+    for row in runs.to_dict("records"):
+        state = [] if whole else ["" if row["state"] == FINISHED else row["state"].split(":")[0]]
+        cells = [row["run"], row["method"] or formatting.NONE, *state, _integer(row["seed"]), _integer(row["rounds"])]
+        rows.append([*cells, *(cell(name, row[name]) for name in shown)])
+    caption = "by val.: weighted, at the best round by validation; global: weighted, final" if view else ""
+    return Sheet(title, columns, rows, 2 if whole else 3, caption)
+
+
+def _costs(runs: pd.DataFrame) -> Sheet:
+    names = {name: name for name in COSTS} | {"helped": "helped %", "hurt": "hurt %"}
+    shown = {name: title for name, title in names.items() if runs[name].notna().any()}
+    title = "Costs, and clients better or worse off than under local" if "helped" in shown else "Costs"
+    rows = [[row["run"], *(cell(name, row[name]) for name in shown)] for row in runs.to_dict("records")]
+    return Sheet(title, ["run", *shown.values()], rows, 1)
+
+
+def _seeds(seeds: pd.DataFrame, view: str) -> Sheet:
+    shown = score_columns(seeds, view) | {name: name for name in ("paper bytes", "unicast bytes", "seconds")}
+    rows = [
+        [row["method"], row["setting"], formatting.plain(row["seeds"])]
+        + [f"{cell(name, row[name])} ± {cell(name, row[f'{name} sd'])}" for name in shown]
+        for row in seeds.to_dict("records")
+    ]
+    title = "Finished runs that differ only in seed: mean ± sd over seeds"
+    return Sheet(title, ["method", "setting", "seeds", *shown.values()], rows, 3)
+
+
+def _against(against: pd.DataFrame, baseline: str) -> Sheet:
+    rows = []
+    for row in against.to_dict("records"):
+        form = _points if row["measure"] == "accuracy" else formatting.decimal
+        low, high = form(row["low"]), form(row["high"])
+        numbers = [form(row["difference"]), f"{low} … {high}", _p(row["p"])]
+        shares = [formatting.percent(row[name]).removesuffix(" %") for name in ("better", "worse")]
+        rows.append(
+            [row["method"], row["setting"], formatting.plain(row["seeds"]), str(row["clients"]), *numbers, *shares]
+        )
+    losses = (against["measure"] == "loss").any()
+    return Sheet(
+        f"Client by client against {baseline}: final personal test {'loss' if losses else 'accuracy, in points of %'}",
+        ["method", "setting", "seeds", "pairs", "mean difference", "95% interval", "p", "better %", "worse %"],
+        rows,
+        3,
+        f"a pair is a client under one seed; interval: bootstrap of the mean, {DRAWS} draws; p: Wilcoxon, signed rank",
+    )
+
+
+def _choice(choice: pd.DataFrame) -> Sheet:
+    rows = []
+    for row in choice.to_dict("records"):
+        form = formatting.percent if row["measure"] == "accuracy" else formatting.decimal
+        verdict = "chosen" if row["chosen"] else ""
+        rows.append([row["method"], row["setting"], verdict, formatting.plain(row["seeds"]), form(row["validation"])])
+    title = "Settings by validation, final round; only the chosen ones are in the tables above"
+    return Sheet(title, ["method", "setting", "", "seeds", "validation"], rows, 4)
+
+
+def view_of(runs: pd.DataFrame) -> str:
+    """The view that the table shows; "" if no run has an accuracy."""
+    for view in ("personal", "global"):
+        if runs[f"{view} final mean"].notna().any():
+            return view
+    return ""
+
+
+def score_columns(table: pd.DataFrame, view: str) -> dict[str, str]:
+    """{column: heading} of the scores that are shown."""
+    measured = {name: name for name in MEASURED if table[name].notna().any() and name.startswith(view)}
+    if not view:
+        losses = [f"{name} loss" for name in ("personal", "global") if table[f"{name} loss"].notna().any()]
+        return {name: name for name in losses} | measured
+    names = {"mean": "mean", "weighted": "weighted", "std": "std", "worst decile": "worst decile"}
+    shown = {f"{view} final {name}": title for name, title in names.items()}
+    shown[f"{view} best by validation weighted"] = "by val."
+    if view == "personal" and table["global final weighted"].notna().any():
+        shown["global final weighted"] = "global"
+    return shown | {name: name.removeprefix(f"{view} ") for name in measured}
+
+
+def cell(name: str, value: float) -> str:
+    """A number of a run as text, by the name of its column."""
+    if name.endswith(" bytes"):
+        return formatting.size(value)
+    if name == "paper scalars":
+        return formatting.count(value)
+    if name.startswith("seconds"):
+        return formatting.seconds(value)
+    if name.endswith("loss") or name in MEASURED:
+        return formatting.decimal(value)
+    return formatting.percent(value).removesuffix(" %")
+
+
+def _points(value: float | None) -> str:
+    """0.0123 → +1.23."""
+    return formatting.NONE if value is None or value != value else f"{100 * value:+.2f}"
+
+
+def _p(value: float | None) -> str:
+    if value is None or value != value:
+        return formatting.NONE
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
+
+
+def _integer(value: Any) -> str:
+    return formatting.NONE if value is None or value != value else str(int(value))
+
+
+def _rich(sheet: Sheet, found: Comparison) -> Table:
+    table = Table(
+        title=sheet.title, caption=sheet.caption or None, title_justify="left", caption_justify="left",
+        box=box.SIMPLE_HEAD,
+    )  # fmt: skip
+    for number, name in enumerate(sheet.columns):
+        table.add_column(name, overflow="fold", justify="left" if number < sheet.texts else "right")
+    unfinished = {row["run"] for row in found.runs.to_dict("records") if row["state"] != FINISHED}
+    for cells in sheet.rows:
+        table.add_row(*(Text(cell) for cell in cells), style="dim" if cells[0] in unfinished else None)
+    return table
+
+
+def _piped(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

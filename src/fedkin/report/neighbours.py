@@ -1,0 +1,48 @@
+"""Who each client's kin are: how much it learns from, or together with, every other, as the records tell."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedkin.report.collaboration import Told
+from fedkin.report.matrix import carried
+from fedkin.report.records import Run, evenly
+
+ROUNDS = 40  # rounds that are looked at
+NEAREST = 8
+
+
+def kin(run: Run, found: Told) -> tuple[str, dict[int, list[tuple[int, float]]]]:
+    """(what the number means, client → its nearest others with their numbers in [0, 1], largest first).
+
+    Weights between clients if the method has them; else the inner product of memberships, the chance that two draws of
+    a component agree; else the share of rounds in one cluster. Nothing where the method tells none of these.
+    """
+    if found.weights:
+        name, stack = next(iter(found.weights.items()))
+        return f"mean weight ({name})", _nearest(stack.mean(), stack.clients, list(run.clients))
+    if found.memberships is not None and found.memberships.values.shape[2] > 1:
+        last = np.nan_to_num(found.memberships.last())
+        clients = found.memberships.clients
+        return "inner product of the last memberships", _nearest(last @ last.T, clients, clients)
+    if found.clusters is not None:
+        together = _together(found.clusters.values)
+        return "share of rounds in the same cluster", _nearest(together, found.clusters.clients, found.clusters.clients)
+    return "", {}
+
+
+def _together(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[clients, clients]: in which share of the rounds both were told to be in one cluster."""
+    keep = evenly(range(len(values)), ROUNDS)
+    rows = carried(values)[keep].astype(np.float32)
+    count = np.zeros((rows.shape[1], rows.shape[1]), dtype=np.float32)
+    for row in rows:
+        count += row[:, None] == row[None, :]  # nan equals nothing
+    return count / len(keep)
+
+
+def _nearest(table: NDArray[np.float64], rows: list[int], columns: list[int]) -> dict[int, list[tuple[int, float]]]:
+    found = {}
+    for client, values in zip(rows, table, strict=True):
+        order = np.argsort(-values, kind="stable")[: NEAREST + 1].tolist()
+        found[client] = [(columns[j], float(values[j])) for j in order if columns[j] != client and values[j] > 0]
+    return {client: others[:NEAREST] for client, others in found.items()}

@@ -1,0 +1,1 @@
+"""Pages, from records."""

@@ -1,0 +1,63 @@
+"""What every page has around its content: one file with style, charts and script inside, and nothing to fetch."""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from importlib import resources
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from fedkin.report.charts.base import Figure
+
+# Nothing may be fetched, whatever a chart or a name says; Vega compiles its expressions, hence unsafe-eval.
+POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+def document(title: str, parts: Sequence[str], content: Mapping[str, Any]) -> str:
+    """The whole page; ``content`` is what page.js reads, by the names of its elements."""
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title><style>{_asset('page.css')}</style></head><body>",
+            *parts,
+            *(f'<script type="application/json" id="{name}">{_inert(told)}</script>' for name, told in content.items()),
+            f"<script>{_libraries()}</script>",
+            f"<script>{_asset('page.js')}</script>",
+            "</body></html>\n",
+        ]
+    )
+
+
+def places(figures: Sequence[Figure]) -> list[str]:
+    """Where the figures are drawn, in order; what a chart shows is told to those who do not see it."""
+    return [
+        f'<figure id="{escape(drawn.name)}"><h2>{escape(drawn.title)}</h2>'
+        f"<figcaption>{escape(drawn.note)}</figcaption>"
+        f'<div class="chart" id="chart-{escape(drawn.name)}" role="img"'
+        f' aria-label="{escape(f"{drawn.title}. {drawn.note}")}"></div></figure>'
+        for drawn in figures
+    ]
+
+
+@cache
+def _libraries() -> str:
+    """Vega, Vega-Lite and vega-embed, once; the version that altair's charts are written for."""
+    wanted = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    version = wanted if wanted in vl_convert.get_vegalite_versions() else None  # None: the newest it has
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
+    return bundle.replace("</script", "<\\/script")
+
+
+def _inert(content: Any) -> str:
+    """JSON that cannot end the script element that holds it, whatever the clients are called."""
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def _asset(name: str) -> str:
+    return resources.files("fedkin.report.page").joinpath(name).read_text(encoding="utf-8")

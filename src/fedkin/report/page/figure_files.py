@@ -1,0 +1,57 @@
+"""The charts of a report as files, for a paper: SVG, PNG and PDF."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+from fedkin.core.errors import FedkinError
+from fedkin.report.charts.base import Figure
+from fedkin.report.matrix import measured
+from fedkin.report.page.figures import page_figures
+from fedkin.report.records import Run, opened
+from fedkin.report.summary import of_run
+from fedkin.runs.outside import write_outside
+
+WIDTH = 640  # CSS pixels: in print, 17 cm
+SCALE = 2.0  # of PNGs
+FORMATS: Mapping[str, Callable[[str], bytes]] = {
+    "svg": lambda spec: vl_convert.vegalite_to_svg(spec).encode(),
+    "png": lambda spec: vl_convert.vegalite_to_png(spec, scale=SCALE),
+    "pdf": lambda spec: vl_convert.vegalite_to_pdf(spec),
+}
+
+
+def write_figures(run_folder: Path, folder: Path) -> list[Path]:
+    """Every chart of a run's report, in every format: ``folder``/NAME.svg, .png, .pdf; returns their paths.
+
+    Raises FedkinError for a folder that is no run, or where ``folder`` cannot be written.
+    """
+    with opened(Path(run_folder)) as run:
+        found = charts_of(run)
+    return [path for figure in found for path in write_figure(figure, Path(folder))]
+
+
+def charts_of(run: Run) -> list[Figure]:
+    """The charts that show the whole run; those of a chosen client are empty without one."""
+    found = of_run(run)
+    return page_figures(run, found, *measured(run, found)).figures
+
+
+def write_figure(figure: Figure, folder: Path) -> list[Path]:
+    """One chart in all formats."""
+    text = json.dumps(standing(figure.spec))
+    safe = re.sub(r"[^\w.-]+", "-", figure.name)  # a method may call its notes what it likes
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
+    return [write_outside(folder / f"{safe}.{kind}", drawn(text)) for kind, drawn in FORMATS.items()]
+
+
+def standing(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A specification with a width of its own: that of the page is its container's."""
+    return {**spec, "width": WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}

@@ -1,0 +1,129 @@
+"""The tables of the report page."""
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from fedkin.report import formatting
+from fedkin.report.matrix import Matrix
+from fedkin.report.records import Run
+
+CELL = 12  # numbers
+
+
+def score_table(found: Mapping[str, Any]) -> str:
+    """The numbers over clients, for each view and each way to choose a round."""
+    what, shown = ("accuracy", formatting.percent) if found["accuracy"] else ("loss", formatting.decimal)
+    rows = [
+        [
+            view,
+            name,
+            formatting.at_round(numbers["round"], found["planned"]),
+            *(shown(numbers[key]) for key in formatting.SPREADS),
+        ]
+        for view, picks in found[what].items()
+        for pick, name in formatting.PICKS.items()
+        if (numbers := picks.get(pick)) is not None
+    ]
+    if not rows:
+        return "<section><h2>Numbers</h2><p>Nothing was evaluated yet.</p></section>"
+    note = "On the clients' test data. Weighted: by test samples. Std: over clients."
+    if what == "accuracy":
+        note += f" {formatting.PRINTED}"
+    head = [("view", ""), ("round is", ""), ("round", "n"), *((name, "n") for name in formatting.SPREADS.values())]
+    return section("numbers", f"Test {what} over clients", note, table(head, rows))
+
+
+def measure_table(found: Mapping[str, Any]) -> str:
+    """RMSE, MAE and AUC over clients; "" where none was measured."""
+    rows = [
+        [view, name.upper(), *(formatting.decimal(numbers[key]) for key in formatting.SPREADS), str(numbers["clients"])]
+        for view, measures in found["measures"].items()
+        for name, numbers in measures.items()
+    ]
+    if not rows:
+        return ""
+    head = [("view", ""), ("measure", ""), *((name, "n") for name in (*formatting.SPREADS.values(), "clients"))]
+    note = (
+        "On the clients' test data, final. RMSE and MAE in the units of the label. Clients: those where it is defined."
+    )
+    return section("measures", "Other test measures over clients", note, table(head, rows))
+
+
+def communication_table(communication: Mapping[str, Any]) -> str:
+    rows = []
+    for name, part in (
+        ("paper", communication["paper"]),
+        ("unicast", communication["unicast"]),
+        ("setup", communication["setup"]["unicast"]),
+        ("finish", communication["finish"]["unicast"]),
+    ):
+        if name in ("setup", "finish") and not part["bytes"]["total"]:
+            continue
+        for unit, shown in (("scalars", formatting.count), ("bytes", formatting.size)):
+            rows.append([name, unit, *(shown(part[unit][key]) for key in ("up", "down", "total"))])
+    for kind, sent in communication["unicast"]["by_kind"].items():
+        if sent["total"]:
+            rows.append([f"unicast: {kind}", "scalars", *(formatting.count(sent[k]) for k in ("up", "down", "total"))])
+    head = [("counted", ""), ("unit", ""), ("up", "n"), ("down", "n"), ("total", "n")]
+    note = "Paper: uplinks and one copy of what is broadcast; its scalars leave out control. Unicast: every message. "
+    note += "Setup and finish (unicast) are not in the totals."
+    return section("communication", "Communication", note, table(head, rows))
+
+
+def client_table(run: Run, found: Mapping[str, Any], what: str, matrices: Mapping[str, Matrix]) -> str:
+    """One row a client: data, final scores and what the method last told of it."""
+    finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
+    shown = formatting.percent if what == "accuracy" else formatting.decimal
+    told = {name: values for name, values in found["extras"].items() if _short(values, len(run.clients))}
+    head = [("client", ""), ("model", ""), ("train", "n"), ("val", "n"), ("test", "n")]
+    head += [(f"{view} {what}", "n") for view in finals] + [(name, "long") for name in told]
+    rows, names = [], []
+    for k, client in run.clients.items():
+        scores = [(shown(final.get(k)), final.get(k)) for final in finals.values()]
+        extras = [formatting.plain(values[client.name]) if client.name in values else "" for values in told.values()]
+        rows.append([client.name, client.architecture, client.train, client.val, client.test, *scores, *extras])
+        names.append(client.name)
+    federation = [
+        f"{name} = {formatting.plain(v['federation'])}" for name, v in found["extras"].items() if "federation" in v
+    ]
+    note = "Choose a row to see the client in the charts; choose a heading to sort."
+    note += f" Of the federation: {'; '.join(federation)}." if federation else ""
+    return section("table", "The clients", note, table(head, rows, names), tall=True)
+
+
+def _short(values: Mapping[str, Any], clients: int) -> bool:
+    """Whether a note is of clients, and fits a cell of the table: a weight for every other client does not."""
+    longest = max((len(value) for value in values.values() if isinstance(value, list)), default=0)
+    return set(values) != {"federation"} and longest <= CELL and longest != clients
+
+
+def table(
+    head: list[tuple[str, str]], rows: list[list[Any]], clients: list[str] | None = None, marks: list[str] | None = None
+) -> str:
+    """``head``: (name, class). A cell that is a pair is (text, the number to sort by). ``clients``: of the rows, which
+    can then be chosen; ``marks``: classes of the rows. With either of them the headings sort."""
+    sorts = clients is not None or marks is not None
+    button = ("<button>", "</button>") if sorts else ("", "")
+    top = "".join(f'<th scope="col" class="{kind}">{button[0]}{escape(name)}{button[1]}</th>' for name, kind in head)
+    lines = []
+    for n, row in enumerate(rows):
+        mark = f' data-client="{escape(clients[n])}"' if clients is not None else ""
+        mark += f' class="{marks[n]}"' if marks is not None and marks[n] else ""
+        cells = "".join(_cell(cell, kind) for cell, (_, kind) in zip(row, head, strict=True))
+        lines.append(f"<tr{mark}>{cells}</tr>")
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def _cell(cell: Any, kind: str) -> str:
+    style = f' class="{kind}"' if kind else ""
+    if isinstance(cell, tuple):
+        text, value = cell
+        return f'<td{style} data-v="{"" if value is None else f"{value:.6g}"}">{escape(text)}</td>'
+    return f"<td{style}>{escape(str(cell))}</td>"
+
+
+def section(name: str, title: str, note: str, content: str, tall: bool = False) -> str:
+    kind = "scroll tall" if tall else "scroll"
+    caption = f'<p class="soft">{escape(note)}</p>' if note else ""
+    return f'<section id="{name}"><h2>{escape(title)}</h2>{caption}<div class="{kind}">{content}</div></section>'

@@ -1,0 +1,1 @@
+"""How a step is executed: traced, compiled, replayed, on which device."""

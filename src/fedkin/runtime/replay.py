@@ -1,0 +1,211 @@
+"""Trace a step once, compile it where that pays, replay it: the hot loop under every method.
+
+A step is a pure function of tensors for ONE client. ``make_fx`` records its forward, backward and update as one flat
+graph; Inductor turns that graph into machine code; both are then called with plain tensors and no autograd.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.fx import GraphModule
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from fedkin.core.errors import first_line, named_line
+from fedkin.core.model import Model
+from fedkin.core.ops import Step
+from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
+from fedkin.runtime.compile import Flat, Record, Uncompiled, compiled, named
+from fedkin.runtime.device import CPU, moved
+
+Mode = Literal["auto", "always", "trace", "never"]
+MODES: tuple[Mode, ...] = ("auto", "always", "trace", "never")
+
+# Compiling a step costs seconds; each replay then saves about 1 µs per recorded operation and more where operations
+# are large. Counted, never timed, so that every machine and every worker decides alike: 3 s / 1 µs.
+WORTH_COMPILING = 3_000_000
+
+# A call costs some 20 µs whatever is in it, and compiling takes longer with every operation.
+SIZES = (8, 4)  # steps of one call, where …
+LARGEST = 400  # … they have no more operations together, and no convolution, beside which 20 µs are nothing
+
+
+def kind_of(step: Step, model: Model, arguments: Tree) -> Any:
+    """Equal for calls of a step that one graph serves: the same step, structure, shapes and dtypes."""
+    return step, model.name, tuple((path, tuple(leaf.shape), leaf.dtype) for path, leaf in named_leaves(arguments))
+
+
+class Replay:
+    """A step, prepared for one set of shapes: a function of its flat leaves that returns flat leaves.
+
+    Where it is compiled, ``several`` is ``size`` steps in one call; both are made when they are first needed.
+    """
+
+    def __init__(self, one: Flat, several: Flat | None = None, size: int = 1) -> None:
+        self.one, self.several, self.size = one, several, size
+
+    def __call__(self, *flat: Tensor) -> Sequence[Tensor]:
+        return self.one(*flat)
+
+    def over(self, state: Sequence[Tensor], block: Sequence[Tensor], tail: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The state after each batch of a block, whose leaves are stacked along a first axis."""
+        state, block, tail = ([leaf.contiguous() for leaf in part] for part in (state, block, tail))
+        done = 0
+        if self.several is not None and len(block[0]) >= self.size:
+            done = len(block[0]) // self.size * self.size
+            groups = (leaf[:done].view(-1, self.size, *leaf.shape[1:]).unbind(0) for leaf in block)
+            for batches in zip(*groups, strict=True):
+                state = self.several(*state, *batches, *tail)
+        for batch in zip(*(leaf[done:].unbind(0) for leaf in block), strict=True):
+            state = self.one(*state, *batch, *tail)
+        return state
+
+
+class Runtime:
+    """The steps of one host, prepared once per (step, structure, shapes) and replayed.
+
+    ``mode``: "always" compiles, "trace" replays the recorded graph, "never" runs plain autograd each time (the
+    reference), "auto" compiles a graph if ``replays`` (how often the whole run will call it, over all hosts) times its
+    operations exceeds ``WORTH_COMPILING``. ``said`` collects what the run record should tell, once each.
+    ``device``: where steps compute; what they start from and what they leave is in main memory.
+    """
+
+    def __init__(self, mode: Mode = "trace", replays: int = 0, device: torch.device = CPU) -> None:
+        self.mode = mode
+        self.replays = replays
+        self.device = device
+        self.graphs = 0
+        self.said: list[str] = []
+        self._ready: dict[Any, Replay] = {}
+
+    def scan(self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: tuple[Tree, ...]) -> Tree:
+        """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a first axis."""
+        constants = self._there(constants)
+        tail = leaves(constants)
+        state: Sequence[Tensor] = leaves(self._there(carry))
+        replay: Replay | None = None
+        for block in blocks:
+            here = self._there(block)
+            replay = replay or self.prepare(step, model, (fill(carry, iter(state)), row(here, 0), *constants))
+            with torch.inference_mode():
+                state = replay.over(state, leaves(here), tail)
+        ended = fill(carry, iter(state))
+        return ended if self.device == CPU else moved(ended, CPU)
+
+    def _there(self, tree: Tree) -> Tree:
+        return tree if self.device == CPU else moved(tree, self.device)
+
+    def prepare(self, step: Step, model: Model, arguments: Tree) -> Replay:
+        """``step(model, *arguments)``, arguments being (carry, batch, constants…), to be called with their leaves."""
+        key = kind_of(step, model, arguments)
+        if key not in self._ready:
+            self._ready[key] = self._build(step, model, arguments)
+        return self._ready[key]
+
+    def _build(self, step: Step, model: Model, arguments: Tree) -> Replay:
+        def run(*flat: Tensor) -> tuple[Tensor, ...]:
+            return _laid_out(step(model, *fill(arguments, iter(flat))))
+
+        if self.mode == "never":
+            return Replay(_plain(run))
+        inputs = [leaf.clone() for leaf in leaves(arguments)]
+        try:
+            graph = _recorded(run, inputs)
+        except Exception as error:  # a user's model may branch on values: any error means "not traceable"
+            with torch.random.fork_rng(devices=[]):
+                _plain(run)(*inputs)  # a genuine mistake raises here, with its own message
+            self.say(f"steps run without tracing: {named_line(error)}")
+            return Replay(_plain(run))
+        self.graphs += 1
+        operations = sum(node.op == "call_function" for node in graph.graph.nodes)
+        if not (self.mode == "always" or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)):
+            return Replay(graph.forward)
+        one = _Late(lambda flat: self._compiled(named(graph), lambda: graph, flat))
+        size = 1 if _convolves(graph) else next((size for size in SIZES if size * operations <= LARGEST), 1)
+        if size == 1:
+            return Replay(one)
+        several = _several(step, model, arguments, size)
+        name = named(graph, size, [len(leaves(part)) for part in arguments])
+        return Replay(one, _Late(lambda flat: self._compiled(name, lambda: _recorded(several, flat), flat)), size)
+
+    def _compiled(self, name: str, record: Record, inputs: Sequence[Tensor]) -> Flat:
+        try:
+            return compiled(name, record, inputs)
+        except Uncompiled as error:
+            self.say(f"steps replay uncompiled: {first_line(error)}")
+            return record().forward
+
+    def say(self, sentence: str) -> None:
+        """Something for the record, which has it once."""
+        if sentence not in self.said:
+            self.said.append(sentence)
+
+
+class _Late:
+    """A function that is made when it is first called, for inputs like those."""
+
+    def __init__(self, make: Callable[[list[Tensor]], Flat]) -> None:
+        self._make = make
+        self._made: Flat | None = None
+
+    def __call__(self, *flat: Tensor) -> Sequence[Tensor]:
+        if self._made is None:
+            with torch.inference_mode(False):
+                self._made = self._make([leaf.clone() for leaf in flat])
+        return self._made(*flat)
+
+
+def _convolves(graph: GraphModule) -> bool:
+    return any(node.target is torch.ops.aten.convolution.default for node in graph.graph.nodes)
+
+
+def _several(step: Step, model: Model, arguments: Tree, size: int) -> Flat:
+    """``size`` steps, one after the other, as a function of flat leaves: those of the batch have a first axis."""
+
+    def run(*flat: Tensor) -> tuple[Tensor, ...]:
+        state, stacked, *fixed = fill(arguments, iter(flat))
+        for number in range(size):
+            state = step(model, state, row(stacked, number), *fixed)
+        return _laid_out(state)
+
+    return run
+
+
+def _laid_out(state: Tree) -> tuple[Tensor, ...]:
+    """The leaves, contiguous: compiled code takes its own results again, and reads them as it read its first inputs."""
+    return tuple(leaf.contiguous() for leaf in leaves(state))
+
+
+def _recorded(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
+    with torch.random.fork_rng(devices=[]):  # recording runs the step once: its dropout must not draw for real
+        graph = make_fx(run)(*inputs)
+    _forget_values(graph)
+    graph.graph.eliminate_dead_code()
+    graph.recompile()
+    return graph
+
+
+def _forget_values(graph: GraphModule) -> None:
+    """A backward pass begins with ones like the loss: only that keeps the loss's value, which no step returns."""
+    for node in list(graph.graph.nodes):
+        if node.target is torch.ops.aten.ones_like.default:
+            like = node.args[0].meta["val"]
+            with graph.graph.inserting_before(node):
+                ones = graph.graph.call_function(
+                    torch.ops.aten.ones.default,
+                    (list(like.shape),),
+                    {"dtype": node.kwargs.get("dtype") or like.dtype, "device": like.device},
+                )
+            ones.meta = dict(node.meta)
+            node.replace_all_uses_with(ones)
+
+
+def _plain(run: Flat) -> Flat:
+    """Autograd cannot save tensors that were made in inference mode: hand it ordinary ones."""
+
+    def call(*flat: Tensor) -> Sequence[Tensor]:
+        with torch.inference_mode(False), torch.no_grad():
+            return [leaf.detach() for leaf in run(*(x.clone() if x.is_inference() else x for x in flat))]
+
+    return call

@@ -1,0 +1,1 @@
+"""From a specification, or a run directory, to objects."""

@@ -1,0 +1,206 @@
+"""From a specification to objects: data, models, method, hosts. Every process builds the same from the same."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Info, Method, Start
+from fedkin.core.model import Model
+from fedkin.core.rng import Key
+from fedkin.data.partitions.registry import parameters
+from fedkin.data.population import Population
+from fedkin.engine.contexts import Schedule, ServerTools
+from fedkin.engine.coordinator import Federation, participants_of
+from fedkin.engine.host import Host
+from fedkin.engine.store import STORES
+from fedkin.methods import make
+from fedkin.runs.spec import Spec
+from fedkin.runtime.device import device_named, placed
+from fedkin.runtime.replay import Runtime
+from fedkin.setup.architectures import another, architectures_of, column_of, models_of, sizes_of, with_family
+from fedkin.setup.population import DEFAULT_CLIENTS, HELD_OUT, population_of, rooted
+from fedkin.setup.requirements import check_needs
+from fedkin.transforms.black_box_models import taught
+from fedkin.transforms.local_batch_norm import at_home
+
+GPU_BLOCK = 16  # clients whose steps are made together there
+
+
+class Assembled(NamedTuple):
+    """Everything a run needs, checked."""
+
+    spec: Spec
+    method: Method
+    population: Population
+    models: Mapping[str, Model]
+    infos: Mapping[int, Info]
+    federation: Federation
+    held_out: Population | None = None  # [run] holdout_clients: they never train
+
+
+def assemble(spec: Spec, method: Method | None = None) -> Assembled:
+    """All objects of a run. Raises FedkinError with one sentence for whatever does not fit."""
+    spec, method = rooted(spec), method_of(spec, method)
+    population = population_of(spec, method.needs.public != "none")
+    if not population.apart:
+        return around(resolved(spec, method), method, population)
+    stay = [client for client in range(population.clients) if client not in set(population.apart)]
+    parts = around(resolved(spec, method), method, population.only(stay))
+    return parts._replace(held_out=population.only(population.apart))
+
+
+def method_of(spec: Spec, given: Method | None = None) -> Method:
+    """The method that [method] names, or the value given in its place, as [model] buffers and [run] sampling say."""
+    method = given or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+    if spec.model.buffers == "local":
+        method = at_home(method)
+    if spec.run.sampling != "method":
+        method = method._replace(needs=method.needs._replace(sampling=spec.run.sampling))
+    return method
+
+
+def around(spec: Spec, method: Method, population: Population, architectures: list[str] | None = None) -> Assembled:
+    """The objects of a run whose population is there already; ``method`` as ``method_of`` gives it.
+
+    ``architectures``: what clients hold, if not what [model] says. Models that are not the experiment's are not built
+    here: nobody but their client needs them where predictions alone are exchanged.
+    """
+    spec = with_family(spec, population)
+    architectures = architectures or architectures_of(spec, sizes_of(population), column_of(spec, population))
+    theirs = sorted(set(architectures) - names_of(spec))
+    if theirs and method.lesson is None:
+        raise FedkinError(f"{method.name} needs everybody's parameters: {theirs[0]} is none of the experiment's models")
+    models = models_of(spec, population, sorted(set(architectures) & names_of(spec)) or [spec.model.name])
+    infos = infos_of(population, architectures)
+    start = Start(
+        {name: model.initial for name, model in models.items()},
+        tuple(infos),
+        0 if population.public is None else len(population.public),
+        population.classes,
+        lambda k: another(spec, population, next(iter(models)), k),
+        dict(enumerate(architectures)),
+        Key(spec.run.seed),
+    )
+    tools = ServerTools(
+        Key(spec.run.seed),
+        computing(spec, models) if method.needs.server_models else {},
+        population.public,
+        population.public_y,
+        runtime_of(spec, 0),
+        schedule_of(spec),
+    )
+    share = 1 / len(infos) if method.needs.pooled else spec.run.participation  # one worker has all the data
+    federation = Federation(start, infos, spec.run.seed, share, tools, spec.run.min_replies)
+    check_needs(method, federation, population, models, architectures)
+    return Assembled(spec, for_models(spec, method, models), population, models, infos, federation)
+
+
+def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Method:
+    """The method as clients run it that hold these models."""
+    if all(model.learner is None for model in models.values()):
+        return method
+    if spec.model.buffers == "local":
+        raise FedkinError("model.buffers = 'local' is for torch modules: choose 'global' or 'drop'")
+    return taught(method)
+
+
+def resolved(spec: Spec, method: Method) -> Spec:
+    """The specification with every default written out, so that a later change of defaults changes no old run."""
+    split = {**{k: v for k, v in parameters(spec.split.name).items() if v is not None}, **spec.split.model_dump()}
+    hyper = {key: value for key, value in method.hyper.items() if value is not None and key not in ("lr", "affinity")}
+    public = spec.public.model_dump()
+    if method.needs.public != "none" and spec.public.source is None:
+        public["source"] = HELD_OUT
+    clients = spec.run.clients or (None if spec.split.name == "natural" else DEFAULT_CLIENTS)
+    filled = {
+        **spec.model_dump(),
+        "split": split,
+        "public": public,
+        "method": {**hyper, **spec.method.model_dump(), "name": method.name},
+        "run": {**spec.run.model_dump(), "clients": clients},
+    }
+    return Spec.model_validate(filled)
+
+
+def names_of(spec: Spec) -> set[str]:
+    """The architectures of [model]."""
+    return {*spec.model.map.values()} or {spec.model.name}
+
+
+def infos_of(population: Population, architectures: list[str]) -> dict[int, Info]:
+    """What every client knows of itself."""
+    histogram = torch.from_numpy(population.histogram("train")).to(torch.float32)
+    public = 0 if population.public is None else len(population.public)
+    return {
+        client: Info(
+            client, architectures[client], len(population.train[client]), histogram[client], public, population.classes
+        )
+        for client in range(population.clients)
+    }
+
+
+def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:
+    """A host that owns ``clients``; ``folder`` is where it may keep states on disk."""
+    spec = parts.spec
+    return Host(
+        method=parts.method,
+        models=computing(spec, parts.models),
+        infos={client: parts.infos[client] for client in clients},
+        population=parts.population,
+        schedule=schedule_of(spec),
+        runtime=runtime_of(spec, replays_of(parts)),
+        store=STORES[spec.engine.state](folder),
+        seed=spec.run.seed,
+        block=spec.engine.block or (1 if spec.engine.device == "cpu" else GPU_BLOCK),
+    )
+
+
+def computing(spec: Spec, models: Mapping[str, Model]) -> dict[str, Model]:
+    """The models where [engine] says."""
+    device = device_named(spec.engine.device)
+    return {name: placed(model, device) for name, model in models.items()}
+
+
+def runtime_of(spec: Spec, replays: int) -> Runtime:
+    """What makes their steps, ``replays`` of them in the whole run."""
+    return Runtime(spec.engine.compile, replays, device_named(spec.engine.device))
+
+
+def schedule_of(spec: Spec) -> Schedule:
+    """[train] as hosts need it."""
+    train = spec.train
+    return Schedule(train.batch_size, train.steps, train.epochs, train.milestones, train.decay)
+
+
+def replays_of(parts: Assembled) -> int:
+    """How many steps the whole run takes, over all clients: decides whether compiling pays."""
+    spec, infos = parts.spec, parts.infos
+    share = participants_of(parts.federation) / len(infos)
+    if parts.method.needs.pooled and spec.train.steps is None:
+        share = 1.0  # its epochs are over everybody's samples
+    if spec.train.steps is not None:
+        a_round = spec.train.steps * len(infos)
+    else:
+        a_round = (spec.train.epochs or 1) * sum(math.ceil(i.samples / spec.train.batch_size) for i in infos.values())
+    return round(spec.run.rounds * share * a_round)
+
+
+def setup_of(spec: Spec, population_folder: Path, clients: list[int], state_folder: Path) -> dict[str, Any]:
+    """What a worker process is sent: names and numbers only."""
+    return {
+        "spec": spec.model_dump(mode="json"),
+        "population": str(population_folder),
+        "clients": clients,
+        "state": str(state_folder),
+    }
+
+
+def host_from_setup(setup: dict[str, Any]) -> Host:
+    """A worker's host, from what ``setup_of`` sent."""
+    spec = Spec.model_validate(setup["spec"])
+    parts = around(spec, method_of(spec), Population.load(Path(setup["population"])))
+    return host_of(parts, setup["clients"], Path(setup["state"]))

@@ -1,0 +1,79 @@
+"""A run directory as objects in this process: its specification, its data, its models at the last commit."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+from fedkin.core.tree import Tree
+from fedkin.engine.coordinator import Coordinator
+from fedkin.engine.transports.base import InProcess
+from fedkin.runs.database import read_only
+from fedkin.runs.directory import SPEC
+from fedkin.runs.spec import Spec, parse, read
+from fedkin.setup.build import Assembled, assemble, host_of
+from fedkin.setup.snapshot import Snapshot, snapshot
+
+
+def spec_of(folder: Path, workers: int | None = None) -> Spec:
+    """The specification of a run directory; ``workers``: another number of processes."""
+    content, text = read(folder / SPEC)
+    spec, _ = parse(content, text, str(folder / SPEC))
+    if workers is None:
+        return spec
+    return with_engine(spec, workers=workers)
+
+
+def with_engine(spec: Spec, **changes: Any) -> Spec:
+    """The same experiment, executed in another way."""
+    return spec.model_copy(update={"engine": spec.engine.model_copy(update=changes)})
+
+
+def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
+    """A run's models belong to its data, and to what was fitted on them: how columns are encoded."""
+    if parts.population.digest() != facts.get("data_digest"):
+        raise FedkinError(f"{folder}: the data are not those that this run began with")
+
+
+def committed(state: Tree | None) -> Tree:
+    """The server's state of the last commit."""
+    if state is None:
+        raise FedkinError("nothing is committed yet: start the run again")
+    return state
+
+
+class Loaded(NamedTuple):
+    """A run in this process, and the commit that it was taken ``at``; by now the run may be further."""
+
+    coordinator: Coordinator
+    parts: Assembled
+    at: Snapshot
+
+
+def load(folder: Path, *, method: Method | None = None) -> Loaded:
+    """A run at its last committed round, in this process: for looking at models, not for training on.
+
+    A client's state is read when it is asked for: StoreError then where its file is gone or damaged.
+    """
+    with read_only(folder) as database:
+        facts = database.facts()
+    if facts.get("deployment"):
+        raise FedkinError(
+            f"{folder} is a run of a deployment: its personal models never left their nodes, where "
+            "fedkin deploy export and predict find them"
+        )
+    here = with_engine(spec_of(folder), device="cpu")  # where it is looked at there may be no GPU
+    parts = assemble(here, method)
+    same_data(folder, parts, facts)
+    aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running
+    host = host_of(parts, sorted(parts.infos), aside / "state")
+    transport = InProcess(host)
+    weakref.finalize(transport, shutil.rmtree, aside, ignore_errors=True)
+    coordinator = Coordinator(parts.method, parts.federation, transport)
+    at = snapshot(folder, aside)
+    coordinator.state, host.store = committed(at.server), at.states
+    return Loaded(coordinator, parts, at)

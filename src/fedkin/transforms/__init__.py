@@ -1,0 +1,1 @@
+"""Method → Method: what can be put around any method."""

@@ -1,0 +1,95 @@
+"""Models that are no torch modules, for methods that exchange predictions: they fit, they predict, nothing else.
+
+What such a model has learned is a dict of arrays, so that it is kept, sent home and counted like everything else; it
+has no gradients and is never averaged. A method that can teach it says in one function what: its ``lesson``.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.family import CATEGORICAL, Family
+from fedkin.core.method import Data, Method, Target, public_set
+from fedkin.core.model import PLAIN, Array, Inputs, Learner, Model, Part, State
+from fedkin.core.tree import Params, Tree, map_tree, row
+
+TINY = 1e-7  # the least probability that is passed on, for its logarithm
+
+
+def from_learner(name: str, learner: Learner, inputs: Inputs = PLAIN, family: Family = CATEGORICAL) -> Model:
+    """A learner as a Model: its parameters are its state, its outputs the logarithms of its probabilities."""
+    like = torch.zeros((), dtype=torch.float32)
+
+    def outputs(w: Params, x: Tensor) -> Tensor:
+        found = torch.from_numpy(np.asarray(learner.predict(_arrays(w), inputs(x, like).numpy()), dtype=np.float32))
+        return found.clamp_min(TINY).log()
+
+    def no_gradients(w: Params, x: Tensor) -> Tensor:
+        raise FedkinError(f"model {name!r} is no torch module and has no gradients")
+
+    initial = _tensors(learner.start())
+    return Model(name, initial, family, outputs, no_gradients, pads=False, learner=(learner, inputs))
+
+
+def taught(method: Method) -> Method:
+    """The method whose clients may hold learners: these fit what its ``lesson`` says, all others work as ever."""
+
+    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+        if data.model.learner is None:
+            return method.local(down, own, data)
+        return _study(method, down, own, data)
+
+    return method._replace(local=local)
+
+
+def _study(method: Method, down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+    """A round of a learner: hear the lesson, fit, and tell what it predicts now."""
+    assert data.model.learner is not None
+    assert method.lesson is not None
+    learner, inputs = data.model.learner
+    public = public_set(data)
+    lesson = method.lesson(down, own, _told(data.model, own["parameters"], public, 1.0))
+    state = _arrays(own["parameters"])
+    fitted = learner.fit(state, _parts(lesson, public, inputs, data))
+    w = _tensors(fitted)
+    told = _told(data.model, w, public, lesson.temperature)
+    return {**own, **lesson.own, "parameters": w}, {"predictions": told}
+
+
+def _parts(lesson: Target, public: Tensor, inputs: Inputs, data: Data) -> Iterator[Part]:
+    like = torch.zeros((), dtype=torch.float32)
+    batches = data.batches(draw="uniform")
+    beside = None
+    if lesson.target is not None:
+        beside = data.rows((public, lesson.target), lesson.public_batch, batches.steps, "public")
+        batches = batches.beside(beside)
+    for block in batches.blocks():
+        for k in range(len((block[0] if beside is not None else block).y)):
+            here = row(block, k)
+            private, (x, target) = here if beside is not None else (here, (None, None))
+            yield Part(
+                inputs(private.x, like).numpy(),
+                private.y.numpy(),
+                None if x is None else inputs(x, like).numpy(),
+                None if target is None else target.numpy(),
+                lesson.pull,
+            )
+
+
+def _told(model: Model, w: Params, x: Tensor, temperature: float) -> Tensor:
+    """Class probabilities of a public set [n, classes], softened."""
+    return torch.softmax(model.outputs(w, x) / temperature, 1)
+
+
+def _arrays(w: Params) -> dict[str, Array]:
+    return {name: value.detach().numpy() for name, value in w.items()}
+
+
+def _tensors(state: State) -> Params:
+    """Copies, so that nobody's arrays change under somebody else's hands; floats in single precision, as all are."""
+    found = {name: torch.tensor(np.asarray(value)) for name, value in state.items()}
+    single: Params = map_tree(lambda leaf: leaf.float() if leaf.is_floating_point() else leaf, found)
+    return single
