@@ -1,4 +1,4 @@
-"""From the evidence of a session (tests/evidence.py) to src/fedkin/certificates/certificates.json and the pages made from it.
+"""From the evidence of a session (tests/evidence.py) to certificates.json and the pages made from it.
 
     python -m tests.certify EVIDENCE.json [NAME …]
 
@@ -20,7 +20,7 @@ from tests.laws.small import PUBLIC, SIZES
 from tests.methods.federation import CLASSES, WIDTH
 
 ROOT = Path(__file__).parent.parent
-CERTIFICATES = ROOT / "src" / "fedkin" / FILE
+CERTIFICATES = ROOT / "src" / "fedkin" / "certificates" / FILE
 PAGE = ROOT / "docs" / "fidelity.md"
 CHOOSING = ROOT / "docs" / "choosing.md"
 REASONS = ROOT / "tests" / "laws" / "no_closed_form.toml"

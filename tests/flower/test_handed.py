@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 pytest.importorskip("flwr")
 
-from fedkin.cli import deploy
+from fedkin.cli.deploy import app as deploy_app
 from fedkin.core.errors import FedkinError
 from fedkin.engine.store import StoreError
 from fedkin.experiment.run import run
@@ -31,7 +31,7 @@ from tests.flower.fleet import NAMES, Fleet
 
 def deploy(*asked: object) -> str:
     """Standard output of ``fedkin deploy …``; its error, where it has one, is raised."""
-    done = CliRunner().invoke(deploy.app, list(map(str, asked)))
+    done = CliRunner().invoke(deploy_app, list(map(str, asked)))
     if done.exception is not None:
         raise done.exception
     return done.stdout

@@ -1,4 +1,4 @@
-"""Layers import downward only; files stay small; no method asks for another's name."""
+"""Folders import downward only, without circles; files stay short; no method asks for another's name."""
 
 import ast
 from pathlib import Path
@@ -9,88 +9,53 @@ import fedkin
 
 PACKAGE = Path(fedkin.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-LAYERS = {
+RANKS = {  # a folder, or a file at the package's root, imports what has a lower rank, and its own folder
     "core": 0,
-    "data": 1,
-    "models": 1,
-    "methods": 1,
-    "runs": 1,
-    "engine": 2,
-    "comparators": 2,
-    "certificates": 2,
-    "assemble": 3,
-    "architectures": 3,
-    "populate": 3,
-    "facts": 3,
-    "experiment": 3,
-    "machine": 3,
-    "snapshot": 3,
-    "needs": 3,
-    "newcomers": 3,
-    "join": 3,
-    "handover": 3,
-    "report": 3,
-    "api": 4,
-    "worker": 4,
-    "__main__": 5,
-    "flower": 4,
-    "reproduce": 4,
-    "doctor": 4,
-    "sweep": 4,
-    "track": 4,
-    "cli_track": 4,
-    "cli_sweep": 4,
-    "cli_doctor": 4,
-    "cli_reproduce": 4,
-    "cli": 4,
-    "cli_certificates": 4,
-    "cli_choosing": 4,
-    "cli_closing": 4,
-    "cli_data": 4,
-    "cli_deploy": 4,
-    "cli_handover": 4,
-    "cli_join": 4,
-    "cli_json": 4,
-    "cli_lists": 4,
-    "cli_options": 4,
-    "cli_progress": 4,
-    "cli_reading": 4,
+    "runtime": 1,
+    "transforms": 2,
+    "methods": 3,
+    "data": 3,
+    "runs": 3,
+    "models": 3,
+    "certificates": 4,
+    "engine": 5,
+    "baselines": 5,
+    "report": 5,
+    "tracking": 6,
+    "setup": 6,
+    "newcomers": 7,
+    "experiment": 8,
+    "export": 8,
+    "doctor": 9,
+    "sweep": 9,
+    "reproduce": 9,
+    "flower": 9,
+    "api": 10,
+    "cli": 11,
+    "__main__": 12,
 }
-UPPER = (
-    "architectures",
-    "assemble",
-    "populate",
-    "facts",
-    "experiment",
-    "machine",
-    "snapshot",
-    "needs",
-    "newcomers",
-    "join",
-    "handover",
-    "api",
-    "worker",
-)  # among equals
 MODULE_LEVEL = {"__init__"}  # the package's own face, which looks everything up lazily
+AT_THE_ROOT = {"__init__.py", "__main__.py", "api.py"}
+WIDEST = 20  # files of a folder, but of methods/, which has one a method
 LONG: dict[str, str] = {}  # file → why it may have more than 300 lines
 LINES = 300
 THIRD_PARTY = {  # where a part that is bought may be used
-    "torch": {"core", "data", "models", "methods", "comparators", "engine", "assemble", "facts", "experiment", "worker"}
-    | {"track", "doctor", "api", "flower", "handover", "reproduce"},
+    "torch": {"core", "runtime", "transforms", "data", "models", "methods", "baselines", "engine", "setup"}
+    | {"experiment", "newcomers", "tracking", "doctor", "api", "flower", "export", "reproduce"},
     "sqlite3": {"runs", "cli"},
     "pydantic": {"runs", "data", "methods", "flower"},
     "typer": {"cli"},
     "altair": {"report"},
     "sklearn": {"core", "data", "methods"},
-    "statsmodels": {"comparators"},
+    "statsmodels": {"baselines"},
     "ray": {"engine"},
     "h5py": {"data"},
     "subprocess": {"engine", "flower"},
     "multiprocessing": {"engine", "flower"},
     "flwr": {"flower"},
     "cryptography": {"flower"},
-    "onnxruntime": {"handover"},
-    "onnxscript": {"handover"},
+    "onnxruntime": {"export"},
+    "onnxscript": {"export"},
     "PIL": {"data"},
     "datasets": {"data"},
     "pyarrow": {"data"},
@@ -118,13 +83,49 @@ def imports(path: Path) -> set[str]:
 def wrong(of: str, path: Path) -> list[str]:
     """The imports of fedkin by a file of part ``of`` that do not go downward."""
     own = [name.split(".") for name in imports(path) if name.split(".")[0] == "fedkin"]
-    targets = {parts[1]: ".".join(parts) for parts in own if len(parts) > 1 and parts[1] in LAYERS}
-    return [whole for target, whole in targets.items() if target != of and LAYERS[target] >= _limit(of, target)]
+    targets = {parts[1]: ".".join(parts) for parts in own if len(parts) > 1 and parts[1] in RANKS}
+    return [whole for target, whole in targets.items() if target != of and RANKS[target] >= RANKS[of]]
 
 
-def _limit(of: str, target: str) -> int:
-    upper = of in UPPER or of.startswith("cli")
-    return LAYERS[of] + (1 if upper and LAYERS[target] == LAYERS[of] else 0)
+def module_of(path: Path) -> str:
+    """The dotted name of a file of the package."""
+    parts = ("fedkin", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def circles(used: dict[str, set[str]]) -> list[str]:
+    """Modules that import themselves, by way of others. ``used``: what each module imports."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = list(used[start])
+        while waiting:
+            at = waiting.pop()
+            if at not in seen:
+                seen.add(at)
+                waiting += used.get(at, ())
+        return seen
+
+    return sorted(name for name in used if name in reached(name))
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    modules = {module_of(path): path for path in FILES}
+    used: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        found = imports(path)
+        used[name] = {whole if whole in modules else whole.rpartition(".")[0] for whole in found} & set(modules)
+    assert circles(used) == []
+
+
+def test_the_test_sees_a_circle():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]
+
+
+def test_the_root_is_no_hallway():
+    assert {path.name for path in PACKAGE.glob("*.py")} <= AT_THE_ROOT
+    wide = {folder.name: len(list(folder.glob("*.py"))) for folder in PACKAGE.rglob("*") if folder.is_dir()}
+    assert {name: files for name, files in wide.items() if files > WIDEST and name != "methods"} == {}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -132,7 +133,7 @@ def test_imports_run_downward(path):
     of = part(path)
     if of in MODULE_LEVEL:
         return
-    assert of in LAYERS, f"{path.name}: say in this test which layer it belongs to"
+    assert of in RANKS, f"{path.name}: say in this test which layer it belongs to"
     assert wrong(of, path) == []
 
 
@@ -149,8 +150,8 @@ def test_the_test_sees_an_upward_import(tmp_path):
         ("models", "from fedkin.data.arrays import Source"),
         ("methods", "from fedkin.runs import spec"),
         ("engine", "from fedkin.experiment.run import run"),
-        ("engine", "from fedkin import assemble"),
-        ("report", "from fedkin.experiment.run import load"),
+        ("engine", "from fedkin.setup import build"),
+        ("report", "from fedkin.setup.opened import load"),
         ("experiment", "from fedkin.cli.app import main"),
     ]:
         path = tmp_path / "planted.py"
@@ -161,7 +162,7 @@ def test_the_test_sees_an_upward_import(tmp_path):
 @pytest.mark.parametrize(("package", "users"), THIRD_PARTY.items())
 def test_bought_parts_have_their_place(package, users):
     found = {part(path) for path in FILES if package in {name.split(".")[0] for name in imports(path)}}
-    assert {name.split("_")[0] for name in found} <= users
+    assert found <= users
 
 
 def test_files_are_short():

@@ -40,7 +40,7 @@ class Held(NamedTuple):
 @cache
 def packaged() -> dict[str, Any]:
     """The whole file: {about, methods: {name: certificate}}."""
-    found: dict[str, Any] = json.loads(files("fedkin").joinpath(FILE).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(files("fedkin.certificates").joinpath(FILE).read_text(encoding="utf-8"))
     return found
 
 

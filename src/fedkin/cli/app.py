@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fedkin.cli import data as cli_data
-from fedkin.cli import deploy, doctor, export, join, reading, reproduce, sweep, track
+from fedkin.cli import data, deploy, doctor, export, join, reading, reproduce, sweep, track
 from fedkin.cli.reading import Folder, as_given, tell_hints
 from fedkin.cli.training import train
 from fedkin.core.errors import FedkinError
@@ -53,7 +52,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(deploy.app)
-app.add_typer(cli_data.app)
+app.add_typer(data.app)
 
 WHAT, HOW, WHERE = "What is trained", "How it is trained", "Where"
 
@@ -132,7 +131,10 @@ def run(
     }
     chosen, hints = specification(spec, options, set_ or [])
     tell_hints(hints)
-    train(chosen, lambda progress: _experiment().run(chosen, out=out, progress=progress))
+    export.find_own_code()
+    from fedkin.experiment.run import run as begin
+
+    train(chosen, lambda progress: begin(chosen, out=out, progress=progress))
 
 
 @app.command()
@@ -155,8 +157,8 @@ def resume(
     train(chosen, partial(_resumed, folder, workers), done)
 
 
-app.command()(join.join)
-for command in (
+COMMANDS: tuple[Callable[..., None], ...] = (
+    join.join,
     reading.show,
     reading.methods,
     reading.compare,
@@ -165,22 +167,18 @@ for command in (
     reproduce.reproduce,
     sweep.sweep,
     track.track,
-):
+    export.export,
+    export.predict,
+)
+for command in COMMANDS:
     app.command()(command)
-for command in (export.export, export.predict):
-    app.command()(command)
-
-
-def _experiment() -> Any:
-    export.find_own_code()
-    import fedkin.experiment.run
-
-    return fedkin.experiment.run
 
 
 def _resumed(folder: Path, workers: int | None, progress: Callable[["Record"], None]) -> Path:
-    found: Path = _experiment().resume(folder, progress=progress, workers=workers)
-    return found
+    export.find_own_code()
+    from fedkin.experiment.resume import resume as go_on
+
+    return go_on(folder, progress=progress, workers=workers)
 
 
 def _told(sentence: str, code: int) -> int:
@@ -197,8 +195,8 @@ def _of_the_system(error: OSError | sqlite3.Error) -> str:
 
 
 def _interrupted(error: FedkinError) -> bool:
-    experiment = sys.modules.get("fedkin.experiment.run")  # who has not loaded it was not interrupted in it
-    return experiment is not None and isinstance(error, experiment.Interrupted)
+    training = sys.modules.get("fedkin.experiment.training")  # who has not loaded it was not interrupted in it
+    return training is not None and isinstance(error, training.Interrupted)
 
 
 def _usage(error: Any) -> str:

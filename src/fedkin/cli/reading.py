@@ -63,7 +63,7 @@ def methods(
     as_json: AsJson = False,
 ) -> None:
     """The methods, their hyper-parameters and what they need."""
-    from fedkin.certificates import registry as certificates
+    from fedkin.certificates import registry
     from fedkin.cli import certificates, choosing, lists
 
     found = registry.held(name)

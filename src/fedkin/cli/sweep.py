@@ -86,6 +86,4 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
     for row in without:
         print(f"{Path(row['run']).name} has no value: {row['lost']}")
     if running:
-        print(
-            f"{formatting.many(running, 'trial')} not done yet: another process works on it, or the same command goes on"
-        )
+        print(f"{formatting.many(running, 'trial')} not done yet: another process works on it, or run it again")

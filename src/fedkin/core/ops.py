@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from fedkin.core.model import Batch, Model, collecting_buffers
-from fedkin.core.ops import Scanner, Step
 from fedkin.core.tree import Params, Tree, is_buffer, map_tree
 
 
@@ -42,7 +41,7 @@ Step = Callable[..., Tree]
 
 
 class Scanner(Protocol):
-    """What walks through a client's batches: ``Runtime``, or several clients' at once (``fedkin.engine.vmap.batcher``)."""
+    """What walks through a client's batches: a ``Runtime``, or the steps of several clients made as one."""
 
     @property
     def said(self) -> list[str]:

@@ -18,13 +18,8 @@ from fedkin.runtime.small_matmul import settings, small_products
 Flat = Callable[..., Sequence[Tensor]]
 Record = Callable[[], GraphModule]
 
-MAKERS = (
-    "compile.py",
-    "fuse.py",
-    "small_matmul.py",
-    "small_matmul.cpp",
-    "replay.py",
-)  # with others, the same graph is other code
+# With another version of these, the same graph is other code.
+MAKERS = "compile.py", "fuse.py", "small_matmul.py", "small_matmul.cpp", "replay.py"
 
 
 class Uncompiled(Exception):

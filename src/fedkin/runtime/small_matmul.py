@@ -1,4 +1,4 @@
-"""Small products of a compiled step in code of fedkin's own (``small_matmul.cpp``), compiled with the step for this CPU.
+"""Small products of a compiled step in C++ of fedkin's own (``small_matmul.cpp``), compiled for this CPU.
 
 A step of a mini-batch multiplies matrices of some ten rows. A library's product is made for larger ones: it packs its
 factors first, and the one that torch brings leaves half of some CPUs' vector units unused. Only x86 was measured:
