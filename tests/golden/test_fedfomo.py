@@ -3,37 +3,78 @@
 import pytest
 import torch
 
-from fedkin.core.method import Info
-from fedkin.core.rng import Key
 from fedkin.core.tree import row
-from fedkin.methods.fedfomo import gains
-from tests.golden.recorded import RecordedClient, linear, perceptron, samples_of
+from fedkin.methods.fedfomo import fedfomo
+from tests.golden.recorded import Replay, linear, perceptron
 
-SHIPPED = "theirs measures distance in ‖·‖₁ of all parameters, and has weight decay 1e-4"
+ROUNDS, CLIENTS = 4, 4
+
+
+def replayed(v, *, own_baseline=False):
+    """Compare every round; PFLlib's arrays begin with the first one, in which nobody is sent a model.
+
+    ``own_baseline``: the place that a client compares with is told to be its trained model.
+    """
+    lib = v.trace.name == "fedfomo_pfllib"
+    model = perceptron() if lib else linear(bias=False)
+    replay = Replay(fedfomo(lr=v.trace.number("lr"), candidates=3), v.trace, model)
+    rounds = ROUNDS if lib else ROUNDS - 1
+    trained = v.trace.tree("local", model.initial, ROUNDS, CLIENTS)
+    mixed = v.trace.tree("mixed", model.initial, rounds, CLIENTS)
+    gains = torch.from_numpy(v.trace.array("gains", rounds, CLIENTS, CLIENTS))
+    sent = v.trace.array("sent", rounds, CLIENTS, -1).tolist() if lib else None
+    for t in range(ROUNDS):
+        at = t if lib else t - 1  # where the arrays have this round's mixing
+        others = [[j for j in range(CLIENTS) if j != i] for i in range(CLIENTS)]
+        if sent is not None:
+            others = [[j for j in row_ if j not in (-1, i)] for i, row_ in enumerate(sent[t])]
+        others = others if t else [[]] * CLIENTS
+        replay.state = {**replay.state, "candidates": tuple(torch.tensor(j, dtype=torch.int64) for j in others)}
+        if own_baseline:
+            replay.own = {k: {**own, "before": own["parameters"]} for k, own in replay.own.items()}
+        moment = replay.round(t)
+        for i, up in moment.up.items():
+            v.compare("trained models", up["parameters"], row(row(trained, t), i))
+            if t:
+                seen = [*others[i], i]
+                v.compare("gains", up["coefficients"], gains[at, i][seen])
+                v.compare("mixed models", moment.own[i]["before"], row(row(mixed, at), i))
+                if not lib and moment.state["weights"][i].any():  # else theirs is 1 for the baseline
+                    theirs = torch.from_numpy(v.trace.array("weights", rounds, CLIENTS, CLIENTS))
+                    v.compare("weights", moment.state["weights"][i], theirs[at, i])
+        if lib and t:
+            affinity = torch.from_numpy(v.trace.array("affinity", rounds, CLIENTS, CLIENTS))[t]
+            apart = 1 - torch.eye(CLIENTS)  # theirs also adds own gains, which choose nothing
+            v.compare("affinities", moment.state["affinity"] * apart, affinity * apart)
 
 
 @pytest.mark.certifies("fedfomo", "golden")
-@pytest.mark.parametrize("file", ["fedfomo_first_l2", "fedfomo_shipped", "fedfomo_current_l2", "fedfomo_pfllib"])
-def test_gains_at_the_recorded_baseline(verdict, file):
-    v = verdict(file)
-    lib = file == "fedfomo_pfllib"
-    model = perceptron() if lib else linear(bias=False)
-    samples = samples_of(v.trace, model)
-    rounds, clients = 4 if lib else 3, len(samples)
-    baseline = v.trace.tree("baseline", model.initial, rounds, clients)
-    trained = v.trace.tree("local", model.initial, 4, clients)
-    theirs = torch.from_numpy(v.trace.array("gains", rounds, clients, clients))
-    everybody = [list(range(clients))] * clients
-    for t in range(lib, rounds):
-        models = tuple(row(row(trained, t - lib), j) for j in range(clients))
-        sent = v.trace.array("sent", rounds, clients, -1)[t].tolist() if lib else everybody
-        for i in range(clients):
-            data = RecordedClient(Info(i, "m", 1, torch.zeros(3), 0, 3), model, Key(0), samples[i], {})
-            found = gains(row(row(baseline, t), i), models, data)
-            own_is_none = file == "fedfomo_current_l2"
-            seen = [j for j in sent[i] if j >= 0 and not (own_is_none and j == i)]
-            v.compare("gains", found[seen], theirs[t, i][seen])
-    if file == "fedfomo_shipped":
-        v.deviates("gains", SHIPPED, 0.269)
-    else:
-        v.agrees(within=2e-5 if lib else 2e-15)  # PFLlib adds 1e-5 under the fraction
+def test_fedfomo(verdict):
+    v = verdict("fedfomo_first_l2")
+    replayed(v)
+    v.agrees()
+
+
+@pytest.mark.certifies("fedfomo", "golden")
+def test_fedfomo_of_pfllib(verdict):
+    v = verdict("fedfomo_pfllib", "they add 1e-5 under the fraction")
+    replayed(v)
+    v.agrees(within=2e-5)
+
+
+@pytest.mark.certifies("fedfomo", "golden")
+def test_fedfomo_as_shipped(verdict):
+    v = verdict("fedfomo_shipped")
+    replayed(v)
+    why = "theirs measures distance in ‖·‖₁ of all parameters, and has weight decay 1e-4"
+    figures = {"trained models": 0.0138, "gains": 0.269, "mixed models": 0.0179, "weights": 0.0371}
+    for what, figure in figures.items():
+        v.deviates(what, why, figure)
+
+
+@pytest.mark.certifies("fedfomo", "golden")
+def test_fedfomo_from_the_trained_model(verdict):
+    """An option of theirs that they do not run: the own trained model is the baseline, and no candidate."""
+    v = verdict("fedfomo_current_l2", "the baseline is told to be the trained model")
+    replayed(v, own_baseline=True)
+    v.agrees()

@@ -125,14 +125,20 @@ def test_finetune_is_fedavg_until_the_end():
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
 @EVERY
 def test_apfl_without_a_share_is_fedavg(work, kind):
-    """α = 0, not adaptive: v never moves and the personal view is the global one."""
-    apfl = federated("apfl", hyper={"alpha": 0.0, "adaptive": False}, kind=kind, **work).run(ROUNDS)
-    for a, b in zip(apfl.moments, run("fedavg", kind=kind, **work).moments, strict=True):
-        assert same(a.state, b.state)
-        assert same(a.up, b.up)
-        for k, own in a.own.items():
-            close(own["parameters"], arrays(apfl.models[kind].initial))
-            assert a.record.scores[k]["personal"] == a.record.scores[k]["global"]
+    """α = 0, not adaptive: v never moves; the mixture with the model received is that model, the one kept is the
+    client's last upload."""
+    for mixture in ("kept", "received"):
+        hyper = {"alpha": 0.0, "adaptive": False, "mixture": mixture}
+        apfl = federated("apfl", hyper=hyper, kind=kind, **work).run(ROUNDS)
+        for a, b in zip(apfl.moments, run("fedavg", kind=kind, **work).moments, strict=True):
+            assert same(a.state, b.state)
+            assert same(a.up, b.up)
+            for k, own in a.own.items():
+                close(own["parameters"], arrays(apfl.models[kind].initial))
+                if mixture == "received":
+                    assert a.record.scores[k]["personal"] == a.record.scores[k]["global"]
+                elif k in a.up:
+                    close(own["mixture"], a.up[k]["parameters"])
 
 
 @pytest.mark.certifies("apfl", "law")
@@ -265,17 +271,17 @@ def test_finetune_is_gradient_descent_from_the_fixed_point():
 @pytest.mark.certifies("apfl", "closed form")
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_apfl_step(adaptive):
-    """One whole-data step a round: w ← w − η∇f(w), v ← v − ηα∇f(v̄), α ← α − η⟨v − w, ∇f(v̄)⟩ before them."""
+    """One whole-data step a round: w ← w − η∇f(w), v ← v − ηα∇f(v̄), α ← α − η⟨v − w, ∇f(v̄)⟩ before them, v̄ after."""
     lr = 0.1
     run = linear("apfl", lr=lr, alpha=0.4, adaptive=adaptive, steps=1).run(5)
     w = first(run)
-    v, alpha = dict.fromkeys(run.infos, w), dict.fromkeys(run.infos, 0.4)
+    v, alpha, bar = dict.fromkeys(run.infos, w), dict.fromkeys(run.infos, 0.4), dict.fromkeys(run.infos, w)
     for moment in run.moments:
         for k, (A, b) in quadratics(run).items():
             if adaptive:
-                slope = exact.gradient(A, b, alpha[k] * v[k] + (1 - alpha[k]) * w)
-                alpha[k] = np.clip(alpha[k] - lr * (v[k] - w) @ slope, 0, 1)
-            v[k] = v[k] - lr * alpha[k] * exact.gradient(A, b, alpha[k] * v[k] + (1 - alpha[k]) * w)
+                alpha[k] = np.clip(alpha[k] - lr * (v[k] - w) @ exact.gradient(A, b, bar[k]), 0, 1)
+            v[k] = v[k] - lr * alpha[k] * exact.gradient(A, b, bar[k])
+            bar[k] = alpha[k] * v[k] + (1 - alpha[k]) * moment.up[k]["parameters"]["weight"][0]
             np.testing.assert_allclose(moment.own[k]["parameters"]["weight"][0], v[k], rtol=1e-9)
             np.testing.assert_allclose(moment.own[k]["alpha"], alpha[k], rtol=1e-9)
         w = moment.state["parameters"]["weight"][0]
@@ -285,7 +291,7 @@ def test_apfl_step(adaptive):
 @pytest.mark.certifies("apfl", "closed form")
 def test_apfl_stays_where_every_mixture_is_its_clients_optimum():
     """w at FedAvg's fixed point of one local step and αv + (1−α)w the minimiser of f_i: v does not move, nor does w."""
-    run = linear("apfl", lr=0.3, alpha=0.6, steps=1)
+    run = linear("apfl", lr=0.3, alpha=0.6, mixture="received", steps=1)
     clients = list(quadratics(run).values())
     w = exact.weighted_minimiser(clients, P)
     start_at(run, vector(w))

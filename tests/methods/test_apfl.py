@@ -21,6 +21,8 @@ HYPER = {
     "from 0.05": {"alpha": 0.05},
     "from 0.95": {"alpha": 0.95},
     "fixed": {"alpha": 0.3, "adaptive": False},
+    "received": {"mixture": "received"},
+    "received, fixed": {"alpha": 0.3, "adaptive": False, "mixture": "received"},
 }
 
 
@@ -42,7 +44,8 @@ def test_apfl(kind, hyper, work):
         agree("apfl", moment.state, {"parameters": w})
         agree("apfl", moment.up, {k: {"parameters": upload} for k, upload in other["uploads"].items()})
         for k, mixture in other["personal"].items():
-            agree("apfl", moment.own[k], {"parameters": other["local"][k], "alpha": other["alpha"][k]})
+            kept = {"mixture": mixture} if hyper.get("mixture") != "received" else {}
+            agree("apfl", moment.own[k], {"parameters": other["local"][k], "alpha": other["alpha"][k], **kept})
             agree("apfl", moment.record.notes[k]["alpha"], other["alpha"][k])
             x, y = run.data[k]["x_test"], run.data[k]["y_test"]
             agree_scores("apfl", moment, k, "test", mean_loss(mixture, x, y), accuracy(mixture, x, y))
@@ -71,7 +74,7 @@ def test_batch_norm():
         assert (view["buffer:1.running_mean"] != 0).any()
 
 
-@pytest.mark.parametrize("alpha", [-0.1, 1.1])
-def test_a_share_outside_0_and_1_is_refused(alpha):
-    with pytest.raises(FedkinError, match="alpha"):
-        apfl(lr=0.1, alpha=alpha)
+@pytest.mark.parametrize("wrong", [{"alpha": -0.1}, {"alpha": 1.1}, {"mixture": "new"}])
+def test_a_share_outside_0_and_1_is_refused(wrong):
+    with pytest.raises(FedkinError, match=r"alpha within .* mixture 'kept' or 'received'"):
+        apfl(lr=0.1, **wrong)

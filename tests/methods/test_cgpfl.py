@@ -7,6 +7,7 @@ client has before its first round. A round 0 without mini-batches, in which ever
 import numpy as np
 import pytest
 
+from fedkin.core.errors import FedkinError
 from fedkin.methods.cgpfl import cgpfl
 from fedkin.methods.cgpfl_heur import cgpfl_heur, trade_off
 from fedkin.methods.pfedme import pfedme
@@ -18,6 +19,7 @@ from tests.reference.model import accuracy, flatten, mean_loss
 # β λ = 0.6 · 0.5: neither 0 nor 1, so that ω, θ and the received model all differ
 HYPER = {"lr": 0.2, "lam": 1.5, "personal_lr": 0.15, "inner": 3}
 ROUNDS = 4
+START = {"persistent": {"persist": True}, "received": {"persist": False, "restart": "round"}}
 WORK = {
     "epochs": {"epochs": 1},
     "some, decay": {"steps": 2, "participation": 0.8, "milestones": (1, 3), "decay": 0.5, "compile": "trace"},
@@ -57,10 +59,11 @@ def arguments(run, start):
 @pytest.mark.certifies("pfedme", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize(("kind", "beta"), [("mlr", 1.0), ("dnn", 0.5)])
-def test_pfedme(kind, beta, work):
+@pytest.mark.parametrize("start", START)
+def test_pfedme(start, kind, beta, work):
     model = architecture(kind)
-    run = Federated(pfedme(**HYPER, beta=beta), people(), {kind: model}, **work).run(ROUNDS)
-    theirs = reference.pfedme(*arguments(run, model.initial), alpha=beta)[1:]
+    run = Federated(pfedme(**HYPER, beta=beta, start=start), people(), {kind: model}, **work).run(ROUNDS)
+    theirs = reference.pfedme(*arguments(run, model.initial), alpha=beta, **START[start])[1:]
     check_clients("pfedme", run, theirs)
     for moment, other in zip(run.moments, theirs, strict=True):
         agree("pfedme", {n: v[0] for n, v in moment.state["models"].items()}, other["server"]["model"])
@@ -69,14 +72,14 @@ def test_pfedme(kind, beta, work):
 @pytest.mark.certifies("cgpfl", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize(("kind", "alpha"), [("mlr", 1.0), ("mlr", 0.5), ("dnn", 0.5)])
-@pytest.mark.parametrize("clusters", [2, 3])
-def test_cgpfl(clusters, alpha, kind, work):
+@pytest.mark.parametrize(("clusters", "start"), [(2, "persistent"), (3, "persistent"), (3, "received")])
+def test_cgpfl(clusters, start, alpha, kind, work):
     model = architecture(kind)
-    method = cgpfl(**HYPER, clusters=clusters, alpha=alpha)
+    method = cgpfl(**HYPER, clusters=clusters, alpha=alpha, start=start)
     run = Federated(method, people(), {kind: model}, **work).run(ROUNDS)
     seeds = [run.seeds(t, uploads(m), clusters) for t, m in enumerate(run.moments, 1)]
     theirs = reference.cgpfl(
-        *arguments(run, model.initial), clusters, [list(range(clusters)), *seeds], alpha, squared=True
+        *arguments(run, model.initial), clusters, [list(range(clusters)), *seeds], alpha, squared=True, **START[start]
     )[1:]
     check_clients("cgpfl", run, theirs)
     check_servers("cgpfl", run, theirs)
@@ -154,3 +157,9 @@ def test_trade_off_by_hand():
     assert trade_off(1, 1, 100, 0.0, 0.0) == pytest.approx(10.0)
     for args in ((3, 57, 15, 4.0, 0.2), (2, 10, 400, 4.0, 0.2)):
         assert trade_off(*args) == pytest.approx(reference.trade_off(*args))
+
+
+@pytest.mark.parametrize("method", [pfedme, cgpfl, cgpfl_heur])
+def test_an_unknown_start(method):
+    with pytest.raises(FedkinError, match=r"unknown start of θ 'recieved'.*received"):
+        method(lr=0.1, start="recieved")

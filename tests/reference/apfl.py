@@ -1,7 +1,11 @@
 """APFL, with plain loops: Deng, Kamani & Mahdavi 2020, Algorithm 1 and the rule for α_i, means by samples.
 
-Readings: α_i moves once a round, at the round's first mini-batch, with v_i and the model just received; v̄_i is taken
-with the average of the round (a participant's w_i becomes it).
+Algorithm 1, a local step t: w_i(t) = w_i(t-1) - η ∇f_i(w_i(t-1)); v_i(t) = v_i(t-1) - η ∇_v f_i(v̄_i(t-1));
+v̄_i(t) = α_i v_i(t) + (1 - α_i) w_i(t). At a synchronisation w_i becomes the average; v̄_i is not formed anew ("kept").
+Section 4, the rule for α_i: α_i <- α_i - η <v_i - w_i, ∇f_i(v̄_i)>.
+
+Readings: α_i moves once a round, at the round's first mini-batch, with v_i and the model just received. "received":
+v̄_i is formed anew with the average of the round.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,11 +29,13 @@ def apfl(
     alpha: float,
     adaptive: bool = True,
     gradient: Gradient = batch_gradient,
+    mixture: str = "kept",
 ) -> list[Snapshot]:
     """Snapshot: {"server": {"model": w}, "uploads": {k: w_k}, "local": {k: v_k}, "alpha": {k: α_k},
     "personal": {k: v̄_k}}."""
     w = copy(start)
     own = {k: copy(start) for k in data}
+    bars = {k: copy(start) for k in data}
     alphas = dict.fromkeys(data, alpha)
     history: list[Snapshot] = []
     for t in range(len(plan)):
@@ -38,14 +44,19 @@ def apfl(
             u, eta = copy(w), at(lr, t)
             for number, batch in enumerate(plan[t][k]):
                 v = own[k]
+                if mixture == "received":
+                    bars[k] = mixed(v, u, alphas[k])
                 if adaptive and number == 0:
-                    slope = gradient(mixed(v, u, alphas[k]), data[k], batch)
+                    slope = gradient(bars[k], data[k], batch)
                     difference = {name: v[name] - u[name] for name in v}
                     alphas[k] = float(np.clip(alphas[k] - eta * dot(difference, slope), 0.0, 1.0))
-                of_mixture = gradient(mixed(v, u, alphas[k]), data[k], batch)
+                if mixture == "received":
+                    bars[k] = mixed(v, u, alphas[k])
+                of_mixture = gradient(bars[k], data[k], batch)
                 of_global = gradient(u, data[k], batch)
                 own[k] = {name: v[name] - eta * alphas[k] * of_mixture[name] for name in v}
                 u = {name: u[name] - eta * of_global[name] for name in u}
+                bars[k] = mixed(own[k], u, alphas[k])
             uploads[k] = u
         total = sum(size(data[k]) for k in participants[t])
         w = combine([uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]])
@@ -55,7 +66,7 @@ def apfl(
                 "uploads": uploads,
                 "local": dict(own),
                 "alpha": dict(alphas),
-                "personal": {k: mixed(own[k], w, alphas[k]) for k in data},
+                "personal": {k: copy(bars[k]) if mixture == "kept" else mixed(own[k], w, alphas[k]) for k in data},
             }
         )
     return history

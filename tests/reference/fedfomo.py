@@ -1,6 +1,10 @@
 """FedFomo with plain loops.
 
-Zhang, Sapra, Fidler, Yeung, Alvarez 2021; METHODS.md section 5. Which models a client receives is given: it is drawn.
+Zhang, Sapra, Fidler, Yeung, Alvarez 2021, section 3.2:
+  θ_i(t) <- θ_i(t-1) + Σ_n w_n (θ_n(t) - θ_i(t-1)), n in [N], the client itself included;
+  w_n proportional to (L_i(θ_i(t-1)) - L_i(θ_n(t))) / ||θ_n(t) - θ_i(t-1)||, cut off at 0, with Σ w_n = 1.
+θ_i(t-1) is what the client started its last training from, θ_i(t) what that training made of it.
+Which models a client receives is given: it is drawn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +16,7 @@ from tests.reference.model import Client, Params, Snapshot, at, copy, flatten, m
 
 
 def raw_weight(mine: Params, other: Params, client: Client) -> float:
-    """(L_i(θ_i) - L_i(θ_j)) / ||θ_j - θ_i|| on validation data."""
+    """(L_i(θ_i(t-1)) - L_i(θ_n(t))) / ||θ_n(t) - θ_i(t-1)|| on validation data."""
     distance = float(np.sqrt(np.sum((flatten(other) - flatten(mine)) ** 2)))
     if distance == 0.0:
         return 0.0
@@ -37,31 +41,33 @@ def fedfomo(
 ) -> list[Snapshot]:
     """candidates[t][k]: whose models client k received in round t; those a client uploaded last.
 
-    Snapshot: {"personal": {k}, "raw": {k: [n]}, "affinity": [M, M] after the round, "weights": [M, M], the last
-    normalised weights of every client, "models": {k: last upload, or the start}}.
+    Snapshot: {"personal": {k}, "before": {k: what k trained from}, "raw": {k: [n + 1], its own last},
+    "affinity": [M, M] after the round, without own gains, "weights": [M, M], the last normalised weights}.
     """
     M = len(data)
-    models = {k: copy(start) for k in data}
+    trained = {k: copy(start) for k in data}  # θ_k(t)
+    before = {k: copy(start) for k in data}  # θ_k(t-1)
     affinity, weights = np.zeros((M, M)), np.zeros((M, M))
     history: list[Snapshot] = []
     for t in range(len(plan)):
-        on_server = {k: copy(w) for k, w in models.items()}
+        on_server = {k: copy(w) for k, w in trained.items()}
         raw: dict[int, list[float]] = {}
         for k in participants[t]:
-            received = [on_server[j] for j in candidates[t][k]]
-            raw[k] = [raw_weight(models[k], other, data[k]) for other in received]
-            before = copy(models[k])
+            who = [*candidates[t][k], k]
+            raw[k] = [raw_weight(before[k], on_server[j], data[k]) for j in who]
+            base = copy(before[k])
             weights[k] = 0.0
-            for j, other, share in zip(candidates[t][k], received, normalised(raw[k]), strict=True):
-                for name in before:
-                    models[k][name] = models[k][name] + share * (other[name] - before[name])
+            for j, share in zip(who, normalised(raw[k]), strict=True):
+                for name in base:
+                    before[k][name] = before[k][name] + share * (on_server[j][name] - base[name])
                 weights[k, j] = share
-            for j, value in zip(candidates[t][k], raw[k], strict=True):
+            for j, value in zip(candidates[t][k], raw[k][:-1], strict=True):
                 affinity[k, j] += value
-            models[k] = train(models[k], data[k], plan[t][k], at(lr, t))
+            trained[k] = train(before[k], data[k], plan[t][k], at(lr, t))
         history.append(
             {
-                "personal": {k: copy(w) for k, w in models.items()},
+                "personal": {k: copy(w) for k, w in trained.items()},
+                "before": {k: copy(w) for k, w in before.items()},
                 "raw": raw,
                 "affinity": affinity.copy(),
                 "weights": weights.copy(),

@@ -62,9 +62,10 @@ def test_ditto():
 
 def test_apfl():
     # η = ½, α = ½, b = 4 and 8, one step. Round 1: v = w: α stays. v_0 = ½ ½ 4 = 1; w_0 = 2, w_1 = 4: w = 3.
-    # Round 2, client 0: v = 1, w = 3, v̄ = 2, ∇f(v̄) = −2; α = ½ − ½ (1 − 3)(−2) = −3/2 → 0. v̄ = w = 3; v stays 1.
+    # "received". Round 2, client 0: v = 1, w = 3, v̄ = 2, ∇f(v̄) = −2; α = ½ − ½ (1 − 3)(−2) = −3/2 → 0. v̄ = w = 3;
+    # v stays 1.
     # Client 1: v = 2, w = 3, v̄ = 5/2, ∇ = −11/2: α = ½ − ½ (−1)(−11/2) → 0.
-    run = apfl(w(0), clients(4.0, 8.0), plan(2, 1), [[0, 1]] * 2, 0.5, 0.5, True, quadratic_gradient)
+    run = apfl(w(0), clients(4.0, 8.0), plan(2, 1), [[0, 1]] * 2, 0.5, 0.5, True, quadratic_gradient, "received")
     assert_close(run[0]["local"][0], w(1))
     assert run[0]["alpha"] == {0: 0.5, 1: 0.5}
     assert_close(run[0]["personal"][0], w(2))  # ½ 1 + ½ 3
@@ -72,11 +73,19 @@ def test_apfl():
     assert_close(run[1]["local"][0], w(1))
     assert_close(run[1]["personal"][0], run[1]["server"]["model"])
     # fixed α: v̄ = 2, v_0 = 1 + ½ ½ 2 = 3/2
-    fixed = apfl(w(0), clients(4.0, 8.0), plan(2, 1), [[0, 1]] * 2, 0.5, 0.5, False, quadratic_gradient)
+    fixed = apfl(w(0), clients(4.0, 8.0), plan(2, 1), [[0, 1]] * 2, 0.5, 0.5, False, quadratic_gradient, "received")
     assert_close(fixed[1]["local"][0], w(1.5))
     # η = 1/10, b = 1 and −9: v_0 = 1/20, w = −2/5; v̄ = −7/40, ∇ = −47/40: α = ½ + 1/10 (9/20)(47/40) = 0.552875
-    grows = apfl(w(0), clients(1.0, -9.0), plan(2, 1), [[0, 1]] * 2, 0.1, 0.5, True, quadratic_gradient)
+    grows = apfl(w(0), clients(1.0, -9.0), plan(2, 1), [[0, 1]] * 2, 0.1, 0.5, True, quadratic_gradient, "received")
     np.testing.assert_allclose(grows[1]["alpha"][0], 0.552875)
+    # "kept": after round 1 v̄_0 = ½ 1 + ½ 2 = 3/2, with the w that it trained. Round 2: v_0 = 1 + ½ ½ (4 − 3/2) = 13/8,
+    # w_0 = 7/2, v̄_0 = 41/16; with learned α: ½ − ½ (1 − 3)(3/2 − 4) → 0.
+    kept = apfl(w(0), clients(4.0, 8.0), plan(2, 1), [[0, 1]] * 2, 0.5, 0.5, False, quadratic_gradient)
+    assert_close(kept[0]["personal"][0], w(1.5))
+    assert_close(kept[1]["local"][0], w(13 / 8))
+    assert_close(kept[1]["personal"][0], w(41 / 16))
+    kept = apfl(w(0), clients(4.0, 8.0), plan(2, 1), [[0, 1]] * 2, 0.5, 0.5, True, quadratic_gradient)
+    assert kept[1]["alpha"][0] == 0.0
 
 
 def test_finetune():

@@ -1,5 +1,7 @@
 """APFL (Deng, Kamani & Mahdavi, 2020): a personal model that mixes a local and the global one. Algorithm 1."""
 
+from typing import Literal, NamedTuple
+
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
@@ -7,60 +9,80 @@ from fedkin.core.method import Data, Info, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, mix, sub
+from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg, sgd_step
 
 
-def _mixture(v: Params, model: Model, w: Params, batch: Batch, alpha: Tensor) -> Tensor:
-    """f(v̄), v̄ = α v + (1−α) w; its derivative by v is α ∇f(v̄)."""
-    return model.loss(mix(w, v, alpha), batch)
+class _Models(NamedTuple):
+    """A client's copy w of the global model, its local v, and their mixture v̄ = α v + (1−α) w as last formed."""
+
+    w: Params
+    v: Params
+    mixture: Params
 
 
-def _step(model: Model, both: tuple[Params, Params], batch: Batch, lr: Tensor, alpha: Tensor) -> tuple[Params, Params]:
-    """One mini-batch for both: w by its own loss, v by that of v̄, at the w and v from before the step."""
-    w, v = both
-    return sgd_step(model, w, batch, lr), descend(v, gradient(_mixture)(v, model, w, batch, alpha), lr)
+def _step(model: Model, at: _Models, batch: Batch, lr: Tensor, alpha: Tensor) -> _Models:
+    """One mini-batch: w by ∇f(w), v by α ∇f(v̄) at the v̄ of the step before, then v̄ anew."""
+    slope = gradient(model.loss)(at.mixture, batch)
+    w, v = sgd_step(model, at.w, batch, lr), descend(at.v, slope, lr * alpha)
+    return _Models(w, v, mix(w, v, alpha))
 
 
-def _share_step(model: Model, alpha: Tensor, batch: Batch, lr: Tensor, w: Params, v: Params) -> Tensor:
+def _share_step(model: Model, alpha: Tensor, batch: Batch, lr: Tensor, at: _Models) -> Tensor:
     """α ← α − lr ⟨v − w, ∇f(v̄)⟩, which is the derivative of f(v̄) by α, clipped to [0, 1]."""
-    slope = gradient(model.loss)(mix(w, v, alpha), batch)
-    return (alpha - lr * (flat(sub(v, w)) @ flat(slope))).clamp(0.0, 1.0)
+    slope = gradient(model.loss)(at.mixture, batch)
+    return (alpha - lr * (flat(sub(at.v, at.w)) @ flat(slope))).clamp(0.0, 1.0)
 
 
-def apfl(*, lr: float, alpha: float = 0.5, adaptive: bool = True) -> Method:
+def apfl(
+    *,
+    lr: float,
+    alpha: float = 0.5,
+    adaptive: bool = True,
+    mixture: Literal["kept", "received"] = "kept",
+    weights: Weights = "samples",
+) -> Method:
     """APFL: w by FedAvg, v by α∇f(v̄), evaluated as v̄ = αv + (1−α)w, mixed in parameters.
 
     lr: η of w, v and α. alpha: the share of v at the start, in [0, 1]; 0 without adaptation is FedAvg. adaptive:
-    whether each client learns its α.
+    whether each client learns its α. mixture: what v̄ is when a model is received, for the first step and for
+    evaluation: "kept" is Algorithm 1 read literally, v̄ stays what the last local step made of it; "received" forms it
+    anew with the model received. weights: of the server's mean, as in fedavg; the paper's is uniform.
 
-    Readings: α moves once a round, before the first step, by that step's mini-batch
-    and at the received w; v and w then see the same mini-batches. v starts at the initial model, as w does, so that α
-    cannot move before a client's second round. v̄ is looked at with the model received last: Algorithm 1 sets w_i to
-    the new average when it synchronises. Mean by samples, as fedavg (the paper's is uniform).
+    Readings: α moves once a round, before the first step, by that step's mini-batch, at the received w and the v̄ of
+    ``mixture``; v and w then see the same mini-batches. v starts at the initial model, as w does.
+    Deviation: the authors' code takes v̄ with the w after its step, and moves α after the first step of a round, by
+    (α² + (1−α)²) ⟨v − w, ∇f(v̄)⟩ + 0.02 α.
     """
-    if not 0 <= alpha <= 1:
-        raise FedkinError("apfl needs alpha within [0, 1]")
+    if not 0 <= alpha <= 1 or mixture not in ("kept", "received"):
+        raise FedkinError("apfl needs alpha within [0, 1], and mixture 'kept' or 'received'")
 
     def client(initial: Params, info: Info) -> Tree:
-        return {"parameters": initial, "alpha": alpha}
+        return held(initial, initial, alpha)
+
+    def held(v: Params, mixed: Params, share: float) -> Tree:
+        return {"parameters": v, "alpha": share, **({"mixture": mixed} if mixture == "kept" else {})}
+
+    def present(down: Tree, own: Tree, share: float) -> _Models:
+        w, v = down["parameters"], own["parameters"]
+        return _Models(w, v, own["mixture"] if mixture == "kept" else mix(w, v, share))
 
     def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        w, v, share = down["parameters"], own["parameters"], own["alpha"]
-        batches, rate = data.batches(), lr * data.decay
+        share, batches, rate = own["alpha"], data.batches(), lr * data.decay
         if adaptive:
-            share = float(scan(_share_step, share, batches._replace(steps=1), rate, w, v))
-        w, v = scan(_step, (w, v), batches, rate, share)
-        return {"parameters": v, "alpha": share}, {"parameters": w}
+            share = float(scan(_share_step, share, batches._replace(steps=1), rate, present(down, own, share)))
+        now = scan(_step, present(down, own, share), batches, rate, share)
+        return held(now.v, now.mixture, share), {"parameters": now.w}
 
     def personal(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
-        w = down["parameters"]
-        return {"personal": mix(w, own["parameters"], own["alpha"]), "global": w}
+        return {"personal": present(down, own, own["alpha"]).mixture, "global": down["parameters"]}
 
-    return fedavg(lr=lr)._replace(
+    method = fedavg(lr=lr)._replace(
         name="apfl",
         client=client,
         local=local,
         personal=personal,
         notes=lambda own: {"alpha": own["alpha"]},
-        hyper={"lr": lr, "alpha": alpha, "adaptive": adaptive},
+        hyper={"lr": lr, "alpha": alpha, "adaptive": adaptive, "mixture": mixture},
     )
+    return counted(method, weights)

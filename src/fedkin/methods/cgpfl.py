@@ -5,32 +5,46 @@ server clusters the uploads. K = 1 is pFedMe.
 """
 
 from collections.abc import Mapping
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from fedkin.core.clustering import Clusters, kmeans, match
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Data, Info, Method, Reply, Server, Start
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, stack, weighted_mean
 
+ThetaStart = Literal["persistent", "received"]  # what θ goes on from in a round
+
 
 def cgpfl(
-    *, lr: float, clusters: int = 4, lam: float = 12.0, personal_lr: float = 0.1, inner: int = 5, alpha: float = 1.0
+    *,
+    lr: float,
+    clusters: int = 4,
+    lam: float = 12.0,
+    personal_lr: float = 0.1,
+    inner: int = 5,
+    alpha: float = 1.0,
+    start: ThetaStart = "persistent",
 ) -> Method:
     """CGPFL. The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
 
     lr: β, the step of the local copy ω. clusters: K. lam: λ of the envelope. personal_lr: η, the step of the personal
     model θ. inner: S, gradient steps on each mini-batch. alpha: α, the server's step towards the new means.
-    [train] steps is R.
+    [train] steps is R. start: what θ goes on from in a round: "persistent", the client's own θ, or "received", the ω
+    that it was sent, as in pFedMe's public code.
 
     Readings: η is not in the paper; 0.05 came nearer to its tables than our 0.1 where ηλ > 1 overshoots
-    (docs/reproduction). θ starts at the initial model and persists between rounds. The mean within a cluster is
-    uniform. New clusters are matched to the old ones by the assignment of least squared distance, so that mixing
-    (α < 1) is meaningful and cluster numbers are stable; a cluster without members keeps its model.
+    (docs/reproduction). Algorithm 1 does not say what θ starts from. The mean within a cluster is uniform. New clusters
+    are matched to the old ones by the assignment of least squared distance, so that mixing (α < 1) is meaningful and
+    cluster numbers are stable; a cluster without members keeps its model.
+    Deviation: line 10 of Algorithm 1 prints (2/N)(ω − θ) as the slope of ω; here it is the envelope's, λ(ω − θ).
     """
+    if start not in get_args(ThetaStart):
+        raise unknown("start of θ", str(start), get_args(ThetaStart))
     if clusters < 1 or inner < 1 or lam < 0 or personal_lr <= 0 or not 0 < alpha <= 1:
         raise FedkinError(
             "cgpfl needs clusters, inner of at least 1, lam of at least 0, personal_lr > 0, 0 < alpha ≤ 1"
@@ -56,7 +70,7 @@ def cgpfl(
         return {"parameters": row(state["models"], int(state["cluster"][client]))}
 
     def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        both = own["theta"], down["parameters"]
+        both = own["theta"] if start == "persistent" else down["parameters"], down["parameters"]
         theta, omega = scan(step, both, data.batches(), personal_lr * data.decay, lr * data.decay, lam)
         return {"theta": theta}, {"parameters": omega}
 
@@ -79,7 +93,15 @@ def cgpfl(
         lens=lens,
         check=check,
         seats=seats,
-        hyper={"lr": lr, "clusters": clusters, "lam": lam, "personal_lr": personal_lr, "inner": inner, "alpha": alpha},
+        hyper={
+            "lr": lr,
+            "clusters": clusters,
+            "lam": lam,
+            "personal_lr": personal_lr,
+            "inner": inner,
+            "alpha": alpha,
+            "start": start,
+        },
     )
 
 

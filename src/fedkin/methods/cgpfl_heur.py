@@ -9,7 +9,7 @@ from fedkin.core.clustering import Clusters, kmeans
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method, Reply, Server, Start
 from fedkin.core.tree import Tree
-from fedkin.methods.cgpfl import cgpfl, regroup, uploads, widen
+from fedkin.methods.cgpfl import ThetaStart, cgpfl, regroup, uploads, widen
 
 
 def trade_off(k: int, samples: float, dimension: int, mu: float, cost: float) -> float:
@@ -27,7 +27,14 @@ def cost_of(found: Clusters, points: torch.Tensor, weights: torch.Tensor) -> flo
 
 
 def cgpfl_heur(
-    *, lr: float, mu: float = 1000.0, lam: float = 12.0, personal_lr: float = 0.1, inner: int = 5, alpha: float = 1.0
+    *,
+    lr: float,
+    mu: float = 1000.0,
+    lam: float = 12.0,
+    personal_lr: float = 0.1,
+    inner: int = 5,
+    alpha: float = 1.0,
+    start: ThetaStart = "persistent",
 ) -> Method:
     """CGPFL whose server picks K in 1…⌊N/2⌋ by the least e(K) on the first round's uploads, and then keeps it.
 
@@ -37,7 +44,7 @@ def cgpfl_heur(
     """
     if mu < 0:
         raise FedkinError("cgpfl_heur needs mu of at least 0")
-    base = cgpfl(lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=alpha)
+    base = cgpfl(lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=alpha, start=start)
 
     def server(start: Start) -> Tree:
         return {**base.server(start), "chosen": 0}

@@ -14,19 +14,21 @@ from fedkin.methods.fedavg import sgd_step
 
 
 def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
-    """FedFomo: θ_i ← θ_i + Σ_j w_j (θ_j − θ_i) over the models sent to client i, then local training.
+    """FedFomo: θ_i ← θ̄_i + Σ_j w_j (θ_j − θ̄_i), then local training. θ̄_i is the client's model from before its last
+    training (θ_i at t − 1); the candidates j are the models sent to it and the one that it trained itself.
 
-    w_j is the gain (L_i(θ_i) − L_i(θ_j)) / ‖θ_j − θ_i‖ on the client's validation data, cut off at 0 and normalised;
-    where nothing gains, θ_i stays. The server adds the gains to row i of an affinity matrix and sends the client, next
-    time, models of high affinity.
+    w_j is the gain (L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j − θ̄_i‖ on the client's validation data, cut off at 0 and normalised.
+    The server adds the gains by others to row i of an affinity matrix and sends the client, next time, models of high
+    affinity.
 
     lr: learning rate of local SGD. candidates: n, models sent to a client, fewer while fewer others have trained, none
     in the first round. epsilon: ε, the chance that a place among them goes to a client drawn at random.
 
-    Readings: affinities add up the gains as measured, negative ones too, so a model that hurt is not tried again soon.
-    Equal affinities (all of those never tried) are ordered at random. ε is constant. A client's own model is no
-    candidate; one that never trained is none either. As the weights sum to 1, the new θ_i is the weighted mean of the
-    candidates. The server knows whom it sent to whom: numbers of clients are not sent.
+    Readings: where nothing gains the client goes back to θ̄_i, as the sum says (so does the authors' code; PFLlib keeps
+    the trained model). As the weights sum to 1, the new θ_i is the weighted mean of the candidates that gain.
+    Affinities add up the gains as measured (the authors' code divides them by their sum), negative ones too, so a model
+    that hurt is not tried again soon. Equal affinities (all of those never tried) are ordered at random. ε is constant.
+    A client that never trained is nobody's candidate. The server knows whom it sent to whom: no numbers are sent.
     """
     if candidates < 1 or not 0 <= epsilon <= 1:
         raise FedkinError("fedfomo needs candidates of at least 1 and epsilon between 0 and 1")
@@ -43,7 +45,7 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
         }
 
     def client(initial: Params, info: Info) -> Tree:
-        return {"parameters": initial}
+        return {"parameters": initial, "before": initial}
 
     def down(state: Tree, client: int) -> Tree:
         models = state["models"]
@@ -53,23 +55,23 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
 
     def expects(down: Tree, info: Info) -> Tree:
         like = down["parameters"]["like"]
-        gains = torch.empty(len(down["parameters"]["models"]), dtype=dtype_of(like))
+        gains = torch.empty(len(down["parameters"]["models"]) + 1, dtype=dtype_of(like))
         return {"parameters": map_tree(lambda x: x.new_empty(x.shape[1:]), like), "coefficients": gains}
 
     def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        theta, others = own["parameters"], down["parameters"]["models"]
-        found = gains(theta, others, data)
+        before, tried = own["before"], (*down["parameters"]["models"], own["parameters"])
+        found = gains(before, tried, data)
         if bool((found > 0).any()):
-            theta = weighted_mean(others, found.clamp_min(0).tolist())
-        theta = scan(sgd_step, theta, data.batches(), lr * data.decay)
-        return {"parameters": theta}, {"parameters": theta, "coefficients": found}
+            before = weighted_mean(tried, found.clamp_min(0).tolist())
+        theta = scan(sgd_step, before, data.batches(), lr * data.decay)
+        return {"parameters": theta, "before": before}, {"parameters": theta, "coefficients": found}
 
     def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
         models = list(state["models"])
         trained, affinity, weights = (state[name].clone() for name in ("trained", "affinity", "weights"))
         for i, reply in replies.items():
             models[i], trained[i] = reply.message["parameters"], True
-            note(affinity[i], weights[i], state["candidates"][i], reply.message["coefficients"])
+            note(affinity[i], weights[i], i, state["candidates"][i], reply.message["coefficients"])
         pool = trained.nonzero()[:, 0].numpy()
         chosen = (
             pick(affinity[i].numpy(), pool[pool != i], candidates, epsilon, server.key._replace(client=i).numpy("pick"))
@@ -99,7 +101,8 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
 
     def heed(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
         affinity, weights = state["affinity"].clone(), state["weights"].clone()
-        note(affinity[newcomer], weights[newcomer], state["candidates"][newcomer], reply.message["coefficients"])
+        sent, found = state["candidates"][newcomer], reply.message["coefficients"]
+        note(affinity[newcomer], weights[newcomer], newcomer, sent, found)
         pool = state["trained"].nonzero()[:, 0].numpy()
         rng = server.key._replace(client=newcomer).numpy("pick")
         others = torch.from_numpy(pick(affinity[newcomer].numpy(), pool, candidates, epsilon, rng))
@@ -131,23 +134,24 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
     )
 
 
-def note(affinity: Tensor, weights: Tensor, sent: Tensor, found: Tensor) -> None:
-    """Enter into a client's rows what it gained by the models that it was sent."""
-    affinity[sent] += found
+def note(affinity: Tensor, weights: Tensor, client: int, sent: Tensor, found: Tensor) -> None:
+    """Enter into a client's rows what it gained by the models that it was sent and, last, by its own."""
+    affinity[sent] += found[:-1]
+    positive = found.clamp_min(0)
     weights.zero_()
-    weights[sent] = found.clamp_min(0) / found.clamp_min(0).sum().clamp_min(torch.finfo(found.dtype).tiny)
+    weights[[*sent.tolist(), client]] = positive / positive.sum().clamp_min(torch.finfo(found.dtype).tiny)
 
 
-def gains(theta: Params, others: tuple[Params, ...], data: Data) -> Tensor:
-    """(L_i(θ_i) − L_i(θ_j)) / ‖θ_j − θ_i‖ for every model received; 0 for one that equals θ_i."""
+def gains(before: Params, tried: tuple[Params, ...], data: Data) -> Tensor:
+    """(L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j − θ̄_i‖ for every candidate; 0 for one that equals θ̄_i."""
 
     def loss(w: Params) -> float:
         return data.score(w, "val")[0]
 
-    here = loss(theta)
-    apart = [float(sq_dist(other, theta)) ** 0.5 for other in others]
-    found = [(here - loss(other)) / far if far else 0.0 for other, far in zip(others, apart, strict=True)]
-    return torch.tensor(found, dtype=dtype_of(theta))
+    here = loss(before)
+    apart = [float(sq_dist(other, before)) ** 0.5 for other in tried]
+    found = [(here - loss(other)) / far if far else 0.0 for other, far in zip(tried, apart, strict=True)]
+    return torch.tensor(found, dtype=dtype_of(before))
 
 
 def pick(affinity: np.ndarray, pool: np.ndarray, count: int, epsilon: float, rng: np.random.Generator) -> np.ndarray:
