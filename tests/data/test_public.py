@@ -119,3 +119,28 @@ def test_as_it_is_typed(tmp_path: Path) -> None:
     (tmp_path / "pub.csv").write_text("age\n" + "\n".join(map(str, range(30))))
     data = ["--data", f"{tmp_path / 't.csv'}:client=hospital,label=outcome", "--clients", "2", "--model", "mlr"]
     ran(tmp_path / "run", *data, "--method", "comet:clusters=2", "--public", f"{tmp_path / 'pub.csv'}:20")
+
+
+def test_labels_of_their_own_come_after_the_private_ones() -> None:
+    rows = np.arange(30, dtype=np.float32)[:, None]
+    source = Source("own", rows, np.arange(30) % 3, 3, class_names=("cat", "dog", "owl"))
+    other = Source("other", rows[:4], np.array([1, 0, 1, 4]), 5)
+    found = build(source, "iid", 2, Key(0), public=Public(4, other, labeled=True, own=True))
+    assert found.public_y is not None
+    assert found.public_y.tolist() == [4, 3, 4, 7]
+    assert found.classes == 8
+    assert found.class_names == ("cat", "dog", "owl", *(f"public {k}" for k in range(5)))
+    assert int(found.y.max()) == 2
+
+
+@pytest.mark.parametrize(
+    ("public", "told"),
+    [
+        (Public(2, own=True), "set public.labeled = true too"),
+        (Public(2, labeled=True, own=True), "a held-out public set has the private labels"),
+    ],
+)
+def test_labels_of_their_own_need_labels_and_another_source(public: Public, told: str) -> None:
+    source = Source("own", np.arange(30, dtype=np.float32)[:, None], np.arange(30) % 3, 3)
+    with pytest.raises(FedkinError, match=told):
+        build(source, "iid", 2, Key(0), public=public)

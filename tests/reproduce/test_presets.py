@@ -16,7 +16,7 @@ from fedkin.reproduce import running
 from fedkin.reproduce.cost import Cost, clocked, cost, parts
 from fedkin.reproduce.estimate import COUNTED, MEASURED, PROBE, Costs, costs, estimate, together
 from fedkin.reproduce.measures import MEASURES
-from fedkin.reproduce.pages import COLUMNS, cells, lines, notes
+from fedkin.reproduce.pages import COLUMNS, cells, lines, markdown, notes
 from fedkin.reproduce.preset import SCALES, Row, names, preset, published
 from fedkin.reproduce.running import Outcome, command, outcomes, spec_of
 from fedkin.runs.record import Record
@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 WANTED = {
     *(f"comet-table-{n}" for n in (3, 4, 5)),
     "comet-figure-2",
+    "comet-figure-3",
     *(f"perfed-ckt-table-{n}" for n in (1, 2)),
     *(f"persfl-table-{n}" for n in range(2, 8)),
     "persfl-figure-2",
@@ -83,6 +84,26 @@ def test_published_numbers_are_read() -> None:
     row = next(row for row in preset("comet-table-5", "full").rows if row.name == "comet-t3-hypcluster-c=6-C0.15")
     assert [value.published for value in row.values] == [63.28, 4.1e10]
     assert len(published("ppfl_table1_pathological")) == 8
+    row = next(row for row in preset("comet-table-3", "full").rows if row.name == "comet-t3-ditto-C0.15")
+    assert [value.published for value in row.values] == [68.88, 19.16]  # the local view, the global one
+
+
+def test_rows_of_another_preset_can_be_run_anew_with_changes() -> None:
+    theirs, ours = preset("comet-table-3", "full").rows, preset("perfed-ckt-table-1", "full").rows
+    assert {row.name for row in theirs}.isdisjoint(row.name for row in ours)
+    assert {spec_of(row, 0, {}).run.rounds for row in ours} == {500}
+    assert {row.values for row in ours} < {row.values for row in theirs}  # the numbers are COMET's
+
+
+def test_published_numbers_that_contradict_themselves_are_flagged() -> None:
+    flagged = {name: preset(name).flagged for name in names() if preset(name).flagged}
+    assert {"comet-table-3", "comet-table-5", "perfed-ckt-table-1", "persfl-table-3", "persfl-table-7"} == set(flagged)
+    found = preset("persfl-table-3")
+    users = [
+        line for line in published("persfl_tables2_3_accuracy") if (line["dataset"], line["split"]) == ("mnist", "ds2")
+    ]
+    assert {line["avg"] for line in users if line["method"] in ("fedper", "fedavg")} == {"85.5"}
+    assert "FedPer on DS-2 equals FedAvg" in markdown(found, [], "full", "fedkin reproduce persfl-table-3")
 
 
 def test_a_preset_runs_what_it_can_and_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

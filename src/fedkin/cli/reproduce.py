@@ -87,7 +87,7 @@ def _quoted(key: str, value: Any) -> str:
 def _run(asking: Asking, as_json: bool) -> None:
     from fedkin.report import formatting
     from fedkin.reproduce.estimate import estimate, speed, together
-    from fedkin.reproduce.pages import cells, lines, write
+    from fedkin.reproduce.pages import cells, flags, lines, write
     from fedkin.reproduce.running import known, outcomes
 
     found, changes, here = asking.preset, asking.changes, speed()
@@ -95,6 +95,8 @@ def _run(asking: Asking, as_json: bool) -> None:
     rows, runs = formatting.many(len(asking.rows), "row"), asking.out / "runs"
     print(f"{found.title}: {rows}, processor time {total} if none is done", file=sys.stderr)
     asking.out.mkdir(parents=True, exist_ok=True)
+    for text in flags(found):
+        print(text, file=sys.stderr)
     done = []
     for one in outcomes(asking.rows, asking.seeds, runs, changes, here, asking.runners):
         done.append(one)
@@ -105,7 +107,15 @@ def _run(asking: Asking, as_json: bool) -> None:
     whole = [now.get(row.name) or known(row, asking.seeds, runs, changes, here) for row in found.rows]
     written = write(found, whole, asking.scale, asking.asked, asking.out)
     if as_json:
-        print_json({"name": found.name, "title": found.title, "scale": asking.scale, "lines": lines(done)})
+        print_json(
+            {
+                "name": found.name,
+                "title": found.title,
+                "scale": asking.scale,
+                "flagged": found.flagged,
+                "lines": lines(done),
+            }
+        )
     else:
         for path in written:
             print(path)

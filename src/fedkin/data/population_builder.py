@@ -12,7 +12,7 @@ from fedkin.data.arrays import Array, Ints
 from fedkin.data.holdout import Fractions, Holdout, holdout, whole_clients
 from fedkin.data.partitions.registry import PARTITIONS, Partition, partition
 from fedkin.data.population import Population
-from fedkin.data.public import Public, draw
+from fedkin.data.public import Drawn, Public, draw
 from fedkin.data.source import Source
 from fedkin.data.tables.duplicate_rows import same_rows
 from fedkin.data.tables.encoding import Encoding, fit
@@ -78,7 +78,7 @@ def build(
         name=_name(source, partition_name, pool),
         x=torch.from_numpy(_encoded(source, source.x, encoding)),
         y=torch.from_numpy(source.y),
-        classes=source.classes,
+        classes=source.classes + (0 if drawn is None else drawn.classes),
         task=source.task,
         train=tuple(held.train),
         val=tuple(held.val),
@@ -89,13 +89,21 @@ def build(
         public_y=None if drawn is None or drawn.y is None else torch.from_numpy(drawn.y),
         truth=truth | _shares(held, fractions),
         names=names,
-        class_names=source.class_names,
+        class_names=_class_names(source, drawn),
         encoding=encoding,
         apart=tuple(left),
         said=(*source.said, *_not_chosen(source, part), *left_out),
     )
     check_population(population)
     return population
+
+
+def _class_names(source: Source, drawn: Drawn | None) -> tuple[str, ...]:
+    """The private classes, then those of a public set that has its own."""
+    if drawn is None or not drawn.classes or not source.class_names:
+        return source.class_names
+    named = drawn.class_names or tuple(map(str, range(drawn.classes)))
+    return (*source.class_names, *(f"public {name}" for name in named))
 
 
 def _encoded(source: Source, x: Array, encoding: Encoding | None) -> Array:

@@ -15,19 +15,25 @@ class Public(NamedTuple):
     """What is asked for: ``size`` samples from ``source`` (None: held out of the private data before it is divided).
 
     labeled: keep the labels (FedMD needs them), as the private classes are numbered. Otherwise they are stripped.
+    own: they are classes of their own, numbered after the private ones: models have outputs for both (FedMD's CIFAR-100
+    beside CIFAR-10). Needs another source.
     """
 
     size: int = 2000
     source: Source | None = None
     labeled: bool = False
+    own: bool = False
 
 
 class Drawn(NamedTuple):
-    """x: [p, ...] as the private samples; y: [p] labels or None; rows: what is left of the private pool (ascending)."""
+    """x: [p, ...] as the private samples; y: [p] labels or None; rows: what is left of the private pool (ascending);
+    classes: how many there are beside the private ones; class_names: theirs, () where they have none."""
 
     x: Array
     y: Array | None
     rows: Ints
+    classes: int = 0
+    class_names: tuple[str, ...] = ()
 
 
 def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
@@ -38,6 +44,8 @@ def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
     chosen. Raises FedkinError where there are too few samples, or where shapes or labels do not fit.
     """
     origin = spec.source or source
+    if spec.own:
+        _may_have_its_own(spec, source)
     if spec.source is not None:
         _fits(spec, source, spec.source)
     candidates = np.arange(len(origin.x)) if spec.source is not None else rows
@@ -48,8 +56,22 @@ def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
         raise FedkinError(f"public size={spec.size} is not possible: {origin.name} can give 1 to {limit} samples")
     chosen = np.sort(key.numpy("public").choice(candidates, spec.size, replace=False))
     left = rows if spec.source is not None else np.setdiff1d(rows, chosen, assume_unique=True)
+    if spec.own and spec.source is not None:
+        y, other = source.classes + spec.source.y[chosen], spec.source
+        return Drawn(origin.x[chosen], y, left, other.classes, other.class_names)
     y = None if not spec.labeled else source.y if spec.source is None else _labels(source, spec.source)
     return Drawn(origin.x[chosen], None if y is None else y[chosen], left)
+
+
+def _may_have_its_own(spec: Public, source: Source) -> None:
+    if not spec.labeled:
+        raise FedkinError("public.labels = 'own' is for labels: set public.labeled = true too")
+    if spec.source is None:
+        raise FedkinError(
+            "a held-out public set has the private labels: set public.labels to 'private', or name another source"
+        )
+    if source.task != "classification":
+        raise FedkinError(f"public.labels = 'own' is for classes, {source.name} is for {source.task}: use 'private'")
 
 
 def _fits(spec: Public, source: Source, other: Source) -> None:
@@ -94,7 +116,7 @@ def _labels(source: Source, other: Source) -> Array:
     if strange:
         raise FedkinError(
             f"public label {strange[0]!r} of {other.name} is none of the classes of {source.name} ({some(ours, 9)}): "
-            "leave out its rows, or set public.labeled to false"
+            "leave out its rows, set public.labels to 'own' (classes after the private ones) or public.labeled to false"
         )
     numbers = np.zeros(other.classes, dtype=np.int64)
     numbers[there] = [ours.index(theirs[label]) for label in there]
@@ -105,5 +127,6 @@ def _few_enough(source: Source, other: Source) -> None:
     if other.classes > source.classes:
         raise FedkinError(
             f"public labels of {other.name} ({other.classes} classes) do not fit models for {source.name} "
-            f"({source.classes} classes): set public.labeled to false, or choose a set with at most as many classes"
+            f"({source.classes} classes): set public.labels to 'own' (classes after the private ones) or "
+            "public.labeled to false, or choose a set with at most as many classes"
         )

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fedkin.report.records import opened
 from fedkin.report.summary import summary
 from fedkin.setup.opened import load
 
@@ -31,8 +33,11 @@ def _last(name: str, of: str = "clients") -> Measure:
     return measure
 
 
-def recovery(folder: Path, found: Mapping[str, Any]) -> float | None:
-    """Mean over clients of Σ_k |α_ik − ĉ_ik| / 2 for the best order of the components (PPFL, Fig. 11)."""
+def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float64] | None:
+    """Each client's Σ_k |α_ik − ĉ_ik| / 2 for the best order of the components (PPFL, Fig. 11).
+
+    None where no truth is known.
+    """
     from scipy.optimize import linear_sum_assignment
 
     truth = load(folder)[1].population.truth.get("alpha")
@@ -40,8 +45,34 @@ def recovery(folder: Path, found: Mapping[str, Any]) -> float | None:
     if truth is None or not told:
         return None
     learnt = np.array(list(told.values()), dtype=float)
-    cost = np.abs(np.asarray(truth)[:, :, None] - learnt[:, None, :]).mean(0)
-    return float(cost[linear_sum_assignment(cost)].sum() / 2)
+    apart = np.abs(np.asarray(truth)[:, :, None] - learnt[:, None, :])
+    _, order = linear_sum_assignment(apart.mean(0))
+    errors: NDArray[np.float64] = apart[:, np.arange(len(order)), order].sum(1) / 2
+    return errors
+
+
+def recovery(folder: Path, found: Mapping[str, Any]) -> float | None:
+    """Its mean over clients."""
+    errors = recovery_errors(folder, found)
+    return None if errors is None else float(errors.mean())
+
+
+def _model(place: int) -> Measure:
+    """The share of clients that hold the model at a place of the specification's map."""
+
+    def measure(folder: Path, found: Mapping[str, Any]) -> float | None:
+        with opened(folder) as run:
+            names = list(run.facts["spec"]["model"]["map"].values())
+            held = [client.architecture for client in run.clients.values()]
+        return 100 * held.count(names[place]) / len(held) if place < len(names) else None
+
+    return measure
+
+
+def largest(folder: Path, found: Mapping[str, Any]) -> float | None:
+    """Samples of the client that has most."""
+    with opened(folder) as run:
+        return float(max(client.train + client.val + client.test for client in run.clients.values()))
 
 
 MEASURES: dict[str, tuple[str, Measure]] = {
@@ -57,6 +88,10 @@ MEASURES: dict[str, tuple[str, Measure]] = {
     "imitation": ("imitation λ", _last("imitation")),
     "stability": ("share that keeps its cluster", _last("stability", "federation")),
     "distance": ("distance between cluster models", _last("distance", "federation")),
+    "first model": ("clients with the first model, %", _model(0)),
+    "second model": ("clients with the second model, %", _model(1)),
+    "third model": ("clients with the third model, %", _model(2)),
+    "largest": ("samples of the largest client", largest),
     "recovery": ("recovery error of memberships", recovery),
 }
 

@@ -18,6 +18,7 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import section, table
 from fedkin.report.records import opened
 from fedkin.reproduce.estimate import Estimate, together
+from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.preset import Preset
 from fedkin.reproduce.running import Outcome, mean
@@ -75,7 +76,12 @@ def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -
     for line in lines(found):
         *texts, last = cells(line)
         rows.append(f"| {' | '.join(texts)} | `{last}` |")
-    return "\n".join([*head, *rows, "", *(f"- {text}" for text in notes(found)), ""])
+    return "\n".join([*head, *rows, "", *(f"- {text}" for text in [*flags(preset), *notes(found)]), ""])
+
+
+def flags(preset: Preset) -> list[str]:
+    """What is wrong with the published numbers themselves."""
+    return [f"Published numbers that contradict themselves: {text}" for text in preset.flagged]
 
 
 def notes(found: Sequence[Outcome]) -> list[str]:
@@ -105,7 +111,7 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
     figures = [*_charts(preset, found), *(run_figures(seen, seen[0].name) if seen else [])]
     parts = [f"<h1>{escape(preset.title)}</h1>", f"<p>{_prose(preset.about)}</p>"]
     parts += [f'<p class="soft">Scale: {scale}. Made by <code>{escape(asked)}</code>.</p>']
-    told = "".join(f"<li>{escape(text)}</li>" for text in notes(found))
+    told = "".join(f"<li>{escape(text)}</li>" for text in [*flags(preset), *notes(found)])
     parts += [section("table", "Measured beside published", "", content), f"<ul>{told}</ul>", *places(figures)]
     return document(preset.title, parts, content_of(figures))
 
@@ -121,6 +127,8 @@ def _charts(preset: Preset, found: Sequence[Outcome]) -> list[Figure]:
     for number, one in enumerate([one for one in found if one.folders][:MOST] if preset.charts else []):
         with opened(one.folders[0]) as run:
             of_run = {figure.name: figure for figure in charts_of(run)}
+        if RECOVERY in preset.charts and (found_out := recovery_figure(one.folders[0])) is not None:
+            of_run[RECOVERY] = found_out
         for name in preset.charts:
             if name in of_run:
                 title = f"{of_run[name].title}: {one.row.name}"

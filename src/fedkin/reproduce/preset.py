@@ -3,8 +3,11 @@
 A file holds presets by name. A preset has ``title``, ``about``, and ``groups`` of rows (or ``rows_of``: the groups of
 another preset, with ``values``, ``only`` and ``charts`` of its own). A group is a base ``spec`` with ``set`` and the
 product of its ``axes``; an option of an axis is what it changes. ``values`` say what is measured, and in which
-``column`` of the ``published`` file it stands; the line there is the one that fits ``where``. Column and where may have
-{axis} in them: the name of the row's option.
+``column`` of the ``published`` file it stands; the line there is the one that fits ``where`` (a value may have a
+``where`` of its own). Column and where may have {axis} in them: the name of the row's option.
+
+A preset of ``rows_of`` with ``set`` runs those rows anew with these changes, under names that begin with ``prefix``.
+``flagged``: what is wrong with the published numbers themselves, for their own pages.
 """
 
 import csv
@@ -41,13 +44,15 @@ class Row(NamedTuple):
 
 
 class Preset(NamedTuple):
-    """``charts``: names of the report's charts that the page shows of each row."""
+    """``charts``: names of the report's charts that the page shows of each row. ``flagged``: published numbers that
+    cannot be right, said wherever they are shown."""
 
     name: str
     title: str
     about: str
     charts: tuple[str, ...]
     rows: tuple[Row, ...]
+    flagged: tuple[str, ...] = ()
 
 
 def names() -> list[str]:
@@ -62,10 +67,11 @@ def preset(name: str, scale: str = "small") -> Preset:
         raise unknown("preset", name, found)
     content = found[name]
     other = found[content["rows_of"]] if "rows_of" in content else content
-    rows = [row for group in other["groups"] for row in _rows(group, content.get("values"), scale)]
+    rows = [row for group in other["groups"] for row in _rows(_again(group, content), content.get("values"), scale)]
     only = content.get("only", {})
-    kept = [row for row in rows if all(row.options.get(axis) in wanted for axis, wanted in only.items())]
-    return Preset(name, content["title"], content.get("about", ""), tuple(content.get("charts", ())), tuple(kept))
+    kept = tuple(row for row in rows if all(row.options.get(axis) in wanted for axis, wanted in only.items()))
+    flagged = tuple(content["flagged"] if "flagged" in content else other.get("flagged", ()))
+    return Preset(name, content["title"], content.get("about", ""), tuple(content.get("charts", ())), kept, flagged)
 
 
 def content_of(row: Row) -> Content:
@@ -79,6 +85,13 @@ def content_of(row: Row) -> Content:
     return content
 
 
+def _again(group: Mapping[str, Any], content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A group of another preset as this one runs it."""
+    if "set" not in content:
+        return group
+    return {**group, "name": content["prefix"], "set": {**group.get("set", {}), **content["set"]}}
+
+
 def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) -> list[Row]:
     axes: dict[str, dict[str, Content]] = group.get("axes", {})
     found = []
@@ -87,23 +100,29 @@ def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) ->
         changes: Content = dict(group.get("set", {}))
         for _, option in options:
             changes.update(option)
-        line = _line(group, chosen)
+        line = _line(group, chosen, {})
         for key, column in group.get("take", {}).items():
             if line.get(column):
                 changes[key] = float(line[column]) if "." in line[column] else int(line[column])
         changes.update(group.get(scale, {}))
         name = "-".join([group["name"], *chosen.values()]) + ("" if scale == "full" else f"-{scale}")
         wanted = values if values is not None else group["values"]
-        told = tuple(Value(v["measure"], _published(line, v.get("column", "").format(**chosen))) for v in wanted)
+        told = tuple(
+            Value(
+                v["measure"], _published(_line(group, chosen, v.get("where", {})), v.get("column", "").format(**chosen))
+            )
+            for v in wanted
+        )
         found.append(Row(name, group.get("spec", ""), changes, told, group.get("runner", "experiment"), chosen))
     return found
 
 
-def _line(group: Mapping[str, Any], chosen: Mapping[str, str]) -> dict[str, str]:
-    """The published line that fits; {} where there is none."""
+def _line(group: Mapping[str, Any], chosen: Mapping[str, str], of_value: Mapping[str, str]) -> dict[str, str]:
+    """The published line that fits; {} where there is none. ``of_value``: what a value asks for beside its group."""
     if "published" not in group:
         return {}
-    where = {column: value.format(**chosen) for column, value in group.get("where", {}).items()}
+    asked = {**group.get("where", {}), **of_value}
+    where = {column: value.format(**chosen) for column, value in asked.items()}
     fits = (line for line in published(group["published"]) if all(line[c] == v for c, v in where.items()))
     return next(fits, {})
 

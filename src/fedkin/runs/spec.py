@@ -57,6 +57,7 @@ class PublicSection(_Section):
     source: str | None = None  # another data set, or "held-out": samples of the same one, taken before the split
     samples: int | None = Field(default=None, ge=1)  # default: a tenth of the source, at most 2,000
     labeled: bool = False
+    labels: Literal["private", "own"] = "private"  # what they number: the private classes, or classes after those
 
 
 class ModelSection(_Open):

@@ -175,6 +175,8 @@ def _public(spec: Spec, like: torch.Tensor, classes: int, task: str) -> tuple[to
         return None, None
     if public.source in (None, HELD_OUT):
         raise FedkinError("a public set cannot be held out of data that stay on their nodes: name a file or a data set")
+    if public.labels == "own":
+        raise FedkinError("nodes' models have outputs for the private classes alone: set public.labels to 'private'")
     other = load(public.source, None if spec.data.dir is None else Path(spec.data.dir))
     size = public.samples or min(MOST_PUBLIC, len(other.x) // 10)
     private = Source("own data", like[:1].numpy(), np.zeros(1, dtype=np.int64), classes, task=task)  # type: ignore[arg-type]

@@ -32,6 +32,7 @@ class Setting(NamedTuple):
             return ""
         samples = f":{self.public['samples']}" if self.public.get("samples") else ""
         labeled = " --set public.labeled=true" if self.public.get("labeled") else ""
+        labeled += " --set public.labels=own" if self.public.get("labels") == "own" else ""
         return f"--public {shlex.quote(str(self.public['source']) + samples)}{labeled}"
 
 
