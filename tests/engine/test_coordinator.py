@@ -176,8 +176,10 @@ BAD = {
     "not a message": (lambda answer: answer._replace(message=b"garbage"), "cannot be read"),
     "truncated": (lambda answer: answer._replace(message=answer.message[:-9]), "cannot be read"),
     "nothing": (lambda answer: Answer(answer.client), "no message"),
-    "weight": (lambda answer: answer._replace(weight=math.nan), "weight"),
-    "negative weight": (lambda answer: answer._replace(weight=-1e9), "weight"),
+    "weight": (lambda answer: answer._replace(weight=math.nan), "nan samples"),
+    "negative weight": (lambda answer: answer._replace(weight=-1e9), "samples"),
+    "one sample more": (lambda answer: answer._replace(weight=answer.weight + 1), "samples"),
+    "far off": (with_message(lambda m: {"parameters": {k: 1e6 * v for k, v in m["parameters"].items()}}), "too large"),
 }
 
 

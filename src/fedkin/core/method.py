@@ -232,6 +232,9 @@ class Method(NamedTuple):
     """(D, P, data) → P: local work after the last round; also what a new client runs to join."""
     introduce: Callable[[Tree, Data], Tree] | None = None
     """(P, data) → U: a message before the first round (``needs.introduction`` says whose)."""
+    expected_setup: Callable[[Tree, Info], Tree] | None = None
+    """(S, info) → what ``expects`` is for a round, for the message before the first one; whoever has ``introduce``
+    says it."""
     meet: Callable[[Tree, Mapping[int, Reply], Server], Tree] | None = None
     """(S, introductions, server) → S."""
     lesson: Callable[[Tree, Tree, Tensor], Target] | None = None

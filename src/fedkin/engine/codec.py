@@ -17,10 +17,18 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import KINDS
-from fedkin.core.tree import Tree, children, named_leaves
+from fedkin.core.tree import Tree, children, is_buffer, named_leaves
 
 MAX_BYTES = 2 << 30  # of one message: larger ones are refused unread
 SHORT = 1 << 16  # bytes of a header that is remembered
+LARGEST = 1e30  # of any number in a message: sums and squares of more overflow
+LARGEST_WHOLE = 2**53  # of a whole number beside the tensors
+MOST_TENSORS = 100_000  # in one message
+EMPTY = 1 << 20  # entries that a tensor without any may stand for: whoever is sent [0, 10**12] may make room for them
+DTYPES = {
+    getattr(torch, name)
+    for name in ("float16", "bfloat16", "float32", "float64", "bool", "uint8", "int8", "int16", "int32", "int64")
+}
 
 NOT_FINITE = "NaN or infinity"
 
@@ -79,6 +87,7 @@ def decode(blob: bytes) -> Tree:
         raise BadMessage(f"message of {len(blob)} bytes, more than the {MAX_BYTES} allowed")
     try:
         tensors = load(blob)
+        _bounded(tensors)
         header = blob[8 : 8 + int.from_bytes(blob[:8], "little")]
         tree = _grow(_outline_in(header) if len(header) < SHORT else _read_outline(header), tensors, "")
         if len(tensors) != sum(1 for _ in named_leaves(tree)):
@@ -86,6 +95,16 @@ def decode(blob: bytes) -> Tree:
         return tree
     except UNREADABLE as error:
         raise BadMessage(f"message cannot be read: {type(error).__name__}: {error}") from None
+
+
+def _bounded(tensors: dict[str, Tensor]) -> None:
+    if len(tensors) > MOST_TENSORS:
+        raise ValueError(f"it holds {len(tensors)} tensors, more than the {MOST_TENSORS} allowed")
+    for path, tensor in tensors.items():
+        if tensor.dtype not in DTYPES:
+            raise ValueError(f"{path:.60}: {tensor.dtype} is no type of a message")
+        if tensor.numel() == 0 and math.prod(size or 1 for size in tensor.shape) > EMPTY:
+            raise ValueError(f"{path:.60}: an empty tensor of shape {list(tensor.shape)}")
 
 
 def _read_outline(header: bytes) -> Any:
@@ -98,10 +117,17 @@ _outline_in = lru_cache(maxsize=8)(_read_outline)  # a round's messages are as m
 # What bytes of somebody else's making provoke in a parser; RuntimeError is torch's (shapes) and Python's (recursion).
 UNREADABLE = (SafetensorError, LookupError, ArithmeticError, ValueError, TypeError, AttributeError, RuntimeError)
 
+
+def _number(leaf: Tensor, dtype: torch.dtype) -> Any:
+    if leaf.dtype != dtype or leaf.dim():
+        raise ValueError(f"a number is {leaf.dtype} {list(leaf.shape)}")
+    return leaf.item()
+
+
 READ: dict[str, Callable[[Tensor], Any]] = {
     "t": lambda leaf: leaf,
-    "i": lambda leaf: int(leaf.item()),
-    "f": lambda leaf: float(leaf.item()),
+    "i": lambda leaf: _number(leaf, torch.int64),
+    "f": lambda leaf: _number(leaf, torch.float64),
 }
 
 
@@ -136,26 +162,50 @@ def check_kinds(message: Tree, method: str) -> None:
         raise BadMessage(f"method {method!r} sends {found}: the top level of a message must be among {list(KINDS)}")
 
 
-def check(message: Tree, expected: Tree) -> None:
-    """Raise BadMessage unless ``message`` has the expected names, shapes and dtypes, and only finite numbers."""
+def check(message: Tree, expected: Tree) -> dict[str, float]:
+    """The largest absolute weight by kind of a message {kind: tree} that is as expected; running statistics aside.
+
+    Raises BadMessage unless it has the expected names, shapes and dtypes, and only finite numbers up to ``LARGEST``.
+    """
     got, want = dict(named_leaves(message)), dict(named_leaves(expected))
     if got.keys() != want.keys():
         missing, extra = sorted(want.keys() - got.keys()), sorted(got.keys() - want.keys())
-        raise BadMessage(f"message has the wrong entries: missing {missing[:3]}, unknown {extra[:3]}")
+        raise BadMessage(f"message has the wrong entries: missing {_few(missing)}, unknown {_few(extra)}")
+    largest: dict[str, float] = {}
     for path, leaf in got.items():
-        _check_leaf(path, leaf, want[path])
+        kind, _, name = path.partition("/")
+        size = _check_leaf(path, leaf, want[path])
+        if not is_buffer(name.rpartition("/")[2]):
+            largest[kind] = max(size, largest.get(kind, 0.0))
+    return largest
 
 
-def _check_leaf(path: str, leaf: Any, like: Any) -> None:
+def _few(paths: list[str]) -> list[str]:
+    return [path[:60] for path in paths[:3]]
+
+
+def _check_leaf(path: str, leaf: Any, like: Any) -> float:
+    """The largest absolute number in an entry. Raises BadMessage for one that is not like ``like``."""
     if isinstance(like, Tensor) != isinstance(leaf, Tensor):
         raise BadMessage(f"{path}: expected a {'tensor' if isinstance(like, Tensor) else 'number'}")
     if not isinstance(leaf, Tensor):
-        if not math.isfinite(leaf):
-            raise BadMessage(f"{path}: {leaf} is not finite")
-        return
+        whole = isinstance(like, int)
+        if isinstance(leaf, int) != whole or (whole and abs(leaf) > LARGEST_WHOLE):
+            raise BadMessage(f"{path}: {leaf:.3g} is not the number that was expected")
+        return _check_size(path, float(leaf), float(leaf))
     if leaf.shape != like.shape or leaf.dtype != like.dtype:
         want = f"{list(like.shape)} {like.dtype}"
         raise BadMessage(f"{path}: expected {want}, got {list(leaf.shape)} {leaf.dtype}")
-    # a finite sum proves every entry finite; only a sum that is not needs the look at each
-    if leaf.is_floating_point() and not math.isfinite(leaf.sum().item()) and not bool(torch.isfinite(leaf).all()):
+    if not leaf.is_floating_point() or leaf.numel() == 0:
+        return 0.0
+    low, high = torch.aminmax(leaf)  # NaN where there is one
+    return _check_size(path, low.item(), high.item())
+
+
+def _check_size(path: str, low: float, high: float) -> float:
+    size = max(abs(low), abs(high))
+    if not (math.isfinite(low) and math.isfinite(high)):
         raise BadMessage(f"{path}: contains {NOT_FINITE}")
+    if size > LARGEST:
+        raise BadMessage(f"{path}: {size:.3g}, numbers are at most {LARGEST:g}")
+    return size

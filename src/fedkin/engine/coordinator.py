@@ -3,21 +3,25 @@
 import hashlib
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Info, Method, Reply, Start
+from fedkin.core.method import Info, Method, Reply, Server, Start
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, named_leaves
-from fedkin.engine.codec import NOT_FINITE, BadMessage, Counted, check, check_kinds, count, decode, encode
+from fedkin.engine.acceptance import Accepted, accepted, far_off
+from fedkin.engine.codec import LARGEST, NOT_FINITE, BadMessage, Counted, count, decode, encode
 from fedkin.engine.contexts import ServerTools
 from fedkin.engine.host import Answer, Order
 from fedkin.engine.reply_spool import Spool
+from fedkin.engine.server_guard import NotFinite, Without, guarded
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.runs.record import Record, Sent
+
+DIVERGED = (NOT_FINITE, f"numbers are at most {LARGEST:g}")  # how the reasons end against a model that diverged
 
 
 class Federation(NamedTuple):
@@ -50,8 +54,7 @@ class Coordinator:
         if who and method.meet is not None:
             answers = self.transport.ask("introduce", 0, [Order(client, None) for client in who])
             replies = self._replies(answers, None, sent, missing, 0)
-            with one_thread():
-                self.state = method.meet(self.state, replies, self._tools(0))
+            self._update(method.meet, replies, missing, 0)
         return self._record(0, "setup", who, sent, missing, began, {})
 
     def round(self, number: int, evaluate: bool = True) -> Record:
@@ -64,8 +67,7 @@ class Coordinator:
         answers = self.transport.ask("local", number, orders)
         replies = self._replies(answers, downs, sent, missing, number)
         at = {"local": time.perf_counter() - began}
-        with one_thread():
-            self.state = self.method.merge(self.state, replies, self._tools(number))
+        self._update(self.method.merge, replies, missing, number)
         at["server"] = time.perf_counter() - began - at["local"]
         return self._record(number, "round", who, sent, missing, began, at, "evaluate" if evaluate else None)
 
@@ -137,34 +139,62 @@ class Coordinator:
         missing: dict[int, str],
         number: int,
     ) -> Mapping[int, Reply]:
-        """The messages that arrived well-formed, in client order; the others are noted with their reason."""
+        """The messages that can be used, in client order; the others are noted with their reason."""
         kept: dict[int, Reply] = {}
+        largest: dict[int, dict[str, float]] = {}
         spool = None if self.aside is None else Spool(self.aside)
         for answer in answers:
             try:
-                reply = self._accept(answer, downs, sent)
+                reply, largest[answer.client] = self._accept(answer, downs, sent)
                 if spool is None:
                     kept[answer.client] = reply
                 else:
                     spool.put(answer.client, answer.message, reply.weight)
             except BadMessage as error:
                 missing[answer.client] = str(error)
-        replies = dict(sorted(kept.items())) if spool is None else spool
+        missing |= (off := far_off(largest))
+        found = dict(sorted(kept.items())) if spool is None else spool
+        replies = Without(found, off) if off else found
         if len(replies) < self.federation.min_replies:
-            reasons = "; ".join(f"client {client}: {why}" for client, why in sorted(missing.items())[:3])
-            if missing and all(why.endswith(NOT_FINITE) for why in missing.values()):
-                raise FedkinError(_diverged(number, f"{NOT_FINITE} in every reply", self.method))
-            least = self.federation.min_replies
-            raise FedkinError(f"round {number}: {len(replies)} usable replies, at least {least} needed. {reasons}")
+            self._too_few(len(replies), missing, number)
         sent.sort(key=lambda item: (item.direction, item.client))
         return replies
 
-    def _accept(self, answer: Answer, downs: dict[int, Tree] | None, sent: list[Sent]) -> Reply:
-        info = self.federation.infos[answer.client]
-        reply = accepted(self.method, info, answer, None if downs is None else downs[answer.client])
+    def _too_few(self, usable: int, missing: Mapping[int, str], number: int) -> NoReturn:
+        reasons = "; ".join(f"client {client}: {why}" for client, why in sorted(missing.items())[:3])
+        if missing and all(why.endswith(DIVERGED) for why in missing.values()):
+            raise FedkinError(_diverged(number, f"{NOT_FINITE} in every reply", self.method))
+        least = self.federation.min_replies
+        raise FedkinError(f"round {number}: {usable} usable replies, at least {least} needed. {reasons}")
+
+    def _accept(self, answer: Answer, downs: dict[int, Tree] | None, sent: list[Sent]) -> Accepted:
+        method, info = self.method, self.federation.infos[answer.client]
+        if downs is not None:
+            expected = method.expects(downs[answer.client], info)
+        else:
+            assert method.expected_setup is not None
+            expected = method.expected_setup(self.state, info)
+        found = accepted(method, info, answer, expected)
         assert answer.message is not None
-        sent.append(Sent(answer.client, "up", 0, *count(reply.message, answer.message)))
-        return reply
+        sent.append(Sent(answer.client, "up", 0, *count(found.reply.message, answer.message)))
+        return found
+
+    def _update(
+        self,
+        update: Callable[[Tree, Mapping[int, Reply], Server], Tree],
+        replies: Mapping[int, Reply],
+        missing: dict[int, str],
+        number: int,
+    ) -> None:
+        """The server's update; whoever breaks it is left out, and noted with the reason."""
+        tools, least = self._tools(number), self.federation.min_replies
+        with one_thread():
+            try:
+                found = guarded(lambda usable: update(self.state, usable, tools), self.state, replies, least)
+            except NotFinite as error:
+                raise FedkinError(_diverged(number, str(error), self.method)) from None
+        self.state = found.state
+        missing |= found.left_out
 
     def _record(
         self,
@@ -188,22 +218,10 @@ class Coordinator:
                 notes[answer.client] = dict(answer.record["notes"])
                 measures[answer.client] = dict(answer.record.get("measures", {}))
             _some_finite(number, scores, self.method)
+        sent = [item for item in sent if item.direction == "down" or item.client not in missing]
         now = time.perf_counter()
         seconds = {**at, "evaluation": now - before, "total": now - began}
         return Record(number, phase, who, sent, missing, scores, notes, self.method.lens(self.state), seconds, measures)
-
-
-def accepted(method: Method, info: Info, answer: Answer, down: Tree | None) -> Reply:
-    """A client's message, checked against what the method promises. Raises BadMessage with the reason against it."""
-    if answer.message is None:
-        raise BadMessage(answer.error or "no message")
-    message = decode(answer.message)
-    check_kinds(message, method.name)
-    # nothing promises the shapes of an introduction: that its numbers are finite is all that can be asked
-    check(message, message if down is None else method.expects(down, info))
-    if not 0 < answer.weight < math.inf:
-        raise BadMessage(f"its weight is {answer.weight}")
-    return Reply(message, answer.weight)
 
 
 def _diverged(number: int, sign: str, method: Method) -> str:

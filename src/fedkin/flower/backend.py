@@ -14,9 +14,10 @@ from fedkin.engine.coordinator import participants
 from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.flower import config
+from fedkin.flower.dispatcher import Postman
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
-from fedkin.flower.transport import FlowerTransport, Postman
+from fedkin.flower.transport import FlowerTransport
 from fedkin.runs.spec import Spec
 from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, around, assemble, method_of, resolved

@@ -1,22 +1,37 @@
 """Headers of what passes between the server app and a node: JSON beside the codec's bytes, checked on both sides."""
 
+import math
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from fedkin.core.errors import FedkinError
 
-PROTOCOL = 3
-HEADER_BYTES = 16 << 20  # of one header: an evaluation's notes may be vectors
+PROTOCOL = 4
+HEADER_BYTES = 8 << 20  # of one header
+COLONS = 50_000  # in one header: what is wrong with an entry takes a thousand times its bytes to say
 STEPS = 4  # at most, in one message
-VIEWS = 1000  # at most, of one client's models
+VIEWS = 16  # at most, of one client's models
 COLUMNS, LONGEST = 20_000, 200  # at most, of one table, and letters of a name
+NOTES, NUMBERS = 32, 20_000  # at most, of one evaluation's notes, and numbers in all of them
+SENTENCE = 300  # letters that are kept of an error
+MOST_ROUNDS = 10_000_000
+MOST_CLIENTS = 1_000_000
+MOST_CLASSES = 100_000
+MOST_SAMPLES = 100_000_000  # of one client
+MOST_FEATURES = 1 << 26  # numbers in one sample
+DIVERGED = 1e30  # a loss beyond it is that of a model that diverged, and is recorded as infinite
 
 Op = Literal["introduce", "local", "finish", "evaluate", "evaluate_all"]
-Natural = Annotated[int, Field(ge=0)]
-Hex = Annotated[str, Field(pattern=r"^[0-9a-f]*$", max_length=64)]
-Short = Annotated[str, Field(max_length=4000)]
-View = Annotated[str, Field(max_length=200)]
+Round = Annotated[int, Field(ge=0, le=MOST_ROUNDS)]
+Samples = Annotated[int, Field(ge=0, le=MOST_SAMPLES)]
+Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # sha256, or not known
+Token = Annotated[str, Field(pattern=r"^([0-9a-f]{16}([0-9a-f]{4})?)?$")]  # of a run, or of a newcomer's place in it
+Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+Short = Annotated[str, Field(max_length=1000)]
+Column = Annotated[str, Field(max_length=LONGEST)]
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .:-]{0,63}$")]  # a view, a note
+Size = Annotated[int, Field(ge=1, le=MOST_FEATURES)]
 Split = Literal["train", "val", "test"]
 Measure = Literal["rmse", "mae", "auc"]  # those of engine/measures.py, which needs more than a client app has
 Some = TypeVar("Some", bound=BaseModel)
@@ -33,7 +48,50 @@ def _possible(found: dict[Measure, float]) -> dict[Measure, float]:
     return found
 
 
+def cleaned(text: str) -> str:
+    """One printable line of a stranger's text."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * SENTENCE]).split())[:SENTENCE]
+
+
+def _share(value: float) -> float:
+    if value < 0 or value > 1:  # nan is of a regression, or of a split without samples
+        raise ValueError(f"an accuracy is never {value:g}")
+    return value
+
+
+def _loss(value: float) -> float:
+    return value if abs(value) <= DIVERGED or math.isnan(value) else math.inf
+
+
+def _no_number(value: float) -> bool:
+    return type(value) is float and not math.isfinite(value)
+
+
+def _notes(found: dict[str, Any]) -> dict[str, Any]:
+    numbers = 0
+    for name, value in found.items():
+        vector = value if isinstance(value, list) else [value]
+        if not all(type(x) in (int, float, bool) and (abs(x) <= DIVERGED or _no_number(x)) for x in vector):
+            raise ValueError(f"{name} is a number or a list of numbers up to {DIVERGED:g}")
+        numbers += len(vector)
+    if numbers > NUMBERS:
+        raise ValueError(f"{numbers} numbers, at most {NUMBERS} are kept")
+    return found
+
+
+def _room(shape: tuple[int, ...]) -> tuple[int, ...]:
+    if math.prod(shape) > MOST_FEATURES:
+        raise ValueError(f"a sample has at most {MOST_FEATURES:,} numbers")
+    return shape
+
+
 Measures = Annotated[dict[Measure, float], AfterValidator(_possible)]
+Sentence = Annotated[str, AfterValidator(cleaned)]
+Loss = Annotated[float, AfterValidator(_loss)]
+Accuracy = Annotated[float, AfterValidator(_share)]
+Scores = dict[Word, dict[Split, tuple[Loss, Accuracy]]]
+Notes = Annotated[dict[Word, Any], Field(max_length=NOTES), AfterValidator(_notes)]
+Shape = Annotated[tuple[Size, ...], Field(max_length=8), AfterValidator(_room)]
 
 
 class _Header(BaseModel):
@@ -43,26 +101,26 @@ class _Header(BaseModel):
 class Place(_Header):
     """A client's place in the federation: all that a node needs to know of the others."""
 
-    client: Natural
-    clients: int = Field(ge=1)
-    classes: int = Field(ge=0, le=10_000_000)
+    client: int = Field(ge=0, lt=MOST_CLIENTS)
+    clients: int = Field(ge=1, le=MOST_CLIENTS)
+    classes: int = Field(ge=0, le=MOST_CLASSES)
     architecture: Short
-    joined: Natural | None = None  # of one that was not in the run: after which round it comes
-    data: Hex = ""  # sha256 of the data that the client joined with, where they are its own
+    joined: Round | None = None  # of one that was not in the run: after which round it comes
+    data: Hash = ""  # sha256 of the data that the client joined with, where they are its own
 
 
 class Base(_Header):
     """A personal state: the round whose work left it (0: the first one), and its sha256 where it is known."""
 
-    round: Natural = 0
-    digest: Hex = ""
+    round: Round = 0
+    digest: Hash = ""
 
 
 class Step(_Header):
     """One thing to do."""
 
     op: Op
-    round: Natural
+    round: Round
 
 
 class Request(_Header):
@@ -70,12 +128,12 @@ class Request(_Header):
 
     protocol: int = PROTOCOL
     version: Short
-    experiment: Hex
-    run: Hex
+    experiment: Hash
+    run: Token
     name: Short
     place: Place | None = None
     base: Base = Base()
-    keep: Natural = 0  # states of rounds before this one are not asked for again
+    keep: Round = 0  # states of rounds before this one are not asked for again
     steps: tuple[Step, ...] = Field(default=(), max_length=STEPS)
 
 
@@ -83,13 +141,13 @@ class Done(_Header):
     """What became of one step. ``message``: whether a message of the codec goes with it."""
 
     op: Op
-    round: Natural
-    weight: float = 0.0
-    error: Short | None = None
-    seconds: float = 0.0
-    scores: dict[View, dict[Split, tuple[float, float]]] = Field(default={}, max_length=VIEWS)
-    notes: dict[str, Any] = {}
-    measures: dict[View, dict[Split, Measures]] = Field(default={}, max_length=VIEWS)
+    round: Round
+    weight: float = Field(default=0.0, ge=0, le=MOST_SAMPLES)
+    error: Sentence | None = None
+    seconds: Seconds = 0.0
+    scores: Scores = Field(default={}, max_length=VIEWS)
+    notes: Notes = {}
+    measures: dict[Word, dict[Split, Measures]] = Field(default={}, max_length=VIEWS)
     message: bool = False
     own: Base = Base()  # the personal state after the step
 
@@ -98,15 +156,15 @@ class Facts(_Header):
     """What a node tells of its data: sizes, shapes and a table's columns, and a fingerprint that says whether they
     changed."""
 
-    train: int = Field(ge=1)
-    val: Natural
-    test: Natural
-    shape: tuple[int, ...]
-    dtype: Short
-    classes: Natural
+    train: int = Field(ge=1, le=MOST_SAMPLES)
+    val: Samples
+    test: Samples
+    shape: Shape
+    dtype: Literal["uint8", "float32", "int64"]  # pixels, numbers, tokens
+    classes: int = Field(ge=0, le=MOST_CLASSES)
     task: Literal["classification", "regression"]
-    digest: Hex
-    columns: tuple[View, ...] = Field(default=(), max_length=COLUMNS)  # names of a table's inputs, in their order
+    digest: Hash
+    columns: tuple[Column, ...] = Field(default=(), max_length=COLUMNS)  # names of a table's inputs, in their order
     architecture: Short = ""  # of the node's own choice; empty: what the experiment gives it
 
 
@@ -115,10 +173,10 @@ class Reply(_Header):
 
     protocol: int = PROTOCOL
     version: Short
-    experiment: Hex
-    run: Hex
+    experiment: Hash
+    run: Token
     name: Short
-    error: Short | None = None  # why nothing was done
+    error: Sentence | None = None  # why nothing was done
     facts: Facts | None = None
     steps: tuple[Done, ...] = Field(default=(), max_length=STEPS)
 
@@ -127,12 +185,14 @@ def opened(kind: type[Some], header: bytes) -> Some:
     """A header of somebody else's making. Raises Refused for anything but a well-formed one."""
     if len(header) > HEADER_BYTES:
         raise Refused(f"header of {len(header)} bytes, more than the {HEADER_BYTES} allowed")
+    if header.count(b":") > COLONS:
+        raise Refused(f"header of more than {COLONS:,} entries")
     try:
         return kind.model_validate_json(header)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "header"
-        raise Refused(f"{kind.__name__.lower()} is malformed: {where}: {first['msg']}") from None
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part)[:60] for part in first["loc"]) or "header"
+        raise Refused(cleaned(f"{kind.__name__.lower()} is malformed: {where}: {first['msg']}")) from None
 
 
 def sealed(header: BaseModel) -> bytes:

@@ -15,9 +15,10 @@ from fedkin.engine.host import Answer
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.backend import NODES, Fleet, known_facts
+from fedkin.flower.dispatcher import Federation, Postman, hello
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, same_columns
-from fedkin.flower.transport import Federation, Postman, answers_of, hello
+from fedkin.flower.transport import answers_of
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.newcomers.local import Learned, place_for, standing, told_of
 from fedkin.newcomers.protocol import Ask, join

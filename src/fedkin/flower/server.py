@@ -17,8 +17,8 @@ from fedkin.experiment.run_facts import versions
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.flower import config, newcomer
 from fedkin.flower.backend import NODES, Fleet, known_facts
+from fedkin.flower.dispatcher import Federation, Postman, hello
 from fedkin.flower.envelope import Facts
-from fedkin.flower.transport import Federation, Postman, hello
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import begun, recorded
 from fedkin.runs.record import Record

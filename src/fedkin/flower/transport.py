@@ -1,156 +1,23 @@
 """Nodes of a Flower federation as a Transport: one message a round for every client carries all that is asked of it."""
 
 import hashlib
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import torch
-from flwr.app import Message
 
-from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
 from fedkin.engine.codec import encode
-from fedkin.engine.host import CHANGING, Answer, Order
+from fedkin.engine.host import CHANGING, SPLITS, Answer, Order
 from fedkin.engine.store import read_state
-from fedkin.flower.config import Deployment
-from fedkin.flower.envelope import HEADER_BYTES, Base, Done, Facts, Place, Refused, Reply, Request, Step, opened, sealed
-from fedkin.flower.records import pack, unpack
+from fedkin.flower.dispatcher import Postman
+from fedkin.flower.envelope import Base, Done, Place, Reply, Step
 from fedkin.runs import checkpoint
 
-KIND = "train.fedkin"
-LATE = 60  # seconds that a message outlives its deadline in the SuperLink
 EVALUATIONS = ("evaluate", "evaluate_all")
 
 Then = Callable[[int], Sequence[tuple[str, int, Sequence[int]]]]
-
-
-class Grid(Protocol):
-    """What is used of Flower's Grid."""
-
-    def get_nodes(self) -> Iterable[Any]: ...
-
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]: ...
-
-    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]: ...
-
-
-class Federation(NamedTuple):
-    """What every request says."""
-
-    experiment: str
-    run: str
-    version: str
-
-
-class Result(NamedTuple):
-    """A client's reply: its answers by (op, round), or why there are none."""
-
-    answers: Mapping[tuple[str, int], tuple[Answer, Base]]
-    error: str | None = None
-
-
-class Postman:
-    """Requests to clients by their names, replies or reasons back, before the deadline."""
-
-    def __init__(self, grid: Grid, deployment: Deployment, about: Federation) -> None:
-        self.grid, self.deployment, self.about = grid, deployment, about
-        self._told: dict[int, str] = {}  # node → the client it says it is; used only where nodes are not registered
-
-    def request(self, name: str, **content: Any) -> Request:
-        """A request of this run to a client."""
-        return Request(
-            version=self.about.version, experiment=self.about.experiment, run=self.about.run, name=name, **content
-        )
-
-    def exchange(
-        self, requests: Mapping[str, tuple[Request, bytes | None]], deadline: float | None = None
-    ) -> dict[str, tuple[Reply, list[bytes]] | str]:
-        """name → (reply, its messages), or in one sentence why there is none."""
-        deadline = deadline or self.deployment.deadline
-        nodes = self.nodes()
-        found: dict[str, tuple[Reply, list[bytes]] | str] = {}
-        messages: dict[str, Message] = {}
-        for name, (request, blob) in requests.items():
-            if name not in nodes:
-                found[name] = "its node is not connected"
-                continue
-            content = pack([sealed(request), *([] if blob is None else [blob])])
-            messages[name] = Message(content, nodes[name], KIND, ttl=deadline + LATE, group_id=self.about.run)
-        for name, reply in self._send(messages, deadline).items():
-            found[name] = reply if isinstance(reply, str) else self._open(reply, nodes[name], requests[name][0])
-        return found
-
-    def nodes(self) -> dict[str, int]:
-        """name → node of the clients that are connected."""
-        online = [node for node in self.grid.get_nodes() if node.status == "online"]
-        if not self.deployment.insecure:
-            names = [(node.name, node.node_id) for node in online]
-        else:
-            names = self._ask_names([node.node_id for node in online])
-        found: dict[str, int] = {}
-        for name, node in names:
-            if name in found:
-                raise FedkinError(f"two nodes are connected as {name}: unregister one of them")
-            found[name] = node
-        return {name: node for name, node in found.items() if name in self.deployment.clients}
-
-    def _ask_names(self, nodes: list[int]) -> list[tuple[str, int]]:
-        """Without registration a node is who it says it is: good enough on one's own machine, and only there."""
-        new = {str(node): node for node in nodes if node not in self._told}
-        hello = [sealed(self.request(""))]
-        messages = {key: Message(pack(hello), node, KIND, ttl=60 + LATE) for key, node in new.items()}
-        for key, reply in self._send(messages, 60).items():
-            if not isinstance(reply, str):
-                with suppress(Refused):
-                    self._told[new[key]] = opened(Reply, unpack(reply.content, HEADER_BYTES)[0]).name
-        return [(self._told[node], node) for node in nodes if node in self._told]
-
-    def _send(self, messages: Mapping[str, Message], deadline: float) -> dict[str, Message | str]:
-        """Push all, then look for replies until all are there or the time is over."""
-        end = time.monotonic() + deadline
-        ids = list(self.grid.push_messages(list(messages.values()))) if messages else []
-        waiting = {id: name for id, name in zip(ids, messages) if id}
-        found: dict[str, Message | str] = {
-            name: "its message could not be sent" for name in messages if name not in waiting.values()
-        }
-        while waiting:
-            for reply in self.grid.pull_messages(list(waiting)):
-                name = waiting.pop(reply.metadata.reply_to_message_id, None)
-                if name is not None:
-                    found[name] = _reason(reply) if reply.has_error() else reply
-            if waiting and time.monotonic() > end:
-                late = dict.fromkeys(waiting.values(), f"no reply within {deadline:g} seconds")
-                return {**found, **late}
-            if waiting:
-                time.sleep(self.deployment.poll)
-        return found
-
-    def _open(self, message: Message, node: int, request: Request) -> tuple[Reply, list[bytes]] | str:
-        """A reply that is from the right node, of the right client, run and round; else the reason against it."""
-        try:
-            if message.metadata.src_node_id != node:
-                raise Refused("its reply came from another node")
-            header, *blobs = unpack(message.content, self.deployment.max_bytes + HEADER_BYTES)
-            reply = opened(Reply, header)
-            if reply.error is not None:
-                return reply.error
-            for what in ("protocol", "version", "experiment", "run", "name"):
-                if getattr(reply, what) != getattr(request, what):
-                    raise Refused(f"its reply is of another {what}: {getattr(reply, what)!s:.40}")
-            if [(done.op, done.round) for done in reply.steps] != [(step.op, step.round) for step in request.steps]:
-                shown = ", ".join(f"{done.op} {done.round}" for done in reply.steps)
-                raise Refused(f"its reply is of another round or work: {shown}")
-            if len(blobs) != sum(done.message for done in reply.steps):
-                raise Refused("its reply has not the messages that it names")
-            for blob in blobs:
-                if len(blob) > self.deployment.max_bytes:
-                    raise Refused(f"message of {len(blob)} bytes, more than the {self.deployment.max_bytes} allowed")
-        except Refused as error:
-            return str(error)
-        return reply, blobs
 
 
 class FlowerTransport:
@@ -248,33 +115,6 @@ class FlowerTransport:
         return found
 
 
-def hello(postman: Postman, patience: float) -> dict[str, Facts | None]:
-    """What every client's node tells of its data.
-
-    Raises FedkinError for nodes that do not come in time, and, once all have come, for those that refuse.
-    """
-    end = time.monotonic() + patience
-    names = postman.deployment.clients
-    facts: dict[str, Facts | None] = {}
-    while True:
-        open_names = [name for name in names if name not in facts]
-        nodes = postman.nodes()
-        here = {name: (postman.request(name), None) for name in open_names if name in nodes}
-        why = dict.fromkeys(open_names, "its node is not connected")
-        for name, reply in (postman.exchange(here) if here else {}).items():
-            if isinstance(reply, str):
-                why[name] = reply
-            else:
-                facts[name] = reply[0].facts
-                del why[name]
-        if not why:
-            return facts
-        if time.monotonic() > end or len(here) == len(open_names):
-            missing = [f"{name}: {reason}" for name, reason in why.items()]
-            raise FedkinError(f"{len(missing)} of {len(names)} clients are not ready. {'; '.join(missing[:3])}")
-        time.sleep(1)
-
-
 def answers_of(
     client: int, steps: Sequence[tuple[str, int]], reply: tuple[Reply, list[bytes]] | str
 ) -> list[tuple[Answer, Base]]:
@@ -286,13 +126,10 @@ def answers_of(
 
 
 def _answer(client: int, done: Done, message: bytes | None) -> Answer:
+    if done.op in EVALUATIONS and done.error is None and set(SPLITS) - set(done.scores.get("personal", {})):
+        return Answer(client, error="its reply has no scores of its personal model")
     record = {"scores": done.scores, "notes": done.notes, "measures": done.measures}
     return Answer(client, message, done.weight, done.error, record, done.seconds)
-
-
-def _reason(reply: Message) -> str:
-    text = " ".join(str(reply.error.reason or "").split())
-    return f"its node failed (Flower error {reply.error.code}): {text[:300]}"
 
 
 def _sha(message: bytes | None) -> str:

@@ -148,6 +148,7 @@ def comet(
         personal=lambda down, own, data: {"personal": own["parameters"]},
         lesson=lesson,
         introduce=introduce,
+        expected_setup=lambda state, info: {"predictions": state["centroids"][0]},
         meet=merge,
         notes=lambda own: {name: own[name] for name in noted},
         lens=lambda state: {"clusters": {-1: len(state["centroids"])}},

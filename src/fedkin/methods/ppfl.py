@@ -90,10 +90,10 @@ def ppfl(
     def client(initial: Params, info: Info) -> Tree:
         return {"membership": torch.full((models,), 1 / models, dtype=dtype_of(initial))}
 
-    def introduce(own: Tree, data: Data) -> Tree:
-        if affinity == "label_cosine":
-            return {"coefficients": data.info.histogram}
-        return {"control": {"samples": data.info.samples}}
+    def expected_setup(state: Tree, info: Info) -> Tree:
+        return (
+            {"coefficients": info.histogram} if affinity == "label_cosine" else {"control": {"samples": info.samples}}
+        )
 
     def mass_of(replies: Mapping[int, Reply]) -> list[float]:
         """p_i before it is normalised: by samples or uniform, for θ and for the "paper" scale of c alike."""
@@ -199,7 +199,8 @@ def ppfl(
             "personal": {"theta": down["parameters"], "membership": down["coefficients"]["membership"]}
         },
         predict=predict,
-        introduce=introduce,
+        introduce=lambda own, data: expected_setup(None, data.info),
+        expected_setup=expected_setup,
         meet=meet,
         lens=lambda state: {"membership": dict(enumerate(state["memberships"].tolist()))},
         check=check,

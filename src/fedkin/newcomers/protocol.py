@@ -9,9 +9,9 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Info, Method
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
+from fedkin.engine.acceptance import accepted
 from fedkin.engine.codec import BadMessage, count, decode, encode
 from fedkin.engine.contexts import ServerTools
-from fedkin.engine.coordinator import accepted
 from fedkin.engine.host import CHANGING, Answer, Host, Order
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import one_thread
@@ -149,7 +149,7 @@ def _stay(server: Standing, guest: Guest, first: Trial, exact: int | None, most:
             if not works or (exact is None and done - best.rounds >= PATIENCE):
                 break
         try:
-            reply = accepted(method, info, answers[-1], down)
+            reply = accepted(method, info, answers[-1], method.expects(down, info)).reply
         except BadMessage as error:
             raise FedkinError(f"the newcomer's message of round {at + 1} is not usable: {error}") from None
         assert answers[-1].message is not None

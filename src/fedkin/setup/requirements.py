@@ -45,6 +45,8 @@ def check_needs(
             f"{method.name} needs class probabilities, but family {families} predicts numbers: try "
             f"{_methods(lambda method: not method.needs.classes and method.needs.one_architecture)}"
         )
+    if method.introduce is not None and method.expected_setup is None:
+        raise FedkinError(f"{method.name} has introduce: say in expected_setup what such a message looks like")
     if needs.validation and not all(len(rows) for rows in population.val):
         raise FedkinError(f"{method.name} chooses by validation: set split.val above 0 so that every client has some")
     if federation.min_replies > participants_of(federation):

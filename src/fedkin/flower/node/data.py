@@ -104,7 +104,7 @@ def facts_of(population: Population, client: int) -> Facts:
         val=val,
         test=test,
         shape=tuple(population.x.shape[1:]),
-        dtype=str(population.x.dtype).removeprefix("torch."),
+        dtype=str(population.x.dtype).removeprefix("torch."),  # type: ignore[arg-type]
         classes=population.classes,
         task=population.task,  # type: ignore[arg-type]
         digest=digest.hexdigest(),

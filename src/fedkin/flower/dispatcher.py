@@ -1,0 +1,187 @@
+"""Requests to the nodes of a Flower federation, and what comes back: replies from the right node, or reasons."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol
+
+from flwr.app import Message
+
+from fedkin.core.errors import FedkinError
+from fedkin.engine.host import CHANGING
+from fedkin.flower.config import Deployment
+from fedkin.flower.envelope import HEADER_BYTES, Facts, Refused, Reply, Request, cleaned, opened, sealed
+from fedkin.flower.records import pack, unpack
+
+KIND = "train.fedkin"
+LATE = 60  # seconds that a message outlives its deadline in the SuperLink
+
+
+class Grid(Protocol):
+    """What is used of Flower's Grid."""
+
+    def get_nodes(self) -> Iterable[Any]: ...
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]: ...
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]: ...
+
+
+class Federation(NamedTuple):
+    """What every request says."""
+
+    experiment: str
+    run: str
+    version: str
+
+
+class Postman:
+    """Requests to clients by their names, replies or reasons back, before the deadline."""
+
+    def __init__(self, grid: Grid, deployment: Deployment, about: Federation) -> None:
+        self.grid, self.deployment, self.about = grid, deployment, about
+        self._told: dict[int, str] = {}  # node → the client it says it is; used only where nodes are not registered
+        self._twice: set[str] = set()  # names that several nodes go by
+
+    def request(self, name: str, **content: Any) -> Request:
+        """A request of this run to a client."""
+        return Request(
+            version=self.about.version, experiment=self.about.experiment, run=self.about.run, name=name, **content
+        )
+
+    def exchange(
+        self, requests: Mapping[str, tuple[Request, bytes | None]], deadline: float | None = None
+    ) -> dict[str, tuple[Reply, list[bytes]] | str]:
+        """name → (reply, its messages), or in one sentence why there is none."""
+        deadline = deadline or self.deployment.deadline
+        nodes = self.nodes()
+        found: dict[str, tuple[Reply, list[bytes]] | str] = {}
+        messages: dict[str, Message] = {}
+        for name, (request, blob) in requests.items():
+            if name not in nodes:
+                found[name] = self.why_not(name)
+                continue
+            content = pack([sealed(request), *([] if blob is None else [blob])])
+            messages[name] = Message(content, nodes[name], KIND, ttl=deadline + LATE, group_id=self.about.run)
+        for name, reply in self._send(messages, deadline).items():
+            found[name] = reply if isinstance(reply, str) else self._open(reply, nodes[name], requests[name][0])
+        return found
+
+    def nodes(self) -> dict[str, int]:
+        """name → node of the clients that are connected, each by one node."""
+        online = [node for node in self.grid.get_nodes() if node.status == "online"]
+        if not self.deployment.insecure:
+            names = [(node.name, node.node_id) for node in online]
+        else:
+            names = self._ask_names([node.node_id for node in online])
+        counts = Counter(name for name, _ in names)
+        self._twice = {name for name, count in counts.items() if count > 1}
+        return {name: node for name, node in names if name in self.deployment.clients and name not in self._twice}
+
+    def why_not(self, name: str) -> str:
+        """Why a client has no node."""
+        if name in self._twice:
+            return f"two nodes are connected as {name}: unregister one of them"
+        return "its node is not connected"
+
+    def _ask_names(self, nodes: list[int]) -> list[tuple[str, int]]:
+        """Without registration a node is who it says it is: good enough on one's own machine, and only there."""
+        new = {str(node): node for node in nodes if node not in self._told}
+        hello = [sealed(self.request(""))]
+        messages = {key: Message(pack(hello), node, KIND, ttl=60 + LATE) for key, node in new.items()}
+        for key, reply in self._send(messages, 60).items():
+            if not isinstance(reply, str):
+                with suppress(Refused):
+                    self._told[new[key]] = opened(Reply, unpack(reply.content, HEADER_BYTES)[0]).name
+        return [(self._told[node], node) for node in nodes if node in self._told]
+
+    def _send(self, messages: Mapping[str, Message], deadline: float) -> dict[str, Message | str]:
+        """Push all, then look for replies until all are there or the time is over."""
+        end = time.monotonic() + deadline
+        ids = list(self.grid.push_messages(list(messages.values()))) if messages else []
+        waiting = {id: name for id, name in zip(ids, messages) if id}
+        found: dict[str, Message | str] = {
+            name: "its message could not be sent" for name in messages if name not in waiting.values()
+        }
+        while waiting:
+            for reply in self.grid.pull_messages(list(waiting)):
+                name = waiting.pop(reply.metadata.reply_to_message_id, None)
+                if name is not None:
+                    found[name] = _reason(reply) if reply.has_error() else reply
+            if waiting and time.monotonic() > end:
+                late = dict.fromkeys(waiting.values(), f"no reply within {deadline:g} seconds")
+                return {**found, **late}
+            if waiting:
+                time.sleep(self.deployment.poll)
+        return found
+
+    def _open(self, message: Message, node: int, request: Request) -> tuple[Reply, list[bytes]] | str:
+        """A reply that is from the right node, of the right client, run and round; else the reason against it."""
+        try:
+            if message.metadata.src_node_id != node:
+                raise Refused("its reply came from another node")
+            header, *blobs = unpack(message.content, self.deployment.max_bytes + HEADER_BYTES)
+            reply = opened(Reply, header)
+            if reply.error is not None:
+                return reply.error
+            for what in ("protocol", "version", "experiment", "run", "name"):
+                if getattr(reply, what) != getattr(request, what):
+                    raise Refused(f"its reply is of another {what}: {cleaned(str(getattr(reply, what)))[:40]}")
+            if [(done.op, done.round) for done in reply.steps] != [(step.op, step.round) for step in request.steps]:
+                shown = ", ".join(f"{done.op} {done.round}" for done in reply.steps)
+                raise Refused(f"its reply is of another round or work: {shown}")
+            states_follow(request, reply)
+            if len(blobs) != sum(done.message for done in reply.steps):
+                raise Refused("its reply has not the messages that it names")
+            for blob in blobs:
+                if len(blob) > self.deployment.max_bytes:
+                    raise Refused(f"message of {len(blob)} bytes, more than the {self.deployment.max_bytes} allowed")
+        except Refused as error:
+            return str(error)
+        return reply, blobs
+
+
+def hello(postman: Postman, patience: float) -> dict[str, Facts | None]:
+    """What every client's node tells of its data.
+
+    Raises FedkinError for nodes that do not come in time, and, once all have come, for those that refuse.
+    """
+    end = time.monotonic() + patience
+    names = postman.deployment.clients
+    facts: dict[str, Facts | None] = {}
+    while True:
+        open_names = [name for name in names if name not in facts]
+        nodes = postman.nodes()
+        here = {name: (postman.request(name), None) for name in open_names if name in nodes}
+        why = {name: postman.why_not(name) for name in open_names}
+        for name, reply in (postman.exchange(here) if here else {}).items():
+            if isinstance(reply, str):
+                why[name] = reply
+            else:
+                facts[name] = reply[0].facts
+                del why[name]
+        if not why:
+            return facts
+        if time.monotonic() > end or len(here) == len(open_names):
+            missing = [f"{name}: {reason}" for name, reason in why.items()]
+            raise FedkinError(f"{len(missing)} of {len(names)} clients are not ready. {'; '.join(missing[:3])}")
+        time.sleep(1)
+
+
+def states_follow(request: Request, reply: Reply) -> None:
+    """Raise Refused unless the states that a reply names are those that its work leaves.
+
+    Work that went well leaves a state of its round, whose sha256 is told; anything else leaves the one before it.
+    """
+    own, digest = request.base.round, request.base.digest
+    for done in reply.steps:
+        if done.op in CHANGING and done.error is None:
+            own, digest = done.round, done.own.digest
+        if done.own.round != own or not done.own.digest or (digest and done.own.digest != digest):
+            raise Refused(f"its state after {done.op} {done.round} is not the one that this leaves")
+        digest = done.own.digest
+
+
+def _reason(reply: Message) -> str:
+    return cleaned(f"its node failed (Flower error {reply.error.code}): {reply.error.reason or ''}")

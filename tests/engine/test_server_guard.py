@@ -1,0 +1,118 @@
+"""A server's update that some replies break: they are left out, the old state stays until the new one is well."""
+
+import pytest
+import torch
+
+from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.method import Reply
+from fedkin.core.tree import weighted_mean
+from fedkin.engine.acceptance import FAR, far_off
+from fedkin.engine.server_guard import NotFinite, Without, guarded
+from tests.engine.small import small
+from tests.engine.test_coordinator import Meddling, federation, with_message
+
+OLD = {"w": torch.tensor([1.0, -2.0])}
+SIZES = {9: 7.0, 2: 3.0, 5: 1.0, 4: 8.0, 0: 2.0}
+
+
+def replies(**values: float) -> dict[int, Reply]:
+    """Clients 0, 2, 4, 5, 9, of whom some send another value than their number."""
+    found = {client: float(client) for client in sorted(SIZES)} | {int(k[1:]): v for k, v in values.items()}
+    return {client: Reply({"w": torch.full((2,), value)}, SIZES[client]) for client, value in found.items()}
+
+
+def mean(usable):
+    if any(reply.message["w"][0] < 0 for reply in usable.values()):
+        raise IndexError("index -1 is out of range")
+    new = weighted_mean((reply.message for reply in usable.values()), (reply.weight for reply in usable.values()))
+    return {"w": torch.where(new["w"] > 1e6, float("inf"), new["w"])}
+
+
+@pytest.mark.parametrize("culprit", sorted(SIZES))
+@pytest.mark.parametrize(
+    ("value", "reason"), [(-1.0, "IndexError: index -1"), (1e9, "NaN or infinity in the server's w")]
+)
+def test_who_breaks_the_update_is_found(culprit, value, reason):
+    good = {client: reply for client, reply in replies().items() if client != culprit}
+    found = guarded(mean, OLD, replies(**{f"c{culprit}": value}), 1)
+    assert list(found.left_out) == [culprit]
+    assert reason in found.left_out[culprit]
+    assert found.state["w"].equal(mean(good)["w"])
+
+
+def test_nobody_is_left_out_of_an_update_that_works():
+    found = guarded(mean, OLD, replies(), 1)
+    assert not found.left_out
+    assert found.state["w"].equal(mean(replies())["w"])
+
+
+def test_several_who_break_it_are_left_out_where_that_leaves_enough():
+    found = guarded(mean, OLD, replies(c0=-1.0, c2=-1.0), 1)
+    assert {0, 2} <= set(found.left_out)
+    with pytest.raises(IndexError):
+        guarded(mean, OLD, replies(c0=-1.0), 5)
+
+
+def test_a_mistake_of_the_method_itself_is_told():
+    with pytest.raises(ZeroDivisionError):
+        guarded(lambda usable: 1 // 0, OLD, replies(), 1)
+    with pytest.raises(NotFinite, match="server's w"):
+        guarded(lambda usable: {"w": torch.tensor([float("nan")])}, OLD, replies(), 1)
+
+
+def test_a_disk_that_is_full_is_nobodys_fault():
+    tries = []
+
+    def update(usable):
+        tries.append(len(usable))
+        raise Halted("no room")
+
+    with pytest.raises(Halted):
+        guarded(update, OLD, replies(), 1)
+    assert tries == [5]
+
+
+def test_what_was_not_finite_before_may_stay():
+    old = {"best": float("inf"), "w": torch.ones(2)}
+    guarded(lambda usable: {**old, "best": float("inf")}, old, replies(), 1)
+    with pytest.raises(NotFinite, match="server's w"):
+        guarded(lambda usable: {**old, "w": torch.tensor([1.0, float("inf")])}, old, replies(), 1)
+
+
+def test_replies_without_some():
+    rest = Without(replies(), {2, 9})
+    assert list(rest) == [0, 4, 5]
+    assert len(rest) == 3
+    with pytest.raises(KeyError):
+        rest[9]
+
+
+def test_numbers_that_are_far_from_the_others():
+    usual = {client: {"parameters": 0.5} for client in (3, 1, 8)}
+    assert not far_off({**usual, 2: {"parameters": FAR}})
+    assert list(far_off({**usual, 2: {"parameters": 1.1 * FAR}})) == [2]
+    assert not far_off({client: {"parameters": 1e9} for client in (3, 1, 8)})  # all of one size
+    assert list(far_off({1: {"predictions": 2.0}, 0: {"predictions": 1e6}})) == [0]
+    assert not far_off({4: {"parameters": 1e9}})
+    assert not far_off({1: {}, 2: {}})
+
+
+@pytest.mark.parametrize("value", [10**9, -1, 2**53])
+def test_a_cluster_that_there_is_not_ends_no_round(value):
+    one = federation("ifca", run__participation=1.0)
+
+    def numbered(message):
+        return {k: {n: value if isinstance(x, int) else x for n, x in p.items()} for k, p in message.items()}
+
+    one.transport = Meddling(one.transport, with_message(numbered))
+    record = one.round(1)
+    assert set(record.missing) <= {1, 4}
+    assert all(sent.client not in record.missing for sent in record.sent if sent.direction == "up")
+
+
+def test_a_method_says_what_its_introductions_look_like():
+    from fedkin.setup.build import assemble, method_of
+
+    spec = small("comet")
+    with pytest.raises(FedkinError, match="comet has introduce: say in expected_setup"):
+        assemble(spec, method_of(spec)._replace(expected_setup=None))
