@@ -1,1 +1,3 @@
-"""Measurements that the documentation shows, each made by one command: ``python -m benchmarks.NAME``."""
+"""Measurements that the documentation shows, each made by one command: ``python -m
+benchmarks.NAME``.
+"""

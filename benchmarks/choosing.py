@@ -1,9 +1,11 @@
-"""What choosing by the data gains: COMET's c and λ_k, PPFL's K, and PPFL with few clients and many steps a round.
+"""What choosing by the data gains: COMET's c and λ_k, PPFL's K, and PPFL with few clients and many
+steps a round.
 
     FEDKIN_DATA=DIR python -m benchmarks.choosing TABLE --out RUNS [--only WORD,WORD] [--write docs/methods/comet.md]
 
-A row of a table is one ``fedkin run`` command: mean and sample standard deviation over the seeds 0, 1 and 2.
-Finished runs are not repeated. Validation accuracy is that of all validation samples together, after the last round.
+A row of a table is one ``fedkin run`` command: mean and sample standard deviation over the seeds 0,
+1 and 2. Finished runs are not repeated. Validation accuracy is that of all validation samples
+together, after the last round.
 """
 
 import argparse
@@ -15,13 +17,23 @@ from typing import Any, NamedTuple
 from benchmarks.page import averages, line_of, renew, spread
 
 SEEDS = (0, 1, 2)
-COLUMNS = "run", "test accuracy", "validation", "worst decile", "MB", "clusters, last round", "changes"
+COLUMNS = (
+    "run",
+    "test accuracy",
+    "validation",
+    "worst decile",
+    "MB",
+    "clusters, last round",
+    "changes",
+)
 HEAD = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 EXAMPLES = Path("examples")
 
 
 class Table(NamedTuple):
-    """``base``: what all rows have in common, as options of ``fedkin run``; ``rows``: {name: further ones}."""
+    """``base``: what all rows have in common, as options of ``fedkin run``; ``rows``: {name:
+    further ones}.
+    """
 
     spec: Path
     base: list[str]
@@ -38,7 +50,12 @@ COMET = {
     **{f"c = {c}, λ by distance": _method(clusters=c, pull="distance") for c in (1, 4)},
     "both chosen": _method(clusters="silhouette", pull="distance"),
 }
-PREDICTIONS = ["method.name=comet", "method.public_batch=64", "public.source=held-out", "public.samples=500"]
+PREDICTIONS = [
+    "method.name=comet",
+    "method.public_batch=64",
+    "public.source=held-out",
+    "public.samples=500",
+]
 PPFL = ["method.name=ppfl", "method.structure=2", "method.membership_lr=0.5"]
 MODELS = {f"K = {k}": _method(models=k) for k in (1, 2, 3, 4, 5, 7, 10)}
 STEPS = {"one step on c": "full", "5 steps": 5, "a step a batch": "batches"}
@@ -64,7 +81,11 @@ AWAY = {  # C: the share of clients in a round
         ]
         for told in ("one step on c", "5 steps")
     },
-    "C = 0.2, 5 steps, 5 epochs on θ": ["run.participation=0.2", "method.membership_steps=5", "train.epochs=5"],
+    "C = 0.2, 5 steps, 5 epochs on θ": [
+        "run.participation=0.2",
+        "method.membership_steps=5",
+        "train.epochs=5",
+    ],
 }
 GROUPS, HAR = EXAMPLES / "methods" / "mnist_groups.toml", EXAMPLES / "methods" / "har.toml"
 SYNTHETIC = EXAMPLES / "papers" / "ppfl_synthetic.toml"
@@ -117,20 +138,32 @@ def line(row: str, changes: list[str], folders: list[Path]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("table", choices=sorted(TABLES))
     parser.add_argument("--out", type=Path, required=True, help="folder for the run directories")
-    parser.add_argument("--only", default="", help="rows that contain one of these words, separated by commas")
+    parser.add_argument(
+        "--only", default="", help="rows that contain one of these words, separated by commas"
+    )
     parser.add_argument("--seeds", type=int, default=len(SEEDS))
     parser.add_argument("--workers", type=int, default=2, help="runs at a time")
     parser.add_argument("--write", type=Path, help="a page whose `<!-- TABLE -->` table is renewed")
     given = parser.parse_args()
     table, words = TABLES[given.table], given.only.split(",")
-    rows = {row: changes for row, changes in table.rows.items() if any(word in row for word in words)}
-    folders = {row: [folder(given.out, given.table, row, seed) for seed in SEEDS[: given.seeds]] for row in rows}
+    rows = {
+        row: changes for row, changes in table.rows.items() if any(word in row for word in words)
+    }
+    folders = {
+        row: [folder(given.out, given.table, row, seed) for seed in SEEDS[: given.seeds]]
+        for row in rows
+    }
     with ProcessPoolExecutor(given.workers, mp_context=get_context("spawn")) as pool:
         jobs = {
-            row: [pool.submit(run_once, table, changes, k, where) for k, where in enumerate(folders[row])]
+            row: [
+                pool.submit(run_once, table, changes, k, where)
+                for k, where in enumerate(folders[row])
+            ]
             for row, changes in rows.items()
         }
         for row, changes in rows.items():

@@ -1,10 +1,11 @@
-"""Seconds a round of a deployment against a bare Flower app with the same payload, on the same nodes, in turn.
+"""Seconds a round of a deployment against a bare Flower app with the same payload, on the same
+nodes, in turn.
 
     python -m benchmarks.flower [--hidden 4000] [--rounds 5] [--torch]
 
-The bare app echoes an array of the same size to four nodes, with the same driver (own polling), and does nothing else;
-with --torch its client imports torch, as a client that trains does. Both run on one SuperLink, with TLS and
-authentication on; bare, fedkin, bare, fedkin.
+The bare app echoes an array of the same size to four nodes, with the same driver (own polling), and
+does nothing else; with --torch its client imports torch, as a client that trains does. Both run on
+one SuperLink, with TLS and authentication on; bare, fedkin, bare, fedkin.
 """
 
 import argparse
@@ -69,7 +70,9 @@ def bare(running: Cluster, size: int, rounds: int, torch: bool) -> list[float]:
     package = folder / "fedkin_deployment"
     package.mkdir(parents=True, exist_ok=True)
     (folder / "pyproject.toml").write_text(
-        APP.partition("[tool.flwr.app.config]")[0].replace('name = "fedkin-deployment"', 'name = "bare"')
+        APP.partition("[tool.flwr.app.config]")[0].replace(
+            'name = "fedkin-deployment"', 'name = "bare"'
+        )
         + f'[tool.flwr.app.config]\nrounds = {rounds}\nsize = {size}\nout = ""\n'
     )
     (package / "__init__.py").write_text("")
@@ -78,8 +81,19 @@ def bare(running: Cluster, size: int, rounds: int, torch: bool) -> list[float]:
     out = running.home / "bare.json"
     out.unlink(missing_ok=True)
     home = connection(running.folder, load(Deployment, running.folder, DEPLOYMENT))
-    command = [program("flwr"), "run", str(folder), LINK, "--run-config", f'out="{out}"', "--format", "json"]
-    done = subprocess.run(command, env=environment(home), capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    command = [
+        program("flwr"),
+        "run",
+        str(folder),
+        LINK,
+        "--run-config",
+        f'out="{out}"',
+        "--format",
+        "json",
+    ]
+    done = subprocess.run(
+        command, env=environment(home), capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
     if done.returncode:
         raise RuntimeError(f"flwr run: {done.stdout}{done.stderr}")
     wait_for(out.exists, 1200, running)
@@ -89,20 +103,28 @@ def bare(running: Cluster, size: int, rounds: int, torch: bool) -> list[float]:
 
 
 def ours(running: Cluster) -> list[float]:
-    """Seconds of each round of a run, evaluation included; the first and the last have other messages."""
+    """Seconds of each round of a run, evaluation included; the first and the last have other
+    messages.
+    """
     with read_only(running.run()) as database:
-        rows: list[Any] = database.rows("SELECT seconds FROM rounds WHERE phase = 'round' ORDER BY round")
+        rows: list[Any] = database.rows(
+            "SELECT seconds FROM rounds WHERE phase = 'round' ORDER BY round"
+        )
     return [json.loads(text)["total"] for (text,) in rows]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--hidden", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--torch", action="store_true")
     chosen = parser.parse_args()
     size = 64 * chosen.hidden + chosen.hidden + 10 * chosen.hidden + 10
-    spec = experiment("fedavg", model__name="dnn", model__hidden=chosen.hidden, run__rounds=chosen.rounds + 1)
+    spec = experiment(
+        "fedavg", model__name="dnn", model__hidden=chosen.hidden, run__rounds=chosen.rounds + 1
+    )
     times: dict[str, list[float]] = {"bare": [], "fedkin": []}
     with cluster(spec) as running:
         bare(running, 10, 1, False)  # every node is there and has answered once
@@ -110,7 +132,16 @@ def main() -> None:
             times["bare"] += bare(running, size, chosen.rounds, chosen.torch)
             times["fedkin"] += ours(running)[1:]
     medians = {name: round(statistics.median(values), 2) for name, values in times.items()}
-    print(json.dumps({"floats": size, **medians, "ratio": round(medians["fedkin"] / medians["bare"], 3), "all": times}))
+    print(
+        json.dumps(
+            {
+                "floats": size,
+                **medians,
+                "ratio": round(medians["fedkin"] / medians["bare"], 3),
+                "all": times,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

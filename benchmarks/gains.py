@@ -1,4 +1,5 @@
-"""What each method gained on `local`, from the tables of docs/results.md: the measured part of docs/choosing.md.
+"""What each method gained on `local`, from the tables of docs/results.md: the measured part of
+docs/choosing.md.
 
 python -m benchmarks.gains [--write docs/choosing.md]
 """
@@ -12,19 +13,31 @@ from benchmarks.page import END, renew
 from fedkin.methods import METHODS
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results.md"
-SETTINGS = {"har": "UCI HAR", "femnist": "FEMNIST", "shakespeare": "Shakespeare", "fmnist": "Fashion-MNIST"}
-HEAD = f"| method | {' | '.join(SETTINGS.values())} | clients hurt |\n|{'---|' * (len(SETTINGS) + 2)}"
+SETTINGS = {
+    "har": "UCI HAR",
+    "femnist": "FEMNIST",
+    "shakespeare": "Shakespeare",
+    "fmnist": "Fashion-MNIST",
+}
+HEAD = (
+    f"| method | {' | '.join(SETTINGS.values())} | clients hurt |\n|{'---|' * (len(SETTINGS) + 2)}"
+)
 
 
 def table(setting: str) -> dict[str, list[str]]:
     """A table of docs/results.md: {method: its other cells}."""
     _, _, rest = RESULTS.read_text(encoding="utf-8").partition(f"<!-- methods-{setting} -->\n")
-    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in rest.partition(END)[0].splitlines()[2:]]
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in rest.partition(END)[0].splitlines()[2:]
+    ]
     return {name: cells for name, *cells in lines}
 
 
 def gains() -> list[str]:
-    """A row a method, the largest mean gain first; "hurt" is the mean share of clients that are worse than alone."""
+    """A row a method, the largest mean gain first; "hurt" is the mean share of clients that are
+    worse than alone.
+    """
     tables = {setting: table(setting) for setting in SETTINGS}
     rows = {}
     for method in METHODS:
@@ -48,7 +61,9 @@ def _hurt(cells: list[str]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--write", type=Path, help="a page whose `<!-- gains -->` table is renewed")
     given = parser.parse_args()
     rows = gains()

@@ -1,8 +1,11 @@
-"""Made-up files of the shapes of CIFAR-100 and Stack Overflow, to time presets whose data are not at hand.
+"""Made-up files of the shapes of CIFAR-100 and Stack Overflow, to time presets whose data are not
+at hand.
 
-python -m benchmarks.made_up DIR      then: fedkin reproduce NAME --data-dir DIR (values do not change the time)
+python -m benchmarks.made_up DIR      then: fedkin reproduce NAME --data-dir DIR (values do not
+change the time)
 
-Their accuracies mean nothing. How much a user of Stack Overflow wrote is a guess (100 posts of 15 words).
+Their accuracies mean nothing. How much a user of Stack Overflow wrote is a guess (100 posts of 15
+words).
 """
 
 import argparse
@@ -18,7 +21,12 @@ def cifar100(folder: Path) -> None:
     draw = np.random.default_rng(0)
     x = np.tile(draw.integers(0, 256, (1000, 32, 32, 3), np.uint8), (60, 1, 1, 1))
     y = draw.integers(0, 100, len(x)).astype(np.uint8)
-    parts = {"x_train": x[:50_000], "y_train": y[:50_000], "x_test": x[50_000:], "y_test": y[50_000:]}
+    parts = {
+        "x_train": x[:50_000],
+        "y_train": y[:50_000],
+        "x_test": x[50_000:],
+        "y_test": y[50_000:],
+    }
     np.savez_compressed(folder / "cifar100.npz", **parts)
 
 
@@ -35,7 +43,9 @@ def stackoverflow(folder: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, metavar="DIR")
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,12 @@
-"""Every method on real data: the same small search for each, chosen on validation, then three seeds.
+"""Every method on real data: the same small search for each, chosen on validation, then three
+seeds.
 
     FEDKIN_DATA=DIR python -m benchmarks.methods SETTING --out RUNS [--only ditto,apfl] [--write docs/results.md]
 
-SETTING is one of examples/methods/*.toml. Each method gets four trials (seed 0): four learning rates, or two rates by
-two values of its own hyper-parameter; the trial with the highest validation accuracy of the personal models after the
-last round is run with two more seeds. Finished runs are not repeated. Test data are read only for the table.
+SETTING is one of examples/methods/*.toml. Each method gets four trials (seed 0): four learning
+rates, or two rates by two values of its own hyper-parameter; the trial with the highest validation
+accuracy of the personal models after the last round is run with two more seeds. Finished runs are
+not repeated. Test data are read only for the table.
 """
 
 import argparse
@@ -24,8 +26,12 @@ SETTINGS = Path(__file__).resolve().parent.parent / "examples" / "methods"
 SEEDS = (0, 1, 2)
 TRIALS = 4
 PUBLIC = 1000  # samples held out for the methods that exchange predictions
-RATES = dict.fromkeys(("fmnist", "femnist", "har"), (0.01, 0.03, 0.1, 0.3)) | {"shakespeare": (0.05, 0.1, 0.3, 0.6)}
-OWN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # two values of what matters most, tried at two rates
+RATES = dict.fromkeys(("fmnist", "femnist", "har"), (0.01, 0.03, 0.1, 0.3)) | {
+    "shakespeare": (0.05, 0.1, 0.3, 0.6)
+}
+OWN: dict[
+    str, tuple[dict[str, Any], dict[str, Any]]
+] = {  # two values of what matters most, tried at two rates
     "comet": ({"clusters": 2}, {"clusters": 5}),
     "pfedme": ({"lam": 1.0}, {"lam": 15.0}),
     "cgpfl": ({"clusters": 2}, {"clusters": 5}),
@@ -51,7 +57,16 @@ FIXED: dict[str, dict[str, Any]] = {  # what fits the public set, or the time
     "hypcluster": {"starts": 2},
     "persfl": {"lams": (0.0, 0.25, 0.5, 0.75), "temperatures": (1.0, 5.0)},
 }
-COLUMNS = "method", "test accuracy", "worst decile", "spread", "better than local", "MB", "setting", "lost"
+COLUMNS = (
+    "method",
+    "test accuracy",
+    "worst decile",
+    "spread",
+    "better than local",
+    "MB",
+    "setting",
+    "lost",
+)
 HEAD = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
@@ -74,7 +89,9 @@ def trials(setting: str, method: str, out: Path) -> list[Trial]:
     return found
 
 
-def trial(setting: str, method: str, lr: float, hyper: dict[str, Any], seed: int, out: Path) -> Trial:
+def trial(
+    setting: str, method: str, lr: float, hyper: dict[str, Any], seed: int, out: Path
+) -> Trial:
     from fedkin.runs.spec import read
 
     content, _ = read(SETTINGS / f"{setting}.toml")
@@ -86,13 +103,23 @@ def trial(setting: str, method: str, lr: float, hyper: dict[str, Any], seed: int
     content["engine"] = {**content.get("engine", {}), "name": "inprocess"}
     needs = make(method, hyper, {"lr": lr}).needs
     if needs.public != "none":
-        content["public"] = {"source": "held-out", "samples": PUBLIC, "labeled": needs.public == "labeled"}
-    words = [f"lr{lr}", *(f"{key}{value}" for key, value in hyper.items() if key not in fixed), f"seed{seed}"]
+        content["public"] = {
+            "source": "held-out",
+            "samples": PUBLIC,
+            "labeled": needs.public == "labeled",
+        }
+    words = [
+        f"lr{lr}",
+        *(f"{key}{value}" for key, value in hyper.items() if key not in fixed),
+        f"seed{seed}",
+    ]
     return Trial(out / setting / method / "-".join(words), content)
 
 
 def measured(given: Trial) -> float | None:
-    """Run a trial if it is not finished; its validation accuracy after the last round, None where it diverged."""
+    """Run a trial if it is not finished; its validation accuracy after the last round, None where
+    it diverged.
+    """
     from fedkin.experiment.resume import resume
     from fedkin.experiment.run import run
     from fedkin.report.records import opened
@@ -122,7 +149,9 @@ def final(folder: Path) -> dict[int, float]:
         return {k: a for k, (_, a) in scores(record, last, "personal").items() if a is not None}
 
 
-def chosen(pool: ProcessPoolExecutor, setting: str, method: str, out: Path) -> tuple[list[Trial], int]:
+def chosen(
+    pool: ProcessPoolExecutor, setting: str, method: str, out: Path
+) -> tuple[list[Trial], int]:
     """The runs of the best trial, one a seed, and how many of the trials diverged."""
     tried = trials(setting, method, out)
     values = list(pool.map(measured, tried))
@@ -142,7 +171,11 @@ def line(method: str, runs: list[Trial], lost: int, local: list[dict[int, float]
     at, worst, megabytes = averages(found)
     content = runs[0].content
     fixed = FIXED.get(method, {})
-    hyper = [f"{key} {value}" for key, value in content["method"].items() if key != "name" and key not in fixed]
+    hyper = [
+        f"{key} {value}"
+        for key, value in content["method"].items()
+        if key != "name" and key not in fixed
+    ]
     cells = [
         method,
         spread([each["mean"] for each in at]),
@@ -164,12 +197,16 @@ def _helped(ours: list[dict[int, float]], local: list[dict[int, float]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("setting", choices=sorted(RATES))
     parser.add_argument("--out", type=Path, required=True, help="folder for the run directories")
     parser.add_argument("--only", default="", help="methods, separated by commas (default: all)")
     parser.add_argument("--workers", type=int, default=2, help="runs at a time")
-    parser.add_argument("--write", type=Path, help="a page whose `<!-- methods-SETTING -->` table is renewed")
+    parser.add_argument(
+        "--write", type=Path, help="a page whose `<!-- methods-SETTING -->` table is renewed"
+    )
     given = parser.parse_args()
     wanted = given.only.split(",") if given.only else list(METHODS)
     with ProcessPoolExecutor(given.workers, mp_context=get_context("spawn")) as pool:

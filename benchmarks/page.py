@@ -1,4 +1,6 @@
-"""Tables of a Markdown page that commands renew: what stands between ``<!-- NAME -->`` and ``<!-- end -->``."""
+"""Tables of a Markdown page that commands renew: what stands between ``<!-- NAME -->`` and ``<!--
+end -->``.
+"""
 
 import statistics
 from pathlib import Path
@@ -8,7 +10,8 @@ END = "<!-- end -->"
 
 
 def renew(page: Path, name: str, head: str, rows: list[str], order: list[str]) -> None:
-    """Put rows into a page's table: a row that begins with the same cell is replaced, the others stay.
+    """Put rows into a page's table: a row that begins with the same cell is replaced, the others
+    stay.
 
     ``order``: the first cells of all rows that the table may have, in their order.
     """
@@ -19,7 +22,10 @@ def renew(page: Path, name: str, head: str, rows: list[str], order: list[str]) -
     kept = {_first(line): line for line in table.splitlines()[2:]}
     kept.update((_first(row), row) for row in rows)
     page.write_text(
-        before + start + "\n".join([head, *(kept[cell] for cell in order if cell in kept)]) + f"\n{END}{after}",
+        before
+        + start
+        + "\n".join([head, *(kept[cell] for cell in order if cell in kept)])
+        + f"\n{END}{after}",
         encoding="utf-8",
     )
 
@@ -30,16 +36,24 @@ def line_of(cells: list[str]) -> str:
 
 
 def spread(values: list[float]) -> str:
-    """Mean of shares over seeds, in %, and their sample standard deviation where there are several."""
+    """Mean of shares over seeds, in %, and their sample standard deviation where there
+    are several.
+    """
     sd = f" ± {100 * statistics.stdev(values):.2f}" if len(values) > 1 else ""
     return f"{100 * statistics.mean(values):.2f}{sd}"
 
 
 def averages(found: list[dict[str, Any]]) -> tuple[list[dict[str, float]], str, str]:
-    """Of a setting's summaries, one a seed: final personal accuracies, the mean worst decile in %, and the mean MB."""
+    """Of a setting's summaries, one a seed: final personal accuracies, the mean worst decile in %,
+    and the mean MB.
+    """
     at = [each["accuracy"]["personal"]["final"] for each in found]
     bytes = statistics.mean(each["communication"]["unicast"]["bytes"]["total"] for each in found)
-    return at, f"{100 * statistics.mean(each['worst_decile'] for each in at):.1f}", f"{bytes / 1e6:.1f}"
+    return (
+        at,
+        f"{100 * statistics.mean(each['worst_decile'] for each in at):.1f}",
+        f"{bytes / 1e6:.1f}",
+    )
 
 
 def _first(line: str) -> str:

@@ -1,9 +1,10 @@
-"""Pictures of what was measured, drawn from the tables of docs/performance.md, so that both say the same.
+"""Pictures of what was measured, drawn from the tables of docs/performance.md, so that both say the
+same.
 
     python -m benchmarks.pictures [--out DIR]
 
-Writes peers.svg (seconds a round, and where the machine's products alone would end) and scale.svg (clients against
-seconds and memory).
+Writes peers.svg (seconds a round, and where the machine's products alone would end) and scale.svg
+(clients against seconds and memory).
 """
 
 import argparse
@@ -31,13 +32,22 @@ def table(page: str, head: str) -> Iterator[list[str]]:
 
 
 def peers(page: str) -> alt.VConcatChart:
-    """A panel a workload: a bar of seconds for everybody, a tick for the roofline of the same method."""
+    """A panel a workload: a bar of seconds for everybody, a tick for the roofline of the same
+    method.
+    """
     panels: dict[str, list[Row]] = {}
     for workload, who, seconds, _, _, share, _ in table(page, PEERS):
         products = float(seconds) * float(share.rstrip("%")) / 100
-        row = {"who": who, "ours": who.startswith("fedkin"), "seconds": float(seconds), "products": products}
+        row = {
+            "who": who,
+            "ours": who.startswith("fedkin"),
+            "seconds": float(seconds),
+            "products": products,
+        }
         panels.setdefault(workload, []).append(row)
-    title = "Seconds a round (bars), and those of its products alone, the fastest on all cores (ticks)"
+    title = (
+        "Seconds a round (bars), and those of its products alone, the fastest on all cores (ticks)"
+    )
     return alt.vconcat(*(_workload(name, rows) for name, rows in panels.items()), title=title)
 
 
@@ -47,7 +57,9 @@ def _workload(name: str, rows: list[Row]) -> alt.LayerChart:
         x=alt.X("seconds:Q", title="seconds a round"),
         color=alt.condition("datum.ours", alt.value(BLUE), alt.value(GREY)),
     )
-    numbers = base.mark_text(align="left", dx=4).encode(x="seconds:Q", text=alt.Text("seconds:Q", format=".3f"))
+    numbers = base.mark_text(align="left", dx=4).encode(
+        x="seconds:Q", text=alt.Text("seconds:Q", format=".3f")
+    )
     ticks = base.mark_tick(thickness=2, color="black").encode(x="products:Q")
     return alt.layer(bars, ticks, numbers).properties(title=name, width=WIDTH)
 
@@ -56,11 +68,19 @@ def scale(page: str) -> alt.VConcatChart:
     """Two panels over the number of clients: seconds a round and the highest memory."""
     cells = (line for line in table(page, SCALE) if line[0].replace(",", "").isdigit())
     rows = [
-        {"clients": int(clients.replace(",", "")), "seconds": float(seconds), "memory": float(memory)}
+        {
+            "clients": int(clients.replace(",", "")),
+            "seconds": float(seconds),
+            "memory": float(memory),
+        }
         for clients, seconds, _, memory in cells
     ]
     axis = alt.Axis(values=[row["clients"] for row in rows], format=",")
-    base = alt.Chart(alt.Data(values=rows)).mark_line(point=True, color=BLUE).properties(width=WIDTH, height=140)
+    base = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(point=True, color=BLUE)
+        .properties(width=WIDTH, height=140)
+    )
     base = base.encode(x=alt.X("clients:Q", scale=alt.Scale(type="log"), axis=axis))
     panels = [
         base.encode(y=alt.Y("seconds:Q", title="seconds a round")),
@@ -70,8 +90,12 @@ def scale(page: str) -> alt.VConcatChart:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", metavar="DIR", type=Path, default=FOLDER, help="default: %(default)s")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, default=FOLDER, help="default: %(default)s"
+    )
     out: Path = parser.parse_args().out
     page = PAGE.read_text(encoding="utf-8")
     out.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,12 @@
-"""What a client more costs: 40 to 40,000 clients with 40 participants a round, and 10,000 personal models on disk.
+"""What a client more costs: 40 to 40,000 clients with 40 participants a round, and 10,000 personal
+models on disk.
 
     python -m benchmarks.scale [--sizes 40,400,4000,40000] [--json]
 
-Every size is a process of its own (engine inprocess); `s a round` is the median of the rounds after the second, and
-`memory` the process's highest. Every client has 40 samples of 64 numbers. The last row's clients have a personal model
-of 0.1 M parameters each (method ditto), all of them trained once; states are on disk.
+Every size is a process of its own (engine inprocess); `s a round` is the median of the rounds after
+the second, and `memory` the process's highest. Every client has 40 samples of 64 numbers. The last
+row's clients have a personal model of 0.1 M parameters each (method ditto), all of them trained
+once; states are on disk.
 """
 
 import argparse
@@ -36,12 +38,16 @@ def table(clients: int, path: Path) -> None:
 
 
 def highest() -> float:
-    """The most memory that this program had at once, in MB; ru_maxrss would count its parent's before it began."""
+    """The most memory that this program had at once, in MB; ru_maxrss would count its parent's
+    before it began.
+    """
     return int(re.findall(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())[0]) / 1024
 
 
 def run(clients: int, file: Path, personal: bool) -> dict[str, float]:
-    """One run, in this process; its data are made by another one, since the highest memory is measured."""
+    """One run, in this process; its data are made by another one, since the highest memory is
+    measured.
+    """
     from fedkin.experiment.run import run as run_experiment
     from fedkin.runs.spec import parse
 
@@ -62,22 +68,40 @@ def run(clients: int, file: Path, personal: bool) -> dict[str, float]:
                     "evaluate_every": rounds,
                     "commit_every": 0.0,
                 },
-                "engine": {"name": "inprocess", "compile": "trace", "state": "disk" if personal else "memory"},
+                "engine": {
+                    "name": "inprocess",
+                    "compile": "trace",
+                    "state": "disk" if personal else "memory",
+                },
             }
         )[0]
         began = time.perf_counter()
-        run_experiment(spec, Path(folder) / "run", progress=lambda _: ends.append(time.perf_counter()))
+        run_experiment(
+            spec, Path(folder) / "run", progress=lambda _: ends.append(time.perf_counter())
+        )
         whole = time.perf_counter() - began
     memory = highest()
     between = [b - a for a, b in pairwise(ends)]
-    return {"seconds": whole if personal else statistics.median(between[1 : ROUNDS - 2]), "memory": memory}
+    return {
+        "seconds": whole if personal else statistics.median(between[1 : ROUNDS - 2]),
+        "memory": memory,
+    }
 
 
 def child(clients: int, *arguments: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scale.npz"
         table(clients, file)
-        command = [sys.executable, "-m", "benchmarks.scale", "--one", str(clients), "--file", str(file), *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.scale",
+            "--one",
+            str(clients),
+            "--file",
+            str(file),
+            *arguments,
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr[-2000:])
@@ -86,7 +110,9 @@ def child(clients: int, *arguments: str) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default="40,400,4000,40000")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
@@ -105,7 +131,10 @@ def main() -> None:
     print("| clients | s a round | × the first | memory, MB |\n|---|---|---|---|")
     for size, each in result.items():
         if size == "personal":
-            print(f"| {PERSONAL:,}, models on disk | {each['seconds']:.1f} (whole run) | | {each['memory']:.0f} |")
+            print(
+                f"| {PERSONAL:,}, models on disk | {each['seconds']:.1f} (whole run) | | "
+                f"{each['memory']:.0f} |"
+            )
         else:
             ratio = each["seconds"] / first["seconds"]
             print(f"| {int(size):,} | {each['seconds']:.4f} | {ratio:.2f} | {each['memory']:.0f} |")

@@ -1,4 +1,6 @@
-"""How long a large table takes to become a population, and its memory: python -m benchmarks.table [ROWS] [CLIENTS]"""
+"""How long a large table takes to become a population, and its memory: python -m benchmarks.table
+[ROWS] [CLIENTS]
+"""
 
 import argparse
 import resource
@@ -28,10 +30,20 @@ def table(rows: int, clients: int) -> pd.DataFrame:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "rows", metavar="ROWS", type=int, nargs="?", default=1_000_000, help="of the table (default: %(default)s)"
+        "rows",
+        metavar="ROWS",
+        type=int,
+        nargs="?",
+        default=1_000_000,
+        help="of the table (default: %(default)s)",
     )
     parser.add_argument(
-        "clients", metavar="CLIENTS", type=int, nargs="?", default=1000, help="among them (default: %(default)s)"
+        "clients",
+        metavar="CLIENTS",
+        type=int,
+        nargs="?",
+        default=1000,
+        help="among them (default: %(default)s)",
     )
     given = parser.parse_args()
     measure(given.rows, given.clients)
@@ -53,11 +65,24 @@ def measure(rows: int, clients: int) -> None:
             population = build(source, "natural", None, Key(0))
             done = time.perf_counter()
             size = population.x.numel() * 4 / 2**20
-            owned = sum(rows.nbytes for split in ("train", "val", "test") for rows in population.rows(split)) / 2**20
-            print(f"{name}: read {read - began:.1f} s, divided and encoded {done - read:.1f} s", end="; ")
+            owned = (
+                sum(
+                    rows.nbytes
+                    for split in ("train", "val", "test")
+                    for rows in population.rows(split)
+                )
+                / 2**20
+            )
+            print(
+                f"{name}: read {read - began:.1f} s, divided and encoded {done - read:.1f} s",
+                end="; ",
+            )
             held = f"x {list(population.x.shape)} {size:.0f} MiB, held once"
             print(f"{held}; row numbers of {population.clients} clients {owned:.0f} MiB")
-        print(f"peak memory {before:.0f} MiB when the files were written, {_peak():.0f} MiB in the end")
+        print(
+            f"peak memory {before:.0f} MiB when the files were written, {_peak():.0f} MiB in "
+            "the end"
+        )
 
 
 def _peak() -> float:

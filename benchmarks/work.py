@@ -1,4 +1,6 @@
-"""The counted work of a specification: samples trained and evaluated, times the time of one gradient of each model."""
+"""The counted work of a specification: samples trained and evaluated, times the time of one
+gradient of each model.
+"""
 
 import json
 import math
@@ -22,7 +24,9 @@ ALIKE = {"cifar100": "cifar10"}  # data of the same shapes, where the first are 
 
 
 class Work(NamedTuple):
-    """Of a later round, and of the finish: seconds of plain gradients, up to a factor that is the method's own."""
+    """Of a later round, and of the finish: seconds of plain gradients, up to a factor that is the
+    method's own.
+    """
 
     round: float
     finish: float
@@ -41,9 +45,13 @@ PASSES: dict[str, Callable[[dict[str, Any]], float]] = {
     "ppfl": lambda options: float(options.get("models", 4)),
     "fedem": lambda options: float(options.get("components", 3)),
 }
-"""How much a gradient is worth, of methods where an option says so; else what the method's own rate says."""
+"""How much a gradient is worth, of methods where an option says so; else what the method's own rate
+says.
+"""
 FINISH: dict[str, Callable[[dict[str, Any]], float]] = {"persfl": students}
-"""Work of the finish in passes over the training data, of methods whose options say how much it is."""
+"""Work of the finish in passes over the training data, of methods whose options say how
+much it is.
+"""
 
 
 def work(spec: Spec) -> Work:
@@ -64,7 +72,10 @@ def work(spec: Spec) -> Work:
         )
         / whole
     )
-    often = sum(n % spec.run.evaluate_every == 0 or n == spec.run.rounds for n in range(2, spec.run.rounds + 1))
+    often = sum(
+        n % spec.run.evaluate_every == 0 or n == spec.run.rounds
+        for n in range(2, spec.run.rounds + 1)
+    )
     evaluations = often / max(1, spec.run.rounds - 1)
     passes = FINISH.get(spec.method.name, lambda options: 0.0)(spec.method.options)
     gradient *= PASSES.get(spec.method.name, lambda options: 1.0)(spec.method.options)
@@ -84,16 +95,28 @@ def sizes_and_evaluated(data: str, split: str, clients: int | None) -> tuple[lis
 
 @cache
 def seconds(data: str, model: str, name: str, batch: int) -> float:
-    """Processor seconds a sample of one gradient of a batch, of a model on samples of a data set's shape."""
-    content = {"data": json.loads(data), "model": json.loads(model), "split": {"name": "iid"}, "run": {"clients": 100}}
+    """Processor seconds a sample of one gradient of a batch, of a model on samples of a data set's
+    shape.
+    """
+    content = {
+        "data": json.loads(data),
+        "model": json.loads(model),
+        "split": {"name": "iid"},
+        "run": {"clients": 100},
+    }
     spec = experiment(content)
     population = few(data)
     found = models_of(spec, population, [name])[name]
-    w = {key: leaf if is_buffer(key) else leaf.clone().requires_grad_() for key, leaf in found.initial.items()}
+    w = {
+        key: leaf if is_buffer(key) else leaf.clone().requires_grad_()
+        for key, leaf in found.initial.items()
+    }
     leaves = [leaf for leaf in w.values() if leaf.requires_grad]
     x = population.x[:batch]
     taken = []
-    for _ in range(GRADIENTS):  # process_time counts nanoseconds, the clock of ``processor`` hundredths of a second
+    for _ in range(
+        GRADIENTS
+    ):  # process_time counts nanoseconds, the clock of ``processor`` hundredths of a second
         began = time.process_time()
         torch.autograd.grad(found.train_outputs(w, x).sum(), leaves)
         taken.append(time.process_time() - began)
@@ -103,10 +126,17 @@ def seconds(data: str, model: str, name: str, batch: int) -> float:
 @cache
 def few(data: str) -> Population:
     """A population of the data set, to build models for."""
-    return population_of(experiment({"data": json.loads(data), "split": {"name": "iid"}, "run": {"clients": 5}}), False)
+    return population_of(
+        experiment({"data": json.loads(data), "split": {"name": "iid"}, "run": {"clients": 5}}),
+        False,
+    )
 
 
 def like(spec: Spec) -> Spec:
     """The same with data of the same shapes, where its own may not be there."""
     other = ALIKE.get(spec.data.name)
-    return spec if other is None else spec.model_copy(update={"data": spec.data.model_copy(update={"name": other})})
+    return (
+        spec
+        if other is None
+        else spec.model_copy(update={"data": spec.data.model_copy(update={"name": other})})
+    )

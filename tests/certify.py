@@ -1,4 +1,5 @@
-"""From the evidence of a session (tests/evidence.py) to certificates.json and the pages made from it.
+"""From the evidence of a session (tests/evidence.py) to certificates.json and the pages made from
+it.
 
     python -m tests.certify EVIDENCE.json [NAME …]
 
@@ -12,7 +13,16 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from fedkin.certificates.registry import FILE, GOLDEN, SECTIONS, digest, lacking, packaged, readings, sources
+from fedkin.certificates.registry import (
+    FILE,
+    GOLDEN,
+    SECTIONS,
+    digest,
+    lacking,
+    packaged,
+    readings,
+    sources,
+)
 from fedkin.cli.certificates import markdown
 from fedkin.cli.choosing import answers, table
 from fedkin.methods import METHODS
@@ -25,7 +35,8 @@ PAGE = ROOT / "docs" / "fidelity.md"
 CHOOSING = ROOT / "docs" / "choosing.md"
 REASONS = ROOT / "tests" / "laws" / "no_closed_form.toml"
 ABOUT = {
-    "messages": f"Sizes of messages are those of a linear softmax of {WIDTH * CLASSES + CLASSES} parameters "
+    "messages": "Sizes of messages are those of a linear softmax of "
+    f"{WIDTH * CLASSES + CLASSES} parameters "
     f"({WIDTH} features, {CLASSES} classes) with {PUBLIC} public samples and {len(SIZES)} clients."
 }
 
@@ -43,14 +54,18 @@ def certificate(name: str, evidence: dict[str, Any]) -> dict[str, Any]:
         found["closed form"]["does not apply"] = reason
     facts = [test["facts"] for test in evidence.get("messages", [])]
     found["messages"]["sent"] = [fact["sent"] for fact in facts if "sent" in fact]
-    found["messages"]["personal"] = sorted({fact["personal"] for fact in facts if "personal" in fact})
+    found["messages"]["personal"] = sorted(
+        {fact["personal"] for fact in facts if "personal" in fact}
+    )
     found[GOLDEN] = golden(name, evidence.get(GOLDEN, []))
     used = [module.replace(".", "/") + ".py" for module in sources(recipe)]
     return {**found, **readings(recipe), "sources": used, "sha256": digest(recipe)}
 
 
 def golden(name: str, tests: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the golden traces say; where they are not at hand, what they said of the same source before."""
+    """What the golden traces say; where they are not at hand, what they said of the same source
+    before.
+    """
     before = packaged()["methods"].get(name, {}) if CERTIFICATES.is_file() else {}
     if not tests and before.get("sha256") == digest(METHODS[name]):
         kept: dict[str, Any] = before.get(GOLDEN, {"tests": [], "traces": []})
@@ -58,8 +73,13 @@ def golden(name: str, tests: list[dict[str, Any]]) -> dict[str, Any]:
     traces = [dict(test["facts"]["golden"]) for test in tests]
     for trace in traces:
         trace["errors"] = {what: rounded_up(error) for what, error in trace["errors"].items()}
-        trace["deviations"] = {what: [rounded_up(gap), why] for what, (gap, why) in trace["deviations"].items()}
-    return {"tests": grouped(tests), "traces": sorted(traces, key=lambda trace: (trace["file"], trace["how"]))}
+        trace["deviations"] = {
+            what: [rounded_up(gap), why] for what, (gap, why) in trace["deviations"].items()
+        }
+    return {
+        "tests": grouped(tests),
+        "traces": sorted(traces, key=lambda trace: (trace["file"], trace["how"])),
+    }
 
 
 def grouped(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,8 +1,10 @@
-"""What the tests prove about each method: ``pytest --certify FILE`` writes it, if and only if nothing failed.
+"""What the tests prove about each method: ``pytest --certify FILE`` writes it, if and only if
+nothing failed.
 
-``@pytest.mark.certifies("comet", "reference")`` says that a passing test is evidence of a kind for these methods; in
-``certifies("law")`` the methods are told by the parameter ``name`` or ``case`` ("comet, c = 1" is a case of comet). The
-nearest marker wins: one at a test over its module's ``pytestmark``. A test adds facts with ``record_property``.
+``@pytest.mark.certifies("comet", "reference")`` says that a passing test is evidence of a kind for
+these methods; in ``certifies("law")`` the methods are told by the parameter ``name`` or ``case``
+("comet, c = 1" is a case of comet). The nearest marker wins: one at a test over its module's
+``pytestmark``. A test adds facts with ``record_property``.
 """
 
 import json
@@ -31,8 +33,18 @@ class Passed(NamedTuple):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("certificates")
-    group.addoption("--certify", metavar="FILE", type=Path, help="write what the marked tests prove, if none fails")
-    group.addoption("--certify-only", metavar="NAME,NAME", default="", help="only the tests marked for these methods")
+    group.addoption(
+        "--certify",
+        metavar="FILE",
+        type=Path,
+        help="write what the marked tests prove, if none fails",
+    )
+    group.addoption(
+        "--certify-only",
+        metavar="NAME,NAME",
+        default="",
+        help="only the tests marked for these methods",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,7 +70,9 @@ def claims(item: pytest.Item) -> list[tuple[str, str]]:
     for node, marker in item.iter_markers_with_node("certifies"):  # the nearest first
         *names, kind = marker.args or ("",)
         if kind not in KINDS:
-            raise pytest.UsageError(f"{item.nodeid}: certifies(method names…, kind) with a kind of {', '.join(KINDS)}")
+            raise pytest.UsageError(
+                f"{item.nodeid}: certifies(method names…, kind) with a kind of {', '.join(KINDS)}"
+            )
         for name in names or [_named(item)]:
             home, kinds = found.setdefault(name, (node, set()))
             if home is node:
@@ -71,12 +85,16 @@ def _named(item: pytest.Item) -> str:
     for parameter in NAMING:
         if params is not None and isinstance(params.params.get(parameter), str):
             return str(params.params[parameter]).split(",")[0]
-    raise pytest.UsageError(f"{item.nodeid}: certifies names no method, and no parameter is called {NAMING}")
+    raise pytest.UsageError(
+        f"{item.nodeid}: certifies names no method, and no parameter is called {NAMING}"
+    )
 
 
 def title(item: pytest.Item) -> str:
     """The first sentence of a test's docstring, or its name in words."""
-    said = " ".join(((getattr(item, "obj", None) and item.obj.__doc__) or "").split("\n\n")[0].split())
+    said = " ".join(
+        ((getattr(item, "obj", None) and item.obj.__doc__) or "").split("\n\n")[0].split()
+    )
     name = getattr(item, "originalname", item.name).removeprefix("test_").replace("_", " ")
     if not said:
         return name if " " in name else f"{name}, round by round"
@@ -102,13 +120,17 @@ class Witness:
             facts = dict(item.user_properties)
             for method, kind in claims(item):
                 staged = sorted(one[1:] for one in federation.STAGED if one.method == method)
-                told = [dict(zip(federation.Staged._fields[1:], one, strict=True)) for one in staged]
+                told = [
+                    dict(zip(federation.Staged._fields[1:], one, strict=True)) for one in staged
+                ]
                 self.passed.append(Passed(method, kind, item.nodeid, title(item), facts, told))
         return report
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         if exitstatus == 0:
-            self.file.write_text(json.dumps(self.evidence(), indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+            self.file.write_text(
+                json.dumps(self.evidence(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+            )
 
     def evidence(self) -> dict[str, Any]:
         methods: dict[str, dict[str, Any]] = defaultdict(lambda: {kind: [] for kind in KINDS})

@@ -1,1 +1,3 @@
-"""fedkin beside other simulators: the same data, model, steps and evaluation, on the same machine, in turn."""
+"""fedkin beside other simulators: the same data, model, steps and evaluation, on the same machine,
+in turn.
+"""

@@ -1,4 +1,5 @@
-"""FedAvg as a researcher writes it: one module, torch.optim.SGD, a loop. What a library adds or saves shows here.
+"""FedAvg as a researcher writes it: one module, torch.optim.SGD, a loop. What a library adds or
+saves shows here.
 
 python -m benchmarks.peers.by_hand WORKLOAD FILE ROUNDS
 """

@@ -34,7 +34,9 @@ def everything() -> tuple[nn.Module, Arrays]:
     return module(os.environ["PEERS_WORKLOAD"], arrays, first), arrays
 
 
-def received(message: Message, context: Context, test: bool) -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
+def received(
+    message: Message, context: Context, test: bool
+) -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
     model, arrays = everything()
     record: Any = message.content["arrays"]
     model.load_state_dict(record.to_torch_state_dict())
@@ -50,7 +52,10 @@ def train(message: Message, context: Context) -> Message:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x[rows]), y[rows]).backward()
         optimizer.step()
-    content = {"arrays": ArrayRecord(model.state_dict()), "metrics": MetricRecord({"num-examples": len(y)})}
+    content = {
+        "arrays": ArrayRecord(model.state_dict()),
+        "metrics": MetricRecord({"num-examples": len(y)}),
+    }
     return Message(RecordDict(content), reply_to=message)
 
 
@@ -59,7 +64,10 @@ def evaluate(message: Message, context: Context) -> Message:
     model, x, y = received(message, context, test=True)
     with torch.inference_mode():
         right = (model(x).argmax(1) == y).float().mean().item()
-    return Message(RecordDict({"metrics": MetricRecord({"accuracy": right, "num-examples": 1})}), reply_to=message)
+    return Message(
+        RecordDict({"metrics": MetricRecord({"accuracy": right, "num-examples": 1})}),
+        reply_to=message,
+    )
 
 
 class Timed(FedAvg):
@@ -81,7 +89,9 @@ def main(name: str, path: Path, rounds: int) -> None:
     logging.disable(logging.CRITICAL)
     model, arrays = everything()
     everybody = arrays.clients
-    strategy = Timed(min_train_nodes=everybody, min_evaluate_nodes=everybody, min_available_nodes=everybody)
+    strategy = Timed(
+        min_train_nodes=everybody, min_evaluate_nodes=everybody, min_available_nodes=everybody
+    )
     strategy.ends = []
     server = ServerApp()
 

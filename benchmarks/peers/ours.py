@@ -20,11 +20,17 @@ def main(name: str, method: str, workers: int, rounds: int) -> None:
     ends = []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
-        run(specification(name, rounds, method, workers), out, progress=lambda _: ends.append(time.perf_counter()))
+        run(
+            specification(name, rounds, method, workers),
+            out,
+            progress=lambda _: ends.append(time.perf_counter()),
+        )
         with opened(out) as record:
             accuracy = curves(record)["personal"].test[rounds - 1]
     # from one round's end to the next one's: whatever is between them, writing included, is counted
-    print(json.dumps({"seconds": [b - a for a, b in pairwise(ends)][:rounds], "accuracy": accuracy}))
+    print(
+        json.dumps({"seconds": [b - a for a, b in pairwise(ends)][:rounds], "accuracy": accuracy})
+    )
 
 
 if __name__ == "__main__":

@@ -52,7 +52,10 @@ def learner(name, arrays, first):  # type: ignore[no-untyped-def]
             self.eval()
             out = self(x)
             right = (out.argmax(1) == y).float().sum().item()
-            return {"loss": Weighted(cross_entropy(out, y).item() * len(y), len(y)), "right": Weighted(right, len(y))}
+            return {
+                "loss": Weighted(cross_entropy(out, y).item() * len(y), len(y)),
+                "right": Weighted(right, len(y)),
+            }
 
     net.__class__ = Learner
     return net
@@ -65,7 +68,10 @@ def main(name: str, path: Path, rounds: int) -> None:
     users = list(range(arrays.clients))
 
     def people(test: bool) -> FederatedDataset:
-        made = {k: PyTorchTensorDataset(tuple(map(torch.from_numpy, arrays.client(k, test)))) for k in users}
+        made = {
+            k: PyTorchTensorDataset(tuple(map(torch.from_numpy, arrays.client(k, test))))
+            for k in users
+        }
         return FederatedDataset(made.__getitem__, MinimizeReuseUserSampler(users))
 
     net = learner(name, arrays, first)
@@ -80,7 +86,9 @@ def main(name: str, path: Path, rounds: int) -> None:
         ),
         backend=SimulatedBackend(training_data=people(False), val_data=people(True)),
         model=model,
-        model_train_params=NNTrainHyperParams(local_num_epochs=1, local_learning_rate=LR, local_batch_size=BATCH),
+        model_train_params=NNTrainHyperParams(
+            local_num_epochs=1, local_learning_rate=LR, local_batch_size=BATCH
+        ),
         model_eval_params=NNEvalHyperParams(local_batch_size=None),
         callbacks=[clock],
     )

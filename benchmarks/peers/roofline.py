@@ -1,11 +1,14 @@
-"""What the matrix products and convolutions of one round cost by themselves, one thread a core and all cores at once.
+"""What the matrix products and convolutions of one round cost by themselves, one thread a core and
+all cores at once.
 
     python -m benchmarks.peers.roofline WORKLOAD METHOD
 
-A round is run once, its steps recorded as fedkin records them; then each recorded step's products alone are repeated,
-on the tensors that they had, and counted as often as the round calls the step. Evaluation is one forward pass of every
-test sample through each of a client's models. Twice: as torch's products, and as the faster of those and of fedkin's
-own (``fedkin/runtime/small_matmul.py``), each step's in one compiled call. What is above the latter is everything else.
+A round is run once, its steps recorded as fedkin records them; then each recorded step's products
+alone are repeated, on the tensors that they had, and counted as often as the round calls the step.
+Evaluation is one forward pass of every test sample through each of a client's models. Twice: as
+torch's products, and as the faster of those and of fedkin's own
+(``fedkin/runtime/small_matmul.py``), each step's in one compiled call. What is above the latter is
+everything else.
 """
 
 import json
@@ -109,8 +112,8 @@ def timed(call: Callable[[], object]) -> float:
 def together(products: list[Call]) -> Callable[[], object]:
     """COPIES of all these products as one compiled call.
 
-    The smallest factor of each is a tensor of its own, or equal products would be made once; of the others those of one
-    shape are one tensor, as a step's weights are in one place of the cache.
+    The smallest factor of each is a tensor of its own, or equal products would be made once; of the
+    others those of one shape are one tensor, as a step's weights are in one place of the cache.
     """
     shared: dict[Any, torch.Tensor] = {}
     calls, inputs = [], []
@@ -119,7 +122,8 @@ def together(products: list[Call]) -> Callable[[], object]:
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         least = min(tensors[-2:], key=torch.Tensor.numel)
         inputs += [
-            leaf.clone() if leaf is least else shared.setdefault((leaf.shape, leaf.stride()), leaf) for leaf in tensors
+            leaf.clone() if leaf is least else shared.setdefault((leaf.shape, leaf.stride()), leaf)
+            for leaf in tensors
         ]
         calls.append((product, leaves, shape))
 
@@ -148,10 +152,16 @@ def seconds(name: str, method: str) -> tuple[float, float]:
     keeper = Keeper(make_fx(model.outputs)(model.initial, x))
     keeper.run(*model.initial.values(), x)
     tested = sum(len(rows) for rows in parts.population.test)
-    views = {encode(view) for view in coordinator.views(0, 1).values()}  # such as a personal and a global model
-    steps = [(runtime.calls[number], cost(found)) for number, found in runtime.products.items() if found]
+    views = {
+        encode(view) for view in coordinator.views(0, 1).values()
+    }  # such as a personal and a global model
+    steps = [
+        (runtime.calls[number], cost(found)) for number, found in runtime.products.items() if found
+    ]
     steps.append((len(views) * tested / ROWS, cost(keeper.products)))
-    return sum(times * torchs for times, (torchs, _) in steps), sum(times * best for times, (_, best) in steps)
+    return sum(times * torchs for times, (torchs, _) in steps), sum(
+        times * best for times, (_, best) in steps
+    )
 
 
 if __name__ == "__main__":

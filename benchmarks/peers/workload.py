@@ -1,4 +1,6 @@
-"""The work that everybody does: 40 clients with two classes each, a local epoch of batch 20, everybody evaluated."""
+"""The work that everybody does: 40 clients with two classes each, a local epoch of batch 20,
+everybody evaluated.
+"""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +36,14 @@ def specification(name: str, rounds: int, method: str = "fedavg", workers: int =
     work = WORKLOADS[name]
     content: dict[str, Any] = {
         "data": {"name": work.data},
-        "split": {"name": "two_class", "low": 400, "high": 5000, "train": 0.75, "val": 0.0, "test": 0.25},
+        "split": {
+            "name": "two_class",
+            "low": 400,
+            "high": 5000,
+            "train": 0.75,
+            "val": 0.0,
+            "test": 0.25,
+        },
         "model": work.model,
         "method": {"name": method},
         "train": {"batch_size": BATCH, "lr": LR, "epochs": 1},
@@ -47,7 +56,9 @@ def specification(name: str, rounds: int, method: str = "fedavg", workers: int =
 
 
 class Arrays(NamedTuple):
-    """What a peer needs: samples in client order, where each client's begin, and the first model."""
+    """What a peer needs: samples in client order, where each client's begin, and the
+    first model.
+    """
 
     x: np.ndarray  # [samples, ...] float32, training samples
     y: np.ndarray  # [samples]
@@ -58,7 +69,9 @@ class Arrays(NamedTuple):
 
     def client(self, k: int, test: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Samples and labels of a client."""
-        x, y, bounds = (self.x_test, self.y_test, self.bounds_test) if test else (self.x, self.y, self.bounds)
+        x, y, bounds = (
+            (self.x_test, self.y_test, self.bounds_test) if test else (self.x, self.y, self.bounds)
+        )
         return x[bounds[k] : bounds[k + 1]], y[bounds[k] : bounds[k + 1]]
 
     def tests(self) -> list[tuple[Tensor, Tensor]]:
@@ -92,7 +105,9 @@ def read(path: Path) -> tuple[Arrays, dict[str, np.ndarray]]:
     """(arrays, first parameters by name)."""
     with np.load(path) as file:
         arrays = Arrays(*(file[field] for field in Arrays._fields))
-        return arrays, {key.removeprefix("first:"): file[key] for key in file.files if key.startswith("first:")}
+        return arrays, {
+            key.removeprefix("first:"): file[key] for key in file.files if key.startswith("first:")
+        }
 
 
 def module(name: str, arrays: Arrays, first: dict[str, np.ndarray]) -> nn.Module:

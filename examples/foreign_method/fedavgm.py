@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Method, Reply, Server, Start
+from fedkin.core.method import FederationInit, Method, Reply, ServerContext
 from fedkin.core.tree import Tree, add, is_buffer, map_tree, scale, sub
 from fedkin.methods.fedavg import fedavg
 
@@ -11,25 +11,36 @@ from fedkin.methods.fedavg import fedavg
 def fedavgm(*, lr: float, beta: float = 0.9) -> Method:
     """FedAvgM: v ← β v + (mean − w), w ← w + v, where mean is FedAvg's next model.
 
-    lr: learning rate of local SGD. beta: β, the share of the last movement that is kept; 0 is FedAvg.
+    lr: learning rate of local SGD. beta: β, the share of the last movement that is kept; 0 is
+    FedAvg.
 
-    Reading: batch-norm statistics have no momentum (a variance could become negative): they are FedAvg's.
+    Reading: batch-norm statistics have no momentum (a variance could become negative): they are
+    FedAvg's.
     """
     if not 0 <= beta < 1:
         raise FedkinError(f"fedavgm needs beta of at least 0 and below 1, not {beta}")
     base = fedavg(lr=lr)
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         w = start.only()
         return {"parameters": w, "velocity": map_tree(lambda x: 0 * x, w)}
 
-    def down(state: Tree, client: int) -> Tree:
+    def broadcast(state: Tree, client: int) -> Tree:
         return {"parameters": state["parameters"]}
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
-        w, mean = state["parameters"], base.merge(state, replies, server)["parameters"]
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+        w, mean = state["parameters"], base.server_update(state, replies, server)["parameters"]
         velocity = add(scale(beta, state["velocity"]), sub(mean, w))
         moved = add(w, velocity)
-        return {"parameters": {n: mean[n] if is_buffer(n) else moved[n] for n in w}, "velocity": velocity}
+        return {
+            "parameters": {n: mean[n] if is_buffer(n) else moved[n] for n in w},
+            "velocity": velocity,
+        }
 
-    return base._replace(name="fedavgm", server=server, down=down, merge=merge, hyper={"lr": lr, "beta": beta})
+    return base._replace(
+        name="fedavgm",
+        server=server,
+        broadcast=broadcast,
+        server_update=server_update,
+        hyper={"lr": lr, "beta": beta},
+    )

@@ -1,8 +1,10 @@
-"""A scikit-learn model among torch models: logistic regression by SGD, for methods that exchange predictions.
+"""A scikit-learn model among torch models: logistic regression by SGD, for methods that exchange
+predictions.
 
     fedkin run --method comet --model mlr,sk_linear:Linear --set 'model.rule=turn'      # in this folder
 
-What it has learned are three arrays; the estimator is made anew from them each time, so nothing hides in an object.
+What it has learned are three arrays; the estimator is made anew from them each time, so nothing
+hides in an object.
 """
 
 from collections.abc import Iterator
@@ -22,16 +24,24 @@ class Linear:
 
     def start(self) -> State:
         """Zeros: all classes alike."""
-        return {"coef": np.zeros((self.classes, self.width)), "intercept": np.zeros(self.classes), "seen": np.zeros(1)}
+        return {
+            "coef": np.zeros((self.classes, self.width)),
+            "intercept": np.zeros(self.classes),
+            "seen": np.zeros(1),
+        }
 
     def fit(self, state: State, parts: Iterator[Part]) -> State:
-        """Private samples with their labels; public ones once a class, weighted by the target's probability."""
+        """Private samples with their labels; public ones once a class, weighted by the target's
+        probability.
+        """
         model = self._model(state)
         every = np.arange(self.classes)
         for part in parts:
             x, y, weight = self._rows(part.x), part.y, np.full(len(part.y), 1.0)
             if part.public is not None and part.target is not None:
-                share = part.pull * len(part.y) / len(part.public)  # a mean of each counts 1 and ``pull``
+                share = (
+                    part.pull * len(part.y) / len(part.public)
+                )  # a mean of each counts 1 and ``pull``
                 x = np.concatenate([x, np.repeat(self._rows(part.public), self.classes, axis=0)])
                 y = np.concatenate([y, np.tile(every, len(part.public))])
                 weight = np.concatenate([weight, share * part.target.reshape(-1)])
@@ -47,12 +57,22 @@ class Linear:
 
     def _model(self, state: State) -> SGDClassifier:
         model = SGDClassifier(
-            loss="log_loss", learning_rate="constant", eta0=self.rate, alpha=0.0, shuffle=False, random_state=0
+            loss="log_loss",
+            learning_rate="constant",
+            eta0=self.rate,
+            alpha=0.0,
+            shuffle=False,
+            random_state=0,
         )
         if state["seen"][0]:
             every = np.arange(self.classes)
-            model.partial_fit(np.zeros((self.classes, self.width)), every, classes=every)  # makes its fields
-            model.coef_, model.intercept_ = state["coef"].astype(float), state["intercept"].astype(float)
+            model.partial_fit(
+                np.zeros((self.classes, self.width)), every, classes=every
+            )  # makes its fields
+            model.coef_, model.intercept_ = (
+                state["coef"].astype(float),
+                state["intercept"].astype(float),
+            )
             model.t_ = float(state["seen"][0])
         return model
 

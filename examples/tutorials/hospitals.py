@@ -1,4 +1,6 @@
-"""Made-up patients of thirty hospitals, a CSV each in hospitals/: put your own files there instead."""
+"""Made-up patients of thirty hospitals, a CSV each in hospitals/: put your own files
+there instead.
+"""
 
 import csv
 from pathlib import Path
@@ -9,7 +11,9 @@ COLUMNS = ["age", "bmi", "crp", "ward", "readmitted"]
 
 
 def main(folder: Path = Path("hospitals"), hospitals: int = 30, seed: int = 0) -> None:
-    """What age and CRP mean for readmission differs between two kinds of hospital; bmi has gaps, ward is a word."""
+    """What age and CRP mean for readmission differs between two kinds of hospital; bmi has gaps,
+    ward is a word.
+    """
     rng = np.random.default_rng(seed)
     folder.mkdir(exist_ok=True)
     for hospital in range(hospitals):

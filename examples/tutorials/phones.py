@@ -1,4 +1,6 @@
-"""Twenty phones, three architectures, one language between them: predictions on public samples (COMET)."""
+"""Twenty phones, three architectures, one language between them: predictions on public samples
+(COMET).
+"""
 
 from pathlib import Path
 
@@ -17,7 +19,9 @@ class Net(nn.Module):
     def __init__(self, shape: tuple[int, ...], classes: int, width: int) -> None:
         super().__init__()
         convolution = nn.Conv2d(shape[0], width, 3, padding=1)
-        self.layers = nn.Sequential(convolution, nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LazyLinear(classes))
+        self.layers = nn.Sequential(
+            convolution, nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LazyLinear(classes)
+        )
         self.layers(torch.zeros(1, *shape))  # sizes the last layer
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -45,9 +49,14 @@ def main(folder: Path = Path("runs"), rounds: int = 40) -> dict[str, Result]:
         "model.shares": [0.3, 0.5, 0.2],
     }
     settings = {"local": {}, "comet": {"method.clusters": 3, "method.lam": 0.3}}
-    results = {name: run(Experiment(name, **shared, **own), folder / name) for name, own in settings.items()}
+    results = {
+        name: run(Experiment(name, **shared, **own), folder / name)
+        for name, own in settings.items()
+    }
     for name, result in results.items():
-        last = result.metrics.query("split == 'test' and view == 'personal'").groupby("client").last()
+        last = (
+            result.metrics.query("split == 'test' and view == 'personal'").groupby("client").last()
+        )
         kinds = frames.clients(result.folder).set_index("client")["architecture"]
         means = last["accuracy"].groupby(kinds).mean()
         print(name, *(f"{kind} {accuracy:.1%}" for kind, accuracy in means.items()), sep="   ")

@@ -1,4 +1,6 @@
-"""Who is like whom? PPFL's memberships, beside groups that are known because the data were divided so."""
+"""Who is like whom? PPFL's memberships, beside groups that are known because the data were divided
+so.
+"""
 
 from pathlib import Path
 
@@ -8,7 +10,12 @@ import pandas as pd
 from fedkin import Experiment, Result, run
 from fedkin.setup.opened import load
 
-GROUPS = [[0, 1, 2], [3, 4, 5], [6, 7], [8, 9]]  # a client holds digits of one group only; PPFL is not told
+GROUPS = [
+    [0, 1, 2],
+    [3, 4, 5],
+    [6, 7],
+    [8, 9],
+]  # a client holds digits of one group only; PPFL is not told
 
 
 def memberships(result: Result) -> pd.DataFrame:
@@ -18,7 +25,9 @@ def memberships(result: Result) -> pd.DataFrame:
 
 
 def main(folder: Path = Path("runs/population"), rounds: int = 60) -> pd.DataFrame:
-    """The mean membership of each group, and the group's part of clients that lean to the group's favourite model."""
+    """The mean membership of each group, and the group's part of clients that lean to the group's
+    favourite model.
+    """
     experiment = Experiment(
         "ppfl",
         data="digits",
@@ -33,7 +42,9 @@ def main(folder: Path = Path("runs/population"), rounds: int = 60) -> pd.DataFra
     shares = memberships(run(experiment, folder))
     group = load(folder)[1].population.truth["group"]
     table = shares.groupby(group).mean().round(2)
-    table["together"] = shares.idxmax(axis=1).groupby(group).agg(lambda best: (best == best.mode()[0]).mean())
+    table["together"] = (
+        shares.idxmax(axis=1).groupby(group).agg(lambda best: (best == best.mode()[0]).mean())
+    )
     print(table.to_string())
     return table
 

@@ -7,7 +7,8 @@ __all__ = ["Experiment", "FedkinError", "Method", "Result", "resume", "run"]
 
 
 def __getattr__(name: str) -> Any:
-    # looked up when asked for, so that `fedkin --help` and worker processes do not load what they do not use
+    # looked up when asked for, so that `fedkin --help` and worker processes do not load what they
+    # do not use
     if name in ("Experiment", "Result", "resume", "run"):
         import fedkin.api
 

@@ -39,11 +39,13 @@ PLACES = {
 
 
 class Experiment:
-    """What to run: ``Experiment(method="cgpfl", data="mnist", clients=40, rounds=200, **{"method.clusters": 4})``.
+    """What to run: ``Experiment(method="cgpfl", data="mnist", clients=40, rounds=200,
+    **{"method.clusters": 4})``.
 
-    Keywords are the names of the command line's options; dotted ones are ``section.key`` of a specification.
-    ``method`` is a name, or a Method value of your own (then engine is "inprocess"). Raises FedkinError, here and
-    now, for a key, a name or a value that does not exist, and warns of keys that have another name here.
+    Keywords are the names of the command line's options; dotted ones are ``section.key`` of a
+    specification. ``method`` is a name, or a Method value of your own (then engine is "inprocess").
+    Raises FedkinError, here and now, for a key, a name or a value that does not exist, and warns of
+    keys that have another name here.
     """
 
     def __init__(self, method: str | Method = "comet", **settings: Any) -> None:
@@ -85,8 +87,9 @@ def _check(spec: Spec, method: Method | None) -> None:
 class Result:
     """A run directory, opened. DataFrames are read when asked for.
 
-    Samples are as in the data set: uint8 pixels in 0..255 or float features, of a table its columns in their order
-    without label and client. Classes are numbered in the sorted order of the labels; ``class_names`` are their values.
+    Samples are as in the data set: uint8 pixels in 0..255 or float features, of a table its columns
+    in their order without label and client. Classes are numbered in the sorted order of the labels;
+    ``class_names`` are their values.
     """
 
     def __init__(self, folder: Path | str, method: Method | None = None) -> None:
@@ -117,10 +120,12 @@ class Result:
         return frames.notes(self.folder)
 
     def personal(self, client: int | str, view: str = "personal") -> Personal:
-        """The model that a client would deploy (or its ``view`` "global"), as a torch module in evaluation mode.
+        """The model that a client would deploy (or its ``view`` "global"), as a torch module in
+        evaluation mode.
 
-        ``client``: its number, or its name, also that of one who joined (docs/join.md). It takes samples as in the data
-        set (see ``data``). Raises FedkinError for a client or a view that is not there.
+        ``client``: its number, or its name, also that of one who joined (docs/join.md). It takes
+        samples as in the data set (see ``data``). Raises FedkinError for a client or a view that is
+        not there.
         """
         opened = Opened(self.folder, self._method)
         if not isinstance(client, str):
@@ -128,12 +133,12 @@ class Result:
         return opened.personal(opened.member(client), view)
 
     def data(self, client: int | str, split: Split = "test") -> tuple[Tensor, Tensor]:
-        """(x, y) of one client's "train", "val" or "test" samples, as a copy: what its personal model takes and is
-        measured by.
+        """(x, y) of one client's "train", "val" or "test" samples, as a copy: what its personal
+        model takes and is measured by.
 
-        x is as in the data set: uint8 pixels in 0..255 or float features, of a table its columns in their order
-        without label and client (z-scores with data.scale). y numbers the classes in sorted order (``class_names``), or
-        holds the targets. ``client``: its number, or its name.
+        x is as in the data set: uint8 pixels in 0..255 or float features, of a table its columns in
+        their order without label and client (z-scores with data.scale). y numbers the classes in
+        sorted order (``class_names``), or holds the targets. ``client``: its number, or its name.
         """
         names = self._population.names
         number = names.index(client) if isinstance(client, str) and client in names else client
@@ -141,7 +146,9 @@ class Result:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """The label of class 0, 1, … in sorted order; () for regression and where the data set has no names."""
+        """The label of class 0, 1, … in sorted order; () for regression and where the data set has
+        no names.
+        """
         return self._population.class_names
 
     @cached_property
@@ -163,12 +170,18 @@ def _number(client: int | str, clients: int) -> int:
     return number
 
 
-def run(experiment: Experiment, out: Path | str | None = None, progress: Progress | None = None) -> Result:
+def run(
+    experiment: Experiment, out: Path | str | None = None, progress: Progress | None = None
+) -> Result:
     """Run an experiment; ``progress`` is called with the Record of every round."""
-    return Result(_run(experiment.spec, out, method=experiment.method, progress=progress), experiment.method)
+    return Result(
+        _run(experiment.spec, out, method=experiment.method, progress=progress), experiment.method
+    )
 
 
-def resume(folder: Path | str, method: Method | None = None, progress: Progress | None = None) -> Result:
+def resume(
+    folder: Path | str, method: Method | None = None, progress: Progress | None = None
+) -> Result:
     """Continue a run that was stopped; gives the numbers of an uninterrupted one."""
     return Result(_resume(Path(folder), method=method, progress=progress), method)
 

@@ -1,4 +1,6 @@
-"""The Python interface: mistakes are told when they are made, and a result gives back models and data."""
+"""The Python interface: mistakes are told when they are made, and a result gives back models and
+data.
+"""
 
 import warnings
 from pathlib import Path
@@ -11,7 +13,13 @@ import torch
 import fedkin
 from fedkin import Experiment, FedkinError, Result, run
 
-SMALL: dict[str, Any] = {"clients": 4, "rounds": 1, "steps": 2, "engine": "inprocess", "model": "mlr"}
+SMALL: dict[str, Any] = {
+    "clients": 4,
+    "rounds": 1,
+    "steps": 2,
+    "engine": "inprocess",
+    "model": "mlr",
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +35,19 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
         ("comet", {"method.clusters": 0}, "clusters"),
         ("comet", {"data": "digit"}, "unknown data set 'digit': did you mean 'digits'?"),
         ("comet", {"public": "mnits"}, "unknown data set 'mnits': did you mean 'mnist'?"),
-        ("comet", {"split": "dirichlett"}, "unknown partition 'dirichlett': did you mean 'dirichlet'?"),
+        (
+            "comet",
+            {"split": "dirichlett"},
+            "unknown partition 'dirichlett': did you mean 'dirichlet'?",
+        ),
         ("comet", {"model": "mrl"}, "unknown model 'mrl': did you mean 'mlr'?"),
         ("comet", {"rounds": 0}, "Experiment: run.rounds"),
         ("comet", {"run.round": 3}, "did you mean 'rounds'?"),
     ],
 )
-def test_a_mistake_is_told_at_construction(method: str, settings: dict[str, Any], sentence: str) -> None:
+def test_a_mistake_is_told_at_construction(
+    method: str, settings: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises(FedkinError) as error:
         Experiment(method, **settings)
     assert sentence in str(error.value)
@@ -43,7 +57,11 @@ def test_a_mistake_is_told_at_construction(method: str, settings: dict[str, Any]
 def test_names_that_exist_are_taken() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Experiment("local", data="table.csv", **{"data.label": "y", "model.map": {"a": "mlr", "b": "my.nets:Net"}})
+        Experiment(
+            "local",
+            data="table.csv",
+            **{"data.label": "y", "model.map": {"a": "mlr", "b": "my.nets:Net"}},
+        )
         Experiment("comet", data="mnist", public="held-out")
 
 

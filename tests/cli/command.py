@@ -10,7 +10,18 @@ from typer.testing import CliRunner
 
 from fedkin.cli.app import app
 
-SMALL = ["--engine", "inprocess", "--method", "fedavg", "--rounds", "2", "--clients", "5", "--set", "train.steps=2"]
+SMALL = [
+    "--engine",
+    "inprocess",
+    "--method",
+    "fedavg",
+    "--rounds",
+    "2",
+    "--clients",
+    "5",
+    "--set",
+    "train.steps=2",
+]
 
 MODULE = """
 from torch import nn
@@ -54,4 +65,6 @@ def ran(out: Path, *arguments: object) -> dict[str, Any]:
 def process(*arguments: object, folder: Path) -> "subprocess.Popen[str]":
     """``fedkin …`` as a process of its own, as a console starts it."""
     command = [sys.executable, "-m", "fedkin", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )

@@ -26,7 +26,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path / "here")
     Path("t.csv").write_text("\n".join(ROWS))
     for site in range(4):
-        Path(f"sites/{site}.csv").write_text("\n".join(["a,b,label", *(f"{i},{site},{i % 2}" for i in range(20))]))
+        Path(f"sites/{site}.csv").write_text(
+            "\n".join(["a,b,label", *(f"{i},{site},{i % 2}" for i in range(20))])
+        )
     Path("exp.toml").write_text('data = {name = "t.csv", client = "site"}')
     for name in ("public", "store/own"):
         np.savez(f"{name}.npz", x=np.ones((300, 8, 8), np.uint8), y=np.arange(300) % 2)
@@ -52,7 +54,9 @@ WAYS: dict[str, Callable[[], Spec]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_a_run_records_is_found_from_elsewhere(way: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_run_records_is_found_from_elsewhere(
+    way: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parts = assemble(WAYS[way]())
     monkeypatch.chdir(here.parent / "elsewhere")
     again = assemble(parts.spec)
@@ -64,7 +68,16 @@ def test_a_run_is_used_from_elsewhere(here: Path, monkeypatch: pytest.MonkeyPatc
     done = fedkin("run", "exp.toml", *SMALL[:-4], "--set", "train.steps=2", "--out", "r")
     assert done.exit_code == 0, done.output
     monkeypatch.chdir(here.parent / "elsewhere")
-    asked = ["predict", "../here/r", "--client", "3", "--data", "../here/t.csv", "--out", "found.csv"]
+    asked = [
+        "predict",
+        "../here/r",
+        "--client",
+        "3",
+        "--data",
+        "../here/t.csv",
+        "--out",
+        "found.csv",
+    ]
     done = fedkin(*asked)
     assert done.exit_code == 0, done.output
     (here / "r" / "run.db").unlink()

@@ -1,4 +1,6 @@
-"""Every method has a whole and current certificate; what is stale or missing is told; a failure leaves no evidence."""
+"""Every method has a whole and current certificate; what is stale or missing is told; a failure
+leaves no evidence.
+"""
 
 import json
 from pathlib import Path
@@ -7,7 +9,16 @@ from types import SimpleNamespace
 import pytest
 
 from fedkin.certificates import registry as certificates
-from fedkin.certificates.registry import GOLDEN, digest, held, lacking, packaged, paragraphs, readings, sources
+from fedkin.certificates.registry import (
+    GOLDEN,
+    digest,
+    held,
+    lacking,
+    packaged,
+    paragraphs,
+    readings,
+    sources,
+)
 from fedkin.cli.certificates import HEADINGS, sections
 from fedkin.methods import METHODS
 from tests import certify, evidence
@@ -42,7 +53,9 @@ def test_a_certificate_lacks_what_it_does_not_hold() -> None:
     assert lacking({**whole, "closed form": {"tests": []}}) == ["closed form"]
     assert lacking({**whole, "closed form": {"tests": [], "does not apply": "no quadratic"}}) == []
     assert lacking({**whole, "law": {"tests": []}}) == ["law"]
-    assert lacking({**whole, "reference": {**whole["reference"], "gap": None}}) == ["the gap to the reference"]
+    assert lacking({**whole, "reference": {**whole["reference"], "gap": None}}) == [
+        "the gap to the reference"
+    ]
     assert len(lacking({**whole, "messages": {**whole["messages"], "personal": []}})) == 1
     assert len(lacking({**whole, "readings": []})) == 1
 
@@ -60,20 +73,32 @@ TRACE = {
 
 def test_a_certificate_tells_whose_code_it_agrees_with() -> None:
     whole = {**packaged()["methods"]["ditto"], GOLDEN: {"tests": [], "traces": [TRACE]}}
-    (said,) = next(section.said for section in sections(whole) if section.heading == HEADINGS[GOLDEN])
+    (said,) = next(
+        section.said for section in sections(whole) if section.heading == HEADINGS[GOLDEN]
+    )
     assert said == (
-        "ditto.npz (litian96/ditto at 26d9b29, the authors’; uniform); agrees to 3e-16: server, trained models; "
+        "ditto.npz (litian96/ditto at 26d9b29, the authors’; uniform); agrees to 3e-16: "
+        "server, trained models; "
         "deviation of 5.0e-02 in personal models: another order"
     )
 
 
-def test_golden_evidence_stays_where_the_traces_are_not_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    facts = {**TRACE, "errors": {"server": 1.2e-16}, "deviations": {"personal models": [0.0463, "another order"]}}
+def test_golden_evidence_stays_where_the_traces_are_not_at_hand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    facts = {
+        **TRACE,
+        "errors": {"server": 1.2e-16},
+        "deviations": {"personal models": [0.0463, "another order"]},
+    }
     found = golden("ditto", [{"id": "t.py::test_a[x]", "title": "a", "facts": {"golden": facts}}])
     assert found["tests"] == [{"id": "t.py::test_a", "title": "a", "cases": 1}]
     assert found["traces"][0]["errors"] == {"server": 2e-16}
     assert found["traces"][0]["deviations"] == {"personal models": [0.05, "another order"]}
-    before = {"ditto": {"sha256": digest(METHODS["ditto"]), GOLDEN: found}, "apfl": {"sha256": "0", GOLDEN: found}}
+    before = {
+        "ditto": {"sha256": digest(METHODS["ditto"]), GOLDEN: found},
+        "apfl": {"sha256": "0", GOLDEN: found},
+    }
     monkeypatch.setattr(certify, "packaged", lambda: {"methods": before})
     assert golden("ditto", []) == found
     assert golden("apfl", []) == golden("fedavg", []) == {"tests": [], "traces": []}
@@ -104,14 +129,27 @@ def test_a_stale_and_a_missing_certificate_are_told(monkeypatch: pytest.MonkeyPa
         """Of another package."""
 
     one = packaged()["methods"]["fedavg"]
-    file = {"about": {}, "methods": {"fedavg": {**one, "sha256": "0" * 64}, "local": packaged()["methods"]["local"]}}
+    file = {
+        "about": {},
+        "methods": {"fedavg": {**one, "sha256": "0" * 64}, "local": packaged()["methods"]["local"]},
+    }
     monkeypatch.setattr(certificates, "packaged", lambda: file)
     known = {name: METHODS[name] for name in ("fedavg", "local")}
     monkeypatch.setattr(certificates, "registry", lambda: {**known, "foreign": foreign})
-    assert {one.name: one.state for one in held()} == {"fedavg": "stale", "foreign": "none", "local": "current"}
-    assert "STALE: the method's source is no longer" in fedkin("methods", "fedavg", "--certificate").stdout
+    assert {one.name: one.state for one in held()} == {
+        "fedavg": "stale",
+        "foreign": "none",
+        "local": "current",
+    }
+    assert (
+        "STALE: the method's source is no longer"
+        in fedkin("methods", "fedavg", "--certificate").stdout
+    )
     assert "no certificate" in fedkin("methods", "foreign", "--certificate").stdout
-    states = {one["name"]: one["state"] for one in json.loads(fedkin("methods", "--certificate", "--json").stdout)}
+    states = {
+        one["name"]: one["state"]
+        for one in json.loads(fedkin("methods", "--certificate", "--json").stdout)
+    }
     assert states["foreign"] == "none"
 
 
@@ -124,20 +162,32 @@ def test_the_command_tells_certificates() -> None:
     assert one["messages"]["sent"][0]["up"] == {"predictions": 36}
     assert "ppfl" in fedkin("methods", "--certificate").stdout
     assert told("methods", "nonsense", "--certificate").startswith("unknown method 'nonsense'")
-    assert [one["name"] for one in json.loads(fedkin("methods", "comet", "--json").stdout)] == ["comet"]
+    assert [one["name"] for one in json.loads(fedkin("methods", "comet", "--json").stdout)] == [
+        "comet"
+    ]
     assert (
-        "| comet | unlabeled public set, classes | centroids / predictions |" in fedkin("methods", "--markdown").stdout
+        "| comet | unlabeled public set, classes | centroids / predictions |"
+        in fedkin("methods", "--markdown").stdout
     )
 
 
-# --- evidence -------------------------------------------------------------------------------------------------------
+# --- evidence
+# -------------------------------------------------------------------------------------------------------
 
 
 class Item:
-    """As much of a pytest item as the hooks ask for: markers from the nearest node on, and parameters."""
+    """As much of a pytest item as the hooks ask for: markers from the nearest node on, and
+    parameters.
+    """
 
-    def __init__(self, *markers: tuple[str, ...], nodes: tuple[str, ...] = (), **params: object) -> None:
-        self.nodeid, self.name, self.originalname = "t.py::test_some_law[x]", "test_some_law[x]", "test_some_law"
+    def __init__(
+        self, *markers: tuple[str, ...], nodes: tuple[str, ...] = (), **params: object
+    ) -> None:
+        self.nodeid, self.name, self.originalname = (
+            "t.py::test_some_law[x]",
+            "test_some_law[x]",
+            "test_some_law",
+        )
         self.markers = zip(nodes or ["test"] * len(markers), markers, strict=True)
         self.callspec = SimpleNamespace(params=params)
         self.obj = lambda: None
@@ -193,26 +243,47 @@ def session(folder: Path, text: str) -> Path:
     out = folder / "evidence.json"
     out.write_text("{}")  # of an older session
     pytest.main(
-        ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={folder}", f"--certify={out}", str(folder)],
+        [
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            f"--rootdir={folder}",
+            f"--certify={out}",
+            str(folder),
+        ],
         plugins=[evidence],
     )
     return out
 
 
-def test_evidence_is_what_passed_and_nothing_after_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evidence_is_what_passed_and_nothing_after_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(evidence.federation, "WORST", dict.fromkeys("ab", 0.0))
     found = json.loads(session(tmp_path / "first", TESTS).read_text())
     (one,) = found["a"]["reference"]
     assert (one["title"], one["facts"]) == ("passes, round by round", {"personal": "theta"})
     assert found["a"]["law"] == []
     assert set(found) == {"a", "b"}
-    assert not session(tmp_path / "second", TESTS + "\n\ndef test_fails():\n    assert False\n").exists()
+    assert not session(
+        tmp_path / "second", TESTS + "\n\ndef test_fails():\n    assert False\n"
+    ).exists()
 
 
 def test_tests_are_grouped_by_function_and_gaps_rounded_up() -> None:
-    tests = [{"id": f"t.py::test_x[{k}]", "title": "x"} for k in "ba"] + [{"id": "t.py::test_a", "title": "a"}]
+    tests = [{"id": f"t.py::test_x[{k}]", "title": "x"} for k in "ba"] + [
+        {"id": "t.py::test_a", "title": "a"}
+    ]
     assert grouped(tests) == [
         {"id": "t.py::test_a", "title": "a", "cases": 1},
         {"id": "t.py::test_x", "title": "x", "cases": 2},
     ]
-    assert [rounded_up(gap) for gap in (3.2e-16, 4e-16, 9.5e-10, 0.0, None)] == [4e-16, 4e-16, 1e-9, 0.0, None]
+    assert [rounded_up(gap) for gap in (3.2e-16, 4e-16, 9.5e-10, 0.0, None)] == [
+        4e-16,
+        4e-16,
+        1e-9,
+        0.0,
+        None,
+    ]

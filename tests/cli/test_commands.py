@@ -1,4 +1,6 @@
-"""What the commands do when all is well: precedence, short forms, listings, plain progress, JSON."""
+"""What the commands do when all is well: precedence, short forms, listings, plain
+progress, JSON.
+"""
 
 import json
 import re
@@ -27,16 +29,28 @@ def test_a_run_says_where_everything_is(tmp_path: Path) -> None:
     assert str(out / "report.html") in result.stdout
     assert f"fedkin show '{out}'" in result.stdout
     assert re.search(
-        r"personal accuracy \d+\.\d\d %, worst decile \d+\.\d\d % \(test, mean of 5 clients\)", result.stdout
+        r"personal accuracy \d+\.\d\d %, worst decile \d+\.\d\d % \(test, mean of 5 clients\)",
+        result.stdout,
     )
 
 
 def test_progress_is_plain_lines_where_there_is_no_terminal(tmp_path: Path) -> None:
     result = fedkin(
-        "run", *SMALL, "--rounds", 30, "--split", "dirichlet:0.5", "--model", "mlr", "--out", tmp_path / "run"
+        "run",
+        *SMALL,
+        "--rounds",
+        30,
+        "--split",
+        "dirichlet:0.5",
+        "--model",
+        "mlr",
+        "--out",
+        tmp_path / "run",
     )
     lines = result.stdout.splitlines()
-    assert lines[0] == "fedavg · digits · dirichlet alpha=0.5 · mlr · 5 clients · 30 rounds · seed 0"
+    assert (
+        lines[0] == "fedavg · digits · dirichlet alpha=0.5 · mlr · 5 clients · 30 rounds · seed 0"
+    )
     rounds = [line for line in lines if line.startswith("round ")]
     assert rounds[0].startswith("round 1/30  accuracy ")
     assert rounds[-1].startswith("round 30/30  accuracy ")
@@ -46,10 +60,17 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(tmp_path: Path) -> N
 
 def test_show_json_has_the_numbers(tmp_path: Path) -> None:
     found = ran(tmp_path / "run", "--seed", 3)
-    assert (found["method"], found["seed"], found["clients"], found["rounds"]) == ("fedavg", 3, 5, 2)
+    assert (found["method"], found["seed"], found["clients"], found["rounds"]) == (
+        "fedavg",
+        3,
+        5,
+        2,
+    )
     for view in ("personal", "global"):
         for pick in ("final", "best_by_validation", "best_on_test"):
-            assert {"mean", "weighted", "std", "worst_decile"} <= found["accuracy"][view][pick].keys()
+            assert {"mean", "weighted", "std", "worst_decile"} <= found["accuracy"][view][
+                pick
+            ].keys()
     for rule in ("paper", "unicast"):
         assert {"up", "down"} <= found["communication"][rule]["bytes"].keys()
     assert re.fullmatch("[0-9a-f]{64}", found["fingerprint"])
@@ -82,7 +103,9 @@ def test_compare_of_what_is_no_run_is_a_mistake(tmp_path: Path) -> None:
 def test_report_prints_where_the_page_is(tmp_path: Path) -> None:
     ran(tmp_path / "run")
     (tmp_path / "run" / "report.html").unlink()
-    assert fedkin("report", tmp_path / "run").stdout.strip() == str(tmp_path / "run" / "report.html")
+    assert fedkin("report", tmp_path / "run").stdout.strip() == str(
+        tmp_path / "run" / "report.html"
+    )
     assert (tmp_path / "run" / "report.html").is_file()
 
 
@@ -101,14 +124,19 @@ def test_a_run_without_a_record_yet_is_resumed(tmp_path: Path) -> None:
     assert "fedkin resume" in fedkin("run", *SMALL, "--out", tmp_path / "run").stderr
     result = fedkin("resume", tmp_path / "run")
     assert result.exit_code == 0, result.output
-    assert json.loads(fedkin("show", tmp_path / "run", "--json").stdout)["fingerprint"] == before["fingerprint"]
+    assert (
+        json.loads(fedkin("show", tmp_path / "run", "--json").stdout)["fingerprint"]
+        == before["fingerprint"]
+    )
 
 
 def test_methods_and_data_as_json_and_text(tmp_path: Path) -> None:
     methods = {one["name"]: one for one in json.loads(fedkin("methods", "--json").stdout)}
     assert "fedavg" in methods
     assert methods["fedavg"]["needs"]["one_architecture"] is True
-    validating = [name for name, one in methods.items() if one["needs"] and one["needs"]["validation"]]
+    validating = [
+        name for name, one in methods.items() if one["needs"] and one["needs"]["validation"]
+    ]
     assert validating == ["fedfomo", "persfl"]
     np.savez(tmp_path / "mine.npz", x=np.zeros((4, 2), np.float32), y=np.array([0, 1, 0, 1]))
     found = json.loads(fedkin("data", "--data-dir", tmp_path, "--json").stdout)
@@ -116,11 +144,15 @@ def test_methods_and_data_as_json_and_text(tmp_path: Path) -> None:
     assert present["digits"]
     assert present["mine"]
     assert not present["mnist"]
-    assert {one["name"]: one["parameters"] for one in found["partitions"]}["dirichlet"]["alpha"] == 0.1
+    assert {one["name"]: one["parameters"] for one in found["partitions"]}["dirichlet"][
+        "alpha"
+    ] == 0.1
     told = fedkin("methods").stdout
     assert "fedavg" in told
     assert " ".join(told.split()).count("validation samples at every client") == len(validating)
-    assert "put mnist.npz or the four IDX files into" in fedkin("data", "--data-dir", tmp_path).stdout
+    assert (
+        "put mnist.npz or the four IDX files into" in fedkin("data", "--data-dir", tmp_path).stdout
+    )
 
 
 def test_without_a_command_the_help_is_shown() -> None:
@@ -146,7 +178,11 @@ def test_what_the_file_gave_to_another_choice_is_dropped_with_a_hint(tmp_path: P
     )
     spec, hints = spec_of(file, "method.lam=7", method="pfedme", split="dirichlet:0.5", model="dnn")
     assert (spec.method.name, spec.method.options) == ("pfedme", {"lam": 7})
-    assert (spec.split.name, spec.split.options, spec.split.train) == ("dirichlet", {"alpha": 0.5}, 0.5)
+    assert (spec.split.name, spec.split.options, spec.split.train) == (
+        "dirichlet",
+        {"alpha": 0.5},
+        0.5,
+    )
     assert (spec.model.name, spec.model.map) == ("dnn", {})
     assert hints == [
         "[method] lam of the file went with 'comet': not used for 'pfedme'",
@@ -173,7 +209,10 @@ def test_short_forms() -> None:
     assert (spec.engine.name, spec.engine.workers) == ("processes", 2)
     assert (spec.data.name, spec.data.options) == ("synthetic_mixture", {"clients": 30, "dim": 5})
     assert spec_of(model="my.package:Net")[0].model.name == "my.package:Net"
-    assert spec_of(model="mlr,my.package:Net")[0].model.map == {"mlr": "mlr", "my.package:Net": "my.package:Net"}
+    assert spec_of(model="mlr,my.package:Net")[0].model.map == {
+        "mlr": "mlr",
+        "my.package:Net": "my.package:Net",
+    }
     assert spec_of(None, "split=dirichlet:0.2")[0].split.options == {"alpha": 0.2}
     assert spec_of(None, "run.out=2026-01-01")[0].run.out == "2026-01-01"
     with pytest.raises(FedkinError, match="write name:value"):
@@ -184,7 +223,15 @@ def test_the_usual_names_are_taken_with_a_hint(tmp_path: Path) -> None:
     file = tmp_path / "spec.toml"
     file.write_text("num_clients = 6\njoin_ratio = 0.5\n")
     result = fedkin(
-        "run", file, *SMALL[:2], "--method", "fedavg", "--set", "global_rounds=1", "--out", tmp_path / "run"
+        "run",
+        file,
+        *SMALL[:2],
+        "--method",
+        "fedavg",
+        "--set",
+        "global_rounds=1",
+        "--out",
+        tmp_path / "run",
     )
     assert result.exit_code == 0, result.output
     hints = [line for line in result.stderr.splitlines() if line.startswith("hint: ")]
@@ -199,7 +246,10 @@ def test_what_a_run_wrote_runs_again_to_the_same_result(tmp_path: Path) -> None:
     first = ran(tmp_path / "first", "--seed", 4)
     result = fedkin("run", tmp_path / "first" / "experiment.toml", "--out", tmp_path / "second")
     assert result.exit_code == 0, result.output
-    assert json.loads(fedkin("show", tmp_path / "second", "--json").stdout)["fingerprint"] == first["fingerprint"]
+    assert (
+        json.loads(fedkin("show", tmp_path / "second", "--json").stdout)["fingerprint"]
+        == first["fingerprint"]
+    )
 
 
 def test_seconds_for_people() -> None:

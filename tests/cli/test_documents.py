@@ -17,7 +17,9 @@ from fedkin.runs.spec import parse, read
 from tests.cli.command import fedkin
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("fedkin run")]
+COMMANDS = [
+    line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("fedkin run")
+]
 
 
 def block(document: str, language: str) -> str:
@@ -57,18 +59,30 @@ def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_method_of_contributing_runs_and_is_fedavg_without_its_momentum(tmp_path: Path) -> None:
-    assert block("CONTRIBUTING.md", "python") == (ROOT / "examples" / "foreign_method" / "fedavgm.py").read_text()
+    assert (
+        block("CONTRIBUTING.md", "python")
+        == (ROOT / "examples" / "foreign_method" / "fedavgm.py").read_text()
+    )
     space: dict[str, Any] = {}
     exec(block("CONTRIBUTING.md", "python"), space)
     settings = {"clients": 4, "rounds": 2, "lr": 0.1, "steps": 5, "model": "mlr"}
 
     def model(method: Any) -> torch.Tensor:
-        result = run(Experiment(method=method, **settings), out=tmp_path / str(len(list(tmp_path.iterdir()))))
+        result = run(
+            Experiment(method=method, **settings), out=tmp_path / str(len(list(tmp_path.iterdir())))
+        )
         return torch.cat([p.detach().flatten() for p in result.personal(1).parameters()])
 
-    plain, moved = model(space["fedavgm"](lr=0.1, beta=0.0)), model(space["fedavgm"](lr=0.1, beta=0.8))
-    averaged = run(Experiment("fedavg", engine="inprocess", **settings), out=tmp_path / "fedavg").personal(1)
-    torch.testing.assert_close(plain, torch.cat([p.detach().flatten() for p in averaged.parameters()]))
+    plain, moved = (
+        model(space["fedavgm"](lr=0.1, beta=0.0)),
+        model(space["fedavgm"](lr=0.1, beta=0.8)),
+    )
+    averaged = run(
+        Experiment("fedavg", engine="inprocess", **settings), out=tmp_path / "fedavg"
+    ).personal(1)
+    torch.testing.assert_close(
+        plain, torch.cat([p.detach().flatten() for p in averaged.parameters()])
+    )
     assert not torch.allclose(plain, moved)
     with pytest.raises(Exception, match="at least 0"):
         space["fedavgm"](lr=0.1, beta=-1)
@@ -76,7 +90,9 @@ def test_the_method_of_contributing_runs_and_is_fedavg_without_its_momentum(tmp_
 
 def test_the_pages_are_those_of_the_certificates() -> None:
     assert set(packaged()["methods"]) <= set(METHODS), "run scripts/certify"
-    assert (ROOT / "docs" / "fidelity.md").read_text() == markdown(packaged()), "run scripts/certify"
+    assert (ROOT / "docs" / "fidelity.md").read_text() == markdown(packaged()), (
+        "run scripts/certify"
+    )
     page = (ROOT / "docs" / "choosing.md").read_text()
     for block in (table(list(METHODS)), answers(list(METHODS))):
         assert block in page, "run scripts/certify"

@@ -1,4 +1,6 @@
-"""Ctrl-C on a real process: the round is finished and committed, and a resume ends where an uninterrupted run ends."""
+"""Ctrl-C on a real process: the round is finished and committed, and a resume ends where an
+uninterrupted run ends.
+"""
 
 import json
 import os
@@ -13,10 +15,23 @@ import pytest
 
 from tests.cli.command import MODULE, SMALL, fedkin, process
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="SIGINT cannot be sent to one process there")
+pytestmark = pytest.mark.skipif(
+    os.name == "nt", reason="SIGINT cannot be sent to one process there"
+)
 
 ROUNDS = 80
-RUN = ["--engine", "inprocess", "--method", "fedavg", "--clients", "5", "--rounds", ROUNDS, "--set", "train.steps=20"]
+RUN = [
+    "--engine",
+    "inprocess",
+    "--method",
+    "fedavg",
+    "--clients",
+    "5",
+    "--rounds",
+    ROUNDS,
+    "--set",
+    "train.steps=20",
+]
 
 
 def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
@@ -45,14 +60,18 @@ def test_ctrl_c_then_resume_gives_the_same_result(tmp_path: Path) -> None:
 
 def test_a_closed_pipe_is_quiet(tmp_path: Path) -> None:
     command = f"{shlex.quote(sys.executable)} -m fedkin data | head -n 1"
-    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
 
 
 def test_a_closed_pipe_ends_a_run_quietly(tmp_path: Path) -> None:
     run = shlex.join([sys.executable, "-m", "fedkin", "run", *map(str, RUN), "--out", "piped"])
-    done = subprocess.run(f"{run} | head -n 1", shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        f"{run} | head -n 1", shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
     assert not shown(tmp_path / "piped")["finished"]  # and it can be resumed
@@ -62,7 +81,9 @@ def test_the_console_script_and_its_workers_find_a_users_module(tmp_path: Path) 
     (tmp_path / "nets.py").write_text(MODULE)
     arguments = [*SMALL[2:], "--engine", "processes:1", "--model", "nets:Net", "--out", "run"]
     command = Path(sys.executable).with_name("fedkin")
-    done = subprocess.run([command, "run", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    done = subprocess.run(
+        [command, "run", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert shown(tmp_path / "run")["model"] == "nets:Net"

@@ -18,7 +18,11 @@ def table(path, clients, per=30, named=True, labels="abc", columns="uvwxy"):
     for client in range(clients):
         for x in rng.normal(size=(per, 5)):
             cells = [f"{value:.4f}" for value in x]
-            lines.append(",".join([*([f"c{client}"] if named else []), *cells, labels[int((x @ truth).argmax())]]))
+            lines.append(
+                ",".join(
+                    [*([f"c{client}"] if named else []), *cells, labels[int((x @ truth).argmax())]]
+                )
+            )
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -26,14 +30,25 @@ def table(path, clients, per=30, named=True, labels="abc", columns="uvwxy"):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("join")
-    options = ["--data", table(home / "all.csv", 6), "--split", "natural", "--set", "data.client=who", "--clients", "6"]
+    options = [
+        "--data",
+        table(home / "all.csv", 6),
+        "--split",
+        "natural",
+        "--set",
+        "data.client=who",
+        "--clients",
+        "6",
+    ]
     ran(home / "run", *options, "--model", "mlr", "--holdout-clients", "0.2")
     return home
 
 
 def test_a_file_of_ones_own(folder, tmp_path):
     mine = table(tmp_path / "mine.csv", 1, named=False)
-    found = fedkin("join", folder / "run", "--data", mine, "--json", "--rounds", 1, "--out", tmp_path / "out")
+    found = fedkin(
+        "join", folder / "run", "--data", mine, "--json", "--rounds", 1, "--out", tmp_path / "out"
+    )
     assert found.exit_code == 0, found.output
     content = json.loads(found.stdout)
     assert (content["train"], content["val"], content["test"], content["rounds"]) == (18, 6, 6, 1)
@@ -58,18 +73,29 @@ def test_rows_that_say_what_they_are_for(folder, tmp_path):
     mine = table(tmp_path / "mine.csv", 1, named=False)
     head, *rows = mine.read_text().splitlines()
     parts = ["train"] * 20 + ["val"] * 4 + ["test"] * 6
-    mine.write_text("\n".join([f"{head},split", *(f"{row},{part}" for row, part in zip(rows, parts, strict=True))]))
-    content = json.loads(fedkin("join", folder / "run", "--data", mine, "--json", "--out", tmp_path / "out").stdout)
+    mine.write_text(
+        "\n".join(
+            [f"{head},split", *(f"{row},{part}" for row, part in zip(rows, parts, strict=True))]
+        )
+    )
+    content = json.loads(
+        fedkin("join", folder / "run", "--data", mine, "--json", "--out", tmp_path / "out").stdout
+    )
     assert (content["train"], content["val"], content["test"]) == (20, 4, 6)
 
 
 def test_the_order_of_columns_does_not_matter(folder, tmp_path):
     mine = table(tmp_path / "mine.csv", 1, named=False)
     turned = tmp_path / "turned.csv"
-    turned.write_text("\n".join(",".join([*row.split(",")[::-1], "7"]) for row in mine.read_text().splitlines()))
+    turned.write_text(
+        "\n".join(",".join([*row.split(",")[::-1], "7"]) for row in mine.read_text().splitlines())
+    )
     turned.write_text(turned.read_text().replace(",7", ",unused", 1))
     join = ("join", folder / "run", "--json", "--rounds", 1, "--data")
-    found = [json.loads(fedkin(*join, path, "--out", tmp_path / path.stem).stdout) for path in (mine, turned)]
+    found = [
+        json.loads(fedkin(*join, path, "--out", tmp_path / path.stem).stdout)
+        for path in (mine, turned)
+    ]
     assert found[0]["scores"] == found[1]["scores"]
 
 
@@ -90,10 +116,16 @@ def test_files_of_one_name_are_two_newcomers(folder, tmp_path):
     for clinic in "ab":
         (tmp_path / clinic).mkdir()
     first, second = (table(tmp_path / clinic / "data.csv", 1, named=False) for clinic in "ab")
-    join, place = ("join", folder / "run", "--rounds", 1, "--data"), folder / "run" / "joined" / "data"
+    join, place = (
+        ("join", folder / "run", "--rounds", 1, "--data"),
+        folder / "run" / "joined" / "data",
+    )
     assert fedkin(*join, first).exit_code == 0
     kept = {path.name: path.read_bytes() for path in place.iterdir()}
-    another = f"{place} holds the model of another newcomer called 'data': give this one a folder, --out DIR"
+    another = (
+        f"{place} holds the model of another newcomer called 'data': give this one a "
+        "folder, --out DIR"
+    )
     assert told(*join, second) == another
     assert {path.name: path.read_bytes() for path in place.iterdir()} == kept
     assert str(tmp_path).encode() not in kept["join.json"]  # where a file lies is nobody's business
@@ -104,7 +136,9 @@ def test_files_of_one_name_are_two_newcomers(folder, tmp_path):
 
 
 def test_a_file_called_as_a_held_out_client_is_another_newcomer(folder, tmp_path):
-    name = json.loads(fedkin("show", folder / "run", "--json").stdout)["unseen"]["each"][0]["client"]
+    name = json.loads(fedkin("show", folder / "run", "--json").stdout)["unseen"]["each"][0][
+        "client"
+    ]
     for _ in range(2):
         assert fedkin("join", folder / "run", "--client", name, "--rounds", 1).exit_code == 0
     mine = table(tmp_path / f"{name}.csv", 1, named=False)
@@ -113,19 +147,45 @@ def test_a_file_called_as_a_held_out_client_is_another_newcomer(folder, tmp_path
 
 def test_numbers_of_held_out_clients_are_told_as_errors_in_their_unit(tmp_path):
     rng = np.random.default_rng(1)
-    rows = [f"c{k % 6},{x:.4f},{100 * x + 5 * rng.normal():.3f}" for k, x in enumerate(rng.normal(size=180))]
+    rows = [
+        f"c{k % 6},{x:.4f},{100 * x + 5 * rng.normal():.3f}"
+        for k, x in enumerate(rng.normal(size=180))
+    ]
     (tmp_path / "all.csv").write_text("\n".join(["who,u,paid", *rows]) + "\n")
-    options = ["--data", tmp_path / "all.csv", "--split", "natural", "--set", "data.client=who", "--clients", "6"]
-    options += ["--set", "data.label=paid", "--model", "mlr", "--holdout-clients", "0.2", "--set", "train.lr=0.1"]
+    options = [
+        "--data",
+        tmp_path / "all.csv",
+        "--split",
+        "natural",
+        "--set",
+        "data.client=who",
+        "--clients",
+        "6",
+    ]
+    options += [
+        "--set",
+        "data.label=paid",
+        "--model",
+        "mlr",
+        "--holdout-clients",
+        "0.2",
+        "--set",
+        "train.lr=0.1",
+    ]
     ran(tmp_path / "run", *options)
     shown = fedkin("show", tmp_path / "run").stdout
     assert "Test RMSE of clients that were not in the run" in shown
     found = json.loads(fedkin("show", tmp_path / "run", "--json").stdout)["unseen"]
     (one,) = (each for each in found["each"] if each["asked"] is None)
-    assert found["by_labels"][-1]["rmse"]["mean"] == pytest.approx(one["measures"]["personal"]["test"]["rmse"])
+    assert found["by_labels"][-1]["rmse"]["mean"] == pytest.approx(
+        one["measures"]["personal"]["test"]["rmse"]
+    )
     assert found["by_labels"][-1]["accuracy"]["mean"] is None
     assert fedkin("report", tmp_path / "run").exit_code == 0
-    assert "Unseen clients: RMSE against labelled samples" in (tmp_path / "run" / "report.html").read_text()
+    assert (
+        "Unseen clients: RMSE against labelled samples"
+        in (tmp_path / "run" / "report.html").read_text()
+    )
 
 
 @pytest.mark.parametrize(

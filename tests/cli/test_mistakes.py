@@ -1,4 +1,6 @@
-"""Every mistake on the command line: one sentence that names it and the nearest valid choice, exit code 2."""
+"""Every mistake on the command line: one sentence that names it and the nearest valid choice, exit
+code 2.
+"""
 
 import os
 import sqlite3
@@ -17,7 +19,10 @@ MISTAKES = [
     (["--data", "mnist"], "put mnist.npz into the data folder"),
     (["--data-dir", "/nowhere/at/all"], "/nowhere/at/all, which is not a folder"),
     (["--model", "mrl"], "unknown model 'mrl': did you mean 'mlr'?"),
-    (["--set", "model.hidden=0"], "model.hidden of dnn is a whole number from 1 on, not 0: its default is 128"),
+    (
+        ["--set", "model.hidden=0"],
+        "model.hidden of dnn is a whole number from 1 on, not 0: its default is 128",
+    ),
     (["--model", "dnn:hidden=1.5"], "model.hidden of dnn is a whole number from 1 on, not 1.5"),
     (["--model", "no.such.module:Net"], "model 'no.such.module:Net' cannot be imported"),
     (
@@ -32,25 +37,42 @@ MISTAKES = [
     (["--split", "dirichlet:0"], "alpha=0 must be a number greater than 0"),
     (["--split", "dirichlet:-1"], "alpha=-1 must be a number greater than 0"),
     (["--split", "dirichlet:nan"], "must be a number greater than 0"),
-    (["--method", "fedprox:mu=inf"], "method.mu of fedprox: input should be a finite number, not inf"),
-    (["--method", "fedprox:mu=nan"], "method.mu of fedprox: input should be a finite number, not nan"),
+    (
+        ["--method", "fedprox:mu=inf"],
+        "method.mu of fedprox: input should be a finite number, not inf",
+    ),
+    (
+        ["--method", "fedprox:mu=nan"],
+        "method.mu of fedprox: input should be a finite number, not nan",
+    ),
     (
         ["--split", "label_groups:3"],
-        "split.groups of label_groups must be a list of whole numbers or a list of lists of whole numbers, not 3: its "
+        "split.groups of label_groups must be a list of whole numbers or a list of lists of "
+        "whole numbers, not 3: its "
         "default is [3, 3, 2, 2]",
     ),
-    (["--split", "shards:true"], "split.per_client of shards must be a whole number, not True: its default is 2"),
+    (
+        ["--split", "shards:true"],
+        "split.per_client of shards must be a whole number, not True: its default is 2",
+    ),
     (["--split", "natural"], "digits has no natural clients"),
-    (["--data", "synthetic_mixture:dim=1.5"], "data.dim of synthetic_mixture must be a whole number, not 1.5: its"),
+    (
+        ["--data", "synthetic_mixture:dim=1.5"],
+        "data.dim of synthetic_mixture must be a whole number, not 1.5: its",
+    ),
     (
         ["--data", "synthetic_mixture:clients=abc"],
         "data.clients of synthetic_mixture must be a whole number, not 'abc'",
     ),
-    (["--data", "linear_toy", "--set", "data.sigmas=5"], "must be a list of numbers, not 5: its default is [2.0, 5.0"),
+    (
+        ["--data", "linear_toy", "--set", "data.sigmas=5"],
+        "must be a list of numbers, not 5: its default is [2.0, 5.0",
+    ),
     (["--engine", "inproces"], "unknown value 'inproces': did you mean 'inprocess'?"),
     (
         ["--set", "model.target=standart"],
-        "model.target: unknown value 'standart': did you mean 'standard'? (choices: none, standard)",
+        "model.target: unknown value 'standart': did you mean 'standard'? (choices: none, "
+        "standard)",
     ),
     (["--public", "held-out:sample=3"], "'sample': did you mean 'samples'?"),
     (["--participation", "0"], "run.participation: input should be greater than 0"),
@@ -76,7 +98,9 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), MISTAKES, ids=[" ".join(a) for a, _ in MISTAKES])
+@pytest.mark.parametrize(
+    ("arguments", "sentence"), MISTAKES, ids=[" ".join(a) for a, _ in MISTAKES]
+)
 def test_a_wrong_option_is_told_in_one_sentence(
     arguments: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,20 +112,43 @@ def test_a_wrong_option_is_told_in_one_sentence(
 
 TABLE = "age,site\n" + "1,north\n2,north\n3,north\n4,south\n"
 TABLES = [
-    (TABLE, ["--set", "data.encoding=1252"], "in quotes it is text, --set 'data.encoding=\"1252\"'"),
-    (TABLE, ["--set", "data.separator=1"], "data.separator of a table must be text, not 1: in quotes it is text"),
-    (TABLE, ["--set", "data.drop=[1, 2]"], "data.drop of a table must be text or a list of texts, not [1, 2]"),
+    (
+        TABLE,
+        ["--set", "data.encoding=1252"],
+        "in quotes it is text, --set 'data.encoding=\"1252\"'",
+    ),
+    (
+        TABLE,
+        ["--set", "data.separator=1"],
+        "data.separator of a table must be text, not 1: in quotes it is text",
+    ),
+    (
+        TABLE,
+        ["--set", "data.drop=[1, 2]"],
+        "data.drop of a table must be text or a list of texts, not [1, 2]",
+    ),
     (TABLE, [], "name it with --set data.label=COLUMN (columns: age, site)"),
     (TABLE.replace(",", ";"), [], "separated by ';'? fedkin reads commas"),
     (
         "b," + TABLE.replace("\n", "\n0,").removesuffix("0,"),
-        ["--set", "data.label=age", "--set", "data.client=site", "--split", "natural", "--clients", "2"],
+        [
+            "--set",
+            "data.label=age",
+            "--set",
+            "data.client=site",
+            "--split",
+            "natural",
+            "--clients",
+            "2",
+        ],
         "client south has 1 sample, too few for train and val and test",
     ),
 ]
 
 
-@pytest.mark.parametrize(("content", "arguments", "sentence"), TABLES, ids=[sentence for _, _, sentence in TABLES])
+@pytest.mark.parametrize(
+    ("content", "arguments", "sentence"), TABLES, ids=[sentence for _, _, sentence in TABLES]
+)
 def test_a_wrong_table_is_told_with_its_remedy(
     content: str, arguments: list[str], sentence: str, tmp_path: Path
 ) -> None:
@@ -117,7 +164,10 @@ FILES = [
     ("[run]\nrounds = 3\nround = 4\n", "unknown key 'run.round' (line 3): did you mean 'rounds'?"),
     ("[run]\n\nrounds = 'many'\n", "run.rounds (line 3): input should be a valid integer"),
     ("[rnu]\nrounds = 3\n", "unknown key 'rnu' (line 1): did you mean 'run'?"),
-    ("[engine]\nname = 'process'\n", "engine.name (line 2): unknown value 'process': did you mean 'processes'?"),
+    (
+        "[engine]\nname = 'process'\n",
+        "engine.name (line 2): unknown value 'process': did you mean 'processes'?",
+    ),
     ("[train]\nsteps = 1\nepochs = 1\n", "train (line 1): give steps or epochs, not both"),
     ("[train]\nmilestones = [5, 'ten']\n", "train.milestones.1 (line 2)"),
     ("data = 'digits'\n", "data (line 1) is a section: write data.name = 'digits'"),
@@ -147,14 +197,18 @@ def test_files_and_folders_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
     assert "cannot be read: it is no text, so no experiment" in told("run", tmp_path / "bytes.toml")
     (tmp_path / "t.csv").write_text("a,label\n1,0\n")
-    assert f"is no experiment but data: fedkin run --data {tmp_path / 't.csv'}" in told("run", tmp_path / "t.csv")
+    assert f"is no experiment but data: fedkin run --data {tmp_path / 't.csv'}" in told(
+        "run", tmp_path / "t.csv"
+    )
     (tmp_path / "full").mkdir()
     assert "is a folder: fedkin resume" in told("run", tmp_path / "full")
     (tmp_path / "full" / "thesis.txt").write_text("do not touch")
     said = told("run", *SMALL, "--out", tmp_path / "full")
     assert "exists and is not empty" in said
     assert os.listdir(tmp_path / "full") == ["thesis.txt"]
-    assert "cannot be made" in told("run", *SMALL, "--out", tmp_path / "full" / "thesis.txt" / "run")
+    assert "cannot be made" in told(
+        "run", *SMALL, "--out", tmp_path / "full" / "thesis.txt" / "run"
+    )
     for command in ("show", "resume", "report"):
         assert "is not a run directory" in told(command, tmp_path / "full")
 

@@ -15,7 +15,9 @@ from tests.handover.clinics import write_clinics
 SHORT = ["--rounds", "2", "--engine", "inprocess", "--set", "train.steps=3"]
 
 
-def test_five_commands_from_a_table_to_an_exported_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_five_commands_from_a_table_to_an_exported_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     write_clinics(tmp_path / "patients.csv", clinics=8)
     section = (ROOT / "README.md").read_text().split("## From your own table to a model in use")[1]
@@ -29,14 +31,19 @@ def test_five_commands_from_a_table_to_an_exported_model(tmp_path: Path, monkeyp
     assert (tmp_path / "runs/ppfl/export/H07/model.pt2").stat().st_size > 0
 
 
-def test_the_lines_that_convert_pfllibs_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lines_that_convert_pfllibs_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     for part, size in (("train", 6), ("test", 3)):
         folder = tmp_path / "mnist" / part
         folder.mkdir(parents=True)
         for client in range(20):
-            data = {"x": rng.random((size, 1, 4, 4), dtype=np.float32), "y": rng.integers(0, 3, size)}
+            data = {
+                "x": rng.random((size, 1, 4, 4), dtype=np.float32),
+                "y": rng.integers(0, 3, size),
+            }
             np.savez(folder / f"{client}.npz", data=np.array(data, dtype=object))
     exec(block("docs/own_data.md", "python"), {})
     source = load("./mnist_clients.npz")

@@ -14,8 +14,12 @@ SPEC = parse({"run": {"rounds": 20, "clients": 12}})[0]
 
 
 def record(number: int, accuracy: float = 0.5, **changes: Any) -> Record:
-    """A round whose clients have the test accuracies accuracy, accuracy + 0.01, …, and a loss of 2."""
-    scores = {k: {"personal": {"val": (1.0, 0.0), "test": (2.0, accuracy + k / 100)}} for k in range(12)}
+    """A round whose clients have the test accuracies accuracy, accuracy + 0.01, …, and
+    a loss of 2.
+    """
+    scores = {
+        k: {"personal": {"val": (1.0, 0.0), "test": (2.0, accuracy + k / 100)}} for k in range(12)
+    }
     sent = [Sent(0, "down", 0, {}, 600), Sent(0, "up", 0, {}, 400)]
     return Record(number, "round", [0], sent, {}, scores, {}, {}, {})._replace(**changes)
 
@@ -31,7 +35,11 @@ def test_the_numbers_are_means_over_clients_and_bytes_so_far() -> None:
     tally = Tally(SPEC, head(SPEC), done=3, sent=500)
     assert (tally.round, tally.left) == (3, None)
     tally.add(record(4))
-    assert (tally.sent, tally.means_shown, tally.worst_shown) == (1500, "55.50 % personal", "50.00 % personal")
+    assert (tally.sent, tally.means_shown, tally.worst_shown) == (
+        1500,
+        "55.50 % personal",
+        "50.00 % personal",
+    )
     tally.add(record(5, scores={}))  # a round that is not evaluated keeps the last numbers
     assert (tally.round, tally.means_shown) == (5, "55.50 % personal")
     assert tally.left is not None

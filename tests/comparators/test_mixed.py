@@ -1,4 +1,6 @@
-"""Mixed-effects models against what is known: shrinkage by hand, and the effects that generated the data."""
+"""Mixed-effects models against what is known: shrinkage by hand, and the effects that generated the
+data.
+"""
 
 from dataclasses import replace
 
@@ -15,8 +17,12 @@ CLIENTS, COLUMNS = 12, 3
 FIXED = np.array([0.5, 1.0, -0.7, 0.0])
 
 
-def people(family: str, *, slope: float = 0.0, spread: float = 1.0, train: int = 20, seed: int = 0) -> Population:
-    """Clients with intercepts N(0.5, spread²) and slopes of column 0 N(1, slope²); truth keeps the clients' own."""
+def people(
+    family: str, *, slope: float = 0.0, spread: float = 1.0, train: int = 20, seed: int = 0
+) -> Population:
+    """Clients with intercepts N(0.5, spread²) and slopes of column 0 N(1, slope²); truth keeps the
+    clients' own.
+    """
     rng = np.random.default_rng(seed)
     per = train + 15 + 25
     own = np.stack([rng.normal(0, spread, CLIENTS), rng.normal(0, slope, CLIENTS)], axis=1)
@@ -55,7 +61,9 @@ def pooled(group: Population, family: str, steps: int = 3000) -> float:
         (slope,) = torch.autograd.grad(loss, w)
         w = (w - 0.1 * slope).detach().requires_grad_()
     test = np.concatenate(group.test)
-    return float(FAMILIES[family].nll((x[test] @ w[:, None]).detach(), group.y[test].double()).mean())
+    return float(
+        FAMILIES[family].nll((x[test] @ w[:, None]).detach(), group.y[test].double()).mean()
+    )
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson"])
@@ -75,11 +83,15 @@ def test_the_truth_is_found_again():
     slopes = (found.effects.fixed[1] + found.effects.own[:, 1]) / x[:, 0].std()
     np.testing.assert_allclose(slopes, 1.0 + group.truth["own"][:, 1], atol=0.08)
     np.testing.assert_allclose(found.effects.fixed[2:] / x[:, 1:].std(0), FIXED[2:], atol=0.05)
-    assert found.scores["test"][:, 0].mean() == pytest.approx(0.5 * 0.3**2, rel=0.15)  # nothing but the noise
+    assert found.scores["test"][:, 0].mean() == pytest.approx(
+        0.5 * 0.3**2, rel=0.15
+    )  # nothing but the noise
 
 
 def test_shrinkage_by_hand():
-    """Balanced clients, one constant column: u_k = n τ² / (n τ² + σ²) · (mean_k − mean), τ², σ² from the variances."""
+    """Balanced clients, one constant column: u_k = n τ² / (n τ² + σ²) · (mean_k − mean), τ², σ²
+    from the variances.
+    """
     group = people("gaussian", train=20)
     rows = np.stack(group.train)
     group = replace(group, x=torch.ones_like(group.x))
@@ -123,7 +135,9 @@ def test_scores_are_those_of_the_predictions():
     group = people("bernoulli")
     found = mixed_effects(group, "bernoulli")
     p, y = found.predictions["test"][3], group.part(3, "test")[1].numpy()
-    assert found.scores["test"][3, 0] == pytest.approx(-np.mean(np.where(y == 1, np.log(p), np.log(1 - p))))
+    assert found.scores["test"][3, 0] == pytest.approx(
+        -np.mean(np.where(y == 1, np.log(p), np.log(1 - p)))
+    )
     assert found.scores["test"][3, 1] == np.mean((p > 0.5) == y)
 
 

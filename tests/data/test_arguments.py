@@ -1,4 +1,6 @@
-"""Values of a kind that a source or a partition does not take: told before anything is read or divided."""
+"""Values of a kind that a source or a partition does not take: told before anything is read or
+divided.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +19,12 @@ Pair = Literal["near", "far"]
 
 
 def recipe(
-    *, size: int = 3, share: float = 0.5, names: str | Sequence[str] = (), mark: str | None = None, pair: Pair = "near"
+    *,
+    size: int = 3,
+    share: float = 0.5,
+    names: str | Sequence[str] = (),
+    mark: str | None = None,
+    pair: Pair = "near",
 ) -> None:
     """Something that takes arguments."""
 
@@ -38,11 +45,26 @@ def test_what_fits(given: dict[str, Any]) -> None:
     ("given", "said"),
     [
         ({"size": 1.5}, "data.size of a recipe must be a whole number, not 1.5: its default is 3"),
-        ({"size": True}, "data.size of a recipe must be a whole number, not True: its default is 3"),
-        ({"size": 1, "share": "0.5"}, "data.share of a recipe must be a number, not '0.5': its default is 0.5"),
-        ({"names": ["a", 1]}, "data.names of a recipe must be text or a list of texts, not ['a', 1]"),
-        ({"pair": "wide"}, "data.pair of a recipe must be 'near' or 'far', not 'wide': its default is 'near'"),
-        ({"mark": 7}, """data.mark of a recipe must be text, not 7: in quotes it is text, --set 'data.mark="7"'"""),
+        (
+            {"size": True},
+            "data.size of a recipe must be a whole number, not True: its default is 3",
+        ),
+        (
+            {"size": 1, "share": "0.5"},
+            "data.share of a recipe must be a number, not '0.5': its default is 0.5",
+        ),
+        (
+            {"names": ["a", 1]},
+            "data.names of a recipe must be text or a list of texts, not ['a', 1]",
+        ),
+        (
+            {"pair": "wide"},
+            "data.pair of a recipe must be 'near' or 'far', not 'wide': its default is 'near'",
+        ),
+        (
+            {"mark": 7},
+            """data.mark of a recipe must be text, not 7: in quotes it is text, --set 'data.mark="7"'""",
+        ),
     ],
 )
 def test_what_does_not(given: dict[str, Any], said: str) -> None:
@@ -57,8 +79,16 @@ ALL = {**SOURCES, **PARTITIONS, **{name: layout.read for name, layout in LAYOUTS
 @pytest.mark.parametrize("name", ALL)
 def test_everything_takes_its_own_defaults_and_no_dictionary(name: str) -> None:
     taken: Callable[..., Any] = ALL[name]
-    theirs = {"dir", "return"} if name in SOURCES else {"path", "publicity", "labels", "clients", "rng", "return"}
-    known = [key for key in get_type_hints(taken) if key not in theirs and (name, key) != ("natural", "client")]
+    theirs = (
+        {"dir", "return"}
+        if name in SOURCES
+        else {"path", "publicity", "labels", "clients", "rng", "return"}
+    )
+    known = [
+        key
+        for key in get_type_hints(taken)
+        if key not in theirs and (name, key) != ("natural", "client")
+    ]
     for key in known:
         with pytest.raises(FedkinError, match=rf"data\.{key} of it must be .*, not {{'a': 1}}"):
             check_arguments(taken, {key: {"a": 1}}, "data", "it")

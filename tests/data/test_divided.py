@@ -1,4 +1,6 @@
-"""An .npz that says what its samples are for, a newcomer's or a node's: no label may stand at another's sample."""
+"""An .npz that says what its samples are for, a newcomer's or a node's: no label may stand at
+another's sample.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +27,9 @@ def newcomer(path: Path) -> Population:
 
 
 def parts(**others: Array) -> dict[str, Array]:
-    """Eight rows to train with and four to choose by; a sample is its number, whose parity is its label."""
+    """Eight rows to train with and four to choose by; a sample is its number, whose parity is its
+    label.
+    """
     x, y = np.repeat(np.arange(12, dtype=np.float32)[:, None], 3, axis=1), np.arange(12) % 2
     return {"x_train": x[:8], "y_train": y[:8], "x_val": x[8:], "y_val": y[8:], **others}
 
@@ -44,16 +48,24 @@ def test_samples_keep_their_labels(reader: Reader, tmp_path: Path) -> None:
     ("others", "said"),
     [
         # as many labels as samples, but not in each part
-        ({"y_train": np.arange(6) % 2, "y_val": np.arange(6) % 2}, "y_train has shape (6,) and x_train has (8, 3)"),
+        (
+            {"y_train": np.arange(6) % 2, "y_val": np.arange(6) % 2},
+            "y_train has shape (6,) and x_train has (8, 3)",
+        ),
         ({"y_val": np.arange(3) % 2}, "y_val has shape (3,) and x_val has (4, 3): rows must agree"),
         ({"x_val": np.zeros((4, 2), np.float32)}, "x_val rows are (2,), but x_train rows are (3,)"),
         ({"x_val": np.float32(1)}, "x_val has shape ()"),
         ({"y_val": np.zeros((4, 1), int)}, "y_val rows are (1,), but y_train rows are ()"),
-        ({"y_val": np.zeros(4)}, "y_val holds float64 values, but y_train int64: save them as one type"),
+        (
+            {"y_val": np.zeros(4)},
+            "y_val holds float64 values, but y_train int64: save them as one type",
+        ),
         ({"y_val": np.zeros(4, "M8[D]")}, "y_val holds datetime64[D] values, but y_train int64"),
     ],
 )
-def test_parts_that_do_not_fit(reader: Reader, others: dict[str, Array], said: str, tmp_path: Path) -> None:
+def test_parts_that_do_not_fit(
+    reader: Reader, others: dict[str, Array], said: str, tmp_path: Path
+) -> None:
     np.savez(tmp_path / "own.npz", **parts(**others))  # type: ignore[arg-type]
     with pytest.raises(FedkinError) as caught:
         reader(tmp_path / "own.npz")

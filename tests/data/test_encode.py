@@ -1,4 +1,6 @@
-"""Encoding a table: fitted on training rows of all clients, the same for every row and for rows that come later."""
+"""Encoding a table: fitted on training rows of all clients, the same for every row and for rows
+that come later.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,9 @@ def test_numbers_are_standardised_and_missing_ones_are_flagged(tmp_path: Path) -
     text = "a,b,label\n1,5,0\n3,5,0\n,5,1\n,9,1\n"
     _, x, names = table(tmp_path, text)
     assert names == ["a", "a is missing", "b"]
-    np.testing.assert_allclose(x, [[-1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 4]])  # b is constant: only shifted
+    np.testing.assert_allclose(
+        x, [[-1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 4]]
+    )  # b is constant: only shifted
     _, x, _ = table(tmp_path, text, scale="none")
     np.testing.assert_allclose(x, [[1, 0, 5], [3, 0, 5], [2, 1, 5], [2, 1, 9]])
 
@@ -52,7 +56,9 @@ def test_a_text_is_a_bag_of_words(tmp_path: Path) -> None:
     text = "t,label\nOld old house,0\nold garden,1\n,0\nnew house,1\n"
     _, x, names = table(tmp_path, text, text=["t"], most=2)
     assert names == ["t has garden", "t has old"]
-    np.testing.assert_allclose(x, [[0, np.log(3)], [np.log(2), np.log(2)], [0, 0], [0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(
+        x, [[0, np.log(3)], [np.log(2), np.log(2)], [0, 0], [0, 0]], rtol=1e-6
+    )
 
 
 def test_it_survives_json(tmp_path: Path) -> None:
@@ -92,7 +98,10 @@ def test_it_goes_with_the_population(tmp_path: Path) -> None:
 
 
 def test_a_public_table_is_encoded_as_the_private_one(tmp_path: Path) -> None:
-    source = load(write(tmp_path, [f"{'abc'[i % 3]},{i},{'xy'[i % 2]},{i % 2}" for i in range(60)]), client="site")
+    source = load(
+        write(tmp_path, [f"{'abc'[i % 3]},{i},{'xy'[i % 2]},{i % 2}" for i in range(60)]),
+        client="site",
+    )
     (tmp_path / "public.csv").write_text("a,c,label\n5,y,0\n6,x,1\n7,w,0\n8,w,0\n")
     other = load(str(tmp_path / "public.csv"))
     population = build(source, "natural", None, Key(0), public=Public(4, other))

@@ -32,7 +32,12 @@ def test_clients_classes_and_columns(tmp_path: Path) -> None:
         {"name": "c", "kind": "category", "missing": 1, "values": 2},
     ]
     clients = told["clients"]
-    assert (clients["count"], clients["smallest"], clients["largest"], clients["one_class"]) == (2, 3, 4, 1)
+    assert (clients["count"], clients["smallest"], clients["largest"], clients["one_class"]) == (
+        2,
+        3,
+        4,
+        1,
+    )
     np.testing.assert_allclose(clients["label_distance"], (8 / 21 + 2 / 7) / 2)
     assert [text for text in told["problems"] if "one class only" in text] == [
         "1 of 2 clients hold one class only, so that any guess of it is right: b"
@@ -49,22 +54,32 @@ def test_repeated_samples_are_counted_where_they_lie(tmp_path: Path) -> None:
 def test_test_samples_that_are_training_samples_are_counted() -> None:
     x = np.arange(10, dtype=np.uint8).reshape(5, 2)
     x[4] = x[0]
-    source = classified("s", x, np.zeros(5, dtype=np.int64), where="s", official_test=np.arange(5) >= 3)
+    source = classified(
+        "s", x, np.zeros(5, dtype=np.int64), where="s", official_test=np.arange(5) >= 3
+    )
     assert findings(source)["duplicates"]["test_in_train"] == 1
 
 
 def test_equal_samples_of_a_client_stay_in_one_split(tmp_path: Path) -> None:
     rows = [f"{'ab'[i % 2]},{i // 2 % 10},{i % 2}" for i in range(60)]
     (tmp_path / "t.csv").write_text("\n".join(["site,n,label", *rows]))
-    population = build(load(str(tmp_path / "t.csv"), client="site"), "natural", None, Key(0), group="duplicates")
+    population = build(
+        load(str(tmp_path / "t.csv"), client="site"), "natural", None, Key(0), group="duplicates"
+    )
     for client in range(2):
-        parts = [set(population.part(client, split)[0][:, 0].tolist()) for split in ("train", "val", "test")]
+        parts = [
+            set(population.part(client, split)[0][:, 0].tolist())
+            for split in ("train", "val", "test")
+        ]
         assert sum(map(len, parts)) == len(set.union(*parts))
 
 
 def test_equal_rows_have_one_number_whatever_their_type() -> None:
     rng = np.random.default_rng(0)
-    for x in (rng.integers(0, 2, (400, 9), dtype=np.uint8), rng.integers(0, 2, (400, 9)).astype(np.float32)):
+    for x in (
+        rng.integers(0, 2, (400, 9), dtype=np.uint8),
+        rng.integers(0, 2, (400, 9)).astype(np.float32),
+    ):
         y = rng.integers(0, 2, 400)
         both = np.concatenate([x.astype(np.float64), y[:, None]], axis=1)
         expected = np.unique(both, axis=0, return_inverse=True)[1].ravel()
@@ -97,7 +112,9 @@ def test_the_command_says_what_to_type_next(tmp_path: Path) -> None:
         "fedkin run --data",
     ):
         assert words in done.stdout, (words, done.stdout)
-    told_as_json = json.loads(fedkin("data", "check", f"{tmp_path / 't.csv'}:client=site,label=y", "--json").stdout)
+    told_as_json = json.loads(
+        fedkin("data", "check", f"{tmp_path / 't.csv'}:client=site,label=y", "--json").stdout
+    )
     assert told_as_json["clients"]["count"] == 3
     assert "no label column 'label'" in told("data", "check", tmp_path / "t.csv")
     assert "no features" not in fedkin("data", "check", "digits").stdout
@@ -105,12 +122,21 @@ def test_the_command_says_what_to_type_next(tmp_path: Path) -> None:
 
 def test_spellings_of_one_thing_are_told(tmp_path: Path) -> None:
     rows = [
-        f"{('H01', 'h01', 'H 2', 'H-02')[i % 4]},{i},{'fF'[i % 2]},{('yes', ' yes', 'no')[i % 3]}" for i in range(24)
+        f"{('H01', 'h01', 'H 2', 'H-02')[i % 4]},{i},{'fF'[i % 2]},{('yes', ' yes', 'no')[i % 3]}"
+        for i in range(24)
     ]
     told = found(tmp_path, "\n".join(["site,n,sex,label", *rows]), client="site")["problems"]
-    assert "labels that differ by little are taken for different ones: ' yes' and 'yes': write them alike" in told
-    assert any("clients that differ" in text and "'H 2' and 'H-02'; 'H01' and 'h01'" in text for text in told)
-    assert any("values of column 'sex' that differ" in text and "'F' and 'f'" in text for text in told)
+    assert (
+        "labels that differ by little are taken for different ones: ' yes' and 'yes': write "
+        "them alike" in told
+    )
+    assert any(
+        "clients that differ" in text and "'H 2' and 'H-02'; 'H01' and 'h01'" in text
+        for text in told
+    )
+    assert any(
+        "values of column 'sex' that differ" in text and "'F' and 'f'" in text for text in told
+    )
 
 
 def test_what_is_different_is_not_told_to_be_alike() -> None:
@@ -119,17 +145,30 @@ def test_what_is_different_is_not_told_to_be_alike() -> None:
 
 
 def test_a_number_for_every_row_is_an_identifier(tmp_path: Path) -> None:
-    rows = [f"{'ab'[i % 2]},{1000 - i},{123456780 + i},{i * 7 % 30},{i / 3},{i % 2}" for i in range(60)]
-    told = found(tmp_path, "\n".join(["site,id,mrn,age,size,label", *rows]), client="site")["problems"]
+    rows = [
+        f"{'ab'[i % 2]},{1000 - i},{123456780 + i},{i * 7 % 30},{i / 3},{i % 2}" for i in range(60)
+    ]
+    told = found(tmp_path, "\n".join(["site,id,mrn,age,size,label", *rows]), client="site")[
+        "problems"
+    ]
     assert [text.split("'")[1] for text in told if "as identifiers do" in text] == ["id", "mrn"]
 
 
 def test_dates_that_become_categories_are_told(tmp_path: Path) -> None:
     def row(i: int) -> str:
-        iso, dotted, clock = f"2024-0{i % 9 + 1}-{i % 27 + 1:02}", f"{i % 27 + 1}.{i % 9 + 1}.24", f"{i % 24}:30"
-        return f"{'ab'[i % 2]},{iso},{dotted},{iso} {clock},{iso if i % 2 else 'never'},{i % 5}-{i % 3},{i % 2}"
+        iso, dotted, clock = (
+            f"2024-0{i % 9 + 1}-{i % 27 + 1:02}",
+            f"{i % 27 + 1}.{i % 9 + 1}.24",
+            f"{i % 24}:30",
+        )
+        return (
+            f"{'ab'[i % 2]},{iso},{dotted},{iso} "
+            f"{clock},{iso if i % 2 else 'never'},{i % 5}-{i % 3},{i % 2}"
+        )
 
-    told = found(tmp_path, "\n".join(["site,iso,dotted,clock,some,code,label", *map(row, range(600))]))["problems"]
+    told = found(
+        tmp_path, "\n".join(["site,iso,dotted,clock,some,code,label", *map(row, range(600))])
+    )["problems"]
     dates = [text for text in told if "dates" in text]
     assert [text.split("'")[1] for text in dates] == ["iso", "dotted", "clock"]
     assert "holds dates ('2024-01-01'), each taken for a category" in dates[0]
@@ -140,22 +179,29 @@ def test_labels_that_are_rather_amounts_are_told(tmp_path: Path) -> None:
     rows = [f"{'ab'[i % 2]},{i % 9},{i * 37 % 30}" for i in range(900)]
     told = found(tmp_path, "\n".join(["site,n,label", *rows]), client="site")["problems"]
     assert any(
-        "30 whole numbers, 0 to 29, each taken for a class" in text and "task=regression" in text for text in told
+        "30 whole numbers, 0 to 29, each taken for a class" in text and "task=regression" in text
+        for text in told
     )
     rows = [f"{'ab'[i % 2]},{i % 9},c{i * 37 % 30}" for i in range(900)]
-    assert not any("amounts" in text for text in found(tmp_path, "\n".join(["site,n,label", *rows]))["problems"])
+    assert not any(
+        "amounts" in text
+        for text in found(tmp_path, "\n".join(["site,n,label", *rows]))["problems"]
+    )
 
 
 def test_a_folder_says_what_it_leaves_out(tmp_path: Path) -> None:
     folder = tmp_path / "sites"
     folder.mkdir()
     for name in "ab":
-        (folder / f"{name}.csv").write_text("n,label\n" + "".join(f"{i},{i % 2}\n" for i in range(9)))
+        (folder / f"{name}.csv").write_text(
+            "n,label\n" + "".join(f"{i},{i % 2}\n" for i in range(9))
+        )
     (folder / "c.csv").write_bytes(b"")
     (folder / "d.csv").write_text("n,label\n")
     (folder / "e.xlsx").write_bytes(b"PK")
     assert findings(load(f"{folder}/"))["said"] == [
-        "2 of 4 files have no rows, and so are no clients: c.csv (0 bytes: was it copied whole?), d.csv",
+        "2 of 4 files have no rows, and so are no clients: c.csv (0 bytes: was it copied "
+        "whole?), d.csv",
         f"what is no table in {folder} is left out: e.xlsx",
     ]
 
@@ -168,16 +214,32 @@ def test_a_forgotten_column_of_clients_is_asked_for(tmp_path: Path) -> None:
         rows = [f"{i % 5},{i / 7},{i % 2}" for i in range(60)]
         (tmp_path / "t.csv").write_text("\n".join([f"{name},n,label", *rows]))
         assert likely_clients(load(str(tmp_path / "t.csv"))) == {name: 5}
-    sentence = told("run", "--data", tmp_path / "t.csv", "--method", "local", "--out", tmp_path / "run")
+    sentence = told(
+        "run", "--data", tmp_path / "t.csv", "--method", "local", "--out", tmp_path / "run"
+    )
     assert (
-        "column 'Subjects' (5 values) looks like its clients: take them with --set 'data.client=Subjects'" in sentence
+        "column 'Subjects' (5 values) looks like its clients: take them with --set "
+        "'data.client=Subjects'" in sentence
     )
     assert not (tmp_path / "run").exists()
     checked = fedkin("data", "check", tmp_path / "t.csv").stdout
     assert "column 'Subjects' looks like it (5 values)" in checked
     assert "--client Subjects" in checked
-    small = ["--engine", "inprocess", "--rounds", "1", "--set", "train.steps=1", "--method", "local", "--clients", "3"]
-    done = fedkin("run", "--data", tmp_path / "t.csv", "--split", "iid", *small, "--out", tmp_path / "run")
+    small = [
+        "--engine",
+        "inprocess",
+        "--rounds",
+        "1",
+        "--set",
+        "train.steps=1",
+        "--method",
+        "local",
+        "--clients",
+        "3",
+    ]
+    done = fedkin(
+        "run", "--data", tmp_path / "t.csv", "--split", "iid", *small, "--out", tmp_path / "run"
+    )
     assert done.exit_code == 0, done.output
     assert fedkin("resume", tmp_path / "run").exit_code == 0
 

@@ -20,7 +20,9 @@ def test_the_first_bad_row_is_found_in_any_block(row, bad, monkeypatch):
     assert first_not_finite(x.reshape(21, -1)) == row
 
 
-@pytest.mark.parametrize("x", [np.zeros((3, 0)), np.zeros((0, 3)), np.zeros((4, 5)), np.ones(4, np.uint8)])
+@pytest.mark.parametrize(
+    "x", [np.zeros((3, 0)), np.zeros((0, 3)), np.zeros((4, 5)), np.ones(4, np.uint8)]
+)
 def test_nothing_bad_is_none(x):
     assert first_not_finite(x) is None
 

@@ -1,4 +1,6 @@
-"""Damaged files: ``fedkin data check`` says what is in them or one sentence, never a traceback, and loses no row."""
+"""Damaged files: ``fedkin data check`` says what is in them or one sentence, never a traceback, and
+loses no row.
+"""
 
 import csv
 import io
@@ -26,7 +28,9 @@ LEAF = json.dumps(
     {
         "users": ["u", "v"],
         "num_samples": [4, 4],
-        "user_data": {u: {"x": [[i, 0.5] for i in range(4)], "y": [i % 2 for i in range(4)]} for u in "uv"},
+        "user_data": {
+            u: {"x": [[i, 0.5] for i in range(4)], "y": [i % 2 for i in range(4)]} for u in "uv"
+        },
     }
 )
 ODD = (
@@ -72,14 +76,26 @@ def repeat(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def recode(content: bytes, rng: np.random.Generator) -> bytes:
-    return content.decode().replace("yes", "öui").encode(str(rng.choice(["utf-16", "latin-1", "utf-32"])))
+    return (
+        content.decode()
+        .replace("yes", "öui")
+        .encode(str(rng.choice(["utf-16", "latin-1", "utf-32"])))
+    )
 
 
-DAMAGE: tuple[Callable[[bytes, np.random.Generator], bytes], ...] = (cut, flip, insert, repeat, recode)
+DAMAGE: tuple[Callable[[bytes, np.random.Generator], bytes], ...] = (
+    cut,
+    flip,
+    insert,
+    repeat,
+    recode,
+)
 
 
 def survived(path: str, **options: str) -> Source | None:
-    """What a file holds; None where it was refused in one sentence, which is all that may be raised."""
+    """What a file holds; None where it was refused in one sentence, which is all that may be
+    raised.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
@@ -95,7 +111,9 @@ def survived(path: str, **options: str) -> Source | None:
 
 
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
-def test_a_damaged_table_is_refused_or_read_whole(damage: Callable[..., bytes], tmp_path: Path) -> None:
+def test_a_damaged_table_is_refused_or_read_whole(
+    damage: Callable[..., bytes], tmp_path: Path
+) -> None:
     path, read = tmp_path / "t.csv", 0
     for seed in range(TRIES):
         rng = np.random.default_rng(seed)
@@ -112,7 +130,9 @@ def test_a_damaged_table_is_refused_or_read_whole(damage: Callable[..., bytes], 
 
 
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
-def test_damaged_json_is_refused_or_read_whole(damage: Callable[..., bytes], tmp_path: Path) -> None:
+def test_damaged_json_is_refused_or_read_whole(
+    damage: Callable[..., bytes], tmp_path: Path
+) -> None:
     path = tmp_path / "users.json"
     for seed in range(TRIES):
         path.write_bytes(damage(LEAF.encode(), np.random.default_rng(seed)))
@@ -134,7 +154,9 @@ def test_damaged_binary_files_are_refused_in_one_sentence(name: str, tmp_path: P
     else:
         pytest.importorskip("pyarrow")
         pandas = pytest.importorskip("pandas")
-        frame = pandas.DataFrame({"n": x[:, 0], "site": np.arange(20) // 10, "label": np.arange(20) % 2})
+        frame = pandas.DataFrame(
+            {"n": x[:, 0], "site": np.arange(20) // 10, "label": np.arange(20) % 2}
+        )
         frame.to_parquet(path) if name.endswith("parquet") else frame.to_feather(path)
     options = {} if name.endswith(("png", "npz")) else {"client": "site"}
     place = f"{tmp_path}/" if name.endswith("png") else str(path)
@@ -162,7 +184,9 @@ def test_damaged_binary_files_are_refused_in_one_sentence(name: str, tmp_path: P
         ("s\0i\0t\0e\0,\0n\0,\0l\0\n\0", "zero bytes between its letters"),
     ],
 )
-def test_each_fault_is_one_sentence_on_the_command_line(content: str, words: str, tmp_path: Path) -> None:
+def test_each_fault_is_one_sentence_on_the_command_line(
+    content: str, words: str, tmp_path: Path
+) -> None:
     (tmp_path / "t.csv").write_text(content)
     done = fedkin("data", "check", tmp_path / "t.csv", "--client", "site")
     assert done.exit_code == 2, done.output
@@ -189,5 +213,7 @@ def test_a_spreadsheets_utf_16_is_known_by_its_mark(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("site,n,label\n" + "a,1,0\nb,2,1\n" * 9, encoding="utf-16")
     done = fedkin("data", "check", tmp_path / "t.csv", "--client", "site")
     assert "--set data.encoding=utf-16" in done.stderr
-    again = fedkin("data", "check", tmp_path / "t.csv", "--client", "site", "--set", "data.encoding=utf-16")
+    again = fedkin(
+        "data", "check", tmp_path / "t.csv", "--client", "site", "--set", "data.encoding=utf-16"
+    )
     assert "18 samples" in again.stdout

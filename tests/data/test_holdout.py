@@ -38,9 +38,15 @@ def test_sizes_are_exact(n: int, fractions: tuple[float, float, float]) -> None:
         assert abs(size - n * f) < 1 or size == 1 or n * min(g for g in fractions if g > 0) < 1
 
 
-@given(counts=st.lists(st.integers(3, 60), min_size=1, max_size=6), fractions=FRACTIONS, seed=st.integers(0, 5))
+@given(
+    counts=st.lists(st.integers(3, 60), min_size=1, max_size=6),
+    fractions=FRACTIONS,
+    seed=st.integers(0, 5),
+)
 @settings(max_examples=80, deadline=None)
-def test_splits_are_disjoint_parts_of_the_client(counts: list[int], fractions: tuple[float, ...], seed: int) -> None:
+def test_splits_are_disjoint_parts_of_the_client(
+    counts: list[int], fractions: tuple[float, ...], seed: int
+) -> None:
     owner = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
     indices = [np.flatnonzero(owner == k) for k in range(len(counts))]
     held = holdout(indices, Key(seed), fractions)
@@ -134,7 +140,9 @@ def test_wrong_fractions(fractions, words: str) -> None:  # type: ignore[no-unty
 
 
 def test_a_client_too_small_is_named() -> None:
-    with pytest.raises(FedkinError, match=r"client ward-7 has 2 samples, too few for train and val and test"):
+    with pytest.raises(
+        FedkinError, match=r"client ward-7 has 2 samples, too few for train and val and test"
+    ):
         holdout([np.arange(10), np.arange(10, 12)], Key(0), names=("a", "ward-7"))
     with pytest.raises(FedkinError, match=r"client 0 has 2 groups"):
         holdout([np.arange(10)], Key(0), group=np.arange(10) % 2)

@@ -1,4 +1,6 @@
-"""Folders of pictures, LEAF's JSON, data sets saved by Hugging Face: what is in the files arrives, faults are told."""
+"""Folders of pictures, LEAF's JSON, data sets saved by Hugging Face: what is in the files arrives,
+faults are told.
+"""
 
 import json
 from pathlib import Path
@@ -66,13 +68,21 @@ def test_faults_of_pictures_name_the_file(tmp_path: Path) -> None:
 
 def leaf(users: dict[str, tuple[list[Any], list[Any]]]) -> str:
     data = {name: {"x": x, "y": y} for name, (x, y) in users.items()}
-    return json.dumps({"users": list(users), "num_samples": [len(y) for _, y in users.values()], "user_data": data})
+    return json.dumps(
+        {
+            "users": list(users),
+            "num_samples": [len(y) for _, y in users.values()],
+            "user_data": data,
+        }
+    )
 
 
 def test_leaf(tmp_path: Path) -> None:
     for part in ("train", "test"):
         (tmp_path / part).mkdir()
-    (tmp_path / "train" / "a.json").write_text(leaf({"ann": ([[0.0, 0.5], [1.0, 0]], [3, 0]), "bob": ([], [])}))
+    (tmp_path / "train" / "a.json").write_text(
+        leaf({"ann": ([[0.0, 0.5], [1.0, 0]], [3, 0]), "bob": ([], [])})
+    )
     (tmp_path / "train" / "b.json").write_text(leaf({"cem": ([[0.25, 1]], [1])}))
     (tmp_path / "test" / "a.json").write_text(leaf({"ann": ([[0.75, 0]], [2])}))
     source = load(f"{tmp_path}/")
@@ -90,7 +100,9 @@ def test_users_are_the_clients_unless_a_split_is_named(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text(leaf({"ann": ([[1, 2]], [1])}))
     assert experiment({"data": {"name": str(tmp_path / "t.json")}}).split.name == "natural"
     assert experiment({"data": {"name": f"{tmp_path}/"}}).split.name == "natural"
-    assert experiment({"data": {"name": f"{tmp_path}/"}, "split": {"name": "iid"}}).split.name == "iid"
+    assert (
+        experiment({"data": {"name": f"{tmp_path}/"}, "split": {"name": "iid"}}).split.name == "iid"
+    )
     assert experiment({"data": {"name": "digits"}}).split.name == "dirichlet"
 
 
@@ -113,7 +125,10 @@ def test_leafs_characters(tmp_path: Path) -> None:
         (leaf({"ann": ([[1, 2]], [10**30])}), "number the classes from 0"),
         (leaf({"ann": ([[1, 2]], [None])}), "NoneType"),
         (leaf({"ann": ([], [])}), "holds no samples"),
-        ('{"users": ["ann"], "user_data": {"bob": {"x": [], "y": []}}}', "user 'ann' is not in both"),
+        (
+            '{"users": ["ann"], "user_data": {"bob": {"x": [], "y": []}}}',
+            "user 'ann' is not in both",
+        ),
         ('{"speech": ["a"]}', "needs users and user_data"),
         ("[" * 100_000, "cannot be read"),
     ],
@@ -125,7 +140,9 @@ def test_faults_of_leaf_are_told(tmp_path: Path, text: str, words: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def write_saved(folder: Path, columns: dict[str, Any], features: dict[str, Any], pieces: int = 1) -> None:
+def write_saved(
+    folder: Path, columns: dict[str, Any], features: dict[str, Any], pieces: int = 1
+) -> None:
     """What ``datasets.Dataset.save_to_disk`` writes."""
     arrow = pytest.importorskip("pyarrow")
     folder.mkdir(parents=True)
@@ -134,7 +151,9 @@ def write_saved(folder: Path, columns: dict[str, Any], features: dict[str, Any],
     for at, file in enumerate(files):
         with (folder / file).open("wb") as sink, arrow.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table.slice(at * size, size))
-    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": file} for file in files]}))
+    (folder / "state.json").write_text(
+        json.dumps({"_data_files": [{"filename": file} for file in files]})
+    )
     (folder / "dataset_info.json").write_text(json.dumps({"features": features}))
 
 
@@ -145,7 +164,11 @@ def test_a_saved_data_set(tmp_path: Path) -> None:
     }
     texts = ["so good", "so bad", "good", "bad bad"]
     for part, size in (("train", 4), ("test", 2)):
-        columns = {"text": texts[:size], "user": ["u", "v", "u", "v"][:size], "label": [1, 0, 1, 0][:size]}
+        columns = {
+            "text": texts[:size],
+            "user": ["u", "v", "u", "v"][:size],
+            "label": [1, 0, 1, 0][:size],
+        }
         write_saved(tmp_path / "reviews" / part, columns, features, pieces=2)
     (tmp_path / "reviews" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
     source = load(f"{tmp_path / 'reviews'}/", client="user", text=["text"])
@@ -155,7 +178,9 @@ def test_a_saved_data_set(tmp_path: Path) -> None:
     assert source.official_test.tolist() == [False] * 4 + [True] * 2
     assert source.columns is not None
     assert source.columns.columns[0].values == ("bad bad", "good", "so bad", "so good")
-    done = fedkin("data", "check", f"{tmp_path / 'reviews'}/:client=user", "--set", "data.text=text")
+    done = fedkin(
+        "data", "check", f"{tmp_path / 'reviews'}/:client=user", "--set", "data.text=text"
+    )
     assert "2 test samples are training samples too" in done.output
 
 
@@ -167,7 +192,10 @@ def test_a_saved_data_set_of_pictures(tmp_path: Path) -> None:
         "label": [0, 0, 0, 1, 1, 1] * 2,
         "who": ["a"] * 6 + ["b"] * 6,
     }
-    features = {"image": {"_type": "Image"}, "label": {"names": ["cat", "dog"], "_type": "ClassLabel"}}
+    features = {
+        "image": {"_type": "Image"},
+        "label": {"names": ["cat", "dog"], "_type": "ClassLabel"},
+    }
     write_saved(tmp_path / "saved", columns, features)
     source = load(f"{tmp_path / 'saved'}/", client="who")
     np.testing.assert_array_equal(source.x, load(f"{tmp_path / 'photos'}/").x)
@@ -192,7 +220,10 @@ def test_the_hub_is_asked_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             asked.append(name)
             if name == "nobody/nothing":
                 raise FileNotFoundError("it does not exist\nand more")
-            return {"train": Rows({"a": [1, 2], "label": [0, 1]}), "test": Rows({"a": [3], "label": [1]})}
+            return {
+                "train": Rows({"a": [1, 2], "label": [0, 1]}),
+                "test": Rows({"a": [3], "label": [1]}),
+            }
 
     monkeypatch.setitem(__import__("sys").modules, "datasets", Hub)
     source = load("hf:me/mine", label="label")

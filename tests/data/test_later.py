@@ -1,4 +1,6 @@
-"""Rows that come after training: read as the run's own, and what training never saw is counted and said."""
+"""Rows that come after training: read as the run's own, and what training never saw is counted and
+said.
+"""
 
 from pathlib import Path
 
@@ -35,7 +37,9 @@ def told_of(trained: Population, path: Path, *lines: str) -> list[str]:
 
 
 def test_rows_like_those_of_training_need_no_word(trained: Population, tmp_path: Path) -> None:
-    assert told_of(trained, tmp_path / "x.csv", "kind,age,ward,label", "p,3,x,ill", "q,39,,well") == []
+    assert (
+        told_of(trained, tmp_path / "x.csv", "kind,age,ward,label", "p,3,x,ill", "q,39,,well") == []
+    )
 
 
 def test_what_training_never_saw_is_counted(trained: Population, tmp_path: Path) -> None:
@@ -44,12 +48,16 @@ def test_what_training_never_saw_is_counted(trained: Population, tmp_path: Path)
     assert told_of(trained, file, *lines) == [
         "columns that the model does not use: zip",
         f"{file}, line 7 has no value in any column: what is said of such a row is said of nobody",
-        f"column 'age': {file}, line 5 has a number more than 10 standard deviations from the training mean of "
+        f"column 'age': {file}, line 5 has a number more than 10 standard deviations from the "
+        "training mean of "
         f"{trained.encoding.features[0].mean:.4g}, up to 99999",  # type: ignore[union-attr]
-        f"column 'age': 2 rows (the first is {file}, line 6) have no value, as no training row had: its mean stands "
+        f"column 'age': 2 rows (the first is {file}, line 6) have no value, as no training "
+        "row had: its mean stands "
         "for it",
-        f"column 'ward': 2 rows (the first is {file}, line 3) have a value that was never seen in training: 'w', 'z'",
-        f"column 'kind': 2 rows (the first is {file}, line 4) have no value, as no training row had",
+        f"column 'ward': 2 rows (the first is {file}, line 3) have a value that was never "
+        "seen in training: 'w', 'z'",
+        f"column 'kind': 2 rows (the first is {file}, line 4) have no value, as no training "
+        "row had",
     ]
 
 
@@ -58,7 +66,8 @@ def test_a_newcomers_file_is_read_by_the_same_reader(trained: Population, tmp_pa
     file.write_text("age,ward,kind,label\n" + "".join(f"{i},z,p,ill\n" for i in range(20)))
     own = read_newcomer(file, trained, TOLD, Key(0))
     assert own.said == (
-        f"column 'ward': 20 rows (the first is {file}, line 2) have a value that was never seen in training: 'z'",
+        f"column 'ward': 20 rows (the first is {file}, line 2) have a value that was never "
+        "seen in training: 'z'",
     )
     assert trained.encoding is not None
     x, _ = encoded(read_later(file, trained.encoding, {}, []), trained.encoding, [])
@@ -69,12 +78,26 @@ def test_a_newcomers_file_is_read_by_the_same_reader(trained: Population, tmp_pa
     ("head", "row", "reason"),
     [
         ("age,ward,kind", "3,x,p", "lacks the column 'label': a newcomer learns from labels"),
-        ("age,ward,kind,label", "3,x,p,NA", "fill it, or take rows without a label out of the file"),
-        ("age,ward,kind,label", "old,x,p,ill", "line 2: column 'age' holds 'old' (and 19 more like it), but the model"),
-        ("age,ward,kind,label,split,site", "3,x,p,ill,train,{i}", "holds 20 clients in column 'site'"),
+        (
+            "age,ward,kind,label",
+            "3,x,p,NA",
+            "fill it, or take rows without a label out of the file",
+        ),
+        (
+            "age,ward,kind,label",
+            "old,x,p,ill",
+            "line 2: column 'age' holds 'old' (and 19 more like it), but the model",
+        ),
+        (
+            "age,ward,kind,label,split,site",
+            "3,x,p,ill,train,{i}",
+            "holds 20 clients in column 'site'",
+        ),
     ],
 )
-def test_a_newcomers_mistakes(head: str, row: str, reason: str, trained: Population, tmp_path: Path) -> None:
+def test_a_newcomers_mistakes(
+    head: str, row: str, reason: str, trained: Population, tmp_path: Path
+) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("\n".join([head, *(row.format(i=i) for i in range(20))]))
     with pytest.raises(FedkinError, match=r"mine\.csv") as caught:
@@ -82,9 +105,13 @@ def test_a_newcomers_mistakes(head: str, row: str, reason: str, trained: Populat
     assert reason in str(caught.value)
 
 
-def test_rows_without_a_label_are_left_out_as_in_the_run(trained: Population, tmp_path: Path) -> None:
+def test_rows_without_a_label_are_left_out_as_in_the_run(
+    trained: Population, tmp_path: Path
+) -> None:
     file = tmp_path / "mine.csv"
-    file.write_text("age,ward,kind,label\n" + "".join(f"{i},x,p,{'' if i < 3 else 'ill'}\n" for i in range(20)))
+    file.write_text(
+        "age,ward,kind,label\n" + "".join(f"{i},x,p,{'' if i < 3 else 'ill'}\n" for i in range(20))
+    )
     own = read_newcomer(file, trained, TOLD._replace(options={"unlabeled": "drop"}), Key(0))
     assert (len(own.y), own.said) == (17, ("3 of 20 rows have no label and are left out",))
 
@@ -101,6 +128,7 @@ def test_a_newcomers_file_that_is_none(trained: Population, tmp_path: Path) -> N
         assert said in str(caught.value)
     (tmp_path / "two.csv").write_text("age,ward,kind,label\n1,x,p,ill\n2,x,p,ill\n")
     with pytest.raises(
-        FedkinError, match=r"two\.csv has 2 rows, and the run's split makes 3 parts of them: bring more"
+        FedkinError,
+        match=r"two\.csv has 2 rows, and the run's split makes 3 parts of them: bring more",
     ):
         read_newcomer(tmp_path / "two.csv", trained, TOLD, Key(0))

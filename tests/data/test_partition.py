@@ -19,8 +19,12 @@ SMALL: dict[str, dict[str, Any]] = {"two_class": {"low": 20, "high": 200}}
 EXACT = {"iid", "dirichlet", "persfl_ds2", "persfl_ds3", "shards", "label_groups"}
 
 
-def split(name: str, clients: int = 20, seed: int = 0, labels: np.ndarray = LABELS, **params: Any) -> Any:
-    return partition(name, labels, clients, np.random.default_rng(seed), **{**SMALL.get(name, {}), **params})
+def split(
+    name: str, clients: int = 20, seed: int = 0, labels: np.ndarray = LABELS, **params: Any
+) -> Any:
+    return partition(
+        name, labels, clients, np.random.default_rng(seed), **{**SMALL.get(name, {}), **params}
+    )
 
 
 def sizes(part: Any) -> np.ndarray:
@@ -41,7 +45,9 @@ def test_no_sample_twice_and_none_lost(name: str, clients: int) -> None:
     assert rows.min() >= 0
     assert rows.max() < len(LABELS)
     assert all(r.dtype == np.int64 and (np.diff(r) > 0).all() for r in part.indices)
-    if name in EXACT and not (name == "persfl_ds3" and clients < 5):  # 4 clients hold 8 of the 10 classes
+    if name in EXACT and not (
+        name == "persfl_ds3" and clients < 5
+    ):  # 4 clients hold 8 of the 10 classes
         assert len(rows) == len(LABELS)
 
 
@@ -90,20 +96,30 @@ def test_dirichlet_shares_follow_the_distribution() -> None:
     shares = []
     for seed in range(30):
         part = split("dirichlet", clients, seed, labels, alpha=alpha, floor=0)
-        shares.append(np.stack([np.bincount(labels[rows], minlength=40) for rows in part.indices]) / 400)
+        shares.append(
+            np.stack([np.bincount(labels[rows], minlength=40) for rows in part.indices]) / 400
+        )
     flat = np.stack(shares)
     assert flat.mean() == pytest.approx(1 / clients)
-    assert flat.mean(axis=(0, 2)) == pytest.approx(np.full(clients, 0.2), abs=0.03)  # no client is preferred
+    assert flat.mean(axis=(0, 2)) == pytest.approx(
+        np.full(clients, 0.2), abs=0.03
+    )  # no client is preferred
     assert flat.var() == pytest.approx(0.2 * 0.8 / (clients * alpha + 1), rel=0.06)
 
 
 def test_comets_setting_has_the_sizes_that_are_known_of_it() -> None:
-    """Dir_100(0.01) on 10 classes of 6,000: about 40 clients empty, 17-20 above 1,000 (METHODS section 11)."""
+    """Dir_100(0.01) on 10 classes of 6,000: about 40 clients empty, 17-20 above 1,000 (METHODS
+    section 11).
+    """
     labels = np.repeat(np.arange(10), 6000)
-    drawn = np.stack([sizes(split("dirichlet", 100, seed, labels, alpha=0.01, floor=0)) for seed in range(20)])
+    drawn = np.stack(
+        [sizes(split("dirichlet", 100, seed, labels, alpha=0.01, floor=0)) for seed in range(20)]
+    )
     assert 35 <= (drawn == 0).sum(axis=1).mean() <= 44
     assert 14 <= (drawn > 1000).sum(axis=1).mean() <= 23
-    kinds = np.concatenate([distinct(split("dirichlet", 100, seed, labels, alpha=0.01), labels) for seed in range(5)])
+    kinds = np.concatenate(
+        [distinct(split("dirichlet", 100, seed, labels, alpha=0.01), labels) for seed in range(5)]
+    )
     assert np.mean(kinds <= 2) > 0.85  # the floor leaves clients as one-sided as they were
 
 
@@ -164,7 +180,8 @@ def test_persfl_ds1_same_total_four_classes_different_shares() -> None:
         for rows, classes in zip(part.indices, part.truth["classes"], strict=True):
             np.testing.assert_array_equal(np.unique(LABELS[rows]), classes)
         spread = [
-            np.ptp(np.bincount(LABELS[rows], minlength=10)[c]) for rows, c in zip(part.indices, part.truth["classes"])
+            np.ptp(np.bincount(LABELS[rows], minlength=10)[c])
+            for rows, c in zip(part.indices, part.truth["classes"])
         ]
         assert np.mean(spread) > 10
         holders = np.bincount(part.truth["classes"].ravel(), minlength=10)
@@ -203,20 +220,31 @@ def test_two_class(pairs: str) -> None:
 
 
 def test_two_class_scales_only_what_is_short() -> None:
-    """Demand on a class shrinks to its pool by one factor for all its holders; others get what they asked for."""
+    """Demand on a class shrinks to its pool by one factor for all its holders; others get what they
+    asked for.
+    """
     part = split(
-        "two_class", 10, low=200, high=200, pairs="consecutive", labels=np.repeat(np.arange(10), [100, *[300] * 9])
+        "two_class",
+        10,
+        low=200,
+        high=200,
+        pairs="consecutive",
+        labels=np.repeat(np.arange(10), [100, *[300] * 9]),
     )
     labels = np.repeat(np.arange(10), [100, *[300] * 9])
     counts = np.stack([np.bincount(labels[rows], minlength=10) for rows in part.indices])
     assert counts[0, 0] == counts[9, 0] == 50
     assert (counts[1:9].sum(axis=1) == 200).all()
-    alike = split("two_class", 10, low=200, high=200, pairs="consecutive", labels=labels, scale="all")
+    alike = split(
+        "two_class", 10, low=200, high=200, pairs="consecutive", labels=labels, scale="all"
+    )
     assert sizes(alike).tolist() == [100] * 10
 
 
 def test_two_class_sizes_are_uniform() -> None:
-    asked = split("two_class", 3000, low=2, high=11, labels=np.repeat(np.arange(10), 9000)).truth["asked"]
+    asked = split("two_class", 3000, low=2, high=11, labels=np.repeat(np.arange(10), 9000)).truth[
+        "asked"
+    ]
     counts = np.bincount(asked, minlength=12)[2:]
     assert counts.min() > 230  # 300 each: both ends included
     assert counts.max() < 370
@@ -286,7 +314,12 @@ def test_rounding_is_exact(pools: list[int], clients: int, seed: int) -> None:
         ("dirichlet", 10, {"alpha": 0}, "alpha=0 must be a number greater than 0"),
         ("dirichlet", 10, {"alpha": -1.0}, "alpha=-1.0"),
         ("dirichlet", 10, {"alpha": float("nan")}, "alpha=nan"),
-        ("dirichlet", 10, {"alpha": "0.1"}, "alpha of dirichlet must be a number, not '0.1': its default is 0.1"),
+        (
+            "dirichlet",
+            10,
+            {"alpha": "0.1"},
+            "alpha of dirichlet must be a number, not '0.1': its default is 0.1",
+        ),
         ("dirichlet", 10, {"floor": -1}, "floor=-1"),
         ("dirichlet", 10, {"over": "samples"}, "'clients' or 'classes'"),
         ("dirichlet", 400, {"floor": 10}, "set floor to 7 or less"),
@@ -312,14 +345,21 @@ def test_rounding_is_exact(pools: list[int], clients: int, seed: int) -> None:
         ("label_groups", 10, {"groups": []}, "groups is empty"),
         ("label_groups", 10, {"groups": [[0], 1]}, "list of lists of whole numbers, not [[0], 1]"),
         ("label_groups", 10, {"groups": [[0], []]}, "group 1 is []"),
-        ("label_groups", 10, {"groups": 3}, "groups of label_groups must be a list of whole numbers or a list of"),
+        (
+            "label_groups",
+            10,
+            {"groups": 3},
+            "groups of label_groups must be a list of whole numbers or a list of",
+        ),
         ("natural", 3, {}, "needs client labels"),
         ("natural", 3, {"client": LABELS[:5]}, "5 client labels for 3000 samples"),
         ("natural", 11, {"client": LABELS}, "only 10 natural clients, not 11"),
         ("dirichlt", 10, {}, "did you mean 'dirichlet'"),
     ],
 )
-def test_every_mistake_has_its_sentence(name: str, clients: Any, params: dict[str, Any], words: str) -> None:
+def test_every_mistake_has_its_sentence(
+    name: str, clients: Any, params: dict[str, Any], words: str
+) -> None:
     with pytest.raises(FedkinError) as error:
         partition(name, LABELS, clients, np.random.default_rng(0), **params)
     assert words in str(error.value)

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from fedkin.core.errors import FedkinError
 from fedkin.data import batching
 
-SIZES = {"n": st.integers(1, 90), "batch": st.integers(1, 40), "times": st.integers(1, 6), "seed": st.integers(0, 9)}
+SIZES = {
+    "n": st.integers(1, 90),
+    "batch": st.integers(1, 40),
+    "times": st.integers(1, 6),
+    "seed": st.integers(0, 9),
+}
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -61,12 +66,17 @@ def test_unpadded_epochs_wrap_around(n: int, batch: int, times: int, seed: int) 
 
 @given(**SIZES, pad=st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_steps_run_through_permutation_after_permutation(n: int, batch: int, times: int, seed: int, pad: bool) -> None:
+def test_steps_run_through_permutation_after_permutation(
+    n: int, batch: int, times: int, seed: int, pad: bool
+) -> None:
     table = batching.steps(n, batch, times, rng(seed), pad=pad)
     shape_is_sound(table, n)
     assert table.index.shape == (times, batch if pad or n >= batch else n)
     if n < batch:
-        assert all(sorted(i[w > 0].tolist()) == list(range(n)) for i, w in zip(table.index, table.weight, strict=True))
+        assert all(
+            sorted(i[w > 0].tolist()) == list(range(n))
+            for i, w in zip(table.index, table.weight, strict=True)
+        )
         return
     flat = table.index.reshape(-1)
     for start in range(0, len(flat) - n + 1, n):
@@ -77,7 +87,9 @@ def test_steps_run_through_permutation_after_permutation(n: int, batch: int, tim
 
 @given(**SIZES, pad=st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_uniform_batches_have_no_repetition(n: int, batch: int, times: int, seed: int, pad: bool) -> None:
+def test_uniform_batches_have_no_repetition(
+    n: int, batch: int, times: int, seed: int, pad: bool
+) -> None:
     table = batching.uniform(n, batch, times, rng(seed), pad=pad)
     shape_is_sound(table, n)
     for index, weight in zip(table.index, table.weight, strict=True):

@@ -27,7 +27,10 @@ RNG = np.random.default_rng(0)
 
 def toy_source(n: int = 600, **changes: Any) -> Source:
     x = RNG.integers(0, 256, (n, 1, 4, 4), np.uint8)
-    x[:, 0, 0, 0], x[:, 0, 0, 1] = np.arange(n) // 256, np.arange(n) % 256  # a row can be told from its pixels
+    x[:, 0, 0, 0], x[:, 0, 0, 1] = (
+        np.arange(n) // 256,
+        np.arange(n) % 256,
+    )  # a row can be told from its pixels
     source = Source("toy", x, np.arange(n) % 5, 5, official_test=np.arange(n) >= n - 100)
     return source._replace(client=np.array([f"c{i % 12:02d}" for i in range(n)]), **changes)
 
@@ -40,7 +43,9 @@ def used(p: Population) -> np.ndarray:
     return np.concatenate([np.concatenate(p.rows(split)) for split in ALL_ROWS])  # type: ignore[arg-type]
 
 
-def make(name: str = "iid", clients: int | None = 10, seed: int = 0, source: Source = SOURCE, **kw: Any) -> Population:
+def make(
+    name: str = "iid", clients: int | None = 10, seed: int = 0, source: Source = SOURCE, **kw: Any
+) -> Population:
     return build(source, name, clients, Key(seed), **kw)
 
 
@@ -103,7 +108,9 @@ def test_save_and_load(tmp_path: Path) -> None:
         check_population(q)
         assert q.digest() == p.digest()
         assert (q.name, q.task, q.classes, q.names) == (p.name, p.task, p.classes, p.names)
-        assert all(torch.equal(a, b) for a, b in zip(q.part(1, "train"), p.part(1, "train"), strict=True))
+        assert all(
+            torch.equal(a, b) for a, b in zip(q.part(1, "train"), p.part(1, "train"), strict=True)
+        )
         assert set(q.truth) == set(p.truth)
         assert not [f for f in (tmp_path / str(k)).iterdir() if f.suffix not in (".npy", ".json")]
 
@@ -120,7 +127,9 @@ def test_loaded_samples_are_mapped_and_writing_does_not_reach_the_file(tmp_path:
         "print(p.digest(), not m.exists() or 'x.npy' in m.read_text())"
     )
     run = [sys.executable, "-c", code, str(tmp_path)]
-    out = subprocess.run(run, capture_output=True, text=True, check=True, env=dict(os.environ)).stdout.split()
+    out = subprocess.run(
+        run, capture_output=True, text=True, check=True, env=dict(os.environ)
+    ).stdout.split()
     assert out == [make().digest(), "True"]
 
 
@@ -147,7 +156,8 @@ def test_population_survives_pickling_to_workers() -> None:
     assert pickle.loads(pickle.dumps(p)).digest() == p.digest()
 
 
-# public sets ------------------------------------------------------------------------------------------------------
+# public sets
+# ------------------------------------------------------------------------------------------------------
 
 
 def row_of(x: torch.Tensor) -> np.ndarray:
@@ -190,7 +200,10 @@ def test_public_from_another_source() -> None:
             Public(5, toy_source()._replace(x=np.zeros((600, 1, 5, 4), np.uint8), name="wide")),
             "wide have shape (1, 5, 4)",
         ),
-        (Public(5, toy_source()._replace(x=np.zeros((600, 1, 4, 4), np.float32))), "are float32, but toy has uint8"),
+        (
+            Public(5, toy_source()._replace(x=np.zeros((600, 1, 4, 4), np.float32))),
+            "are float32, but toy has uint8",
+        ),
         (Public(5, toy_source()._replace(classes=9), labeled=True), "(9 classes) do not fit"),
     ],
 )
@@ -200,7 +213,8 @@ def test_public_sets_that_cannot_be(public: Public, words: str) -> None:
     assert words in str(error.value)
 
 
-# build ------------------------------------------------------------------------------------------------------------
+# build
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_natural_clients_keep_their_names() -> None:
@@ -221,10 +235,14 @@ def test_official_test_rows_per_natural_client() -> None:
 
 def test_per_client_truth_follows_its_client() -> None:
     source = synthetic_mixture(clients=9, dim=5, test_rows=10)
-    whole = make("natural", None, source=source, pool="all", test="official", fractions=(0.8, 0.2, 0.0))
+    whole = make(
+        "natural", None, source=source, pool="all", test="official", fractions=(0.8, 0.2, 0.0)
+    )
     np.testing.assert_array_equal(whole.truth["alpha"], source.truth["alpha"])
     few = make("natural", 4, source=source, pool="all", test="official", fractions=(0.8, 0.2, 0.0))
-    np.testing.assert_array_equal(few.truth["alpha"], source.truth["alpha"][[int(name) for name in few.names]])
+    np.testing.assert_array_equal(
+        few.truth["alpha"], source.truth["alpha"][[int(name) for name in few.names]]
+    )
     assert few.truth["theta"].shape == (3, 5)
     assert "alpha" not in make("iid", 5, source=source).truth
 
@@ -241,7 +259,9 @@ def test_groups_of_a_source_stay_whole() -> None:
 
 def test_empty_clients_are_refused_or_dropped() -> None:
     params = {"alpha": 0.01, "floor": 0}
-    with pytest.raises(FedkinError, match=r"client \d+ has [012] samples, too few for train and val and test"):
+    with pytest.raises(
+        FedkinError, match=r"client \d+ has [012] samples, too few for train and val and test"
+    ):
         make("dirichlet", 40, partition_params=params)
     p = make("dirichlet", 40, partition_params=params, empty="drop")
     assert p.clients == len(p.truth["kept"]) < 40
@@ -282,7 +302,8 @@ def test_regression_population() -> None:
     assert p.truth["w"].shape == (3, 2)
 
 
-# checks -----------------------------------------------------------------------------------------------------------
+# checks
+# -----------------------------------------------------------------------------------------------------------
 
 GOOD = make(public=Public(20, labeled=True))
 
@@ -309,7 +330,10 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"names": ("a",) * 10}, "same name"),
     ({"train": (GOOD.train[0][:0], *GOOD.train[1:])}, "client 0 has no train samples"),
     ({"test": (*GOOD.test[:9], GOOD.test[9][:0])}, "client 9 has no test samples"),
-    ({"train": (GOOD.train[0] + 599, *GOOD.train[1:])}, "train rows of client 0 are not rows 0 to 599"),
+    (
+        {"train": (GOOD.train[0] + 599, *GOOD.train[1:])},
+        "train rows of client 0 are not rows 0 to 599",
+    ),
     ({"train": (GOOD.test[4], *GOOD.train[1:])}, "twice"),
     ({"train": (np.repeat(GOOD.train[0], 2), *GOOD.train[1:])}, "hold a sample twice"),
     ({"public": GOOD.x[:5, :, :3]}, "they must be alike"),

@@ -1,4 +1,6 @@
-"""A public set of one's own: read as the private table is, and its labels are the private classes."""
+"""A public set of one's own: read as the private table is, and its labels are the
+private classes.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,13 @@ from tests.cli.command import ran
 from tests.data.test_importers import write_saved
 
 HEAD = "code;hospital;age;ward;dose;outcome"
-KEYS = {"client": "hospital", "label": "outcome", "separator": ";", "drop": ["code"], "categorical": ["ward"]}
+KEYS = {
+    "client": "hospital",
+    "label": "outcome",
+    "separator": ";",
+    "drop": ["code"],
+    "categorical": ["ward"],
+}
 
 
 @pytest.fixture
@@ -42,7 +50,11 @@ def drawn(folder: Path, *rows: str, labeled: bool = False, **data: Any) -> Popul
     [
         ["age;ward;dose", "30;02;1.5", "50;01;2"],
         ["age;ward;dose;outcome", "30;02;1.5;", "50;01;2;who knows"],  # nobody reads labels
-        ["hospital;age;ward;outcome;dose;code", "elsewhere;30;02;x;1.5;p1", "elsewhere;50;01;y;2;p2"],
+        [
+            "hospital;age;ward;outcome;dose;code",
+            "elsewhere;30;02;x;1.5;p1",
+            "elsewhere;50;01;y;2;p2",
+        ],
     ],
 )
 def test_what_models_do_not_see_may_be_there_or_not(rows: list[str], folder: Path) -> None:
@@ -55,26 +67,41 @@ def test_what_models_do_not_see_may_be_there_or_not(rows: list[str], folder: Pat
 
 
 def test_a_column_that_says_a_clients_model_is_not_missed(folder: Path) -> None:
-    assert drawn(folder, "age;ward;dose;code", "30;02;1.5;p1", drop=[], about=["code"]).public is not None
+    assert (
+        drawn(folder, "age;ward;dose;code", "30;02;1.5;p1", drop=[], about=["code"]).public
+        is not None
+    )
     assert drawn(folder, "age;ward;dose", "30;02;1.5", drop=[], about=["code"]).public is not None
 
 
 def test_labels_are_the_private_classes(folder: Path) -> None:
     found = drawn(folder, "age;ward;dose;outcome", "30;02;1.5;y", "50;01;2;y", labeled=True)
     assert found.public_y is not None
-    assert found.public_y.tolist() == [1, 1]  # by itself the file has one class, which would be number 0
+    assert found.public_y.tolist() == [
+        1,
+        1,
+    ]  # by itself the file has one class, which would be number 0
 
 
 def test_labels_that_are_none_of_them(folder: Path) -> None:
     head = "age;ward;dose"
-    with pytest.raises(FedkinError, match=r"public label 'z' of pub is none of the classes of t \(x, y\): leave out"):
+    with pytest.raises(
+        FedkinError,
+        match=r"public label 'z' of pub is none of the classes of t \(x, y\): leave out",
+    ):
         drawn(folder, f"{head};outcome", "30;02;1.5;y", "50;01;2;z", labeled=True)
-    with pytest.raises(FedkinError, match=r"pub\.csv has no column 'outcome', the label of the private table \("):
+    with pytest.raises(
+        FedkinError, match=r"pub\.csv has no column 'outcome', the label of the private table \("
+    ):
         drawn(folder, head, "30;02;1.5", labeled=True)
     with pytest.raises(FedkinError, match=r"line 2: column 'outcome' is empty"):
         drawn(folder, f"{head};outcome", "30;02;1.5;", labeled=True)
-    (folder / "t.csv").write_text((folder / "t.csv").read_text().replace(";x", ";0.5").replace(";y", ";2"))
-    found = drawn(folder, f"{head};outcome", "30;02;1.5;3", labeled=True)  # no fraction, but targets of regression
+    (folder / "t.csv").write_text(
+        (folder / "t.csv").read_text().replace(";x", ";0.5").replace(";y", ";2")
+    )
+    found = drawn(
+        folder, f"{head};outcome", "30;02;1.5;3", labeled=True
+    )  # no fraction, but targets of regression
     assert found.public_y is not None
     assert found.public_y.tolist() == [3.0]
 
@@ -88,7 +115,9 @@ def test_labels_that_are_none_of_them(folder: Path) -> None:
         (("cat", "dog", "owl"), (), [0, 1]),
     ],
 )
-def test_names_say_which_class_is_which(ours: tuple[str, ...], theirs: tuple[str, ...], numbers: list[int]) -> None:
+def test_names_say_which_class_is_which(
+    ours: tuple[str, ...], theirs: tuple[str, ...], numbers: list[int]
+) -> None:
     rows = np.arange(30, dtype=np.float32)[:, None]
     source = Source("own", rows, np.arange(30) % 3, 3, class_names=ours)
     other = Source("other", rows[:2], np.arange(2), 2, class_names=theirs)
@@ -117,8 +146,22 @@ def test_as_it_is_typed(tmp_path: Path) -> None:
     rows = [f"{'ns'[i % 2]},{i},{'xy'[i % 3 % 2]}" for i in range(60)]
     (tmp_path / "t.csv").write_text("\n".join(["hospital,age,outcome", *rows]))
     (tmp_path / "pub.csv").write_text("age\n" + "\n".join(map(str, range(30))))
-    data = ["--data", f"{tmp_path / 't.csv'}:client=hospital,label=outcome", "--clients", "2", "--model", "mlr"]
-    ran(tmp_path / "run", *data, "--method", "comet:clusters=2", "--public", f"{tmp_path / 'pub.csv'}:20")
+    data = [
+        "--data",
+        f"{tmp_path / 't.csv'}:client=hospital,label=outcome",
+        "--clients",
+        "2",
+        "--model",
+        "mlr",
+    ]
+    ran(
+        tmp_path / "run",
+        *data,
+        "--method",
+        "comet:clusters=2",
+        "--public",
+        f"{tmp_path / 'pub.csv'}:20",
+    )
 
 
 def test_labels_of_their_own_come_after_the_private_ones() -> None:

@@ -1,4 +1,6 @@
-"""Readers against small files written here: right bytes give the right samples, wrong bytes give one sentence."""
+"""Readers against small files written here: right bytes give the right samples, wrong bytes give
+one sentence.
+"""
 
 import gzip
 import struct
@@ -12,7 +14,12 @@ from fedkin.data.formats.text import FILES
 from fedkin.data.sources import SOURCES, load
 
 RNG = np.random.default_rng(0)
-STEMS = {"x_train": "train-images", "y_train": "train-labels", "x_test": "t10k-images", "y_test": "t10k-labels"}
+STEMS = {
+    "x_train": "train-images",
+    "y_train": "train-labels",
+    "x_test": "t10k-images",
+    "y_test": "t10k-labels",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +51,11 @@ def mnist_arrays(train: int = 7, test: int = 3) -> dict[str, np.ndarray]:
 
 
 def idx_bytes(array: np.ndarray) -> bytes:
-    return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+    return (
+        bytes([0, 0, 8, array.ndim])
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.tobytes()
+    )
 
 
 def write_idx(folder: Path, arrays: dict[str, np.ndarray], *, gz: bool, dash: str = "-") -> None:
@@ -55,13 +66,16 @@ def write_idx(folder: Path, arrays: dict[str, np.ndarray], *, gz: bool, dash: st
         (folder / (name + ".gz" if gz else name)).write_bytes(gzip.compress(raw) if gz else raw)
 
 
-# IDX ------------------------------------------------------------------------------------------------------------------
+# IDX
+# ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("gz", [True, False])
 @pytest.mark.parametrize("sub", ["mnist", "."])
 @pytest.mark.parametrize("dash", ["-", "."])
-def test_idx_files_give_every_pixel_and_label(tmp_path: Path, gz: bool, sub: str, dash: str) -> None:
+def test_idx_files_give_every_pixel_and_label(
+    tmp_path: Path, gz: bool, sub: str, dash: str
+) -> None:
     arrays = mnist_arrays()
     write_idx(tmp_path / sub, arrays, gz=gz, dash=dash)
     source = load("mnist", tmp_path)
@@ -100,7 +114,9 @@ def test_damaged_idx_is_one_sentence(tmp_path: Path, spoil, words) -> None:  # t
     fails("mnist", tmp_path, *words)
 
 
-@pytest.mark.parametrize("spoil", [lambda raw: raw[: len(raw) // 2], lambda raw: b"no gzip", lambda raw: raw[:-1]])
+@pytest.mark.parametrize(
+    "spoil", [lambda raw: raw[: len(raw) // 2], lambda raw: b"no gzip", lambda raw: raw[:-1]]
+)
 def test_truncated_gzip_is_one_sentence(tmp_path: Path, spoil) -> None:  # type: ignore[no-untyped-def]
     write_idx(tmp_path / "mnist", mnist_arrays(), gz=True)
     path = tmp_path / "mnist" / "t10k-labels-idx1-ubyte.gz"
@@ -136,10 +152,13 @@ def test_idx_label_out_of_range(tmp_path: Path) -> None:
     fails("mnist", tmp_path, "label 17", "10 classes")
 
 
-# CIFAR ----------------------------------------------------------------------------------------------------------------
+# CIFAR
+# ----------------------------------------------------------------------------------------------------------------
 
 
-def write_cifar(folder: Path, files: list[str], label_bytes: int, classes: int, rows: int = 3) -> list[np.ndarray]:
+def write_cifar(
+    folder: Path, files: list[str], label_bytes: int, classes: int, rows: int = 3
+) -> list[np.ndarray]:
     folder.mkdir(parents=True)
     parts = []
     for file in files:
@@ -184,7 +203,8 @@ def test_cifar_faults(tmp_path: Path) -> None:
     fails("cifar10", tmp_path, "lacks data_batch_3.bin")
 
 
-# NPZ ------------------------------------------------------------------------------------------------------------------
+# NPZ
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def test_npz_of_a_known_set(tmp_path: Path) -> None:
@@ -197,7 +217,13 @@ def test_npz_of_a_known_set(tmp_path: Path) -> None:
 
 def test_npz_turns_colour_channels_first(tmp_path: Path) -> None:
     x = RNG.integers(0, 256, (6, 32, 32, 3), np.uint8)
-    np.savez(tmp_path / "cifar10.npz", x_train=x[:4], y_train=np.arange(4), x_test=x[4:], y_test=np.arange(2))
+    np.savez(
+        tmp_path / "cifar10.npz",
+        x_train=x[:4],
+        y_train=np.arange(4),
+        x_test=x[4:],
+        y_test=np.arange(2),
+    )
     source = load("cifar10", tmp_path)
     assert source.x.shape == (6, 3, 32, 32)
     assert source.x[5, 1, 2, 3] == x[5, 2, 3, 1]
@@ -206,7 +232,14 @@ def test_npz_turns_colour_channels_first(tmp_path: Path) -> None:
 def test_own_npz_by_name_and_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     x = RNG.normal(size=(8, 5))
     client = np.array(["b", "a"] * 4)
-    np.savez(tmp_path / "mine.npz", x=x, y=np.arange(8) % 3, client=client, day=np.arange(8), scale=np.ones(2))
+    np.savez(
+        tmp_path / "mine.npz",
+        x=x,
+        y=np.arange(8) % 3,
+        client=client,
+        day=np.arange(8),
+        scale=np.ones(2),
+    )
     by_path = load(str(tmp_path / "mine.npz"))
     monkeypatch.setenv("FEDKIN_DATA", str(tmp_path))
     by_name = load("mine")
@@ -249,8 +282,12 @@ def test_har_layout(tmp_path: Path) -> None:
     assert source.x.shape == (5, 9, 128)
     assert source.x[3, 7, 100] == x[3, 100, 7]
     assert source.truth["bout"].tolist() == [0, 1, 2, 3, 4]
-    assert source.group == "bout"  # windows of one overlap: in a natural partition they stay in one split
-    np.savez(tmp_path / "har.npz", x=x[:, :, :3], y=np.arange(5), client=np.arange(5), bout=np.arange(5))
+    assert (
+        source.group == "bout"
+    )  # windows of one overlap: in a natural partition they stay in one split
+    np.savez(
+        tmp_path / "har.npz", x=x[:, :, :3], y=np.arange(5), client=np.arange(5), bout=np.arange(5)
+    )
     fails("har", tmp_path, "[n, 128, 9]")
 
 
@@ -272,25 +309,45 @@ NAN = np.array([[0.0, 1.0], [np.nan, 2.0]])
         ({"x": np.ones((2, 2)), "y": np.array(["a", "b"])}, ("<U1",)),
         ({"x": np.array([["a"], ["b"]]), "y": np.arange(2)}, ("<U1",)),
         ({"x": np.ones((2, 2))}, ("lacks", "x_train", "has x")),
-        ({"x": np.ones((2, 2)), "y": np.arange(2), "client": np.arange(3)}, ("client has 3 entries", "2 rows")),
-        ({"x": np.ones((2, 2)), "y": np.array([0, 3]), "names": np.array(["u", "v"])}, ("label 3", "2 classes")),
         (
-            {"x_train": np.ones((2, 2)), "y_train": np.arange(2), "x_test": np.ones((1, 3)), "y_test": np.arange(1)},
+            {"x": np.ones((2, 2)), "y": np.arange(2), "client": np.arange(3)},
+            ("client has 3 entries", "2 rows"),
+        ),
+        (
+            {"x": np.ones((2, 2)), "y": np.array([0, 3]), "names": np.array(["u", "v"])},
+            ("label 3", "2 classes"),
+        ),
+        (
+            {
+                "x_train": np.ones((2, 2)),
+                "y_train": np.arange(2),
+                "x_test": np.ones((1, 3)),
+                "y_test": np.arange(1),
+            },
             ("x_test rows are (3,)", "(2,)"),
         ),
         (
-            {"x_train": np.ones((2, 2)), "y_train": np.arange(2), "x_test": np.ones((1, 2)), "y_test": np.arange(2)},
+            {
+                "x_train": np.ones((2, 2)),
+                "y_train": np.arange(2),
+                "x_test": np.ones((1, 2)),
+                "y_test": np.arange(2),
+            },
             ("y_test", "rows must agree"),
         ),
     ],
 )
-def test_wrong_npz_contents(tmp_path: Path, arrays: dict[str, np.ndarray], words: tuple[str, ...]) -> None:
+def test_wrong_npz_contents(
+    tmp_path: Path, arrays: dict[str, np.ndarray], words: tuple[str, ...]
+) -> None:
     np.savez(tmp_path / "bad.npz", **arrays)
     fails("bad", tmp_path, "bad.npz", *words)
 
 
 def test_npz_with_python_objects_is_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "bad.npz", x=np.array([{}, []], dtype=object), y=np.arange(2), allow_pickle=True)
+    np.savez(
+        tmp_path / "bad.npz", x=np.array([{}, []], dtype=object), y=np.arange(2), allow_pickle=True
+    )
     fails("bad", tmp_path, "Python objects")
 
 
@@ -309,10 +366,13 @@ def test_damaged_npz(tmp_path: Path) -> None:
     fails("bad", tmp_path, "bad.npz")
 
 
-# names ----------------------------------------------------------------------------------------------------------------
+# names
+# ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(set(SOURCES) - {"digits", "synthetic_mixture", "linear_toy"}))
+@pytest.mark.parametrize(
+    "name", sorted(set(SOURCES) - {"digits", "synthetic_mixture", "linear_toy"})
+)
 def test_missing_data_say_what_to_put_where(tmp_path: Path, name: str) -> None:
     file = FILES.get(name, name.removesuffix("_extra") + ".npz")
     fails(name, None, file, "--data-dir", "FEDKIN_DATA")

@@ -52,7 +52,9 @@ def test_har_activities_have_the_published_counts() -> None:
 
 @pytest.mark.parametrize(("group", "leaks"), [(None, False), ("none", True)])
 def test_har_splits_share_no_second(group: str | None, leaks: bool) -> None:
-    """Windows overlap by half: one that ends as another begins must be in its split, and is, unless asked otherwise."""
+    """Windows overlap by half: one that ends as another begins must be in its split, and is, unless
+    asked otherwise.
+    """
     source = real("har")
     p = build(source, "natural", None, Key(0), group=group)
     found = 0
@@ -77,7 +79,9 @@ def test_shakespeares_roles() -> None:
 
 def test_femnist_writers_keep_their_official_test_rows() -> None:
     source = real("femnist")
-    p = build(source, "natural", None, Key(0), fractions=(0.8, 0.2, 0.0), pool="all", test="official")
+    p = build(
+        source, "natural", None, Key(0), fractions=(0.8, 0.2, 0.0), pool="all", test="official"
+    )
     assert p.clients == 105
     assert p.sizes("test").sum() == 1685
     assert not set(p.names) & set(load("femnist_extra").client)  # type: ignore[arg-type]

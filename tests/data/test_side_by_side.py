@@ -1,4 +1,6 @@
-"""Populations as workers read them: other row numbers, the same samples for every client in the same order."""
+"""Populations as workers read them: other row numbers, the same samples for every client in the
+same order.
+"""
 
 import errno
 import os
@@ -28,7 +30,9 @@ def given() -> Population:
 
 
 @pytest.mark.parametrize("block", [7, 4096])
-def test_everybody_has_the_same_samples(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everybody_has_the_same_samples(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(contiguous, "BLOCK", block)
     before = given()
     save_side_by_side(before, tmp_path)
@@ -39,7 +43,9 @@ def test_everybody_has_the_same_samples(block: int, tmp_path: Path, monkeypatch:
             for a, b in zip(after.part(client, split), before.part(client, split), strict=True):
                 assert torch.equal(a, b)
             rows, old = after.rows(split)[client], before.rows(split)[client]
-            assert np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows)) if len(rows) else rows)
+            assert np.array_equal(
+                rows, np.arange(rows[0], rows[0] + len(rows)) if len(rows) else rows
+            )
             assert np.array_equal(after.truth["row"][rows], before.truth["row"][old])
     assert np.array_equal(np.sort(after.truth["row"]), before.truth["row"])
     assert np.array_equal(after.truth["client"], before.truth["client"])

@@ -63,7 +63,10 @@ def test_relative_path_in_the_data_folder(tmp_path: Path) -> None:
         (GOOD.replace("40,1,well,007", "40,1,well"), ("line 3", "3 cells under 4 column names")),
         (GOOD + "22,-3", ("line 5", "2 cells under 4 column names", "cut short")),
         (GOOD.replace("40,1,well,007", "40,1,well,007,8"), ("line 3", "5")),
-        (GOOD.replace("31,2.5,sick,north", "31,2.5,sick,north,9"), ("line 2", "5 cells", "4 column names")),
+        (
+            GOOD.replace("31,2.5,sick,north", "31,2.5,sick,north,9"),
+            ("line 2", "5 cells", "4 column names"),
+        ),
         (GOOD.replace("40,1,well,007", ""), ("line 3", "empty")),
         (
             GOOD.replace("label", "lable"),
@@ -71,7 +74,10 @@ def test_relative_path_in_the_data_folder(tmp_path: Path) -> None:
         ),
         (GOOD.replace("site", "sight"), ("no client column 'site'", "sight")),
         (GOOD.replace("ward", "age"), ("'age' appears twice",)),
-        (GOOD.replace("label", "out"), ("name it with --set data.label=COLUMN (columns: age, ward, out, site)",)),
+        (
+            GOOD.replace("label", "out"),
+            ("name it with --set data.label=COLUMN (columns: age, ward, out, site)",),
+        ),
         (GOOD.replace(",", ";"), ("separated by ';'? fedkin reads commas",)),
         (GOOD.replace(",", "\t"), ("separated by '\\t'? fedkin reads commas",)),
         ("age,ward,label,site\n", ("no rows",)),
@@ -79,7 +85,9 @@ def test_relative_path_in_the_data_folder(tmp_path: Path) -> None:
         ("label,site\n1,a\n", ("no feature columns",)),
     ],
 )
-def test_every_fault_of_a_csv_names_its_place(tmp_path: Path, text: str, words: tuple[str, ...]) -> None:
+def test_every_fault_of_a_csv_names_its_place(
+    tmp_path: Path, text: str, words: tuple[str, ...]
+) -> None:
     with pytest.raises(FedkinError) as error:
         load(write(tmp_path, text), client="site")
     assert "\n" not in str(error.value)
@@ -93,9 +101,13 @@ def test_a_number_that_is_none_is_told_and_words_are_categories(tmp_path: Path) 
     assert columns is not None
     assert columns.columns[2] == ("site", ("007", "NA", "north"), False)
     text = GOOD + "1,2,well,8\n" * 5
-    with pytest.raises(FedkinError, match=r"line 2: column 'ward' holds 'a', .*categorical=\[\"ward\"\]"):
+    with pytest.raises(
+        FedkinError, match=r"line 2: column 'ward' holds 'a', .*categorical=\[\"ward\"\]"
+    ):
         load(write(tmp_path, text.replace("2.5", "a")), client="site")
-    with pytest.raises(FedkinError, match=r"line 2: column 'label' holds 'sick'.*data\.task=classification"):
+    with pytest.raises(
+        FedkinError, match=r"line 2: column 'label' holds 'sick'.*data\.task=classification"
+    ):
         load(write(tmp_path, GOOD), client="site", task="regression")
 
 
@@ -108,10 +120,17 @@ def test_missing_cells_are_nan_until_they_are_encoded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mark", ["NA", "nan", "null", "?"])
 def test_what_stands_for_nothing_is_no_class(mark: str, tmp_path: Path) -> None:
     path = write(tmp_path, GOOD.replace("40,1,well", f"40,1,{mark}"))
-    with pytest.raises(FedkinError, match=r"line 3: column 'label' holds .*which stands for nothing.*unlabeled=drop"):
+    with pytest.raises(
+        FedkinError,
+        match=r"line 3: column 'label' holds .*which stands for nothing.*unlabeled=drop",
+    ):
         load(path, client="site")
-    assert load(path, client="site", unlabeled="drop").said == ("1 of 3 rows have no label and are left out",)
-    numbers = f"age,label,site\n1,0.5,a\n2,{mark},a\n3,1.25,b\n"  # numbers again, once the mark is out
+    assert load(path, client="site", unlabeled="drop").said == (
+        "1 of 3 rows have no label and are left out",
+    )
+    numbers = (
+        f"age,label,site\n1,0.5,a\n2,{mark},a\n3,1.25,b\n"  # numbers again, once the mark is out
+    )
     source = load(write(tmp_path, numbers), client="site", unlabeled="drop")
     assert source.y.tolist() == [0.5, 1.25]
 
@@ -151,7 +170,9 @@ def test_a_folder_with_a_table_for_each_client(tmp_path: Path) -> None:
     with pytest.raises(FedkinError, match=r"east\.csv, line 3: column 'age' holds 'x'"):
         load(f"{folder}/")
     write(folder, "age,word,label\n1,a,0\n", "east.csv")
-    with pytest.raises(FedkinError, match=r"east\.csv has 'word' and north\.csv does not|'ward' and east\.csv"):
+    with pytest.raises(
+        FedkinError, match=r"east\.csv has 'word' and north\.csv does not|'ward' and east\.csv"
+    ):
         load(f"{folder}/")
 
 
@@ -167,7 +188,9 @@ def test_not_text(tmp_path: Path) -> None:
 
 def test_many_rows_all_arrive(tmp_path: Path) -> None:
     x = np.random.default_rng(0).normal(size=(5000, 3)).astype(np.float32)
-    frame = pd.DataFrame(x, columns=["a", "b", "c"]).assign(label=np.arange(5000) % 7, who=np.arange(5000) % 11)
+    frame = pd.DataFrame(x, columns=["a", "b", "c"]).assign(
+        label=np.arange(5000) % 7, who=np.arange(5000) % 11
+    )
     frame.to_csv(tmp_path / "big.csv", index=False)
     source = load(str(tmp_path / "big.csv"), client="who")
     np.testing.assert_allclose(source.x, x, rtol=1e-6)
@@ -182,14 +205,18 @@ def test_clients_stand_in_one_order_in_every_format(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
     one, other = (load(str(tmp_path / name), client="who") for name in ("t.csv", "t.parquet"))
-    assert np.unique(one.client).tolist() == np.unique(other.client).tolist() == list(range(12))  # 10 after 9
+    assert (
+        np.unique(one.client).tolist() == np.unique(other.client).tolist() == list(range(12))
+    )  # 10 after 9
     (tmp_path / "named.csv").write_text("a,label,who\n1,0,10\n2,1,9\n3,1,07\n", encoding="utf-8")
     assert load(str(tmp_path / "named.csv"), client="who").client.tolist() == ["10", "9", "07"]
 
 
 def test_parquet(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    frame = pd.DataFrame({"a": [1, 2, 3], "b": [True, False, True], "label": ["u", "v", "u"], "who": [4, 5, 5]})
+    frame = pd.DataFrame(
+        {"a": [1, 2, 3], "b": [True, False, True], "label": ["u", "v", "u"], "who": [4, 5, 5]}
+    )
     frame.to_parquet(tmp_path / "t.parquet")
     source = load(str(tmp_path / "t.parquet"), client="who")
     assert source.x.tolist() == [[1, 1], [2, 0], [3, 1]]

@@ -1,4 +1,6 @@
-"""Texts as samples: which windows there are, what pads them, what is never a target, and that texts stay whole."""
+"""Texts as samples: which windows there are, what pads them, what is never a target, and that texts
+stay whole.
+"""
 
 import builtins
 import json
@@ -22,7 +24,14 @@ from fedkin.models.build import build as build_model
 from fedkin.runs.database import read_only
 from fedkin.setup.opened import load as opened
 
-LINES = ["the cat sat on the mat", "a dog and a cat", "so it goes", "on and on", "the end, said the dog", "no more"]
+LINES = [
+    "the cat sat on the mat",
+    "a dog and a cat",
+    "so it goes",
+    "on and on",
+    "the end, said the dog",
+    "no more",
+]
 
 
 @pytest.fixture
@@ -34,7 +43,9 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def posts(tmp_path: Path) -> Path:
-    """A file of the layout that TensorFlow Federated publishes: byte strings, the words with blanks between."""
+    """A file of the layout that TensorFlow Federated publishes: byte strings, the words with blanks
+    between.
+    """
     with h5py.File(tmp_path / "stackoverflow_train.h5", "w") as file:
         for user in range(5):
             group = file.create_group(f"examples/{user:08d}")
@@ -50,7 +61,8 @@ def read(source, row: int) -> tuple[str, str]:
     return "".join(symbols[t] for t in source.x[row]), symbols[source.y[row]]
 
 
-# windows --------------------------------------------------------------------------------------------------------------
+# windows
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_windows_by_hand():
@@ -70,7 +82,12 @@ def test_windows_by_hand():
 def test_unknown_symbols_are_context_and_never_targets():
     source = windows("toy", {"a": ["aaxaab"]}, "text", length=2, vocabulary=2, least=1)
     assert source.class_names == ("a", "b")
-    assert [read(source, i) for i in range(4)] == [("_a", "a"), ("a?", "a"), ("?a", "a"), ("aa", "b")]
+    assert [read(source, i) for i in range(4)] == [
+        ("_a", "a"),
+        ("a?", "a"),
+        ("?a", "a"),
+        ("aa", "b"),
+    ]
     assert source.classes == 2  # no output stands for "unknown", so that none can be predicted
 
 
@@ -90,7 +107,8 @@ def test_clients_with_too_few_texts_are_left_out():
         windows("toy", {"a": ["ab", "ab", "ab"], "b": []}, "text", length=3, least=4)
 
 
-# data sets ------------------------------------------------------------------------------------------------------------
+# data sets
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_characters_of_roles(folder):
@@ -199,41 +217,63 @@ def test_damaged_h5(posts):
         load("stackoverflow", posts)
 
 
-# models on texts ------------------------------------------------------------------------------------------------------
+# models on texts
+# ------------------------------------------------------------------------------------------------------
 
 
 def model_of(source, **options):
     options = {"width": 8, "layers": 2, "heads": 2, **options}
     shape = tuple(source.x.shape[1:])
-    return build_model("transformer_lm", shape, source.classes, Key(0), inputs=Inputs(tokens=True), **options)
+    return build_model(
+        "transformer_lm", shape, source.classes, Key(0), inputs=Inputs(tokens=True), **options
+    )
 
 
 def test_padding_weighs_nothing(folder):
-    """Whatever the padding symbol's vector and whatever stands for padded rows: the same loss, no gradient."""
+    """Whatever the padding symbol's vector and whatever stands for padded rows: the same loss, no
+    gradient.
+    """
     source = load("shakespeare", folder, length=6, stride=1)
     model = model_of(source)
     padding = source.classes + 1
     rows = np.flatnonzero((source.x == padding).any(1))[:6]
-    batch = Batch(torch.from_numpy(source.x[rows]), torch.from_numpy(source.y[rows]), torch.full((6,), 1 / 6))
+    batch = Batch(
+        torch.from_numpy(source.x[rows]), torch.from_numpy(source.y[rows]), torch.full((6,), 1 / 6)
+    )
     other = {**model.initial, "symbols.weight": model.initial["symbols.weight"].clone()}
     other["symbols.weight"][padding] = 7.0
-    torch.testing.assert_close(model.loss(other, batch), model.loss(model.initial, batch), rtol=0, atol=0)
+    torch.testing.assert_close(
+        model.loss(other, batch), model.loss(model.initial, batch), rtol=0, atol=0
+    )
     slope = torch.func.grad(model.loss)(model.initial, batch)
     assert slope["symbols.weight"][padding].abs().max() == 0
     assert slope["symbols.weight"][:padding].abs().max() > 0
-    filled = batch._replace(weight=torch.tensor([0.25] * 4 + [0.0] * 2))  # two rows fill the batch up
-    x, y = torch.cat([batch.x[:4], torch.full_like(batch.x[4:], padding)]), torch.cat([batch.y[:4], batch.y[:2]])
+    filled = batch._replace(
+        weight=torch.tensor([0.25] * 4 + [0.0] * 2)
+    )  # two rows fill the batch up
+    x, y = (
+        torch.cat([batch.x[:4], torch.full_like(batch.x[4:], padding)]),
+        torch.cat([batch.y[:4], batch.y[:2]]),
+    )
     spoiled = filled._replace(x=x, y=y)
-    torch.testing.assert_close(model.loss(model.initial, spoiled), model.loss(model.initial, filled), rtol=0, atol=0)
-    assert torch.isfinite(model.outputs(model.initial, torch.full((1, 6), padding))).all()  # nothing but padding
+    torch.testing.assert_close(
+        model.loss(model.initial, spoiled), model.loss(model.initial, filled), rtol=0, atol=0
+    )
+    assert torch.isfinite(
+        model.outputs(model.initial, torch.full((1, 6), padding))
+    ).all()  # nothing but padding
 
 
 def test_a_short_context_is_a_shorter_window(folder):
-    """Padding on the left is as if the window were shorter: position vectors count from the window's end."""
+    """Padding on the left is as if the window were shorter: position vectors count from the
+    window's end.
+    """
     source = load("shakespeare", folder, length=6, stride=1)
     long, short = model_of(source), model_of(source._replace(x=source.x[:, -3:]))
     w = {name: value[-3:] if name == "places" else value for name, value in long.initial.items()}
-    rows = np.flatnonzero((source.x[:, :3] == source.classes + 1).all(1) & (source.x[:, 3] != source.classes + 1))
+    rows = np.flatnonzero(
+        (source.x[:, :3] == source.classes + 1).all(1) & (source.x[:, 3] != source.classes + 1)
+    )
     x = torch.from_numpy(source.x[rows])
     torch.testing.assert_close(long.outputs(long.initial, x), short.outputs(w, x[:, 3:]))
 
@@ -241,7 +281,10 @@ def test_a_short_context_is_a_shorter_window(folder):
 @pytest.mark.parametrize("method", ["fedavg", "comet", "pfedme"])
 def test_a_run_on_roles(folder, tmp_path, method):
     """Next characters are learned better than by their frequencies, by methods of every kind."""
-    options = {"comet": {"clusters": 2}, "pfedme": {"inner": 3, "lam": 2.0, "personal_lr": 0.2}}.get(method, {})
+    options = {
+        "comet": {"clusters": 2},
+        "pfedme": {"inner": 3, "lam": 2.0, "personal_lr": 0.2},
+    }.get(method, {})
     spec = experiment(
         {
             "data": {"name": "shakespeare", "dir": str(folder), "length": 6, "stride": 1},
@@ -256,7 +299,8 @@ def test_a_run_on_roles(folder, tmp_path, method):
     )
     out = run(spec, tmp_path / "run")
     with read_only(out) as database:
-        query = "SELECT AVG(loss) FROM metrics WHERE view = 'personal' AND split = 'train'"  # after the last round
+        # After the last round
+        query = "SELECT AVG(loss) FROM metrics WHERE view = 'personal' AND split = 'train'"
         ((loss,),) = database.rows(query)
         assert database.facts()["said"] == []
     counts = np.unique(list("".join(LINES)), return_counts=True)[1] / len("".join(LINES))
@@ -269,8 +313,14 @@ def test_a_run_on_roles(folder, tmp_path, method):
     [
         ({"model": {"name": "dnn"}}, "model 'dnn' cannot read symbols"),
         ({"data": {"mean": [0.5]}}, "data.mean is for numbers"),
-        ({"model": {"name": "transformer_lm", "width": 7}}, "width=7 must be a multiple of heads=4"),
-        ({"model": {"name": "transformer_lm", "layers": 0}}, "model.layers of transformer_lm is a whole number"),
+        (
+            {"model": {"name": "transformer_lm", "width": 7}},
+            "width=7 must be a multiple of heads=4",
+        ),
+        (
+            {"model": {"name": "transformer_lm", "layers": 0}},
+            "model.layers of transformer_lm is a whole number",
+        ),
     ],
 )
 def test_what_does_not_fit_is_said(folder, tmp_path, change, sentence):

@@ -1,4 +1,6 @@
-"""COMET's Theorem IV.7 against brute force, its toy, and the synthetic mixture against its definition."""
+"""COMET's Theorem IV.7 against brute force, its toy, and the synthetic mixture against its
+definition.
+"""
 
 import runpy
 from pathlib import Path
@@ -19,7 +21,9 @@ SETTINGS = [
 
 
 def bayes_error(k: int, sigma: float, v: np.ndarray, beta: float) -> float:
-    """Smallest error of any linear, unbiased combination: numerically, over weights that sum to 1."""
+    """Smallest error of any linear, unbiased combination: numerically, over weights
+    that sum to 1.
+    """
     clients = len(v)
 
     def error(free: np.ndarray) -> float:
@@ -46,7 +50,10 @@ def test_lambda_and_alpha_star_minimise_the_expected_error(
         rng = np.random.default_rng(k)
         for _ in range(20):
             other = alpha[k] + 0.02 * (lambda d: d - d.mean())(rng.normal(size=len(v)))
-            assert expected_error(k, combination(k, lam[k], other, beta, nu), sigma, spread, beta) >= best - 1e-12
+            assert (
+                expected_error(k, combination(k, lam[k], other, beta, nu), sigma, spread, beta)
+                >= best - 1e-12
+            )
 
 
 @pytest.mark.parametrize(("sigma", "v", "beta", "nu"), SETTINGS)
@@ -54,7 +61,9 @@ def test_the_printed_alpha_does_not(sigma: float, v: list[float], beta: float, n
     printed = alpha_star(sigma, v, beta, printed=True)
     lam = lambda_star(sigma, v, nu)
     assert np.abs(printed.sum(axis=1) - 1).max() > 1e-3
-    assert expected_error(0, combination(0, lam[0], printed[0], beta, nu), sigma, v, beta) == float("inf")
+    assert expected_error(0, combination(0, lam[0], printed[0], beta, nu), sigma, v, beta) == float(
+        "inf"
+    )
     scaled = printed[0] / printed[0].sum()  # its proportions are right
     np.testing.assert_allclose(scaled, alpha_star(sigma, v, beta)[0])
 
@@ -77,13 +86,17 @@ def test_minimiser_minimises() -> None:
     own = np.linalg.lstsq(x, y, rcond=None)[0]
     closed = minimiser(x.T @ x, p.T @ p, lam, own, taught)
     found = minimize(
-        lambda w: ((x @ w - y) ** 2).sum() + lam * ((p @ (w - taught)) ** 2).sum(), np.zeros(3), tol=1e-12
+        lambda w: ((x @ w - y) ** 2).sum() + lam * ((p @ (w - taught)) ** 2).sum(),
+        np.zeros(3),
+        tol=1e-12,
     ).x
     np.testing.assert_allclose(closed, found, atol=1e-5)
     np.testing.assert_allclose(minimiser(x.T @ x, p.T @ p, 0.0, own, taught), own)
     np.testing.assert_allclose(minimiser(x.T @ x, p.T @ p, 1e12, own, taught), taught, atol=1e-6)
     estimates = rng.normal(size=(3, 3))
-    mixed = minimiser(4 * np.eye(3), 2 * np.eye(3), lam, estimates[1], np.full(3, 1 / 3) @ estimates)
+    mixed = minimiser(
+        4 * np.eye(3), 2 * np.eye(3), lam, estimates[1], np.full(3, 1 / 3) @ estimates
+    )
     np.testing.assert_allclose(combination(1, lam, np.full(3, 1 / 3), 4, 2) @ estimates, mixed)
 
 
@@ -101,7 +114,10 @@ def test_the_toy_shows_what_the_figure_shows() -> None:
         d = result.distances()
         if result.groups[0] == result.groups[1] != result.groups[2]:
             nearest.append(
-                all(d["KT with clustering"][k] < min(d["fedavg"][k], d["KT without clustering"][k]) for k in (0, 1))
+                all(
+                    d["KT with clustering"][k] < min(d["fedavg"][k], d["KT without clustering"][k])
+                    for k in (0, 1)
+                )
             )
     assert len(nearest) >= 17  # c-means finds the kin
     assert np.mean(nearest) >= 0.9
@@ -123,7 +139,10 @@ def test_linear_toy_follows_its_model() -> None:
         residual = source.y[mine] - source.x[mine] @ source.truth["w"][k]
         assert residual.std() == pytest.approx(3.0, rel=0.1)
     zeta = np.stack(
-        [linear_toy(rows=1, seed=s).truth["w"] - linear_toy(rows=1, seed=s).truth["theta"] for s in range(400)]
+        [
+            linear_toy(rows=1, seed=s).truth["w"] - linear_toy(rows=1, seed=s).truth["theta"]
+            for s in range(400)
+        ]
     )
     np.testing.assert_allclose(zeta.std(axis=(0, 2)), [2, 5, 200], rtol=0.12)
 
@@ -170,7 +189,15 @@ def test_mixture_is_seeded_and_refuses_nonsense() -> None:
     one, same, other = (synthetic_mixture(clients=3, dim=4, test_rows=5, seed=s) for s in (1, 1, 2))
     np.testing.assert_array_equal(one.x, same.x)
     assert one.x.shape != other.x.shape or not np.array_equal(one.x, other.x)
-    assert synthetic_mixture(clients=3, dim=400, test_rows=500, features="normal").x.std() == pytest.approx(1, rel=0.01)
-    for wrong in ({"clients": 0}, {"alpha": 0}, {"features": "cauchy"}, {"largest": 10}, {"noise": -1}):
+    assert synthetic_mixture(
+        clients=3, dim=400, test_rows=500, features="normal"
+    ).x.std() == pytest.approx(1, rel=0.01)
+    for wrong in (
+        {"clients": 0},
+        {"alpha": 0},
+        {"features": "cauchy"},
+        {"largest": 10},
+        {"noise": -1},
+    ):
         with pytest.raises(FedkinError):
             synthetic_mixture(**wrong)  # type: ignore[arg-type]

@@ -34,7 +34,9 @@ def test_ctrl_c_ends_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fedkin("doctor", "--data", "digits", *settings).exit_code == 130
 
 
-def population(y: np.ndarray, x: np.ndarray, clients: int, public: np.ndarray | None = None) -> Population:
+def population(
+    y: np.ndarray, x: np.ndarray, clients: int, public: np.ndarray | None = None
+) -> Population:
     rows = tuple(np.array_split(np.arange(len(y)), clients))
     nothing = tuple(np.array([], dtype=np.int64) for _ in range(clients))
     own = None if public is None else torch.tensor(public, dtype=torch.float32)
@@ -58,12 +60,16 @@ def test_labels_that_are_divided_are_apart_and_shuffled_ones_are_not() -> None:
 def test_features_that_clients_shift_are_seen_and_labels_are_not_taken_for_them() -> None:
     rng = np.random.default_rng(1)
     y = np.repeat(np.arange(4), 200)
-    x = rng.normal(size=(800, 6)) + y[:, None]  # features follow the labels, and each client has one label
+    x = (
+        rng.normal(size=(800, 6)) + y[:, None]
+    )  # features follow the labels, and each client has one label
     alike = features(population(y, x, 4), 0)
     assert alike is not None
     assert alike["between"] < 0.01
     mixed = rng.permutation(y)
-    moved = features(population(mixed, rng.normal(size=(800, 6)) + np.repeat(np.arange(4), 200)[:, None], 4), 0)
+    moved = features(
+        population(mixed, rng.normal(size=(800, 6)) + np.repeat(np.arange(4), 200)[:, None], 4), 0
+    )
     assert moved is not None
     assert moved["between"] > 0.4 > 10 * moved["chance"]
 
@@ -97,9 +103,15 @@ def test_the_verdict_follows_the_validation() -> None:
     worse = Probe("fedavg", validation={k: 0.3 + 0.01 * (k % 2) for k in range(10)})
     unclear = Probe("fedavg", validation={k: 0.5 + 0.2 * (-1) ** k for k in range(10)})
     told = [verdict([local, other]) for other in (better, worse, unclear)]
-    assert [one["says"].split()[0] for one in told if one is not None] == ["federating", "clients", "no"]
+    assert [one["says"].split()[0] for one in told if one is not None] == [
+        "federating",
+        "clients",
+        "no",
+    ]
     assert verdict([better]) is None
-    longer = better._replace(method="finetune", more=True)  # five epochs after the last round: no gain of federating
+    longer = better._replace(
+        method="finetune", more=True
+    )  # five epochs after the last round: no gain of federating
     assert verdict([local, longer]) is None
     first = verdict([local, worse, longer])
     assert first is not None
@@ -109,18 +121,41 @@ def test_the_verdict_follows_the_validation() -> None:
 
 
 def test_the_probe_of_a_baseline_has_the_experiments_settings() -> None:
-    settings = [f"--set={key.replace('__', '.')}={value}" for key, value in QUICK.items() if key != "method__name"]
-    asked = ["doctor", *settings, "--rounds", "1", "--json", "--set=train.lr=0.01", "--set=method=finetune"]
-    found = [json.loads(fedkin(*asked, f"--set=method.epochs={n}").stdout)["probes"] for n in (1, 40)]
+    settings = [
+        f"--set={key.replace('__', '.')}={value}"
+        for key, value in QUICK.items()
+        if key != "method__name"
+    ]
+    asked = [
+        "doctor",
+        *settings,
+        "--rounds",
+        "1",
+        "--json",
+        "--set=train.lr=0.01",
+        "--set=method=finetune",
+    ]
+    found = [
+        json.loads(fedkin(*asked, f"--set=method.epochs={n}").stdout)["probes"] for n in (1, 40)
+    ]
     few, many = (next(one for one in probes if one["method"] == "finetune") for probes in found)
     assert few["mean"] < many["mean"]
     assert few["more"]
 
 
-def test_the_command_tells_costs_that_the_run_then_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_tells_costs_that_the_run_then_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    settings = ["--set=engine.name=inprocess", "--set=run.rounds=4", "--set=run.clients=4", "--set=model=mlr"]
-    result = fedkin("doctor", *settings, "--set=method=fedprox", "--rounds", "2", "--methods", "fedmd", "--json")
+    settings = [
+        "--set=engine.name=inprocess",
+        "--set=run.rounds=4",
+        "--set=run.clients=4",
+        "--set=model=mlr",
+    ]
+    result = fedkin(
+        "doctor", *settings, "--set=method=fedprox", "--rounds", "2", "--methods", "fedmd", "--json"
+    )
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     probes = {one["method"]: one for one in found["probes"]}
@@ -157,7 +192,15 @@ def test_a_table_is_looked_at_without_a_file(tmp_path: Path) -> None:
 def test_names_are_told_as_they_are(tmp_path: Path) -> None:
     rows = [f"{('ward [north]', '[/x]')[i % 2]},{i % 7},{i % 2}" for i in range(80)]
     (tmp_path / "t.csv").write_text("\n".join(["site,n,label", *rows]))
-    shown = fedkin("doctor", "--data", f"{tmp_path / 't.csv'}:client=site", "--method", "local", "--rounds", "0").output
+    shown = fedkin(
+        "doctor",
+        "--data",
+        f"{tmp_path / 't.csv'}:client=site",
+        "--method",
+        "local",
+        "--rounds",
+        "0",
+    ).output
     assert "ward [north] (" in shown
     assert "[/x] (" in shown
 

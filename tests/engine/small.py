@@ -1,4 +1,6 @@
-"""Small experiments that finish in a fraction of a second, and what two runs must have in common."""
+"""Small experiments that finish in a fraction of a second, and what two runs must have
+in common.
+"""
 
 import os
 import subprocess
@@ -16,7 +18,8 @@ from fedkin.runs.checkpoint import committed
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import Spec
 
-# Every method with hyper-parameters that make it meaningful and quick: several clusters, several canonical models.
+# Every method with hyper-parameters that make it meaningful and quick: several clusters, several
+# canonical models.
 METHODS: dict[str, dict[str, Any]] = {
     "fedper": {"personal": ["1.bias"]},
     "lg_fedavg": {"shared": ["1.bias"]},
@@ -66,7 +69,11 @@ def content(method: str = "fedavg", **settings: Any) -> dict[str, Any]:
     if needs.full_participation:
         sections["run"]["participation"] = 1.0
     if needs.public != "none":
-        sections["public"] = {"source": "held-out", "samples": 60, "labeled": needs.public == "labeled"}
+        sections["public"] = {
+            "source": "held-out",
+            "samples": 60,
+            "labeled": needs.public == "labeled",
+        }
     for key, value in settings.items():
         section, _, name = key.partition("__")
         sections.setdefault(section, {})[name] = value
@@ -79,24 +86,34 @@ def small(method: str = "fedavg", **settings: Any) -> Spec:
 
 
 def outcome(folder: Path) -> dict[str, Any]:
-    """Everything two equal runs have in common: fingerprint, states byte for byte, every row but the times."""
+    """Everything two equal runs have in common: fingerprint, states byte for byte, every row but
+    the times.
+    """
     with read_only(folder) as database:
         facts = database.facts()
         assert facts["finished"]
-        rows: dict[str, Any] = {table: sorted(database.rows(f"SELECT * FROM {table}"), key=repr) for table in TABLES}
-        rows["rounds"] = database.rows("SELECT round, phase, participants FROM rounds ORDER BY round")
+        rows: dict[str, Any] = {
+            table: sorted(database.rows(f"SELECT * FROM {table}"), key=repr) for table in TABLES
+        }
+        rows["rounds"] = database.rows(
+            "SELECT round, phase, participants FROM rounds ORDER BY round"
+        )
         states = {client: path.read_bytes() for client, path in committed(folder, database).items()}
     return {"fingerprint": facts["fingerprint"], **rows, "states": states}
 
 
 @cache
 def forking() -> ForkServerContext:
-    """Processes that start in milliseconds: forked from a server that has imported torch and run nothing.
+    """Processes that start in milliseconds: forked from a server that has imported torch and run
+    nothing.
 
-    (Forked from pytest itself they would hang: OpenMP does not survive a fork once it has had two threads.)
+    (Forked from pytest itself they would hang: OpenMP does not survive a fork once it has had two
+    threads.)
     """
     context = get_context("forkserver")
-    context.set_forkserver_preload(["fedkin.experiment.run", "sklearn.cluster", "sklearn.datasets", "threadpoolctl"])
+    context.set_forkserver_preload(
+        ["fedkin.experiment.run", "sklearn.cluster", "sklearn.datasets", "threadpoolctl"]
+    )
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
     try:
@@ -109,10 +126,16 @@ def forking() -> ForkServerContext:
 
 
 class Forked:
-    """In place of subprocess.Popen: a worker that is forked, and so starts at once. ``build``: its host's."""
+    """In place of subprocess.Popen: a worker that is forked, and so starts at once. ``build``: its
+    host's.
+    """
 
-    def __init__(self, command: list[str], env: dict[str, str], build: Callable[..., Any] | None = None) -> None:
-        self._process = forking().Process(target=_work, args=(command[-2], command[-1], env, build), daemon=True)
+    def __init__(
+        self, command: list[str], env: dict[str, str], build: Callable[..., Any] | None = None
+    ) -> None:
+        self._process = forking().Process(
+            target=_work, args=(command[-2], command[-1], env, build), daemon=True
+        )
         self._process.start()
         self.pid = self._process.pid
 
@@ -131,7 +154,9 @@ class Forked:
 
 def forked(build: Callable[..., Any] | None = None) -> SimpleNamespace:
     """In place of the module subprocess in engine.processes."""
-    return SimpleNamespace(Popen=partial(Forked, build=build), TimeoutExpired=subprocess.TimeoutExpired)
+    return SimpleNamespace(
+        Popen=partial(Forked, build=build), TimeoutExpired=subprocess.TimeoutExpired
+    )
 
 
 FORKED = forked()

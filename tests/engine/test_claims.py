@@ -12,7 +12,9 @@ def taking(claim, end, out):
 
 
 def hesitating(*arguments, move=os.lseek):
-    """Whoever has moved takes its time: were a place looked at and then taken, others would look at it meanwhile."""
+    """Whoever has moved takes its time: were a place looked at and then taken, others would look at
+    it meanwhile.
+    """
     found = move(*arguments)
     time.sleep(0.001)
     return found
@@ -32,7 +34,9 @@ def test_each_place_is_one_processs(monkeypatch):
     one, ends = claims(), 100
     context = multiprocessing.get_context("fork")
     pipes = [context.Pipe(duplex=False) for _ in range(4)]
-    others = [context.Process(target=taking, args=(Claims(one.file), ends, into)) for _, into in pipes]
+    others = [
+        context.Process(target=taking, args=(Claims(one.file), ends, into)) for _, into in pipes
+    ]
     for other in others:
         other.start()
     found = [out.recv() for out, _ in pipes]

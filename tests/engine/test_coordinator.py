@@ -10,7 +10,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.coordinator import Coordinator
-from fedkin.engine.host import Answer
+from fedkin.engine.host import TaskResult
 from fedkin.engine.transports.base import InProcess
 from fedkin.engine.transports.placement import place
 from fedkin.engine.transports.processes import pack
@@ -76,7 +76,10 @@ def test_sampling_is_a_function_of_seed_and_round():
 
 
 def test_placement():
-    infos = {client: SimpleNamespace(samples=size) for client, size in enumerate([5, 90, 10, 10, 40, 45, 1])}
+    infos = {
+        client: SimpleNamespace(samples=size)
+        for client, size in enumerate([5, 90, 10, 10, 40, 45, 1])
+    }
     places = place(infos, 2)
     assert sorted(client for clients in places for client in clients) == list(range(7))
     loads = [sum(infos[client].samples for client in clients) for clients in places]
@@ -108,7 +111,7 @@ def test_clusters_are_broadcasts_of_their_own():
     one = federation("cgpfl", run__participation=1.0, run__seed=1)
     for number in (1, 2):
         record = one.round(number)
-    cluster = one.round(3).lens["cluster"]
+    cluster = one.round(3).server_metrics["cluster"]
     before = record.lens["cluster"]
     firsts = {}
     for client in range(6):
@@ -116,7 +119,9 @@ def test_clusters_are_broadcasts_of_their_own():
     sent: list = []
     one._orders(range(6), sent)
     assert len({cluster[client] for client in range(6)}) == 2
-    assert [item.copy for item in sent] == [int(client not in _firsts(cluster)) for client in range(6)]
+    assert [item.copy for item in sent] == [
+        int(client not in _firsts(cluster)) for client in range(6)
+    ]
 
 
 def _firsts(cluster):
@@ -135,8 +140,12 @@ def test_the_ledger_of_comet():
     one = federation("comet", run__participation=1.0)
     setup = one.setup()
     record = one.round(1)
-    assert [sent.scalars["predictions"] for sent in setup.sent] == [600] * 6  # 60 rows of 10 classes
-    assert [s.scalars["centroids"] for s in record.sent if s.direction == "down"] == [1200] * 6  # two of them
+    assert [sent.scalars["predictions"] for sent in setup.sent] == [
+        600
+    ] * 6  # 60 rows of 10 classes
+    assert [s.scalars["centroids"] for s in record.sent if s.direction == "down"] == [
+        1200
+    ] * 6  # two of them
     assert [s.scalars["predictions"] for s in record.sent if s.direction == "up"] == [600] * 6
 
 
@@ -170,16 +179,28 @@ BAD = {
     "nan": (with_message(spoiled()), "NaN"),
     "unknown key": (with_message(lambda m: {**m, "control": 1}), "unknown"),
     "unknown kind": (with_message(lambda m: {"weights": m["parameters"]}), "must be among"),
-    "missing key": (with_message(lambda m: {"parameters": {"1.bias": m["parameters"]["1.bias"]}}), "missing"),
-    "shape": (with_message(lambda m: {"parameters": {k: v[:1] for k, v in m["parameters"].items()}}), "expected"),
-    "dtype": (with_message(lambda m: {"parameters": {k: v.half() for k, v in m["parameters"].items()}}), "float16"),
+    "missing key": (
+        with_message(lambda m: {"parameters": {"1.bias": m["parameters"]["1.bias"]}}),
+        "missing",
+    ),
+    "shape": (
+        with_message(lambda m: {"parameters": {k: v[:1] for k, v in m["parameters"].items()}}),
+        "expected",
+    ),
+    "dtype": (
+        with_message(lambda m: {"parameters": {k: v.half() for k, v in m["parameters"].items()}}),
+        "float16",
+    ),
     "not a message": (lambda answer: answer._replace(message=b"garbage"), "cannot be read"),
     "truncated": (lambda answer: answer._replace(message=answer.message[:-9]), "cannot be read"),
-    "nothing": (lambda answer: Answer(answer.client), "no message"),
+    "nothing": (lambda answer: TaskResult(answer.client), "no message"),
     "weight": (lambda answer: answer._replace(weight=math.nan), "nan samples"),
     "negative weight": (lambda answer: answer._replace(weight=-1e9), "samples"),
     "one sample more": (lambda answer: answer._replace(weight=answer.weight + 1), "samples"),
-    "far off": (with_message(lambda m: {"parameters": {k: 1e6 * v for k, v in m["parameters"].items()}}), "too large"),
+    "far off": (
+        with_message(lambda m: {"parameters": {k: 1e6 * v for k, v in m["parameters"].items()}}),
+        "too large",
+    ),
 }
 
 
@@ -193,7 +214,9 @@ def test_bad_updates_are_left_out(case):
     assert all(reason in why for why in record.missing.values())
     assert {sent.client for sent in record.sent if sent.direction == "up"} == {0, 2, 3, 5}
     # the server's state is what the others alone make of it
-    other.transport = Meddling(other.transport, lambda answer: Answer(answer.client, error="away"))
+    other.transport = Meddling(
+        other.transport, lambda answer: TaskResult(answer.client, error="away")
+    )
     other.round(1)
     assert encode(one.state) == encode(other.state)
 
@@ -201,7 +224,9 @@ def test_bad_updates_are_left_out(case):
 def test_an_oversized_message(monkeypatch):
     one = federation(run__participation=1.0)
     monkeypatch.setattr("fedkin.engine.codec.MAX_BYTES", 5000)
-    one.transport = Meddling(one.transport, with_message(lambda m: {**m, "control": torch.zeros(2000)}))
+    one.transport = Meddling(
+        one.transport, with_message(lambda m: {**m, "control": torch.zeros(2000)})
+    )
     assert all("more than the 5000 allowed" in why for why in one.round(1).missing.values())
 
 
@@ -217,7 +242,7 @@ def test_bad_introductions_are_left_out(edit):
 
 def test_min_replies():
     def silent(answer):
-        return Answer(answer.client, error="ConnectionError: gone")
+        return TaskResult(answer.client, error="ConnectionError: gone")
 
     fine = federation(run__participation=1.0, run__min_replies=4)
     fine.transport = Meddling(fine.transport, silent)
@@ -225,7 +250,9 @@ def test_min_replies():
     strict = federation(run__participation=1.0, run__min_replies=5)
     strict.transport = Meddling(strict.transport, silent)
     before = encode(strict.state)
-    with pytest.raises(FedkinError, match=r"round 1: 4 usable replies, at least 5 needed.*client 1: Conn.*gone"):
+    with pytest.raises(
+        FedkinError, match=r"round 1: 4 usable replies, at least 5 needed.*client 1: Conn.*gone"
+    ):
         strict.round(1)
     assert encode(strict.state) == before
 
@@ -245,12 +272,16 @@ def test_fingerprint_sees_every_state():
 
 
 def test_local_training_that_diverged_is_told(tmp_path):
-    """It sends no message that could be refused: what tells is that no client's model has a finite loss."""
+    """It sends no message that could be refused: what tells is that no client's model has a finite
+    loss.
+    """
     told = r"training diverged \(no client's model has a finite loss\): lower train\.lr"
     with pytest.raises(FedkinError, match=told):
         run(small("local", train__lr=1e300), tmp_path / "run")
 
 
 def test_every_step_that_may_have_been_too_large_is_named(tmp_path):
-    with pytest.raises(FedkinError, match=r"diverged \(.*\): lower train\.lr or method\.personal_lr$"):
+    with pytest.raises(
+        FedkinError, match=r"diverged \(.*\): lower train\.lr or method\.personal_lr$"
+    ):
         run(small("pfedme", method__personal_lr=1e300), tmp_path / "run")

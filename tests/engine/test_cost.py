@@ -13,10 +13,11 @@ from fedkin.runtime.replay import Replay, Runtime
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
 
-# Digits, logistic regression, 4 clients, 4 local steps, 2 rounds: (graphs, operations of all graphs, calls of steps).
-# FedAvg: one graph, 2 · 4 · 4 calls; the last evaluation's two, of 22 operations each (blocks of 16 and of 128 rows),
-# and 25 calls. PersFL: a grid of two λ and two T shares one graph, its teachers have the other; what they are worth is
-# looked at by the evaluation's. Mixtures (ppfl, fedem) are evaluated without a graph.
+# Digits, logistic regression, 4 clients, 4 local steps, 2 rounds: (graphs, operations of all
+# graphs, calls of steps). FedAvg: one graph, 2 · 4 · 4 calls; the last evaluation's two, of 22
+# operations each (blocks of 16 and of 128 rows), and 25 calls. PersFL: a grid of two λ and two T
+# shares one graph, its teachers have the other; what they are worth is looked at by the
+# evaluation's. Mixtures (ppfl, fedem) are evaluated without a graph.
 COST = {
     "fedavg": (3, 69, 57),
     "pfedme": (3, 141, 82),
@@ -61,4 +62,6 @@ def cost(method):
 
 @pytest.mark.parametrize("method", COST)
 def test_a_run_costs_no_more_than_it_did(method):
-    assert all(now <= before for now, before in zip(cost(method), COST[method], strict=True)), cost(method)
+    assert all(now <= before for now, before in zip(cost(method), COST[method], strict=True)), cost(
+        method
+    )

@@ -1,5 +1,6 @@
-"""Other devices and lower precision. There is no GPU where these run: torch's meta device stands in for one, which
-computes nothing and refuses whatever mixes devices."""
+"""Other devices and lower precision. There is no GPU where these run: torch's meta device stands in
+for one, which computes nothing and refuses whatever mixes devices.
+"""
 
 import pytest
 import torch
@@ -74,10 +75,16 @@ def test_the_fake_gpu_notices_a_tensor_that_stayed_behind():
 @pytest.mark.parametrize("name", [name for name in SHAPES if name != "glm"])
 def test_models_train_on_the_gpu(name):
     shape = SHAPES[name][-1]
-    scaled = inputs_of(name) if name == "transformer_lm" else Inputs((0.5,) * shape[0], (0.25,) * shape[0])
+    scaled = (
+        inputs_of(name)
+        if name == "transformer_lm"
+        else Inputs((0.5,) * shape[0], (0.25,) * shape[0])
+    )
     model = build.build(name, shape, 7, Key(1), inputs=scaled)
     kind = torch.int16 if name == "transformer_lm" else torch.uint8
-    batch = Batch(torch.zeros((4, *shape), dtype=kind), torch.tensor([0, 3, 6, 1]), torch.full((4,), 0.25))
+    batch = Batch(
+        torch.zeros((4, *shape), dtype=kind), torch.tensor([0, 3, 6, 1]), torch.full((4,), 0.25)
+    )
     assert devices(sgd_step, model, model.initial, batch, torch.tensor(0.1)) == {GPU}
     assert model.outputs(on_gpu(model.initial), on_gpu(batch.x)).device == GPU
 
@@ -102,7 +109,10 @@ def test_tables_of_a_module_go_there_too():
 
 def test_several_clients_steps_on_the_gpu():
     model = build.build("dnn", (5,), 3, Key(0))
-    batch = (torch.ones(4, dtype=torch.bool), Batch(torch.zeros(4, 2, 5), torch.zeros(4, 2).long(), torch.ones(4, 2)))
+    batch = (
+        torch.ones(4, dtype=torch.bool),
+        Batch(torch.zeros(4, 2, 5), torch.zeros(4, 2).long(), torch.ones(4, 2)),
+    )
     carry = map_tree(lambda x: x.expand(4, *x.shape), model.initial)
     assert devices(side_by_side(sgd_step, (True,)), model, carry, batch, torch.tensor(0.1)) == {GPU}
 
@@ -131,7 +141,12 @@ def test_the_cpu_is_left_as_it_is():
 @pytest.mark.parametrize(
     ("name", "built", "there", "told"),
     [
-        ("cuda", None, 0, "no GPU that torch can use here .it is built for the CPU alone.: take 'cpu'"),
+        (
+            "cuda",
+            None,
+            0,
+            "no GPU that torch can use here .it is built for the CPU alone.: take 'cpu'",
+        ),
         ("cuda:1", "13.0", 0, "no GPU that torch can use here .it finds none."),
         ("cuda:2", "13.0", 2, "'cuda:2': there are 2 GPUs, cuda:0 to cuda:1"),
     ],
@@ -155,7 +170,9 @@ def test_what_is_none_is_refused_with_the_specification(section, key, value):
 
 def losses(folder):
     with read_only(folder) as database:
-        return database.rows("SELECT round, client, view, split, loss FROM metrics ORDER BY 1, 2, 3, 4")
+        return database.rows(
+            "SELECT round, client, view, split, loss FROM metrics ORDER BY 1, 2, 3, 4"
+        )
 
 
 @pytest.mark.parametrize("block", [1, 3])

@@ -1,4 +1,6 @@
-"""An update inside the product of its gradient: the same numbers, and only where nothing else needs the gradient."""
+"""An update inside the product of its gradient: the same numbers, and only where nothing else needs
+the gradient.
+"""
 
 import pytest
 import torch

@@ -1,4 +1,6 @@
-"""Grades are those of one pass over all rows, however rows are cut into blocks and whatever fills the last one up."""
+"""Grades are those of one pass over all rows, however rows are cut into blocks and whatever fills
+the last one up.
+"""
 
 import math
 
@@ -31,7 +33,9 @@ def linear(family=CATEGORICAL, classes=3):
 def graded(model, samples, rows, runtime=None, view=None, predict=plain_prediction):
     x, y = samples
     view = model.initial if view is None else view
-    return score(runtime or Runtime("trace"), model, view, predict, rows, lambda part: (x[part], y[part]))
+    return score(
+        runtime or Runtime("trace"), model, view, predict, rows, lambda part: (x[part], y[part])
+    )
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -60,7 +64,9 @@ def test_nobody_has_no_grade(samples):
 
 
 def test_an_infinite_loss_stays_one(samples):
-    """The rows that fill a block up are copies of one that may have it: 0 times infinity would be no number."""
+    """The rows that fill a block up are copies of one that may have it: 0 times infinity would be
+    no number.
+    """
     model = linear()
     view = {**model.initial, "bias": torch.tensor([0.0, -1e38, -1e38]) * 1e3}
     x, _ = samples
@@ -105,7 +111,9 @@ def test_a_view_with_a_number_beside_parameters_keeps_it(samples):
         assert isinstance(view["k"], int)
         return plain_prediction(model, {name: view[name] for name in model.initial}, x)
 
-    found = graded(model, samples, torch.arange(70), view={**model.initial, "k": 2}, predict=predict)
+    found = graded(
+        model, samples, torch.arange(70), view={**model.initial, "k": 2}, predict=predict
+    )
     assert found == pytest.approx(graded(model, samples, torch.arange(70)))
 
 

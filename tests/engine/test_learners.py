@@ -1,4 +1,6 @@
-"""Clients whose model is no torch module, among torch clients: the scikit-learn model of examples/other_models."""
+"""Clients whose model is no torch module, among torch clients: the scikit-learn model of
+examples/other_models.
+"""
 
 from itertools import islice
 from pathlib import Path
@@ -28,7 +30,9 @@ def found(monkeypatch):
 
 
 def mixed(method: str, **settings):
-    sections = content(method, train__steps=8, run__clients=4, run__participation=1.0, run__rounds=3, **settings)
+    sections = content(
+        method, train__steps=8, run__clients=4, run__participation=1.0, run__rounds=3, **settings
+    )
     sections["model"] = {"map": {"net": "mlr", "other": MODEL}, "rule": "turn"}
     return experiment(sections)
 
@@ -66,11 +70,15 @@ def test_a_target_teaches_and_none_is_private_training_alone():
     target = np.eye(3)[np.abs(public[:, :3]).argmax(1)]
 
     def after(pull, use=True):
-        part = Part(x, np.zeros(8, dtype=np.int64), public if use else None, target if use else None, pull)
+        part = Part(
+            x, np.zeros(8, dtype=np.int64), public if use else None, target if use else None, pull
+        )
         return model.fit(model.start(), iter([part] * 40))
 
     alone, taught = after(0.0, use=False), after(20.0)
-    near = [np.square(model.predict(state, public) - target).sum(1).mean() for state in (alone, taught)]
+    near = [
+        np.square(model.predict(state, public) - target).sum(1).mean() for state in (alone, taught)
+    ]
     assert near[1] < 0.8 * near[0]
     np.testing.assert_array_equal(after(0.0)["coef"].shape, alone["coef"].shape)
     np.testing.assert_allclose(model.predict(model.start(), x), 1 / 3)
@@ -78,7 +86,9 @@ def test_a_target_teaches_and_none_is_private_training_alone():
 
 def test_a_state_is_all_that_it_remembers():
     model, rng = learner(), np.random.default_rng(1)
-    parts = [Part(rng.normal(size=(6, 4)), rng.integers(3, size=6), None, None, 0.0) for _ in range(10)]
+    parts = [
+        Part(rng.normal(size=(6, 4)), rng.integers(3, size=6), None, None, 0.0) for _ in range(10)
+    ]
     whole = model.fit(model.start(), iter(parts))
     half = model.fit(model.start(), islice(parts, 5))
     other = learner().fit(half, islice(parts, 5, None))  # another object, as in another process
@@ -87,7 +97,9 @@ def test_a_state_is_all_that_it_remembers():
 
 @pytest.mark.parametrize("method", ["fedavg", "feddf", "fedmd", "local"])
 def test_methods_that_need_parameters_refuse(method, tmp_path):
-    with pytest.raises(FedkinError, match=r"no torch module: try comet, ds_fl, kt_pfl|needs one architecture"):
+    with pytest.raises(
+        FedkinError, match=r"no torch module: try comet, ds_fl, kt_pfl|needs one architecture"
+    ):
         run(mixed(method), tmp_path / "run")
 
 
@@ -95,7 +107,10 @@ def test_a_newcomer_may_hold_one(tmp_path):
     folder = run(mixed("comet", run__holdout_clients=0.3, run__holdout_labels=[]), tmp_path / "run")
     coordinator, parts, _ = load(folder)
     found, guest = joined(
-        Learned(parts, coordinator.state, 3, coordinator.transport.host.runtime), parts.held_out, 3, MODEL
+        Learned(parts, coordinator.state, 3, coordinator.transport.host.runtime),
+        parts.held_out,
+        3,
+        MODEL,
     )
     assert set(guest.views(found.last)["personal"]) == {"coef", "intercept", "seen"}
     assert found.scores["personal"]["test"][1] > 0.4
@@ -104,7 +119,9 @@ def test_a_newcomer_may_hold_one(tmp_path):
 def test_what_is_no_model_says_so(monkeypatch):
     from fedkin.core.rng import Key
 
-    with pytest.raises(FedkinError, match=r"neither a torch.nn.Module nor a learner, which has start, fit, predict"):
+    with pytest.raises(
+        FedkinError, match=r"neither a torch.nn.Module nor a learner, which has start, fit, predict"
+    ):
         build("pathlib:Path", (4,), 3, Key(0))
     with pytest.raises(FedkinError, match="class probabilities, not family gaussian"):
         build(MODEL, (4,), 3, Key(0), family="gaussian")

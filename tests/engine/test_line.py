@@ -1,4 +1,6 @@
-"""Bytes between processes of one machine: through files in memory, and through the pipe where they are too many."""
+"""Bytes between processes of one machine: through files in memory, and through the pipe where they
+are too many.
+"""
 
 import os
 import threading
@@ -38,7 +40,10 @@ def test_bytes_arrive_in_their_order(ends):
         for one, other in (ends, ends[::-1]):
             blobs = [b"a" * 10, b"", b"b" * 300_000]
             assert crossed(one, other, {"call": "do"}, blobs) == ({"call": "do"}, blobs)
-            assert crossed(one, other, {}, [b"c"]) == ({}, [b"c"])  # a second answer leaves the first one alone
+            assert crossed(one, other, {}, [b"c"]) == (
+                {},
+                [b"c"],
+            )  # a second answer leaves the first one alone
 
 
 @pytest.mark.parametrize("room", [0, 10, 15])

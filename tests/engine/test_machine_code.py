@@ -1,4 +1,6 @@
-"""Compiled once a machine: the second process loads a file, and never one that is not as it was written."""
+"""Compiled once a machine: the second process loads a file, and never one that is not as it was
+written.
+"""
 
 import os
 import shutil
@@ -18,8 +20,12 @@ from fedkin.runtime.replay import Runtime, _recorded
 from tests.engine.test_replay import over
 
 pytestmark = [
-    pytest.mark.skipif(not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler"),
-    pytest.mark.skipif(" " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank"),
+    pytest.mark.skipif(
+        not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler"
+    ),
+    pytest.mark.skipif(
+        " " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank"
+    ),
 ]
 
 
@@ -53,7 +59,9 @@ found = over(Runtime("always"), from_module("linear", torch.nn.Linear(5, 3)), 3)
 print(found["weight"].sum().item(), "torch._inductor.compile_fx" in sys.modules)
 """
     here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", script], env=here, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=here, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == [str(expected["weight"].sum().item()), "False"]
     assert len(list(cache.glob("*.so"))) == 1
 
@@ -77,7 +85,9 @@ def test_names_tell_apart_what_is_compiled(monkeypatch):
     assert len({*names, named(graph())}) == 5
 
 
-@pytest.mark.parametrize("maker", ["compile.py", "fuse.py", "small_matmul.py", "small_matmul.cpp", "replay.py"])
+@pytest.mark.parametrize(
+    "maker", ["compile.py", "fuse.py", "small_matmul.py", "small_matmul.cpp", "replay.py"]
+)
 def test_other_makers_make_other_code(maker, tmp_path, monkeypatch):
     for name in compile.MAKERS:
         shutil.copy(Path(compile.__file__).with_name(name), tmp_path)

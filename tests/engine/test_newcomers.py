@@ -63,12 +63,19 @@ def test_held_out_clients_change_nothing_but_who_trains(tmp_path):
 
 
 def two_kinds(folder: Path) -> str:
-    """Ten clients in a file: the labels of odd ones are another function of x than those of even ones."""
+    """Ten clients in a file: the labels of odd ones are another function of x than those of even
+    ones.
+    """
     rng = np.random.default_rng(0)
     truths = rng.normal(size=(2, 6, 4))
     x = rng.normal(size=(10, 60, 6))
     y = np.stack([(x[k] @ truths[k % 2]).argmax(1) for k in range(10)])
-    np.savez(folder / "kinds.npz", x=x.reshape(-1, 6), y=y.reshape(-1), client=np.repeat(np.arange(10), 60))
+    np.savez(
+        folder / "kinds.npz",
+        x=x.reshape(-1, 6),
+        y=y.reshape(-1),
+        client=np.repeat(np.arange(10), 60),
+    )
     return str(folder / "kinds.npz")
 
 
@@ -82,12 +89,21 @@ KINDS = {
 
 def kinds(method: str, folder: Path, **more) -> Learned:
     """A run on two kinds of clients; four of the ten join afterwards."""
-    settings = content(method, **{f"method__{name}": value for name, value in KINDS[method].items()})
+    settings = content(
+        method, **{f"method__{name}": value for name, value in KINDS[method].items()}
+    )
     settings |= {
         "data": {"name": two_kinds(folder)},
         "split": {"name": "natural"},
         "train": {"steps": 15, "batch_size": 10, "lr": 0.3},
-        "run": {"clients": 10, "rounds": 6, "seed": 3, "holdout_clients": 0.4, "holdout_labels": [], **more},
+        "run": {
+            "clients": 10,
+            "rounds": 6,
+            "seed": 3,
+            "holdout_clients": 0.4,
+            "holdout_labels": [],
+            **more,
+        },
     }
     return learned(run(experiment(settings), folder / "run"))
 
@@ -100,7 +116,9 @@ def place(method: str, at: Learned, one: dict, guest) -> int:
         return one["notes"]["cluster"]
     view = guest()
     models = [row(at.state["parameters"], k) for k in range(2)]
-    return next(k for k, w in enumerate(models) if all(torch.equal(w[name], view[name]) for name in w))
+    return next(
+        k for k, w in enumerate(models) if all(torch.equal(w[name], view[name]) for name in w)
+    )
 
 
 @pytest.mark.parametrize("method", KINDS)
@@ -108,7 +126,10 @@ def test_newcomers_are_placed_among_their_kin(method, tmp_path):
     at = kinds(method, tmp_path)
     told = summary(tmp_path / "run")["extras"]
     values = told["membership" if method == "ppfl" else "cluster"]
-    of_kind = {int(client) % 2: int(np.argmax(v)) if method == "ppfl" else v for client, v in values.items()}
+    of_kind = {
+        int(client) % 2: int(np.argmax(v)) if method == "ppfl" else v
+        for client, v in values.items()
+    }
     assert len(set(of_kind.values())) == 2
     for k, one in enumerate(kept(tmp_path / "run")):
 
@@ -185,7 +206,7 @@ def test_a_newcomer_of_persfl_chooses_among_the_kept_models(tmp_path):
 
 def _before_finish(at: Learned, own) -> float:
     """The validation loss of the newcomer's teacher."""
-    method = at.parts.method._replace(finish=None)
+    method = at.parts.method._replace(finalize=None)
     found, _ = joined(at._replace(parts=at.parts._replace(method=method)), own, 1)
     return found.scores["personal"]["val"][0]
 
@@ -195,7 +216,9 @@ def test_methods_without_a_place_say_so(tmp_path):
     info = at.parts.infos[0]._replace(client=len(at.parts.infos))
     server = standing(at, info, 5)
     assert len(seats_of(server)) == 2
-    closed = server._replace(method=server.method._replace(seats=lambda state, newcomer, info: (state,)))
+    closed = server._replace(
+        method=server.method._replace(newcomer_placements=lambda state, newcomer, info: (state,))
+    )
     with pytest.raises(FedkinError, match="no place for a client that was not in the run"):
         seats_of(closed)
     with pytest.raises(FedkinError, match="wait for the first round"):

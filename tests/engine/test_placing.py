@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from fedkin.core.method import Method
-from fedkin.engine.host import Order
+from fedkin.engine.host import Task
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.placement import FEW, Placing, place
 from fedkin.experiment.resume import resume
@@ -21,7 +21,7 @@ LARGEST_FIRST = [1, 5, 4, 2, 3, 0, 6]
 
 
 def orders(message=b"all", clients=range(7)):
-    return [Order(client, message) for client in clients]
+    return [Task(client, message) for client in clients]
 
 
 def test_clients_with_a_state_stay():
@@ -29,9 +29,9 @@ def test_clients_with_a_state_stay():
     assert [placing.known(worker) for worker in range(2)] == place(INFOS, 2)
     dealt = placing.deal(orders())
     assert dealt.free == []
-    assert {worker: [order.client for order in pile] for worker, pile in dealt.piles.items()} == dict(
-        enumerate(place(INFOS, 2))
-    )
+    assert {
+        worker: [order.client for order in pile] for worker, pile in dealt.piles.items()
+    } == dict(enumerate(place(INFOS, 2)))
 
 
 def test_clients_without_one_are_anybodys():
@@ -47,14 +47,16 @@ def test_who_keeps_a_state_is_bound():
     placing.bind(4, 1)
     dealt = placing.deal(orders())
     assert [order.client for order in dealt.piles[1]] == [4]
-    assert [order.client for order in dealt.free] == [client for client in LARGEST_FIRST if client != 4]
+    assert [order.client for order in dealt.free] == [
+        client for client in LARGEST_FIRST if client != 4
+    ]
     assert placing.owner(4) == 1
 
 
 def test_many_messages_go_to_their_worker_alone():
     placing = Placing(INFOS, 2, roam=True)
-    few = [Order(client, bytes([client % FEW])) for client in range(7)]
-    many = [Order(client, bytes([client])) for client in range(7)]
+    few = [Task(client, bytes([client % FEW])) for client in range(7)]
+    many = [Task(client, bytes([client])) for client in range(7)]
     assert len(placing.deal(few).free) == 7
     dealt = placing.deal(many)
     assert dealt.free == []
@@ -71,13 +73,17 @@ def stopping(record):
 
 
 def remembering(method: Method) -> Method:
-    """A method whose clients begin without a state and keep one from their first round on: how often they worked."""
+    """A method whose clients begin without a state and keep one from their first round on: how
+    often they worked.
+    """
 
     def local(down, own, data):
-        _, up = method.local(down, {}, data)
+        _, up = method.client_update(down, {}, data)
         return {"times": own.get("times", 0) + 1}, up
 
-    return method._replace(local=local, notes=lambda own: {"times": own.get("times", 0)})
+    return method._replace(
+        client_update=local, client_metrics=lambda own: {"times": own.get("times", 0)}
+    )
 
 
 def remembering_host(setup):
@@ -89,13 +95,13 @@ def remembering_host(setup):
 def patient_host(setup):
     """One client takes a second, others some hundredths: workers come free in no order."""
     host = host_from_setup(setup)
-    local = host.method.local
+    local = host.method.client_update
 
     def slowly(down, own, data):
         time.sleep(1 if data.info.client == 0 else data.info.client * 7 % 5 / 100)
         return local(down, own, data)
 
-    host.method = host.method._replace(local=slowly)
+    host.method = host.method._replace(client_update=slowly)
     return host
 
 
@@ -104,7 +110,9 @@ WORKERS = {"engine__name": "processes", "engine__workers": 3}
 
 def test_whoever_works_the_result_is_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "subprocess", forked(patient_host))
-    assert outcome(run(small(**WORKERS), tmp_path / "there")) == outcome(run(small(), tmp_path / "here"))
+    assert outcome(run(small(**WORKERS), tmp_path / "there")) == outcome(
+        run(small(), tmp_path / "here")
+    )
 
 
 def test_a_state_that_comes_later_stays_where_it_is(tmp_path, monkeypatch):
@@ -129,4 +137,6 @@ def test_nobody_waits_behind_a_slow_client(tmp_path, monkeypatch):
     monkeypatch.setattr(processes.Processes, "_receive", noting)
     settings = {**WORKERS, "engine__workers": 2, "run__rounds": 1, "run__participation": 1.0}
     run(small(**settings), tmp_path / "run")
-    assert answered[5] == 0  # of its round's six it is the last: what would have come after it, the other worker did
+    assert (
+        answered[5] == 0
+    )  # of its round's six it is the last: what would have come after it, the other worker did

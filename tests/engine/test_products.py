@@ -1,4 +1,6 @@
-"""Small products in code of our own: the numbers of torch's, for whatever shapes, strides and remainders there are."""
+"""Small products in code of our own: the numbers of torch's, for whatever shapes, strides and
+remainders there are.
+"""
 
 import platform
 import shutil
@@ -16,12 +18,19 @@ from fedkin.runtime.fuse import fused_updates
 from fedkin.runtime.small_matmul import LARGEST, LONGEST, small_products
 
 pytestmark = [
-    pytest.mark.skipif(platform.machine() not in small_matmul.MEASURED, reason="only x86 has products of its own"),
-    pytest.mark.skipif(not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler"),
-    pytest.mark.skipif(" " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank"),
+    pytest.mark.skipif(
+        platform.machine() not in small_matmul.MEASURED, reason="only x86 has products of its own"
+    ),
+    pytest.mark.skipif(
+        not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler"
+    ),
+    pytest.mark.skipif(
+        " " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank"
+    ),
 ]
 RATE = torch.tensor(0.5)
-# (rows, inner, columns): whole blocks of 5 × 4 · 16 and 5 × 5, one more and one less, a lone row, column or number
+# (rows, inner, columns): whole blocks of 5 × 4 · 16 and 5 × 5, one more and one less, a lone row,
+# column or number
 SHAPES = [
     (20, 48, 128),
     (5, 16, 64),
@@ -63,7 +72,9 @@ def update(a, b):
 
 
 def several(cases):
-    """One compiled function of all cases, which takes seconds for each; what it gives, and what was expected."""
+    """One compiled function of all cases, which takes seconds for each; what it gives, and what was
+    expected.
+    """
     torch.manual_seed(0)
     cases = list(cases)
     inputs = [leaf for _, *leaves in cases for leaf in leaves]
@@ -104,7 +115,10 @@ def test_rows_out_of_a_larger_matrix_and_not_finite_numbers():
     whole, other = torch.randn(9, 40), torch.randn(33, 70)
     other[3, 4] = float("inf")
     other[5, 6] = float("nan")
-    cases = [(product, whole[1:7, 3:36], other), (product, other.t()[:, 2:30], whole.t()[4:32, :].contiguous())]
+    cases = [
+        (product, whole[1:7, 3:36], other),
+        (product, other.t()[:, 2:30], whole.t()[4:32, :].contiguous()),
+    ]
     for found, expected in zip(*several(cases), strict=True):
         assert torch.allclose(found, expected, rtol=1e-5, atol=1e-4, equal_nan=True)
 
@@ -125,7 +139,10 @@ def test_every_small_product_of_a_step_is_ours():
     [
         (torch.randn(4, 6).double(), torch.randn(6, 5).double()),
         (torch.randn(0, 6), torch.randn(6, 5)),
-        (torch.randn(6, 4).t(), torch.randn(5, 6).t()),  # both by columns: one would have to be copied
+        (
+            torch.randn(6, 4).t(),
+            torch.randn(5, 6).t(),
+        ),  # both by columns: one would have to be copied
         (torch.randn(4, 6), torch.randn(6, 10)[:, ::2]),
         (torch.randn(4, 6), torch.randn(6, 5).double().float().to_sparse()),
         (torch.empty(1, LONGEST), torch.empty(LONGEST, LARGEST // LONGEST + 1)),
@@ -137,11 +154,15 @@ def test_any_other_product_stays(inputs):
 
 
 def test_an_empty_stack_stays():
-    assert operators(prepared(lambda a, b: (torch.bmm(a, b),), torch.randn(0, 4, 6), torch.randn(0, 6, 5))) == ["bmm"]
+    assert operators(
+        prepared(lambda a, b: (torch.bmm(a, b),), torch.randn(0, 4, 6), torch.randn(0, 6, 5))
+    ) == ["bmm"]
 
 
 @pytest.mark.parametrize(
-    "w", [torch.randn(5), torch.randn(1, 5), torch.randn(5, 4).t()], ids=["a row", "one row", "by columns"]
+    "w",
+    [torch.randn(5), torch.randn(1, 5), torch.randn(5, 4).t()],
+    ids=["a row", "one row", "by columns"],
 )
 def test_an_update_of_something_else_stays(w):
     def step(w, a, b):
@@ -154,12 +175,16 @@ def test_other_factors_of_a_sum_stay():
     def step(w, a, b):
         return (torch.addmm(w, a, b, beta=2),)
 
-    assert operators(prepared(step, torch.randn(4, 5), torch.randn(4, 3), torch.randn(3, 5))) == ["addmm"]
+    assert operators(prepared(step, torch.randn(4, 5), torch.randn(4, 3), torch.randn(3, 5))) == [
+        "addmm"
+    ]
 
 
 def test_where_nothing_was_measured_products_stay(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert operators(prepared(lambda a, b: (a @ b,), torch.randn(4, 6), torch.randn(6, 5))) == ["mm"]
+    assert operators(prepared(lambda a, b: (a @ b,), torch.randn(4, 6), torch.randn(6, 5))) == [
+        "mm"
+    ]
     assert small_matmul.settings.__wrapped__() == {}
 
 

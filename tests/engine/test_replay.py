@@ -1,4 +1,6 @@
-"""Several steps in one call of compiled code: the same states as one at a time, whatever is left over."""
+"""Several steps in one call of compiled code: the same states as one at a time, whatever is left
+over.
+"""
 
 import pytest
 import torch
@@ -21,13 +23,18 @@ def linear():
 def stacked(steps):
     """Batches of six rows, one a step."""
     rng = torch.Generator().manual_seed(steps)
-    x, y = torch.rand(steps, ROWS, 5, generator=rng), torch.randint(0, 3, (steps, ROWS), generator=rng)
+    x, y = (
+        torch.rand(steps, ROWS, 5, generator=rng),
+        torch.randint(0, 3, (steps, ROWS), generator=rng),
+    )
     return Batch(x, y, torch.full((steps, ROWS), 1 / ROWS))
 
 
 def over(runtime, model, steps, step=sgd_step, carry=None, chunk=64):
     data = stacked(steps)
-    batches = Batches(runtime, model, steps, lambda a, b: Batch(*(leaf[a:b] for leaf in data)), chunk)
+    batches = Batches(
+        runtime, model, steps, lambda a, b: Batch(*(leaf[a:b] for leaf in data)), chunk
+    )
     return scan(step, model.initial if carry is None else carry, batches, 0.1)
 
 
@@ -68,7 +75,9 @@ def test_long_steps_are_compiled_alone(monkeypatch):
 
 def test_steps_that_convolve_are_compiled_alone():
     torch.manual_seed(0)
-    model = from_module("conv", nn.Sequential(nn.Unflatten(1, (1, 5)), nn.Conv1d(1, 1, 3), nn.Flatten()))
+    model = from_module(
+        "conv", nn.Sequential(nn.Unflatten(1, (1, 5)), nn.Conv1d(1, 1, 3), nn.Flatten())
+    )
     runtime = Noting()
     over(runtime, model, 11)
     assert runtime.compiled == [1]

@@ -9,7 +9,7 @@ from fedkin.core.model import Batch, from_module
 from fedkin.core.rng import Key
 from fedkin.core.tree import leaves
 from fedkin.engine.codec import encode
-from fedkin.engine.host import Order
+from fedkin.engine.host import Task
 from fedkin.experiment.run import run
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build
@@ -25,7 +25,11 @@ class Normed(nn.Module):
 
     def __init__(self, shape, classes):
         super().__init__()
-        self.first, self.norm, self.last = nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Linear(8, classes)
+        self.first, self.norm, self.last = (
+            nn.Linear(64, 8),
+            nn.BatchNorm1d(8),
+            nn.Linear(8, classes),
+        )
 
     def forward(self, x):
         return self.last(torch.relu(self.norm(self.first(x.flatten(1)))))
@@ -36,7 +40,9 @@ class Dropped(nn.Module):
 
     def __init__(self, shape, classes):
         super().__init__()
-        self.layers = nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.Dropout(0.5), nn.Linear(16, classes))
+        self.layers = nn.Sequential(
+            nn.Flatten(), nn.Linear(64, 16), nn.Dropout(0.5), nn.Linear(16, classes)
+        )
 
     def forward(self, x):
         return self.layers(x)
@@ -89,10 +95,12 @@ def test_modes_agree_with_autograd(mode, linear):
 
 def test_a_run_needs_few_graphs(tmp_path):
     # clients of all sizes: their batches share one shape
-    parts = assemble(small("fedavg", run__clients=12, split__alpha=0.2, train__steps=None, train__epochs=2))
+    parts = assemble(
+        small("fedavg", run__clients=12, split__alpha=0.2, train__steps=None, train__epochs=2)
+    )
     host = host_of(parts, sorted(parts.infos), tmp_path)
     down = encode({"parameters": parts.models["mlr"].initial})
-    answers = list(host.do("local", 1, [Order(client, down) for client in parts.infos]))
+    answers = list(host.do("local", 1, [Task(client, down) for client in parts.infos]))
     assert all(answer.error is None for answer in answers)
     assert len({info.samples for info in parts.infos.values()}) > 6
     assert host.runtime.graphs == 1
@@ -100,7 +108,9 @@ def test_a_run_needs_few_graphs(tmp_path):
 
 def test_auto_counts_work(linear, monkeypatch):
     compiled = []
-    monkeypatch.setattr(replay, "compiled", lambda name, record, inputs: compiled.append(1) or record().forward)
+    monkeypatch.setattr(
+        replay, "compiled", lambda name, record, inputs: compiled.append(1) or record().forward
+    )
     probe = Runtime("auto", replays=0)
     call(probe, linear)
     assert not compiled
@@ -121,22 +131,31 @@ def test_auto_counts_work(linear, monkeypatch):
 
 
 def test_replays_are_those_of_the_whole_run():
-    parts = assemble(small("fedavg", run__rounds=7, train__steps=4, run__clients=6, run__participation=0.5))
+    parts = assemble(
+        small("fedavg", run__rounds=7, train__steps=4, run__clients=6, run__participation=0.5)
+    )
     assert replays_of(parts) == 7 * 4 * 3
-    epochs = assemble(small("fedavg", train__steps=None, train__epochs=2, run__rounds=1, run__participation=1.0))
+    epochs = assemble(
+        small("fedavg", train__steps=None, train__epochs=2, run__rounds=1, run__participation=1.0)
+    )
     assert replays_of(epochs) == 2 * sum(-(-info.samples // 16) for info in epochs.infos.values())
 
 
 def test_no_compiler(tmp_path, monkeypatch):
     def missing(graph, inputs):
-        raise RuntimeError("InvalidCxxCompiler: No working C++ compiler found\nin a long list of places")
+        raise RuntimeError(
+            "InvalidCxxCompiler: No working C++ compiler found\nin a long list of places"
+        )
 
     monkeypatch.setattr(torch._inductor, "aot_compile", missing)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = run(small("fedavg", engine__compile="always"), tmp_path / "run")
     with read_only(folder) as database:
         (said,) = database.facts()["said"]
-    assert said == "steps replay uncompiled: RuntimeError: InvalidCxxCompiler: No working C++ compiler found"
+    assert (
+        said == "steps replay uncompiled: RuntimeError: InvalidCxxCompiler: No working C++ "
+        "compiler found"
+    )
     monkeypatch.undo()
     assert outcome(folder) == outcome(run(small("fedavg"), tmp_path / "traced"))
 
@@ -184,9 +203,14 @@ def test_batch_norm_is_torchs_own(mode):
     for one in batches:
         arguments = (w, one, torch.tensor(0.1))
         with torch.inference_mode():
-            w = dict(zip(w, runtime.prepare(sgd_step, model, arguments)(*leaves(arguments)), strict=True))
+            w = dict(
+                zip(w, runtime.prepare(sgd_step, model, arguments)(*leaves(arguments)), strict=True)
+            )
     trained_by_torch(module, batches, 0.1)
-    expected = {**dict(module.named_parameters()), **{f"buffer:{k}": v for k, v in module.named_buffers()}}
+    expected = {
+        **dict(module.named_parameters()),
+        **{f"buffer:{k}": v for k, v in module.named_buffers()},
+    }
     assert set(w) == set(expected) - {"buffer:norm.num_batches_tracked"}
     for name, value in w.items():
         assert torch.allclose(value, expected[name], atol=1e-5), name
@@ -202,8 +226,12 @@ def test_batch_norm_statistics_reach_the_server(tmp_path):
 
 
 def masks(clients, rounds, mode="never", first=()):
-    """One local step of a model with dropout, for each (round, client): the bytes of what was learnt."""
-    parts = assemble(small("fedavg", model__name="tests.engine.test_runtime:Dropped", engine__compile=mode))
+    """One local step of a model with dropout, for each (round, client): the bytes of what was
+    learnt.
+    """
+    parts = assemble(
+        small("fedavg", model__name="tests.engine.test_runtime:Dropped", engine__compile=mode)
+    )
     name = "tests.engine.test_runtime:Dropped"
     # the same data for every client: only the masks differ
     info = parts.infos[0]
@@ -214,11 +242,11 @@ def masks(clients, rounds, mode="never", first=()):
     host = host_of(same, list(parts.infos), None)
     host.schedule = host.schedule._replace(batch_size=10_000, steps=1)
     down = encode({"parameters": parts.models[name].initial})
-    list(host.do("local", 1, [Order(client, down) for client in first]))
+    list(host.do("local", 1, [Task(client, down) for client in first]))
     return {
         (number, answer.client): answer.message
         for number in rounds
-        for answer in host.do("local", number, [Order(client, down) for client in clients])
+        for answer in host.do("local", number, [Task(client, down) for client in clients])
     }
 
 
@@ -238,7 +266,7 @@ def test_dropout_does_not_depend_on_who_was_traced_first():
 def test_dropout_is_off_in_evaluation():
     parts = assemble(small("fedavg", model__name="tests.engine.test_runtime:Dropped"))
     host = host_of(parts, [0], None)
-    order = [Order(0, encode({"parameters": next(iter(parts.models.values())).initial}))]
+    order = [Task(0, encode({"parameters": next(iter(parts.models.values())).initial}))]
     scores = [next(host.do("evaluate", number, order)).record["scores"] for number in (1, 2)]
     assert scores[0] == scores[1]
 

@@ -1,4 +1,6 @@
-"""A server's update that some replies break: they are left out, the old state stays until the new one is well."""
+"""A server's update that some replies break: they are left out, the old state stays until the new
+one is well.
+"""
 
 import pytest
 import torch
@@ -17,20 +19,28 @@ SIZES = {9: 7.0, 2: 3.0, 5: 1.0, 4: 8.0, 0: 2.0}
 
 def replies(**values: float) -> dict[int, Reply]:
     """Clients 0, 2, 4, 5, 9, of whom some send another value than their number."""
-    found = {client: float(client) for client in sorted(SIZES)} | {int(k[1:]): v for k, v in values.items()}
-    return {client: Reply({"w": torch.full((2,), value)}, SIZES[client]) for client, value in found.items()}
+    found = {client: float(client) for client in sorted(SIZES)} | {
+        int(k[1:]): v for k, v in values.items()
+    }
+    return {
+        client: Reply({"w": torch.full((2,), value)}, SIZES[client])
+        for client, value in found.items()
+    }
 
 
 def mean(usable):
     if any(reply.message["w"][0] < 0 for reply in usable.values()):
         raise IndexError("index -1 is out of range")
-    new = weighted_mean((reply.message for reply in usable.values()), (reply.weight for reply in usable.values()))
+    new = weighted_mean(
+        (reply.message for reply in usable.values()), (reply.weight for reply in usable.values())
+    )
     return {"w": torch.where(new["w"] > 1e6, float("inf"), new["w"])}
 
 
 @pytest.mark.parametrize("culprit", sorted(SIZES))
 @pytest.mark.parametrize(
-    ("value", "reason"), [(-1.0, "IndexError: index -1"), (1e9, "NaN or infinity in the server's w")]
+    ("value", "reason"),
+    [(-1.0, "IndexError: index -1"), (1e9, "NaN or infinity in the server's w")],
 )
 def test_who_breaks_the_update_is_found(culprit, value, reason):
     good = {client: reply for client, reply in replies().items() if client != culprit}
@@ -102,7 +112,10 @@ def test_a_cluster_that_there_is_not_ends_no_round(value):
     one = federation("ifca", run__participation=1.0)
 
     def numbered(message):
-        return {k: {n: value if isinstance(x, int) else x for n, x in p.items()} for k, p in message.items()}
+        return {
+            k: {n: value if isinstance(x, int) else x for n, x in p.items()}
+            for k, p in message.items()
+        }
 
     one.transport = Meddling(one.transport, with_message(numbered))
     record = one.round(1)

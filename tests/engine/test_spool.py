@@ -35,7 +35,9 @@ def test_messages_come_back_in_any_order_and_leave_nothing_behind(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["fedavg", "cgpfl", "comet", "ppfl", "hypcluster"])
-def test_a_run_with_states_on_disk_keeps_its_messages_there_and_has_the_same_bits(method, tmp_path, monkeypatch):
+def test_a_run_with_states_on_disk_keeps_its_messages_there_and_has_the_same_bits(
+    method, tmp_path, monkeypatch
+):
     prints = []
     kinds = set()
     told = coordinator.Coordinator._replies

@@ -10,7 +10,11 @@ from fedkin.core.files import write_file
 from fedkin.engine.codec import encode
 from fedkin.engine.store import STORES, StoreError, read_state
 
-STATE = {"theta": {"weight": torch.arange(4.0), "half": torch.ones(2).half()}, "cluster": 3, "loss": float("inf")}
+STATE = {
+    "theta": {"weight": torch.arange(4.0), "half": torch.ones(2).half()},
+    "cluster": 3,
+    "loss": float("inf"),
+}
 
 
 @pytest.mark.parametrize("kind", STORES)
@@ -61,7 +65,9 @@ def test_a_full_disk_under_the_store(tmp_path, monkeypatch):
     assert encode(store.get(1)) == encode(STATE)
 
 
-@pytest.mark.parametrize("damage", [lambda blob: b"", lambda blob: blob[:-1], lambda blob: b"\x80" + blob[1:]])
+@pytest.mark.parametrize(
+    "damage", [lambda blob: b"", lambda blob: blob[:-1], lambda blob: b"\x80" + blob[1:]]
+)
 def test_damaged_and_missing_states_are_named(damage, tmp_path):
     path = tmp_path / "3.7.safetensors"
     with pytest.raises(StoreError, match=r"3\.7\.safetensors cannot be read"):

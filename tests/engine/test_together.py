@@ -12,8 +12,8 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import leaves
 from fedkin.engine.codec import encode
 from fedkin.engine.evaluation import grading
-from fedkin.engine.host import Order
-from fedkin.engine.vmap.batcher import Together, abreast
+from fedkin.engine.host import Task
+from fedkin.engine.vmap.batcher import VmapBatcher, abreast
 from fedkin.experiment.run import run
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build
@@ -30,7 +30,9 @@ LINEAR = build.build("mlr", (3,), 2, Key(0))
 def numbers(method, folder, **settings):
     spec = small(method, engine__name="inprocess", **settings)
     with read_only(run(spec, folder)) as database:
-        told = database.rows("SELECT round, client, view, split, loss FROM metrics ORDER BY 1, 2, 3, 4")
+        told = database.rows(
+            "SELECT round, client, view, split, loss FROM metrics ORDER BY 1, 2, 3, 4"
+        )
         return told, database.facts()["said"]
 
 
@@ -38,14 +40,14 @@ def numbers(method, folder, **settings):
 def walked(monkeypatch):
     """How many walked side by side in training, each time that several did."""
     seen = []
-    before = Together._side_by_side
+    before = VmapBatcher._side_by_side
 
     def counting(self, kind, walks):
         if walks[0].step is not grading(plain_prediction):  # evaluation's
             seen.append(len(walks))
         return before(self, kind, walks)
 
-    monkeypatch.setattr(Together, "_side_by_side", counting)
+    monkeypatch.setattr(VmapBatcher, "_side_by_side", counting)
     return seen
 
 
@@ -75,7 +77,9 @@ def test_walks_of_different_lengths(tmp_path, walked):
     assert 3 in walked
 
 
-LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("vgg11", "resnet18", "mobilenet_v2")]
+LARGE = [
+    pytest.param(name, marks=pytest.mark.slow) for name in ("vgg11", "resnet18", "mobilenet_v2")
+]
 
 
 @pytest.mark.parametrize("name", ["cnn_cgpfl", "transformer_lm", *LARGE])
@@ -94,8 +98,10 @@ def test_the_step_of_a_large_model(name):
         return {name: value + 0.01 * k for name, value in model.initial.items()}
 
     runtime, lr = Runtime("trace"), torch.tensor(0.01)
-    together = Together(runtime)
-    found = together.run([lambda k=k: together.scan(sgd_step, model, from_(k), blocks(k), (lr,)) for k in range(2)])
+    together = VmapBatcher(runtime)
+    found = together.run(
+        [lambda k=k: together.scan(sgd_step, model, from_(k), blocks(k), (lr,)) for k in range(2)]
+    )
     assert together.said == []
     for k in range(2):
         alone = runtime.scan(sgd_step, model, from_(k), blocks(k), (lr,))
@@ -108,7 +114,9 @@ class Norm(nn.Module):
 
     def __init__(self, shape: tuple[int, ...], classes: int) -> None:
         super().__init__()
-        self.layers = nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Linear(8, classes))
+        self.layers = nn.Sequential(
+            nn.Flatten(), nn.Linear(64, 8), nn.BatchNorm1d(8), nn.Linear(8, classes)
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layers(x)
@@ -143,9 +151,13 @@ def test_one_clients_failure_is_its_own(tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(host), "answer", broken)
     down = encode({"parameters": parts.models["mlr"].initial})
-    answers = list(host.do("local", 1, [Order(client, down) for client in range(6)]))
+    answers = list(host.do("local", 1, [Task(client, down) for client in range(6)]))
     assert [answer.client for answer in answers] == list(range(6))
-    assert [answer.error for answer in answers] == [None, "RuntimeError: sensor unplugged", *[None] * 4]
+    assert [answer.error for answer in answers] == [
+        None,
+        "RuntimeError: sensor unplugged",
+        *[None] * 4,
+    ]
 
 
 def batches(scanner, values):
@@ -159,22 +171,26 @@ def add(model, total, value):
 
 @pytest.mark.parametrize("lengths", [(1, 9, 4), (4, 4), (0, 3, 12, 5, 5), (7,)])
 def test_sums_of_any_lengths(lengths):
-    together = Together(Runtime("trace"))
+    together = VmapBatcher(Runtime("trace"))
     values = [[float(k + 1)] * n for k, n in enumerate(lengths)]
 
     def task(mine):
         return lambda: [scan(add, torch.tensor(0.5), batches(together, mine)) for _ in range(2)]
 
     found = together.run([task(mine) for mine in values])
-    assert [[float(x) for x in pair] for pair in found] == [[0.5 + sum(mine)] * 2 for mine in values]
+    assert [[float(x) for x in pair] for pair in found] == [
+        [0.5 + sum(mine)] * 2 for mine in values
+    ]
     assert together.said == []
 
 
 def test_few_graphs_however_many_are_left():
-    together = Together(Runtime("trace"))
+    together = VmapBatcher(Runtime("trace"))
 
     def task(times):
-        return lambda: [scan(add, torch.tensor(0.0), batches(together, [1.0])) for _ in range(times)]
+        return lambda: [
+            scan(add, torch.tensor(0.0), batches(together, [1.0])) for _ in range(times)
+        ]
 
     together.run([task(k + 1) for k in range(5)])
     assert together.runtime.graphs == 4  # for 8 places, 4, 4, 2, and one alone
@@ -191,21 +207,24 @@ def test_blocks_abreast():
 
 def test_constants_of_all_are_not_stacked():
     widths = []
-    together = Together(Runtime("never"))
+    together = VmapBatcher(Runtime("never"))
     shared, own = torch.tensor([2.0]), [torch.tensor([float(k)]) for k in range(3)]
 
     def step(model, total, value, everyone, mine):
         widths.append((everyone.shape, mine.shape))
         return total + value * everyone + mine
 
-    tasks = [lambda k=k: scan(step, torch.tensor([0.0]), batches(together, [[1.0]]), shared, own[k]) for k in range(3)]
+    tasks = [
+        lambda k=k: scan(step, torch.tensor([0.0]), batches(together, [[1.0]]), shared, own[k])
+        for k in range(3)
+    ]
     assert [float(x) for x in together.run(tasks)] == [2, 3, 4]
     (first, *_) = together._steps
     assert first[1] == (True, False)
 
 
 def test_a_task_that_fails_ends_the_others():
-    together = Together(Runtime("trace"))
+    together = VmapBatcher(Runtime("trace"))
     ended = []
 
     def waits():
@@ -226,7 +245,7 @@ def test_a_task_that_fails_ends_the_others():
 def test_an_interrupt_leaves_no_thread(monkeypatch):
     import threading
 
-    together = Together(Runtime("trace"))
+    together = VmapBatcher(Runtime("trace"))
     before = threading.active_count()
 
     def stop(*arguments):
@@ -242,7 +261,7 @@ def test_an_interrupt_leaves_no_thread(monkeypatch):
 
 
 def test_a_later_failure_is_every_clients_error():
-    together = Together(Runtime("trace"))
+    together = VmapBatcher(Runtime("trace"))
     told = []
 
     def task(mine):
@@ -264,8 +283,10 @@ def test_a_later_failure_is_every_clients_error():
 
 
 def test_results_share_no_memory():
-    together = Together(Runtime("trace"))
+    together = VmapBatcher(Runtime("trace"))
     tasks = [lambda: scan(add, torch.zeros(3), batches(together, [[1.0, 2, 3]])) for _ in range(2)]
     one, other = together.run(tasks)
-    assert leaves(one)[0].untyped_storage().data_ptr() != leaves(other)[0].untyped_storage().data_ptr()
+    assert (
+        leaves(one)[0].untyped_storage().data_ptr() != leaves(other)[0].untyped_storage().data_ptr()
+    )
     assert one.untyped_storage().nbytes() == 12

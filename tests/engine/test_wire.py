@@ -1,4 +1,6 @@
-"""The codec: what goes in comes out, what is malformed is said to be, nothing is unpickled, everything is counted."""
+"""The codec: what goes in comes out, what is malformed is said to be, nothing is unpickled,
+everything is counted.
+"""
 
 import contextlib
 import json
@@ -42,10 +44,14 @@ def tensors(draw):
 
 
 numbers = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=True, allow_infinity=True)
-names = st.text(st.characters(exclude_characters="/(", exclude_categories=["Cs"]), min_size=1, max_size=8)
+names = st.text(
+    st.characters(exclude_characters="/(", exclude_categories=["Cs"]), min_size=1, max_size=8
+)
 trees = st.recursive(
     tensors() | numbers,
-    lambda inner: st.dictionaries(names, inner, max_size=4) | st.lists(inner, max_size=3).map(tuple),
+    lambda inner: (
+        st.dictionaries(names, inner, max_size=4) | st.lists(inner, max_size=3).map(tuple)
+    ),
     max_leaves=8,
 )
 MESSAGE = {
@@ -64,7 +70,11 @@ def same(a, b) -> bool:
 
 def _same_leaf(x, y) -> bool:
     if not isinstance(x, torch.Tensor):
-        return type(x) is type(y) and struct.pack("d", x) == struct.pack("d", y) if isinstance(x, float) else x == y
+        return (
+            type(x) is type(y) and struct.pack("d", x) == struct.pack("d", y)
+            if isinstance(x, float)
+            else x == y
+        )
     return x.dtype == y.dtype and x.shape == y.shape and torch.equal(x, y)
 
 
@@ -79,7 +89,9 @@ def test_round_trip(tree):
 
 def test_nan_and_infinity_pass_the_codec_as_they_are():
     # the codec also writes checkpoints; refusing them is the check's business
-    back = decode(encode({"a": torch.tensor([math.nan, math.inf, -0.0]), "b": math.nan, "c": -math.inf}))
+    back = decode(
+        encode({"a": torch.tensor([math.nan, math.inf, -0.0]), "b": math.nan, "c": -math.inf})
+    )
     assert back["a"].isnan().tolist() == [True, False, False]
     assert math.isnan(back["b"])
     assert back["c"] == -math.inf
@@ -155,14 +167,33 @@ def test_truncated_bytes():
         decode(blob + b"x")
 
 
-OUTLINES = ["t", "i", "f", "x", 3, None, [], ["t"], {}, {"a": "i"}, {"a": "f"}, {"a": "t", "b": "t"}, {"a": None}]
+OUTLINES = [
+    "t",
+    "i",
+    "f",
+    "x",
+    3,
+    None,
+    [],
+    ["t"],
+    {},
+    {"a": "i"},
+    {"a": "f"},
+    {"a": "t", "b": "t"},
+    {"a": None},
+]
 OUTLINES += [{"(": "t"}, {"(": ["t"]}, {"(": {"a": "t"}, "b": "t"}, {"a": {"b": "t"}}, {"a": ["t"]}]
 
 
 @pytest.mark.parametrize("outline", OUTLINES, ids=str)
 @pytest.mark.parametrize(
     "value",
-    [torch.zeros(3), torch.tensor(math.inf, dtype=torch.float64), torch.tensor(math.inf), torch.tensor(1j)],
+    [
+        torch.zeros(3),
+        torch.tensor(math.inf, dtype=torch.float64),
+        torch.tensor(math.inf),
+        torch.tensor(1j),
+    ],
     ids=["three", "inf", "single", "1j"],
 )
 def test_outlines_that_do_not_fit(outline, value):
@@ -212,7 +243,9 @@ def test_counting():
     assert set(empty.scalars.values()) == {0}
 
 
-@pytest.mark.parametrize("message", [{"weights": torch.zeros(1)}, (torch.zeros(1),), torch.zeros(1), 3])
+@pytest.mark.parametrize(
+    "message", [{"weights": torch.zeros(1)}, (torch.zeros(1),), torch.zeros(1), 3]
+)
 def test_kinds(message):
     with pytest.raises(BadMessage, match=r"'mine' sends .* must be among"):
         check_kinds(message, "mine")
@@ -232,21 +265,42 @@ BAD = {
     "missing name": (altered(parameters={"weight": WEIGHT}), "missing.*buffer:mean"),
     "unknown name": (altered(parameters={**MESSAGE["parameters"], "bias": MEAN}), "unknown.*bias"),
     "empty": ({}, "missing"),
-    "shape": (altered(parameters={"weight": WEIGHT.t(), "buffer:mean": MEAN}), r"expected \[2, 3\].*got \[3, 2\]"),
+    "shape": (
+        altered(parameters={"weight": WEIGHT.t(), "buffer:mean": MEAN}),
+        r"expected \[2, 3\].*got \[3, 2\]",
+    ),
     "flat": (altered(parameters={"weight": WEIGHT.flatten(), "buffer:mean": MEAN}), "expected"),
     "broadcastable": (altered(parameters={"weight": WEIGHT[:1], "buffer:mean": MEAN}), "expected"),
     "dtype": (altered(parameters={"weight": WEIGHT.double(), "buffer:mean": MEAN}), "float64"),
     "integers": (altered(parameters={"weight": WEIGHT.long(), "buffer:mean": MEAN}), "int64"),
     "nan": (altered(parameters={"weight": WEIGHT / 0, "buffer:mean": MEAN}), "NaN or infinity"),
-    "both infinities": (altered(parameters={"weight": INFINITE, "buffer:mean": MEAN}), "NaN or infinity"),
-    "nan statistics": (altered(parameters={"weight": WEIGHT, "buffer:mean": MEAN / 0}), "NaN or infinity"),
+    "both infinities": (
+        altered(parameters={"weight": INFINITE, "buffer:mean": MEAN}),
+        "NaN or infinity",
+    ),
+    "nan statistics": (
+        altered(parameters={"weight": WEIGHT, "buffer:mean": MEAN / 0}),
+        "NaN or infinity",
+    ),
     "nan number": (altered(coefficients=(TAIL[0], 3, math.nan)), "NaN or infinity"),
     "large number": (altered(coefficients=(TAIL[0], 3, 1e31)), r"numbers are at most 1e\+30"),
-    "large whole number": (altered(coefficients=(TAIL[0], 2**60, 0.5)), "not the number that was expected"),
-    "a fraction for a whole number": (altered(coefficients=(TAIL[0], 3.0, 0.5)), "not the number that was expected"),
-    "large": (altered(parameters={"weight": WEIGHT * 1e37, "buffer:mean": MEAN}), "numbers are at most"),
+    "large whole number": (
+        altered(coefficients=(TAIL[0], 2**60, 0.5)),
+        "not the number that was expected",
+    ),
+    "a fraction for a whole number": (
+        altered(coefficients=(TAIL[0], 3.0, 0.5)),
+        "not the number that was expected",
+    ),
+    "large": (
+        altered(parameters={"weight": WEIGHT * 1e37, "buffer:mean": MEAN}),
+        "numbers are at most",
+    ),
     "number for tensor": (altered(coefficients=(1.0, 3, 0.5)), "expected a tensor"),
-    "tensor for number": (altered(coefficients=(TAIL[0], torch.tensor(3), 0.5)), "expected a number"),
+    "tensor for number": (
+        altered(coefficients=(TAIL[0], torch.tensor(3), 0.5)),
+        "expected a number",
+    ),
     "longer tuple": (altered(coefficients=(*TAIL, 1)), "unknown"),
 }
 
@@ -262,12 +316,18 @@ def test_good_messages():
     check(decode(encode(MESSAGE)), MESSAGE)
     big = torch.full((3,), -3e29)
     check({"parameters": big}, {"parameters": torch.zeros(3)})
-    check({"parameters": torch.full((3,), 6e4, dtype=torch.float16)}, {"parameters": torch.zeros(3).half()})
+    check(
+        {"parameters": torch.full((3,), 6e4, dtype=torch.float16)},
+        {"parameters": torch.zeros(3).half()},
+    )
     assert len(leaves(MESSAGE)) == 5
 
 
 def test_the_largest_weight_is_told_by_kind():
-    spread = {"parameters": {"a": torch.tensor([1.0, -3.0]), "buffer:mean": torch.tensor([9.0])}, "control": 2.5}
+    spread = {
+        "parameters": {"a": torch.tensor([1.0, -3.0]), "buffer:mean": torch.tensor([9.0])},
+        "control": 2.5,
+    }
     assert check(spread, spread) == {"parameters": 3.0, "control": 2.5}
 
 

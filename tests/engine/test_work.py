@@ -9,7 +9,7 @@ from torch import nn
 from fedkin.core.rng import Key
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.contexts import Schedule
-from fedkin.engine.host import Order, drawing_from
+from fedkin.engine.host import Task, drawing_from
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
 
@@ -32,7 +32,7 @@ def test_milestones_reach_the_learning_rate(tmp_path):
     host = host_of(parts, [0], tmp_path)
     states = [encode(host.own(0))]
     for number in (1, 2):
-        list(host.do("local", number, [Order(0, None)]))
+        list(host.do("local", number, [Task(0, None)]))
         states.append(host.own(0))
     moved = (states[2]["parameters"]["1.weight"] - states[1]["parameters"]["1.weight"]).abs().max()
     assert moved < 1e-7
@@ -44,7 +44,9 @@ def test_evaluation_against_a_plain_loop(tmp_path):
     host = host_of(parts, sorted(parts.infos), tmp_path)
     model = nn.Linear(64, 10)
     state = {"parameters": {"1.weight": model.weight.detach(), "1.bias": model.bias.detach()}}
-    answers = list(host.do("evaluate_all", 1, [Order(client, encode(state)) for client in parts.infos]))
+    answers = list(
+        host.do("evaluate_all", 1, [Task(client, encode(state)) for client in parts.infos])
+    )
     for client, answer in zip(parts.infos, answers, strict=True):
         assert answer.error is None
         for split in ("train", "val", "test"):
@@ -63,7 +65,7 @@ def test_evaluation_against_a_plain_loop(tmp_path):
 def test_evaluation_in_parts_is_the_same(tmp_path, monkeypatch):
     parts = assemble(small("fedavg", run__clients=1))
     host = host_of(parts, [0], tmp_path)
-    order = [Order(0, encode({"parameters": parts.models["mlr"].initial}))]
+    order = [Task(0, encode({"parameters": parts.models["mlr"].initial}))]
     (whole,) = host.do("evaluate_all", 1, order)
     monkeypatch.setattr("fedkin.engine.evaluation.LARGE", 7)
     (split,) = host.do("evaluate_all", 1, order)
@@ -77,7 +79,9 @@ def test_evaluation_in_parts_is_the_same(tmp_path, monkeypatch):
 def test_an_empty_split_has_no_score(tmp_path):
     parts = assemble(small("fedavg", split__val=0.0, split__train=0.8))
     host = host_of(parts, [0], tmp_path)
-    (answer,) = host.do("evaluate", 1, [Order(0, encode({"parameters": parts.models["mlr"].initial}))])
+    (answer,) = host.do(
+        "evaluate", 1, [Task(0, encode({"parameters": parts.models["mlr"].initial}))]
+    )
     assert all(math.isnan(value) for value in answer.record["scores"]["personal"]["val"])
     assert answer.record["scores"]["personal"]["test"][1] >= 0
 
@@ -88,16 +92,23 @@ def failing(parts, client):
     def local(down, own, data):
         if data.info.client == client:
             raise RuntimeError("sensor unplugged")
-        return parts.method.local(down, own, data)
+        return parts.method.client_update(down, own, data)
 
-    return parts._replace(method=parts.method._replace(local=local))
+    return parts._replace(method=parts.method._replace(client_update=local))
 
 
 def test_one_clients_failure_is_its_own(tmp_path):
     parts = assemble(small("local"))
     host = host_of(failing(parts, 2), sorted(parts.infos), tmp_path)
-    answers = list(host.do("local", 1, [Order(client, None) for client in parts.infos]))
-    assert [answer.error for answer in answers] == [None, None, "RuntimeError: sensor unplugged", None, None, None]
+    answers = list(host.do("local", 1, [Task(client, None) for client in parts.infos]))
+    assert [answer.error for answer in answers] == [
+        None,
+        None,
+        "RuntimeError: sensor unplugged",
+        None,
+        None,
+        None,
+    ]
     assert host.store.clients() == [0, 1, 3, 4, 5]
 
 
@@ -112,15 +123,20 @@ def test_a_bad_message_keeps_the_old_state(spoil, tmp_path):
     }[spoil]
 
     def local(down, own, data):
-        state, up = parts.method.local(down, own, data)
+        state, up = parts.method.client_update(down, own, data)
         return state, bad(up)
 
-    host = host_of(parts._replace(method=parts.method._replace(local=local)), [0], tmp_path)
+    host = host_of(parts._replace(method=parts.method._replace(client_update=local)), [0], tmp_path)
     before = encode(host.own(0))
     down = encode({"parameters": parts.models["mlr"].initial})
-    (answer,) = host.do("local", 1, [Order(0, down)])
+    (answer,) = host.do("local", 1, [Task(0, down)])
     assert answer.message is None
-    why = {"nan": "NaN or infinity", "shape": "expected [", "extra": "unknown ['control']", "kind": "sends ['models']"}
+    why = {
+        "nan": "NaN or infinity",
+        "shape": "expected [",
+        "extra": "unknown ['control']",
+        "kind": "sends ['models']",
+    }
     assert why[spoil] in answer.error
     assert encode(host.own(0)) == before
     assert host.save(tmp_path, 1) == []
@@ -129,9 +145,12 @@ def test_a_bad_message_keeps_the_old_state(spoil, tmp_path):
 def test_only_changed_states_are_saved(tmp_path):
     parts = assemble(small("local"))
     host = host_of(parts, sorted(parts.infos), tmp_path)
-    list(host.do("local", 1, [Order(client, None) for client in (1, 3)]))
+    list(host.do("local", 1, [Task(client, None) for client in (1, 3)]))
     assert host.save(tmp_path, 1) == [1, 3]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["1.1.safetensors", "3.1.safetensors"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "1.1.safetensors",
+        "3.1.safetensors",
+    ]
     assert host.save(tmp_path, 2) == []
     fresh = host_of(parts, sorted(parts.infos), tmp_path)
     fresh.load({client: tmp_path / f"{client}.1.safetensors" for client in (1, 3)})
@@ -156,5 +175,5 @@ def test_broadcasts_are_decoded_once(tmp_path, monkeypatch):
     calls = []
     monkeypatch.setattr("fedkin.engine.host.decode", lambda blob: calls.append(1) or decode(blob))
     blob = encode({"parameters": parts.models["mlr"].initial})
-    list(host.do("evaluate", 1, [Order(client, blob) for client in parts.infos]))
+    list(host.do("evaluate", 1, [Task(client, blob) for client in parts.infos]))
     assert len(calls) == 1

@@ -1,7 +1,8 @@
-"""A run that kills itself with SIGKILL at its K-th step towards the disk. Used in a process of its own.
+"""A run that kills itself with SIGKILL at its K-th step towards the disk. Used in a process of its
+own.
 
-A step is anything that decides what a crash leaves: a file opened for writing, half of its content, an fsync, a rename,
-a removal, a statement of the database. K = 0 only counts.
+A step is anything that decides what a crash leaves: a file opened for writing, half of its content,
+an fsync, a rename, a removal, a statement of the database. K = 0 only counts.
 """
 
 import builtins
@@ -115,7 +116,9 @@ def tell(spec: Path, folder: Path, counted: Path) -> None:
 def within_a_transaction(folder: Path) -> None:
     """Dies in the middle of a commit whose changes have reached the database file already."""
     with open_run(folder, write=True).commit() as transaction:
-        transaction.execute("PRAGMA cache_size = 1")  # changes spill into the file before the commit
+        transaction.execute(
+            "PRAGMA cache_size = 1"
+        )  # changes spill into the file before the commit
         transaction.execute("DELETE FROM metrics")
         transaction.execute("DELETE FROM states")
         for number in range(2000):

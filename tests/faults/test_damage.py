@@ -1,4 +1,6 @@
-"""Lost workers, full disks, damaged files: one sentence each; what is committed stays readable; no pickle."""
+"""Lost workers, full disks, damaged files: one sentence each; what is committed stays readable; no
+pickle.
+"""
 
 import errno
 import os
@@ -85,7 +87,10 @@ def test_a_worker_that_is_killed(tmp_path, monkeypatch, finished):
         return ask(self, op, round, orders)
 
     monkeypatch.setattr(Processes, "ask", asking)
-    with pytest.raises(FedkinError, match=r"worker process 1 ended \(exit code -9\); what is committed can be resumed"):
+    with pytest.raises(
+        FedkinError,
+        match=r"worker process 1 ended \(exit code -9\); what is committed can be resumed",
+    ):
         run(spec, tmp_path / "run")
     monkeypatch.setattr(Processes, "ask", ask)
     assert outcome(resume(tmp_path / "run")) == outcome(finished)
@@ -105,7 +110,9 @@ def test_a_failure_in_a_worker_is_told_once(tmp_path, monkeypatch):
         if record.round == 1:
             shutil.rmtree(tmp_path / "run" / "checkpoint")
 
-    with pytest.raises(FedkinError, match=r"cannot be written.*No such file.*Committed up to round 1") as caught:
+    with pytest.raises(
+        FedkinError, match=r"cannot be written.*No such file.*Committed up to round 1"
+    ) as caught:
         run(spec, tmp_path / "run", progress=stop)
     one_sentence(caught.value)
 
@@ -118,14 +125,18 @@ def test_a_client_that_fails_is_recorded(tmp_path):
     def work(down, own, data):
         if data.info.client == 2 and data.key.round == 2:
             raise ValueError("sensor unplugged")
-        return base.local(down, own, data)
+        return base.client_update(down, own, data)
 
     spec = small("local", run__participation=1.0)
-    folder = run(spec, tmp_path / "run", method=base._replace(local=work))
+    folder = run(spec, tmp_path / "run", method=base._replace(client_update=work))
     with read_only(folder) as database:
-        assert database.rows("SELECT * FROM events") == [(2, 2, "missing", "ValueError: sensor unplugged")]
+        assert database.rows("SELECT * FROM events") == [
+            (2, 2, "missing", "ValueError: sensor unplugged")
+        ]
         assert database.last_round() == 4
-        scores = database.rows("SELECT round, accuracy, loss FROM metrics WHERE client = 2 AND split = 'val'")
+        scores = database.rows(
+            "SELECT round, accuracy, loss FROM metrics WHERE client = 2 AND split = 'val'"
+        )
     assert scores[0][1:] == scores[1][1:] != scores[2][1:]  # its model stood still in round 2
 
 
@@ -135,11 +146,13 @@ def test_too_few_replies(tmp_path):
     def work(down, own, data):
         if data.key.round == 2:
             raise ValueError("all unplugged")
-        return base.local(down, own, data)
+        return base.client_update(down, own, data)
 
     base = local(lr=0.05)
-    with pytest.raises(FedkinError, match=r"round 2: 0 usable replies, at least 1 needed.*unplugged") as caught:
-        run(small("local"), tmp_path / "run", method=base._replace(local=work))
+    with pytest.raises(
+        FedkinError, match=r"round 2: 0 usable replies, at least 1 needed.*unplugged"
+    ) as caught:
+        run(small("local"), tmp_path / "run", method=base._replace(client_update=work))
     one_sentence(caught.value)
     done = resume(tmp_path / "run", method=base)  # repaired, and continued
     assert outcome(done) == outcome(run(small("local"), tmp_path / "plain"))
@@ -222,7 +235,9 @@ def test_no_space_for_the_samples(tmp_path, monkeypatch):
 
     monkeypatch.setattr("fedkin.data.population.np.save", save)
     where = re.escape(tempfile.gettempdir())
-    with pytest.raises(Halted, match=f"^{where} cannot hold the samples.*115008 requested.*TMPDIR") as caught:
+    with pytest.raises(
+        Halted, match=f"^{where} cannot hold the samples.*115008 requested.*TMPDIR"
+    ) as caught:
         run(small("fedavg", engine__name="processes"), tmp_path / "run")
     one_sentence(caught.value)
 
@@ -269,34 +284,70 @@ def sql(folder: Path, statement: str) -> None:
 
 
 DAMAGE = {
-    "no run.db, no toml": (lambda f: [(f / n).unlink() for n in ("run.db", "experiment.toml")], "not a run directory"),
+    "no run.db, no toml": (
+        lambda f: [(f / n).unlink() for n in ("run.db", "experiment.toml")],
+        "not a run directory",
+    ),
     "no folder": (lambda f: shutil.rmtree(f), "not a run directory"),
     "other version": (
         lambda f: sql(f, "UPDATE facts SET value = '99' WHERE name = 'version'"),
         "written in version 99",
     ),
-    "named version": (lambda f: sql(f, "UPDATE facts SET value = '\"b\"' WHERE name = 'version'"), "in version b"),
-    "broken version": (lambda f: sql(f, "UPDATE facts SET value = '{' WHERE name = 'version'"), "not a readable run"),
+    "named version": (
+        lambda f: sql(f, "UPDATE facts SET value = '\"b\"' WHERE name = 'version'"),
+        "in version b",
+    ),
+    "broken version": (
+        lambda f: sql(f, "UPDATE facts SET value = '{' WHERE name = 'version'"),
+        "not a readable run",
+    ),
     "no version": (lambda f: sql(f, "DELETE FROM facts"), "not a readable run record"),
     "empty run.db": (lambda f: hit(f / "run.db", lambda b: b""), "not a readable run record"),
-    "not a database": (lambda f: hit(f / "run.db", lambda b: b"hello" * 999), "not a readable run record"),
+    "not a database": (
+        lambda f: hit(f / "run.db", lambda b: b"hello" * 999),
+        "not a readable run record",
+    ),
     "truncated run.db": (lambda f: hit(f / "run.db", lambda b: b[: len(b) // 2]), "run.db"),
-    "pages of run.db lost": (lambda f: hit(f / "run.db", lambda b: b[:8192] + bytes(len(b) - 8192)), "run.db"),
+    "pages of run.db lost": (
+        lambda f: hit(f / "run.db", lambda b: b[:8192] + bytes(len(b) - 8192)),
+        "run.db",
+    ),
     "no toml": (lambda f: (f / "experiment.toml").unlink(), "experiment.toml does not exist"),
-    "damaged toml": (lambda f: hit(f / "experiment.toml", lambda b: b[: len(b) // 2 - 3] + b"["), "experiment.toml"),
-    "toml of bytes": (lambda f: hit(f / "experiment.toml", lambda b: b"\xff\xfe"), "cannot be read"),
-    "empty toml": (lambda f: hit(f / "experiment.toml", lambda b: b""), "is not what this run began with"),
+    "damaged toml": (
+        lambda f: hit(f / "experiment.toml", lambda b: b[: len(b) // 2 - 3] + b"["),
+        "experiment.toml",
+    ),
+    "toml of bytes": (
+        lambda f: hit(f / "experiment.toml", lambda b: b"\xff\xfe"),
+        "cannot be read",
+    ),
+    "empty toml": (
+        lambda f: hit(f / "experiment.toml", lambda b: b""),
+        "is not what this run began with",
+    ),
     "edited toml": (
         lambda f: hit(f / "experiment.toml", lambda b: re.sub(rb"\nlr = \S+", b"\nlr = 0.5", b)),
         r"train\.lr is not what this run began with",
     ),
     "no checkpoint": (lambda f: shutil.rmtree(f / "checkpoint"), "is missing from its checkpoint"),
-    "no server state": (lambda f: newest(f, "server").unlink(), r"server\.2\.safetensors is missing"),
+    "no server state": (
+        lambda f: newest(f, "server").unlink(),
+        r"server\.2\.safetensors is missing",
+    ),
     "no client state": (lambda f: newest(f, "0").unlink(), r"0\..\.safetensors is missing"),
     "empty state": (lambda f: hit(newest(f, "0"), lambda b: b""), r"0\..\.safetensors is damaged"),
-    "truncated state": (lambda f: hit(newest(f, "0"), lambda b: b[:-5]), r"0\..\.safetensors is damaged"),
-    "truncated server": (lambda f: hit(newest(f, "server"), lambda b: b[:-5]), r"server\.2\.safetensors is damaged"),
-    "pickled state": (lambda f: torch.save({"theta": {}}, newest(f, "0")), r"0\..\.safetensors is damaged"),
+    "truncated state": (
+        lambda f: hit(newest(f, "0"), lambda b: b[:-5]),
+        r"0\..\.safetensors is damaged",
+    ),
+    "truncated server": (
+        lambda f: hit(newest(f, "server"), lambda b: b[:-5]),
+        r"server\.2\.safetensors is damaged",
+    ),
+    "pickled state": (
+        lambda f: torch.save({"theta": {}}, newest(f, "0")),
+        r"0\..\.safetensors is damaged",
+    ),
 }
 
 
@@ -312,7 +363,10 @@ def test_damage_is_told_in_one_sentence(case, broken):
 
 
 def test_a_run_that_began_before_an_option_existed_goes_on(broken):
-    sql(broken, "UPDATE facts SET value = json_remove(value, '$.train.precision') WHERE name = 'spec'")
+    sql(
+        broken,
+        "UPDATE facts SET value = json_remove(value, '$.train.precision') WHERE name = 'spec'",
+    )
     resume(broken)
     with read_only(broken) as database:
         assert database.facts()["finished"]
@@ -321,7 +375,9 @@ def test_a_run_that_began_before_an_option_existed_goes_on(broken):
 @pytest.mark.parametrize("case", ["truncated state", "no client state", "truncated server"])
 def test_damage_that_a_worker_sees(case, broken, monkeypatch):
     monkeypatch.setattr(processes, "subprocess", FORKED)
-    hit(broken / "experiment.toml", lambda b: b.replace(b'"inprocess"', b'"processes"\nworkers = 2'))
+    hit(
+        broken / "experiment.toml", lambda b: b.replace(b'"inprocess"', b'"processes"\nworkers = 2')
+    )
     damage, sentence = DAMAGE[case]
     damage(broken)
     with pytest.raises(FedkinError, match=sentence) as caught:
@@ -343,7 +399,13 @@ def test_data_that_changed(tmp_path):
     rows = [f"{i % 3},{i * 0.01},{(i * 7) % 11},{i % 2}" for i in range(120)]
     table = tmp_path / "table.csv"
     table.write_text("\n".join(["site,a,b,label", *rows]))
-    spec = small("fedavg", data__name=str(table), data__client="site", split__name="natural", run__clients=None)
+    spec = small(
+        "fedavg",
+        data__name=str(table),
+        data__client="site",
+        split__name="natural",
+        run__clients=None,
+    )
     del spec.split.__pydantic_extra__["alpha"]
 
     def stop(record):
@@ -361,7 +423,9 @@ def test_looking_does_not_touch_a_run(broken):
     hit_engine = (broken / "experiment.toml").read_bytes()
     coordinator, _, _ = load(broken)
     coordinator.views(0, 1)
-    assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in broken.rglob("*")} == before
+    assert {
+        path: (path.stat().st_mtime_ns, path.stat().st_size) for path in broken.rglob("*")
+    } == before
     assert (broken / "experiment.toml").read_bytes() == hit_engine
 
 
@@ -380,13 +444,19 @@ def test_looking_at_states_on_disk_leaves_them(tmp_path):
 
 
 FORBIDDEN = re.compile(
-    r"(import|from) (pickle|joblib|cloudpickle|dill|marshal|shelve)|torch\.(load|save)\b|allow_pickle\s*=\s*True"
+    r"(import|from) "
+    r"(pickle|joblib|cloudpickle|dill|marshal|shelve)|torch\.(load|save)\b|allow_pickle\s*=\s*True"
     r"|\bpickle\.\w|\b(eval|exec)\(|\.recv\(|\.send\(|yaml\.load|read_pickle|to_pickle"
 )
 
 
 def test_no_pickle_anywhere():
-    for planted in ("import pickle", "x = torch.load(p)", "np.load(p, allow_pickle = True)", "line.recv()"):
+    for planted in (
+        "import pickle",
+        "x = torch.load(p)",
+        "np.load(p, allow_pickle = True)",
+        "line.recv()",
+    ):
         assert FORBIDDEN.search(planted)
     found = [
         f"{path.relative_to(PACKAGE)}: {line.strip()}"

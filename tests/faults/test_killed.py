@@ -1,4 +1,6 @@
-"""kill -9 at any moment, then resume: the numbers of a run that was left alone, and nothing half-written is read."""
+"""kill -9 at any moment, then resume: the numbers of a run that was left alone, and nothing
+half-written is read.
+"""
 
 import contextlib
 import os
@@ -33,14 +35,18 @@ def plain(tmp_path_factory):
     def get(method: str, **settings):
         key = (method, *sorted(settings.items()))
         if key not in known:
-            known[key] = outcome(run(small(method, **settings), tmp_path_factory.mktemp(method) / "run"))
+            known[key] = outcome(
+                run(small(method, **settings), tmp_path_factory.mktemp(method) / "run")
+            )
         return known[key]
 
     return get
 
 
 def child(fatal: int, spec: Path, folder: Path, again: bool = False) -> int | None:
-    """dying.py in a forked process: how it ended. (Forked, so that torch is not imported anew 200 times.)"""
+    """dying.py in a forked process: how it ended. (Forked, so that torch is not imported anew 200
+    times.)
+    """
     process = forking().Process(target=dying.quiet, args=(fatal, spec, folder, again))
     process.start()
     process.join(60)
@@ -57,10 +63,14 @@ def written(tmp_path: Path, method: str, **settings) -> Path:
 
 
 def readable(folder: Path) -> None:
-    """Whatever is committed can be looked at at once, by somebody who may be about to resume or not."""
+    """Whatever is committed can be looked at at once, by somebody who may be about to resume or
+    not.
+    """
     if (folder / "run.db").exists():
         with read_only(folder) as database:
-            rounds = [number for (number,) in database.rows("SELECT round FROM rounds ORDER BY round")]
+            rounds = [
+                number for (number,) in database.rows("SELECT round FROM rounds ORDER BY round")
+            ]
             assert rounds == list(range(len(rounds)))
             assert database.rows("SELECT count(*) FROM clients") != [(0,)]
         if rounds:
@@ -68,7 +78,9 @@ def readable(folder: Path) -> None:
 
 
 def again(spec: Path, folder: Path) -> None:
-    """What a user does after a crash: resume; where nothing had begun, the same command once more."""
+    """What a user does after a crash: resume; where nothing had begun, the same command
+    once more.
+    """
     if (folder / "experiment.toml").exists():
         resume(folder)
     else:
@@ -103,7 +115,10 @@ def spread(total: int, number: int, seed: int) -> list[int]:
 
 @pytest.mark.parametrize(
     "chosen",
-    [lambda total: spread(total, 14, 1), pytest.param(lambda total: range(1, total + 1), marks=pytest.mark.slow)],
+    [
+        lambda total: spread(total, 14, 1),
+        pytest.param(lambda total: range(1, total + 1), marks=pytest.mark.slow),
+    ],
     ids=["some", "all"],
 )
 def test_killed_at_every_step(chosen, tmp_path, plain):
@@ -125,7 +140,9 @@ def test_killed_at_every_step_of_every_method(method, tmp_path, plain):
 
 
 # every third: the nightly test above has all methods, at every step
-@pytest.mark.parametrize(("method", "state"), list(zip(list(METHODS)[::3], cycle(["memory", "disk"]))))
+@pytest.mark.parametrize(
+    ("method", "state"), list(zip(list(METHODS)[::3], cycle(["memory", "disk"])))
+)
 def test_killed_at_some_steps(method, state, tmp_path, plain):
     settings = {**QUICK, "engine__state": state}
     total = steps_of(tmp_path, method, **settings)
@@ -135,7 +152,9 @@ def test_killed_at_some_steps(method, state, tmp_path, plain):
 
 @pytest.mark.parametrize("method", ["comet", "persfl"])
 def test_killed_again_and_again(method, tmp_path, plain):
-    """Every attempt is killed a few steps later than it began; each still gets further than the one before."""
+    """Every attempt is killed a few steps later than it began; each still gets further than the one
+    before.
+    """
     folder = tmp_path / "run"
     spec = written(tmp_path, method, **QUICK)
     fatal = 30
@@ -180,7 +199,9 @@ SERIOUS = {"run__rounds": 12, "run__commit_every": 0.05}
 def command(*args: object) -> subprocess.Popen:
     """The real command, in a process group of its own."""
     line = [sys.executable, "-c", "from fedkin.cli.app import main; main()", *map(str, args)]
-    return subprocess.Popen(line, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        line, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
 
 
 def began(folder: Path, process: subprocess.Popen, limit: float = 90) -> None:
@@ -191,12 +212,17 @@ def began(folder: Path, process: subprocess.Popen, limit: float = 90) -> None:
             if database.last_round() >= 1:
                 return
         time.sleep(0.02)
-    raise AssertionError(f"no round was committed: {process.stderr.read().decode() if process.poll() else 'too slow'}")
+    raise AssertionError(
+        "no round was committed: "
+        f"{process.stderr.read().decode() if process.poll() else 'too slow'}"
+    )
 
 
 @pytest.mark.parametrize("whole_group", [True, False], ids=["group", "coordinator"])
 def test_a_real_command_is_killed(whole_group, tmp_path, plain):
-    """The command with worker processes, killed from outside at a random moment; workers alone end by themselves."""
+    """The command with worker processes, killed from outside at a random moment; workers alone end
+    by themselves.
+    """
     settings = {**SERIOUS, "engine__name": "processes", "engine__workers": 2, "run__rounds": 20}
     expected = plain("ppfl", run__rounds=20)
     spec, folder = written(tmp_path, "ppfl", **settings), tmp_path / "run"
@@ -209,7 +235,9 @@ def test_a_real_command_is_killed(whole_group, tmp_path, plain):
     assert "Traceback" not in said
     readable(folder)
     with read_only(folder) as database:
-        assert not database.facts()["finished"], "the run was over before it was killed: give it more rounds"
+        assert not database.facts()["finished"], (
+            "the run was over before it was killed: give it more rounds"
+        )
     assert outcome(resume(folder, workers=1)) == expected
 
 

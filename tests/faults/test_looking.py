@@ -51,7 +51,11 @@ def goes_on(folder: Path, later: Path) -> None:
 
 
 def server(found) -> list[bytes]:
-    return [leaf.numpy().tobytes() for _, leaf in named_leaves(found.coordinator.state) if hasattr(leaf, "numpy")]
+    return [
+        leaf.numpy().tobytes()
+        for _, leaf in named_leaves(found.coordinator.state)
+        if hasattr(leaf, "numpy")
+    ]
 
 
 def test_a_commit_while_states_are_copied(stages, going, monkeypatch):
@@ -95,11 +99,16 @@ def test_the_card_is_of_the_round_of_its_model(stages, going):
     card = card_of(opened, opened.member(0))
     assert (card["rounds"], card["finished"]) == (1, False)
     assert "after round 1 of 3" in opened.unfinished
-    query = "SELECT loss FROM metrics WHERE round = ? AND client = 0 AND split = 'val' AND view = 'personal'"
+    query = (
+        "SELECT loss FROM metrics WHERE round = ? AND client = 0 AND split = 'val' AND "
+        "view = 'personal'"
+    )
     with records(stages[2]) as record:
         first, second = (record.rows(query, number)[0][0] for number in (1, 2))
     assert card["scores"]["personal"]["val"]["loss"] == first != second
-    assert card["communicated"] == card_of(whole := Opened(stages[1]), whole.member(0))["communicated"]
+    assert (
+        card["communicated"] == card_of(whole := Opened(stages[1]), whole.member(0))["communicated"]
+    )
 
 
 def test_a_newcomer_joins_the_round_that_is_told(stages, going, tmp_path, monkeypatch):
@@ -114,5 +123,7 @@ def test_a_newcomer_joins_the_round_that_is_told(stages, going, tmp_path, monkey
     monkeypatch.setattr("fedkin.newcomers.join.load", loaded)
     content = join(going, client=name, out=tmp_path / "out")
     assert content["after_round"] == at.round == 1
-    expected = told(joined(Learned(parts, coordinator.state, 1, Runtime("trace")), own, None)[0], own)
+    expected = told(
+        joined(Learned(parts, coordinator.state, 1, Runtime("trace")), own, None)[0], own
+    )
     assert content["scores"] == expected["scores"]

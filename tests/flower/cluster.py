@@ -1,4 +1,6 @@
-"""A deployment on loopback with real processes: a SuperLink, SuperNodes with their hosts, server apps."""
+"""A deployment on loopback with real processes: a SuperLink, SuperNodes with their hosts, server
+apps.
+"""
 
 import json
 import os
@@ -27,24 +29,37 @@ FEDKIN = [sys.executable, "-m", "fedkin"]
 
 def experiment(method: str, **settings: Any) -> Spec:
     """Four clients, full participation, five rounds; traced, as nodes trace."""
-    run = {"run__clients": 4, "run__participation": 1.0, "run__rounds": 5, "engine__name": "inprocess"}
+    run = {
+        "run__clients": 4,
+        "run__participation": 1.0,
+        "run__rounds": 5,
+        "engine__name": "inprocess",
+    }
     return small(method, **{**run, **settings})
 
 
 def result(folder: Path) -> dict[str, Any]:
-    """What a run in one process and a run of a deployment must have in common: all but times, names and places."""
+    """What a run in one process and a run of a deployment must have in common: all but times, names
+    and places.
+    """
     with read_only(folder) as database:
         facts = database.facts()
         assert facts["finished"]
-        rows = {table: sorted(database.rows(f"SELECT * FROM {table}"), key=repr) for table in TABLES}
-        rows["rounds"] = database.rows("SELECT round, phase, participants FROM rounds ORDER BY round")
+        rows = {
+            table: sorted(database.rows(f"SELECT * FROM {table}"), key=repr) for table in TABLES
+        }
+        rows["rounds"] = database.rows(
+            "SELECT round, phase, participants FROM rounds ORDER BY round"
+        )
     return {"fingerprint": facts["fingerprint"], **rows}
 
 
 class Cluster:
     """The processes of one deployment. Everything that was started ends in ``close``."""
 
-    def __init__(self, spec: Spec, names: Sequence[str] = NAMES, own_data: bool = False, **deployment: Any) -> None:
+    def __init__(
+        self, spec: Spec, names: Sequence[str] = NAMES, own_data: bool = False, **deployment: Any
+    ) -> None:
         self.home = Path(mkdtemp(prefix="fk-", dir="/tmp"))  # the path of a socket must be short
         self.folder = self.home / "d"
         self.names = names
@@ -89,11 +104,18 @@ class Cluster:
     def start(self, name: str, command: list[str] | None = None) -> subprocess.Popen[bytes]:
         """The SuperLink, a node, or any other command under a name."""
         verb = "superlink" if name == "superlink" else "node"
-        place = self.folder if name == "superlink" else self.node(name) if name in self.names else None
+        place = (
+            self.folder if name == "superlink" else self.node(name) if name in self.names else None
+        )
         command = command or [*FEDKIN, "deploy", verb, str(place)]
         with open(self.home / f"{name}.log", "ab") as log:
             process = subprocess.Popen(
-                command, stdout=log, stderr=log, env=environment(), start_new_session=True, preexec_fn=listening
+                command,
+                stdout=log,
+                stderr=log,
+                env=environment(),
+                start_new_session=True,
+                preexec_fn=listening,
             )
         self.processes[name] = process
         return process
@@ -123,7 +145,10 @@ class Cluster:
     def missing(self) -> list[tuple[int, int, str]]:
         """(round, client, reason) of the last run."""
         with read_only(self.last()) as database:
-            return database.rows("SELECT round, client, text FROM events WHERE kind = 'missing' ORDER BY round, client")
+            return database.rows(
+                "SELECT round, client, text FROM events WHERE kind = 'missing' ORDER BY "
+                "round, client"
+            )
 
     def log(self, name: str) -> str:
         """What a process said so far."""
@@ -162,12 +187,16 @@ def cluster(spec: Spec, **options: Any) -> Iterator[Cluster]:
 
 
 def listening() -> None:
-    """Tests that were started in the background have Ctrl-C ignored, and so would all that they start."""
+    """Tests that were started in the background have Ctrl-C ignored, and so would all that they
+    start.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def environment() -> dict[str, str]:
-    """Several deployments share two cores here: their many processes look for work less often than they would."""
+    """Several deployments share two cores here: their many processes look for work less often than
+    they would.
+    """
     rarely = {"FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "3"}
     return {**os.environ, **rarely, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
@@ -183,12 +212,16 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def wait_for(condition: Callable[[], object], seconds: float, running: Cluster | None = None) -> None:
+def wait_for(
+    condition: Callable[[], object], seconds: float, running: Cluster | None = None
+) -> None:
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             logs = (
-                "" if running is None else json.dumps({name: running.log(name)[-1500:] for name in running.processes})
+                ""
+                if running is None
+                else json.dumps({name: running.log(name)[-1500:] for name in running.processes})
             )
             raise AssertionError(f"waited {seconds} seconds in vain. {logs}")
         time.sleep(0.2)

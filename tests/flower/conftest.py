@@ -1,4 +1,6 @@
-"""Tests with real processes are marked so, for scripts/test-flower; the others only want the extra ``flower``."""
+"""Tests with real processes are marked so, for scripts/test-flower; the others only want the extra
+``flower``.
+"""
 
 import importlib.util
 from pathlib import Path
@@ -29,8 +31,9 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.flower)
 
 
-# What shares a cluster stays in one process; the other files follow each other, so that no more than two clusters look
-# for work at a time: looking alone takes a cluster of four a third of a core.
+# What shares a cluster stays in one process; the other files follow each other, so that no more
+# than two clusters look for work at a time: looking alone takes a cluster of four a third of a
+# core.
 TOGETHER = {
     "test_real_parity_more.py": "test_real_parity.py",
     "test_real_killed.py": "test_real_replies.py",

@@ -1,4 +1,6 @@
-"""A deployment without processes: the real transport and real nodes, joined by a grid of this process."""
+"""A deployment without processes: the real transport and real nodes, joined by a grid of this
+process.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,7 +21,10 @@ NAMES = ("c0", "c1", "c2", "c3")
 
 
 class Grid:
-    """Flower's Grid, as far as it is used. ``absent``: clients whose node is not connected. ``seen``: all requests."""
+    """Flower's Grid, as far as it is used.
+
+    ``absent``: clients whose node is not connected. ``seen``: all requests.
+    """
 
     def __init__(self, nodes: dict[str, Node]) -> None:
         self.nodes, self.names = nodes, list(nodes)
@@ -54,7 +59,9 @@ class Grid:
 class Fleet:
     """A deployment in a folder, and its nodes as objects."""
 
-    def __init__(self, folder: Path, spec: Spec, own_data: bool = False, names: tuple[str, ...] = NAMES) -> None:
+    def __init__(
+        self, folder: Path, spec: Spec, own_data: bool = False, names: tuple[str, ...] = NAMES
+    ) -> None:
         self.folder = init(folder / "d", spec, names, "127.0.0.1:9092", own_data=own_data)
         self.out = folder / "run"
         self.nodes = {name: Node(self.folder / "nodes" / name) for name in names}
@@ -64,5 +71,7 @@ class Fleet:
         return server.serve(self.grid, self.folder, self.out)  # type: ignore[arg-type]
 
     def configure(self, **settings: Any) -> None:
-        found = config.load(config.Deployment, self.folder, config.DEPLOYMENT).model_copy(update=settings)
+        found = config.load(config.Deployment, self.folder, config.DEPLOYMENT).model_copy(
+            update=settings
+        )
         (self.folder / config.DEPLOYMENT).write_text(config.text_of(found))

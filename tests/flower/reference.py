@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 
 from fedkin.data.population import Population
-from fedkin.engine.host import Answer, Order
+from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run import run
 from fedkin.runs.spec import Spec
@@ -17,17 +17,21 @@ Pairs = Iterable[tuple[int, int]]  # (round, client)
 
 
 def faulty(spec: Spec, out: Path, away: Pairs = (), rejected: Pairs = ()) -> Path:
-    """``away``: work that never happened for the server. ``rejected``: work whose message the coordinator refused."""
+    """``away``: work that never happened for the server. ``rejected``: work whose message the
+    coordinator refused.
+    """
     away, rejected = set(away), set(rejected)
 
     class Faulty(InProcess):
-        def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+        def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
             orders = list(orders)
             lost = {o.client for o in orders if op == "local" and (round, o.client) in away}
-            for answer in super().ask(op, round, [order for order in orders if order.client not in lost]):
+            for answer in super().ask(
+                op, round, [order for order in orders if order.client not in lost]
+            ):
                 refused = op == "local" and (round, answer.client) in rejected
-                yield Answer(answer.client, error="refused") if refused else answer
-            yield from (Answer(client, error="away") for client in sorted(lost))
+                yield TaskResult(answer.client, error="refused") if refused else answer
+            yield from (TaskResult(client, error="away") for client in sorted(lost))
 
     with patch("fedkin.experiment.local_backend.InProcess", Faulty):
         return run(spec, out)

@@ -1,4 +1,6 @@
-"""``python -m tests.flower.rogue FOLDER``: a node whose host misbehaves in the rounds that its rogue.json names."""
+"""``python -m tests.flower.rogue FOLDER``: a node whose host misbehaves in the rounds that its
+rogue.json names.
+"""
 
 import json
 import os
@@ -51,7 +53,9 @@ def full(work: Callable[[], list[bytes]]) -> list[bytes]:
 
 def _nan(answer: list[bytes], _: str) -> list[bytes]:
     tree = decode(answer[1])
-    next(leaf for _, leaf in named_leaves(tree) if isinstance(leaf, torch.Tensor)).view(-1)[0] = float("nan")
+    next(leaf for _, leaf in named_leaves(tree) if isinstance(leaf, torch.Tensor)).view(-1)[0] = (
+        float("nan")
+    )
     return [answer[0], encode(tree)]
 
 
@@ -73,7 +77,10 @@ def _round(answer: list[bytes], _: str) -> list[bytes]:
 
 
 def _client(answer: list[bytes], value: str) -> list[bytes]:
-    return [sealed(Reply.model_validate_json(answer[0]).model_copy(update={"name": value})), *answer[1:]]
+    return [
+        sealed(Reply.model_validate_json(answer[0]).model_copy(update={"name": value})),
+        *answer[1:],
+    ]
 
 
 def _large(answer: list[bytes], value: str) -> list[bytes]:

@@ -12,14 +12,22 @@ from fedkin.runs.checkpoint import committed
 from fedkin.runs.database import read_only
 from tests.flower.cluster import NAMES, Cluster, cluster, experiment, kill, with_text
 
-VICTIMS = ("flower-supernode", "flower-supernode", "fedkin.flower.node.host", "flwr-serverapp", "flower-superlink")
+VICTIMS = (
+    "flower-supernode",
+    "flower-supernode",
+    "fedkin.flower.node.host",
+    "flwr-serverapp",
+    "flower-superlink",
+)
 PAUSE = (20.0, 70.0)  # seconds between two kills
 
 
 def strike(running: Cluster, chance: random.Random) -> str:
     """Kill one process of a kind that is chosen by chance."""
     kind = chance.choice(VICTIMS)
-    place = running.node(chance.choice(NAMES)) if "node" in kind or "host" in kind else running.folder
+    place = (
+        running.node(chance.choice(NAMES)) if "node" in kind or "host" in kind else running.folder
+    )
     pids = running.server_apps() if kind == "flwr-serverapp" else with_text(str(place), kind)
     for pid in pids:
         kill(pid)
@@ -27,12 +35,17 @@ def strike(running: Cluster, chance: random.Random) -> str:
 
 
 def check(running: Cluster) -> int:
-    """Every committed round is readable, and every client's last committed state is on its node. Returns the round."""
+    """Every committed round is readable, and every client's last committed state is on its node.
+
+    Returns the round.
+    """
     folder = running.last()
     with read_only(folder) as database:
         last = database.last_round()
         for number in range(last + 1):
-            assert database.rows("SELECT count(*) FROM rounds WHERE round = ?", number) == [(1,)], number
+            assert database.rows("SELECT count(*) FROM rounds WHERE round = ?", number) == [(1,)], (
+                number
+            )
         states = committed(folder, database)
         run = str(database.facts()["deployment"])
     for client, path in states.items():
@@ -71,7 +84,9 @@ def main(minutes: float, seed: int) -> None:
             if running.round() >= 0:
                 checks, last = checks + 1, patiently(running)
         print(
-            f"{kills} kills, {resumed} resumes, {checks} checks, {last} rounds committed: nothing is lost", flush=True
+            f"{kills} kills, {resumed} resumes, {checks} checks, {last} rounds committed: "
+            "nothing is lost",
+            flush=True,
         )
 
 

@@ -1,4 +1,6 @@
-"""Tables of nodes: a model knows a column by its place, so all nodes must have the same ones there."""
+"""Tables of nodes: a model knows a column by its place, so all nodes must have the same
+ones there.
+"""
 
 from pathlib import Path
 
@@ -23,14 +25,19 @@ def write(folder: Path, columns: tuple[str, ...] = ORDER) -> Node:
     own = "data.csv" if columns else "data.npz"
     if columns:
         rows = [
-            ",".join([*(f"{value:.3f}" for value in rng.normal(size=len(columns))), str(k % 2), part])
+            ",".join(
+                [*(f"{value:.3f}" for value in rng.normal(size=len(columns))), str(k % 2), part]
+            )
             for part in ("train", "val", "test")
             for k in range(8)
         ]
         (folder / own).write_text("\n".join([",".join([*columns, "label", "split"]), *rows]))
     else:
         x, y = rng.normal(size=(8, 2)).astype(np.float32), np.arange(8) % 2
-        np.savez(folder / own, **{f"{k}_{part}": a for part in ("train", "val") for k, a in (("x", x), ("y", y))})
+        np.savez(
+            folder / own,
+            **{f"{k}_{part}": a for part in ("train", "val") for k, a in (("x", x), ("y", y))},
+        )
     settings = folder / config.NODE
     settings.write_text(settings.read_text().replace("data.npz", own))
     return Node(folder)

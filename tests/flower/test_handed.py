@@ -37,7 +37,9 @@ def deploy(*asked: object) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("method", ["fedavg", "ditto", "pfedme", "ppfl", "apfl", "per_fedavg", "persfl", "comet"])
+@pytest.mark.parametrize(
+    "method", ["fedavg", "ditto", "pfedme", "ppfl", "apfl", "per_fedavg", "persfl", "comet"]
+)
 def test_it_is_the_model_of_one_process(method, tmp_path):
     spec = small(method, run__participation=1.0, run__clients=len(NAMES))
     fleet = Fleet(tmp_path, spec)
@@ -48,7 +50,16 @@ def test_it_is_the_model_of_one_process(method, tmp_path):
         x, _ = plain.parts.population.part(client, "test")
         assert here.personal(x).equal(plain.personal(plain.member(client))(x))
         mine, theirs = here.card(), card_of(plain, plain.member(client))
-        for what in ("scores", "hyper_parameters", "family", "rounds", "finished", "joined", "input", "output"):
+        for what in (
+            "scores",
+            "hyper_parameters",
+            "family",
+            "rounds",
+            "finished",
+            "joined",
+            "input",
+            "output",
+        ):
             assert json.loads(json.dumps(mine[what])) == theirs[what]
 
 
@@ -70,7 +81,12 @@ def write(folder: Path, columns: tuple[str, ...] = TABLE, seed: int = 0) -> Node
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
     """Four nodes with tables of their own, after a run."""
-    shape = {"data__mean": [60.0, 27.0], "data__std": [15.0, 4.0], "model__name": "dnn", "train__lr": 0.1}
+    shape = {
+        "data__mean": [60.0, 27.0],
+        "data__std": [15.0, 4.0],
+        "model__name": "dnn",
+        "train__lr": 0.1,
+    }
     spec = small("ditto", run__participation=1.0, **shape)
     fleet = Fleet(tmp_path_factory.mktemp("trained"), spec, own_data=True)
     for number, name in enumerate(NAMES):
@@ -89,10 +105,13 @@ def test_new_rows_are_read_by_the_names_of_their_columns(trained, tmp_path):
     assert list(said.columns) == ["prediction", "p(0)", "p(1)"]
     with read_only(trained.out) as record:
         query = (
-            "SELECT accuracy FROM metrics WHERE client = 1 AND view = 'personal' AND split = 'test' ORDER BY round DESC"
+            "SELECT accuracy FROM metrics WHERE client = 1 AND view = 'personal' AND "
+            "split = 'test' ORDER BY round DESC"
         )
         ((accuracy,), *_) = record.rows(query)
-    assert (said["prediction"].to_numpy() == rows["label"].to_numpy()).mean() == pytest.approx(accuracy)
+    assert (said["prediction"].to_numpy() == rows["label"].to_numpy()).mean() == pytest.approx(
+        accuracy
+    )
     _, notes = predict(handed(node), tmp_path / "new.csv")
     assert "columns that the model does not use: ward" in notes
     assert f"{accuracy:.2%} of 20" in notes[-1]
@@ -177,7 +196,9 @@ def test_what_cannot_be_handed_over_is_told(trained, tmp_path):
         with pytest.raises(FedkinError, match=r"model\.commit is damaged, or of another fedkin"):
             handed(node)
         kept.unlink()
-        with pytest.raises(FedkinError, match="holds no model, until a run that it takes part in is finished"):
+        with pytest.raises(
+            FedkinError, match="holds no model, until a run that it takes part in is finished"
+        ):
             handed(node)
     finally:
         kept.write_bytes(whole)
@@ -191,7 +212,9 @@ def test_what_cannot_be_handed_over_is_told(trained, tmp_path):
         (node / "data.csv").unlink()
         with pytest.raises(FedkinError, match=r"data\.csv"):
             deploy("export", node, "--out", tmp_path / "out")
-        assert deploy("predict", node, "--data", tmp_path / "new.csv") == said  # as before: it asks no data of the node
+        assert (
+            deploy("predict", node, "--data", tmp_path / "new.csv") == said
+        )  # as before: it asks no data of the node
     finally:
         (node / "data.csv").write_text(table)
 

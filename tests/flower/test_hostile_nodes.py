@@ -1,4 +1,6 @@
-"""One registered node that lies: it is left out with a sentence, and the run goes on with the others."""
+"""One registered node that lies: it is left out with a sentence, and the run goes on with the
+others.
+"""
 
 import json
 from collections.abc import Callable
@@ -19,7 +21,9 @@ Edit = Callable[[dict[str, Any], list[bytes]], None]
 BAD_ROUND = 2
 
 
-def rogue(fleet: Fleet, name: str, edit: Edit, op: str = "local", rounds: tuple[int, ...] = (BAD_ROUND,)) -> None:
+def rogue(
+    fleet: Fleet, name: str, edit: Edit, op: str = "local", rounds: tuple[int, ...] = (BAD_ROUND,)
+) -> None:
     """Let a node's replies be edited: the header as JSON, and the messages beside it."""
     node = fleet.nodes[name]
     honest = node.answer
@@ -139,7 +143,9 @@ def test_scores_and_notes_that_cannot_be_are_not_recorded(tmp_path):
         last = f"round <= {len(cases)} AND client = 3"
         assert not database.rows(f"SELECT * FROM metrics WHERE {last}")
         assert not database.rows(f"SELECT * FROM notes WHERE {last}")
-        said = [line for line in database.facts()["said"] if line.startswith("c3 was not evaluated")]
+        said = [
+            line for line in database.facts()["said"] if line.startswith("c3 was not evaluated")
+        ]
         assert len(said) > 3
         assert all(len(line) < 400 and line.isprintable() for line in said)
 

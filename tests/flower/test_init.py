@@ -24,7 +24,11 @@ SPEC = small("fedavg", run__clients=2, run__participation=1.0)
 def test_what_is_written(tmp_path):
     folder = init(tmp_path / "site", SPEC, NAMES, "10.1.2.3:9092")
     assert folder.stat().st_mode & 0o077 == 0
-    secrets = [folder / "certs" / "ca.key", folder / "certs" / "server.key", *folder.glob("nodes/*/node.key")]
+    secrets = [
+        folder / "certs" / "ca.key",
+        folder / "certs" / "server.key",
+        *folder.glob("nodes/*/node.key"),
+    ]
     assert len(secrets) == 4
     assert all(path.stat().st_mode & 0o077 == 0 for path in secrets)
     server = x509.load_pem_x509_certificate((folder / "certs" / "server.crt").read_bytes())
@@ -35,12 +39,16 @@ def test_what_is_written(tmp_path):
     assert (folder / "nodes" / "north" / "node.key").read_bytes() != (
         folder / "nodes" / "south" / "node.key"
     ).read_bytes()
-    assert config.fingerprint(config.spec_of(folder)) == config.fingerprint(config.spec_of(folder / "nodes" / "north"))
+    assert config.fingerprint(config.spec_of(folder)) == config.fingerprint(
+        config.spec_of(folder / "nodes" / "north")
+    )
     manual = (folder / "README.md").read_text()
     assert "/v1/control" in manual
     assert "9092" in manual
     app = tomllib.loads((folder / "app" / "pyproject.toml").read_text())
-    assert app["tool"]["flwr"]["app"]["components"]["clientapp"] == "fedkin_deployment.client_app:app"
+    assert (
+        app["tool"]["flwr"]["app"]["components"]["clientapp"] == "fedkin_deployment.client_app:app"
+    )
     for script in (folder / "start-superlink", folder / "nodes" / "south" / "start"):
         assert script.stat().st_mode & 0o100
 
@@ -58,7 +66,9 @@ def test_every_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch)
     monkeypatch.setattr(os, "fsync", fsync)
     folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
     add(folder, "late")
-    assert {path for path in folder.rglob("*") if path.is_file() and path.stat().st_ino not in synced} == set()
+    assert {
+        path for path in folder.rglob("*") if path.is_file() and path.stat().st_ino not in synced
+    } == set()
 
 
 def test_insecure_is_for_this_machine_only(tmp_path):
@@ -77,20 +87,30 @@ def test_insecure_is_for_this_machine_only(tmp_path):
         (SPEC, ("a", "a"), "127.0.0.1:9", "a name of its own"),
         (SPEC, NAMES, "127.0.0.1", "host:port"),
         (small("centralized", run__clients=2), NAMES, "127.0.0.1:9", "nothing to deploy"),
-        (small("fedavg", run__clients=2, engine__device="cuda"), NAMES, "127.0.0.1:9", "nodes compute on their CPU"),
+        (
+            small("fedavg", run__clients=2, engine__device="cuda"),
+            NAMES,
+            "127.0.0.1:9",
+            "nodes compute on their CPU",
+        ),
     ],
 )
-def test_what_does_not_fit_is_refused_before_anything_is_written(spec, names, address, reason, tmp_path):
+def test_what_does_not_fit_is_refused_before_anything_is_written(
+    spec, names, address, reason, tmp_path
+):
     with pytest.raises(FedkinError, match=reason):
         init(tmp_path / "site", spec, names, address)
     assert not (tmp_path / "site").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("site e", "try 'site-e'"), ("-e/..", "try 'e'"), ("é", ""), ("e" * 64, f"try '{'e' * 63}'")]
+    ("name", "hint"),
+    [("site e", "try 'site-e'"), ("-e/..", "try 'e'"), ("é", ""), ("e" * 64, f"try '{'e' * 63}'")],
 )
 def test_a_name_that_no_node_can_have_is_told(name, hint, tmp_path):
-    (tmp_path / "exp.toml").write_text(tomli_w.dumps(SPEC.model_dump(mode="json", exclude_none=True)))
+    (tmp_path / "exp.toml").write_text(
+        tomli_w.dumps(SPEC.model_dump(mode="json", exclude_none=True))
+    )
     options = ["--spec", str(tmp_path / "exp.toml"), "--clients"]
 
     def deploy(verb: str, *arguments: str) -> BaseException | None:
@@ -105,18 +125,25 @@ def test_a_name_that_no_node_can_have_is_told(name, hint, tmp_path):
         assert isinstance(error, FedkinError)
         assert str(error).startswith(f"{where}: {name!r} is no name for a node (")
         assert str(error).endswith(hint)
-    assert sorted(path.name for path in (tmp_path / "site" / "nodes").iterdir()) == ["north", "south"]
+    assert sorted(path.name for path in (tmp_path / "site" / "nodes").iterdir()) == [
+        "north",
+        "south",
+    ]
     assert (tmp_path / "site" / config.DEPLOYMENT).read_text() == before
 
 
 def test_a_rehearsal_has_as_many_names_as_clients(tmp_path):
     with pytest.raises(FedkinError, match="2 clients are named"):
-        init(tmp_path / "site", small("fedavg", run__clients=5), NAMES, "127.0.0.1:9", own_data=False)
+        init(
+            tmp_path / "site", small("fedavg", run__clients=5), NAMES, "127.0.0.1:9", own_data=False
+        )
 
 
 def test_a_rehearsals_nodes_find_a_file_that_was_named_from_here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "people.csv").write_text("client,a,y\n" + "".join(f"{n % 2},{n},{n % 3}\n" for n in range(40)))
+    (tmp_path / "people.csv").write_text(
+        "client,a,y\n" + "".join(f"{n % 2},{n},{n % 3}\n" for n in range(40))
+    )
     spec = small("fedavg", run__clients=2, data__name="people.csv", split__name="natural")
     node = init(tmp_path / "site", spec, NAMES, "127.0.0.1:9", own_data=False) / "nodes" / "north"
     assert config.spec_of(node).data.name == str(tmp_path / "people.csv")
@@ -160,9 +187,20 @@ def test_run_directories_are_numbered(tmp_path):
 
 
 def test_a_changed_experiment_is_another_experiment():
-    same = small("fedavg", run__clients=2, run__participation=1.0, engine__name="processes", run__commit_every=9.0)
+    same = small(
+        "fedavg",
+        run__clients=2,
+        run__participation=1.0,
+        engine__name="processes",
+        run__commit_every=9.0,
+    )
     assert config.fingerprint(same) == config.fingerprint(SPEC)
-    for key, value in {"train__lr": 0.06, "run__seed": 9, "run__rounds": 4, "model__name": "dnn"}.items():
+    for key, value in {
+        "train__lr": 0.06,
+        "run__seed": 9,
+        "run__rounds": 4,
+        "model__name": "dnn",
+    }.items():
         other = small("fedavg", run__clients=2, run__participation=1.0, **{key: value})
         assert config.fingerprint(other) != config.fingerprint(SPEC)
 
@@ -170,7 +208,9 @@ def test_a_changed_experiment_is_another_experiment():
 @pytest.mark.parametrize("verb", ["init", "run", "node", "superlink", "add", "join"])
 def test_without_the_extra_its_name_is_said(verb, monkeypatch, tmp_path):
     find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "flwr" else find(name))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "flwr" else find(name)
+    )
     more = {"init": ["--spec", "none.toml", "--clients", "a"], "add": ["a"], "join": ["a"]}
     done = CliRunner().invoke(deploy.app, [verb, str(tmp_path), *more.get(verb, [])])
     assert isinstance(done.exception, FedkinError)

@@ -25,7 +25,9 @@ SPEC = small("fedavg", run__clients=2, run__participation=1.0, run__rounds=1)
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A deployment, and whether its app stops when it is told to: "stops", "finishes" or "hangs"."""
+    """A deployment, and whether its app stops when it is told to: "stops", "finishes"
+    or "hangs".
+    """
     folder = init(tmp_path / "site", SPEC, ("a", "b"), "127.0.0.1:9092")
     (folder / "runs").mkdir()
     monkeypatch.setattr(submit.Submitted, "submit", lambda self, config: None)
@@ -70,14 +72,21 @@ def test_ctrl_c_waits_for_the_round(site, monkeypatch, capsys):
 def test_ctrl_c_in_the_last_round_is_no_interruption(site, monkeypatch):
     pressing(monkeypatch, after=1)
     app(site, None)
-    assert submit.launch(site, site / "runs" / "1", lambda record: None) == (site / "runs" / "1").absolute()
+    assert (
+        submit.launch(site, site / "runs" / "1", lambda record: None)
+        == (site / "runs" / "1").absolute()
+    )
 
 
 def test_an_app_that_others_stopped_was_not_interrupted_here(site, monkeypatch):
-    """A SuperLink that goes takes its server app along; only the one who pressed Ctrl-C meant it (code 130)."""
+    """A SuperLink that goes takes its server app along; only the one who pressed Ctrl-C meant it
+    (code 130).
+    """
     word = json.dumps({"error": STOPPED, "interrupted": True})
     monkeypatch.setattr(submit.Submitted, "submit", lambda self, config: self.word.write_text(word))
-    with pytest.raises(FedkinError, match=r"not from here .* fedkin deploy run SITE --resume") as found:
+    with pytest.raises(
+        FedkinError, match=r"not from here .* fedkin deploy run SITE --resume"
+    ) as found:
         submit.launch(site, site / "runs" / "1", lambda record: None)
     assert not isinstance(found.value, Interrupted)
 
@@ -100,7 +109,10 @@ def test_a_second_ctrl_c_does_not_wait(site, monkeypatch):
 def test_a_resume_does_not_take_the_word_from_an_app_that_is_still_ending(site):
     out = run(SPEC, site / "runs" / "1")
     (site / STOP).touch()
-    with checkpoint.alone(out), pytest.raises(FedkinError, match="being written by another process"):
+    with (
+        checkpoint.alone(out),
+        pytest.raises(FedkinError, match="being written by another process"),
+    ):
         submit.launch(site, out, lambda record: None)
     assert (site / STOP).exists()
 

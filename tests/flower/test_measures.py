@@ -1,4 +1,6 @@
-"""RMSE, MAE and AUC of a finished deployment: those of one process, and nothing that they cannot be."""
+"""RMSE, MAE and AUC of a finished deployment: those of one process, and nothing that they cannot
+be.
+"""
 
 import json
 import math
@@ -31,7 +33,9 @@ def site(folder: Path, label: str):
     """An experiment with four clients' table: "numbers", or two "classes"."""
     rng = np.random.default_rng(0)
     rows = [(k % 4, u, v, u - 2 * v) for k, (u, v) in enumerate(rng.normal(size=(160, 2)))]
-    told = [f"s{k},{u:.4f},{v:.4f},{y if label == 'numbers' else int(y > 0)}" for k, u, v, y in rows]
+    told = [
+        f"s{k},{u:.4f},{v:.4f},{y if label == 'numbers' else int(y > 0)}" for k, u, v, y in rows
+    ]
     (folder / "table.csv").write_text("\n".join(["site,u,v,label", *told]))
     return experiment(
         {
@@ -58,13 +62,20 @@ def test_a_deployment_measures_what_one_process_does(label, names, tmp_path):
 
 def test_a_node_that_comes_later_is_told_its_own(tmp_path):
     rng = np.random.default_rng(0)
-    fleet = Fleet(tmp_path, small("fedavg", run__participation=1.0, run__rounds=2, train__lr=0.01), own_data=True)
+    fleet = Fleet(
+        tmp_path,
+        small("fedavg", run__participation=1.0, run__rounds=2, train__lr=0.01),
+        own_data=True,
+    )
 
     def write(node: Path) -> None:
         x = rng.normal(size=(40, 2)).astype(np.float32)
         y = x[:, 0] - 2 * x[:, 1]
         parts = {"train": slice(0, 20), "val": slice(20, 30), "test": slice(30, 40)}
-        np.savez(node / "data.npz", **{f"{k}_{p}": a[at] for p, at in parts.items() for k, a in (("x", x), ("y", y))})
+        np.savez(
+            node / "data.npz",
+            **{f"{k}_{p}": a[at] for p, at in parts.items() for k, a in (("x", x), ("y", y))},
+        )
 
     for name in NAMES:
         write(fleet.folder / "nodes" / name)
@@ -75,7 +86,9 @@ def test_a_node_that_comes_later_is_told_its_own(tmp_path):
     fleet.grid.names = list(fleet.nodes)
     found = newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", 1)
     measures, scores = found["measures"]["personal"]["test"], found["scores"]["personal"]["test"]
-    assert measures["rmse"] == pytest.approx((2 * scores["loss"]) ** 0.5, rel=1e-5)  # the loss is half a squared error
+    assert measures["rmse"] == pytest.approx(
+        (2 * scores["loss"]) ** 0.5, rel=1e-5
+    )  # the loss is half a squared error
     (line,) = (line for line in lines(found) if line.startswith("also"))
     assert f"test RMSE {measures['rmse']:.4f}, MAE {measures['mae']:.4f}" in line
 
@@ -114,10 +127,22 @@ def test_who_makes_them_up_is_not_evaluated(tmp_path, monkeypatch):
     fleet = Fleet(tmp_path, site(tmp_path, "classes"))
     rogue = fleet.nodes["c2"]
     answer = rogue.answer
-    monkeypatch.setattr(rogue, "answer", lambda parts: [part.replace(b'"auc":', b'"auc":7') for part in answer(parts)])
+    monkeypatch.setattr(
+        rogue,
+        "answer",
+        lambda parts: [part.replace(b'"auc":', b'"auc":7') for part in answer(parts)],
+    )
     with read_only(fleet.run()) as database:
-        assert database.rows("SELECT DISTINCT client FROM measures ORDER BY client") == [(0,), (1,), (3,)]
-        said = [sentence for sentence in database.facts()["said"] if sentence.startswith("c2 was not evaluated")]
+        assert database.rows("SELECT DISTINCT client FROM measures ORDER BY client") == [
+            (0,),
+            (1,),
+            (3,),
+        ]
+        said = [
+            sentence
+            for sentence in database.facts()["said"]
+            if sentence.startswith("c2 was not evaluated")
+        ]
     assert len(said) == 1
     assert "auc is never 7" in said[0]
 

@@ -23,7 +23,14 @@ from tests.flower.fleet import NAMES, Fleet
 
 def arrays(path: Path, population, client: int) -> None:
     parts = {part: population.part(client, part) for part in ("train", "val", "test")}
-    np.savez(path, **{f"{k}_{part}": v.numpy() for part, xy in parts.items() for k, v in zip("xy", xy, strict=True)})
+    np.savez(
+        path,
+        **{
+            f"{k}_{part}": v.numpy()
+            for part, xy in parts.items()
+            for k, v in zip("xy", xy, strict=True)
+        },
+    )
 
 
 def site(folder: Path, method: str, **settings) -> tuple[Fleet, Learned]:
@@ -52,7 +59,9 @@ def site(folder: Path, method: str, **settings) -> tuple[Fleet, Learned]:
         plain = run(whole, folder / "plain")
         assert result(plain)["fingerprint"] == result(deployed)["fingerprint"]
         coordinator, parts, _ = load(plain)
-    return fleet, Learned(parts._replace(held_out=people.only([4])), coordinator.state, 3, Runtime("trace"))
+    return fleet, Learned(
+        parts._replace(held_out=people.only([4])), coordinator.state, 3, Runtime("trace")
+    )
 
 
 @pytest.mark.parametrize("method", ["comet", "cgpfl", "ppfl", "fedem"])
@@ -62,14 +71,31 @@ def test_a_node_that_comes_later_gets_the_model_of_one_process(method, tmp_path)
     fleet.grid.seen.clear()
     content = newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None)
     found, _ = joined(at, at.parts.held_out, None)
-    same = ("rounds", "place", "places", "chosen_by", "scores", "measures", "notes", "bytes", "train", "val", "test")
+    same = (
+        "rounds",
+        "place",
+        "places",
+        "chosen_by",
+        "scores",
+        "measures",
+        "notes",
+        "bytes",
+        "train",
+        "val",
+        "test",
+    )
     assert {k: content[k] for k in same} == {k: told(found, at.parts.held_out)[k] for k in same}
     assert {name for name, _ in fleet.grid.seen} == {"late"}
     assert result(fleet.out) == before
-    assert json.loads((fleet.out / "joined" / "late" / "join.json").read_text())["rounds"] == content["rounds"]
+    assert (
+        json.loads((fleet.out / "joined" / "late" / "join.json").read_text())["rounds"]
+        == content["rounds"]
+    )
     states = list((fleet.folder / "nodes" / "late").glob("state/*/*.commit"))
     assert states or not content["rounds"]
-    again = newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None)  # work that was done is not done again
+    again = newcomer.serve(
+        fleet.grid, fleet.folder, fleet.out, "late", None
+    )  # work that was done is not done again
     assert {k: again[k] for k in same} == {k: content[k] for k in same}
 
 

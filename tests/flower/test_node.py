@@ -42,7 +42,7 @@ def made(folder, spec, **settings) -> Node:
 
 def down(spec) -> bytes:
     parts = assemble(spec)
-    return encode(parts.method.down(parts.method.server(parts.federation.start), 1))
+    return encode(parts.method.broadcast(parts.method.server(parts.federation.start), 1))
 
 
 def request(spec, **changes) -> Request:
@@ -75,7 +75,9 @@ def test_a_round_that_is_asked_for_again_is_not_trained_again(node, spec, tmp_pa
 
 def test_work_whose_reply_got_lost_never_happened(node, spec):
     first, _ = ask(node, request(spec), down(spec))
-    ask(node, request(spec, base=first.steps[0].own, steps=(Step(op="local", round=2),)), down(spec))
+    ask(
+        node, request(spec, base=first.steps[0].own, steps=(Step(op="local", round=2),)), down(spec)
+    )
     again = request(spec, base=first.steps[0].own, steps=(Step(op="local", round=3),))
     third, sent = ask(node, again, down(spec))  # the server never heard of round 2
     fresh = made_anew(node, spec)
@@ -158,7 +160,9 @@ def test_states_that_nobody_will_ask_for_are_removed(node, spec):
     base = Base()
     for number in range(1, 5):
         step = (Step(op="local", round=number),)
-        reply, _ = ask(node, request(spec, base=base, steps=step, keep=max(0, number - 1)), down(spec))
+        reply, _ = ask(
+            node, request(spec, base=base, steps=step, keep=max(0, number - 1)), down(spec)
+        )
         base = reply.steps[0].own
     assert sorted(path.name for path in node.state.glob("*/*.commit")) == ["3.commit", "4.commit"]
 

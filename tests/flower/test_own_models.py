@@ -1,4 +1,6 @@
-"""Each node may hold a model of its own, even one that is no torch module: the server never sees it."""
+"""Each node may hold a model of its own, even one that is no torch module: the server never sees
+it.
+"""
 
 from pathlib import Path
 
@@ -37,11 +39,17 @@ def deployed(folder: Path, method: str) -> Fleet:
     people = assemble(spec(method, public)).population
     for client, name in enumerate(NAMES):
         parts = {part: people.part(client, part) for part in ("train", "val", "test")}
-        named = {f"{k}_{part}": v.numpy() for part, xy in parts.items() for k, v in zip("xy", xy, strict=True)}
+        named = {
+            f"{k}_{part}": v.numpy()
+            for part, xy in parts.items()
+            for k, v in zip("xy", xy, strict=True)
+        }
         node = fleet.folder / "nodes" / name
         np.savez(node / "data.npz", **named)
         if client % 2:
-            found = config.load(config.NodeConfig, node, config.NODE).model_copy(update={"model": OWN})
+            found = config.load(config.NodeConfig, node, config.NODE).model_copy(
+                update={"model": OWN}
+            )
             (node / config.NODE).write_text(config.text_of(found))
             fleet.nodes[name] = Node(node)
     return fleet
@@ -67,7 +75,9 @@ def test_the_server_needs_no_model_of_theirs(tmp_path, monkeypatch):
     assert built == [{"mlr"}]
     assert not found["events"]
     with read_only(fleet.out) as database:
-        held = [name for (name,) in database.rows("SELECT architecture FROM clients ORDER BY client")]
+        held = [
+            name for (name,) in database.rows("SELECT architecture FROM clients ORDER BY client")
+        ]
     assert held == ["mlr", OWN] * 2
     both = spec("comet", tmp_path / "public.npz", map={"net": "mlr", "other": OWN}, rule="turn")
     plain = result(run(both, tmp_path / "plain"))
@@ -83,5 +93,7 @@ def test_the_server_needs_no_model_of_theirs(tmp_path, monkeypatch):
 
 def test_methods_that_send_parameters_refuse_a_model_of_ones_own(tmp_path):
     fleet = deployed(tmp_path, "fedavg")
-    with pytest.raises(FedkinError, match="fedavg needs everybody's parameters: sk_linear:Linear is none"):
+    with pytest.raises(
+        FedkinError, match="fedavg needs everybody's parameters: sk_linear:Linear is none"
+    ):
         fleet.run()

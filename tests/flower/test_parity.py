@@ -1,4 +1,6 @@
-"""The transport and the nodes give every method the bits of one process, whoever is missing, stopped or resumed."""
+"""The transport and the nodes give every method the bits of one process, whoever is missing,
+stopped or resumed.
+"""
 
 import numpy as np
 import pytest
@@ -56,7 +58,9 @@ def test_a_method_that_pools_data_is_refused(method, tmp_path):
 def test_a_run_that_was_killed_before_its_record_is_gone_on_with(tmp_path):
     fleet = Fleet(tmp_path, experiment("ditto"))
     fleet.out.mkdir()
-    (fleet.out / SPEC).write_bytes((run(experiment("ditto"), tmp_path / "plain") / SPEC).read_bytes())
+    (fleet.out / SPEC).write_bytes(
+        (run(experiment("ditto"), tmp_path / "plain") / SPEC).read_bytes()
+    )
     assert result(fleet.run()) == result(tmp_path / "plain")
 
 
@@ -99,8 +103,12 @@ def test_a_client_that_was_away_comes_back_with_its_own_state(method, tmp_path, 
     get = fleet.grid.get_nodes
 
     def nodes():
-        last = max((step.round for _, parts in fleet.grid.seen for step in request(parts).steps), default=0)
-        fleet.grid.absent = {"c2"} if last == 1 else set()  # the message of round 2 does not reach it
+        last = max(
+            (step.round for _, parts in fleet.grid.seen for step in request(parts).steps), default=0
+        )
+        fleet.grid.absent = (
+            {"c2"} if last == 1 else set()
+        )  # the message of round 2 does not reach it
         return get()
 
     monkeypatch.setattr(fleet.grid, "get_nodes", nodes)
@@ -109,7 +117,9 @@ def test_a_client_that_was_away_comes_back_with_its_own_state(method, tmp_path, 
     monkeypatch.setattr(Lost, "away", frozenset({(2, 2)}))
     monkeypatch.setattr("fedkin.experiment.local_backend.InProcess", Lost)
     plain = result(run(experiment(method), tmp_path / "plain"))
-    unseen = {row for row in plain["metrics"] if row[:2] == (1, 2)}  # round 1's evaluation travels with round 2's work
+    unseen = {
+        row for row in plain["metrics"] if row[:2] == (1, 2)
+    }  # round 1's evaluation travels with round 2's work
     assert set(deployed["metrics"]) == set(plain["metrics"]) - unseen
     for what in ("fingerprint", "messages", "events", "rounds"):
         assert deployed[what] == plain[what], what
@@ -125,7 +135,9 @@ class Stop(Exception):
 
 @pytest.mark.parametrize("after", [0, 1, 3])
 @pytest.mark.parametrize("method", ["comet", "ditto", "scaffold"])
-def test_a_server_that_was_killed_continues_with_the_same_result(method, after, tmp_path, monkeypatch):
+def test_a_server_that_was_killed_continues_with_the_same_result(
+    method, after, tmp_path, monkeypatch
+):
     fleet = Fleet(tmp_path, experiment(method))
 
     def stopping(number):
@@ -142,7 +154,9 @@ def test_a_server_that_was_killed_continues_with_the_same_result(method, after, 
     worked = counting(monkeypatch)
     assert result(fleet.run()) == result(run(experiment(method), tmp_path / "plain"))
     # the work that travelled with the last evaluation is done already, and is not done again
-    assert worked == [("local", round) for round in range(after + (2 if after else 1), 4) for _ in NAMES]
+    assert worked == [
+        ("local", round) for round in range(after + (2 if after else 1), 4) for _ in NAMES
+    ]
 
 
 def counting(monkeypatch) -> list[tuple[str, int]]:
@@ -172,7 +186,12 @@ def test_data_that_changed_are_noticed(tmp_path):
     fleet = Fleet(tmp_path, experiment("fedavg", **settings), own_data=True)
     for k, name in enumerate(NAMES):
         path = fleet.folder / "nodes" / name / "data.npz"
-        part = {"x_train": x[k::4][:6], "y_train": y[k::4][:6], "x_test": x[k::4][6:], "y_test": y[k::4][6:]}
+        part = {
+            "x_train": x[k::4][:6],
+            "y_train": y[k::4][:6],
+            "x_test": x[k::4][6:],
+            "y_test": y[k::4][6:],
+        }
         np.savez(path, **part)
     push = fleet.grid.push_messages
 
@@ -185,5 +204,7 @@ def test_data_that_changed_are_noticed(tmp_path):
 
     fleet.grid.push_messages = pushing
     done = result(fleet.run())
-    assert {(row[1], row[3]) for row in done["events"]} == {(2, "its data are not those that it joined the run with")}
+    assert {(row[1], row[3]) for row in done["events"]} == {
+        (2, "its data are not those that it joined the run with")
+    }
     assert [row[0] for row in done["events"]] == [2, 3]

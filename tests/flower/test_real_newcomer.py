@@ -7,14 +7,24 @@ import pytest
 
 from fedkin.experiment.run import run
 from fedkin.setup.build import assemble
-from tests.flower.cluster import FEDKIN, cluster, environment, experiment, free_ports, result, wait_for
+from tests.flower.cluster import (
+    FEDKIN,
+    cluster,
+    environment,
+    experiment,
+    free_ports,
+    result,
+    wait_for,
+)
 from tests.flower.reference import write_rows
 
 
 def deploy(*arguments: object) -> str:
     """``fedkin deploy …``, which succeeds."""
     command = [*FEDKIN, "deploy", *map(str, arguments)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=900, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -31,7 +41,11 @@ def test_a_node_joins_a_run_that_goes_on(tmp_path):
         running.configure_node("late", port=free_ports(1)[0])
         running.start("late", [*FEDKIN, "deploy", "node", str(running.node("late"))])
         found = json.loads(deploy("join", running.folder, "late", "--rounds", 1, "--json"))
-        assert (found["rounds"], found["places"], found["place"]) == (1, 2, found["notes"]["cluster"])
+        assert (found["rounds"], found["places"], found["place"]) == (
+            1,
+            2,
+            found["notes"]["cluster"],
+        )
         assert found["after_round"] >= 1
         assert running.commits("late")
         assert process.wait(900) == 0, running.log("run")

@@ -14,7 +14,9 @@ def test_nodes_with_files_of_their_own_give_the_same_bits(tmp_path):
     public = tmp_path / "public.npz"
     digits = assemble(experiment("fedavg")).population
     np.savez(public, x=digits.x[::7].numpy(), y=digits.y[::7].numpy())
-    spec = experiment("comet", public__source=str(public), public__samples=60, run__rounds=2, run__clients=2)
+    spec = experiment(
+        "comet", public__source=str(public), public__samples=60, run__rounds=2, run__clients=2
+    )
     started = Cluster(spec, NAMES[:2], own_data=True)
     try:
         population = assemble(spec).population

@@ -1,4 +1,6 @@
-"""Same seed, same bits: four SuperNodes on loopback, TLS and authentication on, against one process."""
+"""Same seed, same bits: four SuperNodes on loopback, TLS and authentication on, against one
+process.
+"""
 
 import shutil
 
@@ -32,7 +34,9 @@ def test_what_others_may_not_read(running):
         assert state.stat().st_mode & 0o077 == 0
         commits = list(state.glob("*/*.commit"))
         assert commits
-        assert all(path.stat().st_mode & 0o077 == 0 for path in [*commits, running.node(name) / "node.key"])
+        assert all(
+            path.stat().st_mode & 0o077 == 0 for path in [*commits, running.node(name) / "node.key"]
+        )
 
 
 def test_strangers_and_other_experiments_are_refused(running):

@@ -1,4 +1,6 @@
-"""Bad replies of real nodes: they are recorded, nothing wrong is merged, and what is left goes on."""
+"""Bad replies of real nodes: they are recorded, nothing wrong is merged, and what is
+left goes on.
+"""
 
 import re
 
@@ -22,7 +24,10 @@ def test_bad_replies_are_recorded_and_never_merged(tmp_path):
         (4, 3): (f"slow:{DEADLINE + 10}", "no reply within"),
     }
     spec = experiment("comet", run__rounds=5)
-    plans = {name: {str(r): act for (r, c), (act, _) in acts.items() if NAMES[c] == name} for name in NAMES[1:]}
+    plans = {
+        name: {str(r): act for (r, c), (act, _) in acts.items() if NAMES[c] == name}
+        for name in NAMES[1:]
+    }
     running = with_rogues(spec, plans, deadline=DEADLINE, max_bytes=300_000)
     try:
         found = result(running.run(limit=1500))

@@ -1,4 +1,6 @@
-"""A real server that ends, told to or not: the run is resumed, and comes to what it would have come to."""
+"""A real server that ends, told to or not: the run is resumed, and comes to what it would have come
+to.
+"""
 
 import signal
 import time

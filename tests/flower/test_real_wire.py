@@ -1,4 +1,6 @@
-"""The ledger against the bytes that cross the wire of one node, TLS and Flower's own traffic included."""
+"""The ledger against the bytes that cross the wire of one node, TLS and Flower's own traffic
+included.
+"""
 
 import time
 
@@ -15,7 +17,12 @@ IDLE = 15.0  # seconds in which nothing is asked of the node
 @pytest.mark.slow
 def test_the_ledger_is_what_crosses_the_wire():
     spec = experiment(
-        "fedavg", model__name="dnn", model__hidden=20_000, run__rounds=ROUNDS, train__steps=1, run__clients=2
+        "fedavg",
+        model__name="dnn",
+        model__hidden=20_000,
+        run__rounds=ROUNDS,
+        train__steps=1,
+        run__clients=2,
     )
     running = Cluster(spec, names=("c0", "c1"))
     proxy = Proxy(running.port)
@@ -30,14 +37,21 @@ def test_the_ledger_is_what_crosses_the_wire():
         wire = {way: size - before[way] for way, size in proxy.counted().items()}
         with read_only(folder) as database:
             rows = database.rows("SELECT direction, bytes FROM messages WHERE client = 1")
-        ledger = {way: sum(size for direction, size in rows if direction == way) for way in ("up", "down")}
+        ledger = {
+            way: sum(size for direction, size in rows if direction == way) for way in ("up", "down")
+        }
         (last,) = {size for way, size in rows if way == "down"}
-        ledger["down"] += last  # the final evaluation's model is sent, and is no communication of the method
+        ledger["down"] += (
+            last  # the final evaluation's model is sent, and is no communication of the method
+        )
         found = {}
         for way in ("up", "down"):
             polling = polls[way] * took
             found[way] = (wire[way] - polling) / ledger[way]
-            print(f"{way}: ledger {ledger[way]}, wire {wire[way]}, of that polling {polling:.0f} in {took:.0f} s")
+            print(
+                f"{way}: ledger {ledger[way]}, wire {wire[way]}, of that polling "
+                f"{polling:.0f} in {took:.0f} s"
+            )
         print(found, polls)
         assert ledger["up"] > ROUNDS * 5_000_000
         assert all(1 <= ratio <= 1.02 for ratio in found.values()), found
@@ -47,7 +61,9 @@ def test_the_ledger_is_what_crosses_the_wire():
 
 
 def per_second(proxy: Proxy) -> dict[str, float]:
-    """What a node and its SuperLink say to each other when there is nothing to do, in bytes a second each way."""
+    """What a node and its SuperLink say to each other when there is nothing to do, in bytes a
+    second each way.
+    """
     before = proxy.counted()
     time.sleep(IDLE)
     return {way: (size - before[way]) / IDLE for way, size in proxy.counted().items()}

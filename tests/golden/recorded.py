@@ -1,4 +1,6 @@
-"""A federation over recorded mini-batches: the method's own functions, called with what other people's code drew."""
+"""A federation over recorded mini-batches: the method's own functions, called with what other
+people's code drew.
+"""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from fedkin.core.family import FAMILIES
-from fedkin.core.method import Info, Method, Reply, Start, plain_prediction
+from fedkin.core.method import ClientInfo, FederationInit, Method, Reply, plain_prediction
 from fedkin.core.model import Batch, Model, from_module
 from fedkin.core.ops import Batches
 from fedkin.core.rng import Key
@@ -25,20 +27,26 @@ RUNTIME = Runtime("never")
 
 def linear(outputs: int = 3, *, bias: bool = True, family: str = "categorical") -> Model:
     """Softmax regression (or one output) over 4 features."""
-    return from_module("linear", nn.Linear(4, outputs, bias=bias).to(torch.float64), FAMILIES[family])
+    return from_module(
+        "linear", nn.Linear(4, outputs, bias=bias).to(torch.float64), FAMILIES[family]
+    )
 
 
 def perceptron() -> Model:
     """4 → 5 → 3 with relu."""
     layers = OrderedDict(hidden=nn.Linear(4, 5), relu=nn.ReLU(), out=nn.Linear(5, 3))
-    return from_module("perceptron", nn.Sequential(layers).to(torch.float64), FAMILIES["categorical"])
+    return from_module(
+        "perceptron", nn.Sequential(layers).to(torch.float64), FAMILIES["categorical"]
+    )
 
 
 @dataclass(frozen=True)
 class RecordedClient:
-    """What a method is given of one client in one round: recorded samples and recorded mini-batches."""
+    """What a method is given of one client in one round: recorded samples and recorded
+    mini-batches.
+    """
 
-    info: Info
+    info: ClientInfo
     model: Model
     key: Key
     samples: Mapping[str, tuple[Tensor, Tensor]]  # split → (x, y)
@@ -56,11 +64,15 @@ class RecordedClient:
         epochs: int | None = None,
         beside: Tensor | None = None,
     ) -> Batches:
-        """The recorded ones of this purpose, each row of a batch of b rows weighing 1/b in float64."""
+        """The recorded ones of this purpose, each row of a batch of b rows weighing 1/b
+        in float64.
+        """
         assert epochs is None
         table = self.tables[purpose]
         table = torch.from_numpy(table[(table >= 0).any(1)])
-        assert steps is None or steps == len(table), f"{purpose}: {steps} steps of {len(table)} recorded"
+        assert steps is None or steps == len(table), (
+            f"{purpose}: {steps} steps of {len(table)} recorded"
+        )
         x, y = self.samples["train"]
 
         def gather(first: int, last: int) -> Tree:
@@ -81,7 +93,14 @@ class RecordedClient:
 
     def score(self, w: Params, split: str) -> tuple[float, float]:
         x, y = self.samples[split]
-        return score(RUNTIME, self.model, w, plain_prediction, torch.arange(len(x)), lambda at: (x[at], y[at]))
+        return score(
+            RUNTIME,
+            self.model,
+            w,
+            plain_prediction,
+            torch.arange(len(x)),
+            lambda at: (x[at], y[at]),
+        )
 
 
 @dataclass(frozen=True)
@@ -95,17 +114,23 @@ class RecordedServer:
     decay: float = 1.0
     public_y: Tensor | None = None
 
-    def rows(self, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
+    def rows(
+        self, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str
+    ) -> Batches:
         assert self.table is not None
         return recorded_rows(model, tensors, self.table, size, steps)
 
 
-def recorded_rows(model: Model, tensors: tuple[Tensor, ...], table: np.ndarray, size: int, steps: int) -> Batches:
+def recorded_rows(
+    model: Model, tensors: tuple[Tensor, ...], table: np.ndarray, size: int, steps: int
+) -> Batches:
     """The first ``steps`` recorded draws [step, place] of ``size`` rows."""
     assert table.shape[1] == size
     assert len(table) >= steps
     index = torch.from_numpy(table)
-    return Batches(RUNTIME, model, steps, lambda a, b: tuple(tensor[index[a:b]] for tensor in tensors))
+    return Batches(
+        RUNTIME, model, steps, lambda a, b: tuple(tensor[index[a:b]] for tensor in tensors)
+    )
 
 
 class Moment(NamedTuple):
@@ -131,19 +156,23 @@ class Replay:
         uniform: bool = False,
         decays: Sequence[float] = (),
     ) -> None:
-        """``several``: the trace starts from so many models. ``uniform``: replies weigh 1 each, not their samples."""
+        """``several``: the trace starts from so many models. ``uniform``: replies weigh 1 each, not
+        their samples.
+        """
         self.method, self.uniform, self.decays = method, uniform, decays
-        self.tables: Tables = tables or {"batches": trace.array("batches", -1, len(trace.sizes), -1, -1)}
+        self.tables: Tables = tables or {
+            "batches": trace.array("batches", -1, len(trace.sizes), -1, -1)
+        }
         drawn = trace.tree("initial", model.initial, *([several] if several else []))
         starts = [row(drawn, k) for k in range(several)] if several else [drawn]
         self.model = model._replace(initial=starts[0])
         self.samples = samples_of(trace, model)
         classes = {"categorical": 3, "bernoulli": 2}.get(model.family.name, 0)
         self.infos = {
-            k: Info(k, model.name, len(x), torch.zeros(classes), 0, classes)
+            k: ClientInfo(k, model.name, len(x), torch.zeros(classes), 0, classes)
             for k, (x, _) in enumerate(part["train"] for part in self.samples)
         }
-        start = Start(
+        start = FederationInit(
             {model.name: self.model.initial},
             tuple(self.infos),
             0,
@@ -156,29 +185,36 @@ class Replay:
         self._introduced()
 
     def _introduced(self) -> None:
-        if self.method.introduce is None or self.method.meet is None:
+        if self.method.setup_message is None or self.method.setup_update is None:
             return
-        sent = {k: self.method.introduce(own, self.data(0, k)) for k, own in self.own.items()}
-        self.state = self.method.meet(self.state, self.replies(sent), RecordedServer(Key(0, 0), {}))
+        sent = {k: self.method.setup_message(own, self.data(0, k)) for k, own in self.own.items()}
+        self.state = self.method.setup_update(
+            self.state, self.replies(sent), RecordedServer(Key(0, 0), {})
+        )
 
     def replies(self, sent: Mapping[int, Tree]) -> dict[int, Reply]:
-        return {k: Reply(up, 1.0 if self.uniform else float(self.infos[k].samples)) for k, up in sent.items()}
+        return {
+            k: Reply(up, 1.0 if self.uniform else float(self.infos[k].samples))
+            for k, up in sent.items()
+        }
 
     def data(self, round: int, client: int) -> RecordedClient:
         """``round`` counts from 0, as the arrays do."""
         tables = {purpose: table[round, client] for purpose, table in self.tables.items()}
         decay = self.decays[round] if self.decays else 1.0
         key = Key(0, round + 1, client)
-        return RecordedClient(self.infos[client], self.model, key, self.samples[client], tables, decay)
+        return RecordedClient(
+            self.infos[client], self.model, key, self.samples[client], tables, decay
+        )
 
     def round(self, number: int, who: Iterable[int] | None = None) -> Moment:
         """Work of all clients (or of those named) and the server's update."""
         method, down, up = self.method, {}, {}
         for k in self.infos if who is None else who:
-            down[k] = method.down(self.state, k)
-            self.own[k], up[k] = method.local(down[k], self.own[k], self.data(number, k))
+            down[k] = method.broadcast(self.state, k)
+            self.own[k], up[k] = method.client_update(down[k], self.own[k], self.data(number, k))
         tools = RecordedServer(Key(0, number + 1), {})
-        self.state = method.merge(self.state, self.replies(up), tools)
+        self.state = method.server_update(self.state, self.replies(up), tools)
         return Moment(down, up, dict(self.own), self.state)
 
 
@@ -188,7 +224,10 @@ def samples_of(trace: Trace, model: Model) -> list[dict[str, tuple[Tensor, Tenso
     for split, end in (("train", ""), ("val", "val_")):
         if f"{end}x" not in trace.arrays and split == "val":
             continue
-        x, y = torch.from_numpy(trace.array(f"{end}x", -1, 4)), torch.from_numpy(trace.array(f"{end}y", -1))
+        x, y = (
+            torch.from_numpy(trace.array(f"{end}x", -1, 4)),
+            torch.from_numpy(trace.array(f"{end}y", -1)),
+        )
         owner = torch.from_numpy(trace.array(f"{end}client", len(x)))
         for client, part in enumerate(found):
             part[split] = x[owner == client], y[owner == client]

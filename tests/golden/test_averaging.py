@@ -63,11 +63,17 @@ def test_ditto(verdict):
 def test_apfl_of_ditto(verdict, mixture):
     v = verdict("apfl_fixed_alpha", f"weights uniform, mixture {mixture}")
     rates = {name: v.trace.number(name) for name in ("lr", "alpha")}
-    replay = Replay(apfl(**rates, adaptive=False, mixture=mixture, weights="uniform"), v.trace, linear())
+    replay = Replay(
+        apfl(**rates, adaptive=False, mixture=mixture, weights="uniform"), v.trace, linear()
+    )
     if mixture == "received":
         replayed(v, replay, own="personal")
         v.agrees("trained models", "server")
-        v.deviates("personal models", "theirs takes v's gradient at the mixture of the round before", 0.0463)
+        v.deviates(
+            "personal models",
+            "theirs takes v's gradient at the mixture of the round before",
+            0.0463,
+        )
         return
     replayed(v, replay, own="personal")
     replay = Replay(replay.method, v.trace, linear())
@@ -79,7 +85,9 @@ def test_apfl_of_ditto(verdict, mixture):
 
 
 @pytest.mark.certifies("apfl", "golden")
-@pytest.mark.parametrize(("file", "figure"), [("apfl_authors_fixed", 0.0755), ("apfl_authors_adaptive", 0.109)])
+@pytest.mark.parametrize(
+    ("file", "figure"), [("apfl_authors_fixed", 0.0755), ("apfl_authors_adaptive", 0.109)]
+)
 def test_apfl_of_its_authors(verdict, file, figure):
     v = verdict(file)
     rates = {"lr": v.trace.number("lr"), "alpha": v.trace.number("initial_alpha")}
@@ -94,10 +102,17 @@ def test_apfl_of_its_authors(verdict, file, figure):
 @pytest.mark.parametrize("hessian", ["fo", "hf"])
 def test_per_fedavg(verdict, hessian):
     v = verdict({"fo": "per_fedavg_fo", "hf": "per_fedavg_hf"}[hessian], f"hessian {hessian}")
-    tables = {"inner": v.trace.batches("inner_batches", ROUNDS), "batches": v.trace.batches("outer_batches", ROUNDS)}
-    tables["curvature"] = v.trace.batches("curvature_batches", ROUNDS) if hessian == "hf" else tables["inner"]
+    tables = {
+        "inner": v.trace.batches("inner_batches", ROUNDS),
+        "batches": v.trace.batches("outer_batches", ROUNDS),
+    }
+    tables["curvature"] = (
+        v.trace.batches("curvature_batches", ROUNDS) if hessian == "hf" else tables["inner"]
+    )
     delta = v.trace.number("delta") if hessian == "hf" else 1.0
-    method = per_fedavg(lr=v.trace.number("beta"), inner_lr=v.trace.number("alpha"), hessian=hessian, delta=delta)
+    method = per_fedavg(
+        lr=v.trace.number("beta"), inner_lr=v.trace.number("alpha"), hessian=hessian, delta=delta
+    )
     replayed(v, Replay(method, v.trace, linear(), tables=tables))
     v.agrees(within=2e-15 if hessian == "fo" else 1e-13)  # a difference divided by 2δ
 
@@ -106,21 +121,37 @@ def test_per_fedavg(verdict, hessian):
 @pytest.mark.parametrize("file", ["scaffold", "scaffold_partial"])
 def test_scaffold(verdict, file):
     v = verdict(file)
-    replay = Replay(scaffold(lr=v.trace.number("lr"), server_lr=v.trace.number("server_lr")), v.trace, linear())
+    replay = Replay(
+        scaffold(lr=v.trace.number("lr"), server_lr=v.trace.number("server_lr")), v.trace, linear()
+    )
     like, clients = replay.model.initial, len(replay.infos)
-    theirs = {name: v.trace.tree(name, like, ROUNDS, clients) for name in ("local", "client_control")}
+    theirs = {
+        name: v.trace.tree(name, like, ROUNDS, clients) for name in ("local", "client_control")
+    }
     server = {name: v.trace.tree(name, like, ROUNDS) for name in ("server", "server_control")}
     everybody = [list(replay.infos)] * ROUNDS
-    who = v.trace.array("participants", ROUNDS, 3).tolist() if file == "scaffold_partial" else everybody
+    who = (
+        v.trace.array("participants", ROUNDS, 3).tolist()
+        if file == "scaffold_partial"
+        else everybody
+    )
     for t in range(ROUNDS):
         moment = replay.round(t, who[t])
         for k, up in moment.up.items():
             received = moment.down[k]["parameters"]["model"]
-            v.compare("trained models", add(received, up["parameters"]["model"]), row(row(theirs["local"], t), k))
+            v.compare(
+                "trained models",
+                add(received, up["parameters"]["model"]),
+                row(row(theirs["local"], t), k),
+            )
         for k, own in moment.own.items():
             v.compare("clients' controls", own["control"], row(row(theirs["client_control"], t), k))
         v.compare("server", moment.state["parameters"]["model"], row(server["server"], t))
-        v.compare("server's control", moment.state["parameters"]["control"], row(server["server_control"], t))
+        v.compare(
+            "server's control",
+            moment.state["parameters"]["control"],
+            row(server["server_control"], t),
+        )
     v.agrees()
 
 
@@ -188,7 +219,11 @@ def layers(v):
     for t in range(ROUNDS):
         moment = replay.round(t)
         for k, up in moment.up.items():
-            v.compare("trained models", {**moment.own[k]["parameters"], **up["parameters"]}, row(row(trained, t), k))
+            v.compare(
+                "trained models",
+                {**moment.own[k]["parameters"], **up["parameters"]},
+                row(row(trained, t), k),
+            )
         v.compare("server", moment.state["parameters"], row(server, t))
 
 

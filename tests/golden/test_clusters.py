@@ -51,7 +51,9 @@ def test_ifca_gradients(verdict):
 
 
 @pytest.mark.certifies("clustered_fl", "golden")
-@pytest.mark.parametrize(("file", "figure"), [("clustered_fl_authors", 0.267), ("clustered_fl_fedem", 0.316)])
+@pytest.mark.parametrize(
+    ("file", "figure"), [("clustered_fl_authors", 0.267), ("clustered_fl_fedem", 0.316)]
+)
 def test_clustered_fl(verdict, file, figure):
     """Both split in round 4; what the halves are then given is another matter."""
     v = verdict(file)
@@ -59,7 +61,12 @@ def test_clustered_fl(verdict, file, figure):
     rates = v.trace.array("lr", rounds).tolist() if authors else [v.trace.number("lr")] * rounds
     eps2, weights = v.trace.number("eps2"), "uniform" if authors else "samples"
     method = clustered_fl(
-        lr=rates[0], eps1=v.trace.number("eps1"), eps2=eps2, gamma=0.01, unit="absolute", weights=weights
+        lr=rates[0],
+        eps1=v.trace.number("eps1"),
+        eps2=eps2,
+        gamma=0.01,
+        unit="absolute",
+        weights=weights,
     )
     decays = [rate / rates[0] for rate in rates]
     replay = Replay(method, v.trace, linear(), decays=decays)
@@ -70,10 +77,12 @@ def test_clustered_fl(verdict, file, figure):
     for t in range(rounds):
         moment = replay.round(t)
         for k, up in moment.up.items():
-            sent = sub(up["parameters"], moment.down[k]["parameters"]) if authors else up["parameters"]
+            sent = (
+                sub(up["parameters"], moment.down[k]["parameters"]) if authors else up["parameters"]
+            )
             v.compare("trained models", sent, row(row(trained, t), k))
             what = "models before the split" if t < rounds - 1 else "models of the halves"
-            v.compare(what, method.down(moment.state, k)["parameters"], row(row(after, t), k))
+            v.compare(what, method.broadcast(moment.state, k)["parameters"], row(row(after, t), k))
         if authors:
             norms = torch.from_numpy(v.trace.array("norms", rounds, clients, 2))[t]
             v.compare("norms", moment.state["update"].max().expand(clients), norms[:, 0])
@@ -95,7 +104,10 @@ def partition(labels):
 def test_bipartition(verdict):
     """Complete linkage, theirs, is the bipartition of Algorithm 2 in half of the sets."""
     v = verdict("clustered_fl_partition")
-    updates, half = torch.from_numpy(v.trace.array("updates", 20, 6, 5)), v.trace.array("half", 20, 6)
+    updates, half = (
+        torch.from_numpy(v.trace.array("updates", 20, 6, 5)),
+        v.trace.array("half", 20, 6),
+    )
     same, ours_lower = 0, 0
     for rows, theirs in zip(updates, half, strict=True):
         found = bipartition(rows)
@@ -104,7 +116,11 @@ def test_bipartition(verdict):
         else:
             ours_lower += found.cross < cross(rows, theirs)
     assert same + ours_lower == 20
-    v.compare("sets in which the halves are not those of Algorithm 2", torch.tensor(20.0 - same), torch.tensor(0.0))
+    v.compare(
+        "sets in which the halves are not those of Algorithm 2",
+        torch.tensor(20.0 - same),
+        torch.tensor(0.0),
+    )
     why = "theirs is complete linkage, which is not the least largest similarity across"
     v.deviates("sets in which the halves are not those of Algorithm 2", why, 10)
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from fedkin.core.method import Reply, Start
+from fedkin.core.method import FederationInit, Reply
 from fedkin.core.ops import scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import row
@@ -24,17 +24,27 @@ def test_feddf(verdict):
     uploads = v.trace.tree("uploads", model.initial, CLIENTS)
     rows = v.trace.array("rows", STEPS, 5)
     replies = {k: Reply({"parameters": row(uploads, k)}, float(n)) for k, n in enumerate(samples)}
-    start = Start({"m": model.initial}, tuple(replies), PUBLIC, 3, lambda k: model.initial, dict.fromkeys(replies, "m"))
+    start = FederationInit(
+        {"m": model.initial},
+        tuple(replies),
+        PUBLIC,
+        3,
+        lambda k: model.initial,
+        dict.fromkeys(replies, "m"),
+    )
     student = v.trace.tree("student", model.initial, STEPS)
     default = v.trace.tree("student_avg_losses", model.initial, STEPS)
     for steps in range(1, STEPS + 1):
         method = feddf(lr=1.0, distill_steps=steps, distill_lr=v.trace.number("lr"), public_batch=5)
         server = RecordedServer(Key(0, 1), {"m": model}, public, rows)
-        found = method.merge(method.server(start), replies, server)["parameters"]["m"]
+        found = method.server_update(method.server(start), replies, server)["parameters"]["m"]
         v.compare("student", found, row(student, steps - 1))
         v.compare("student by avg_losses", found, row(default, steps - 1))
     v.agrees("student")
-    why = "the default of their code averages the losses against each teacher; the paper averages logits"
+    why = (
+        "the default of their code averages the losses against each teacher; the paper "
+        "averages logits"
+    )
     v.deviates("student by avg_losses", why, 0.0203)
 
 
@@ -45,21 +55,26 @@ def test_kt_pfl(verdict):
     temperature = v.trace.number("temperature")
     models = v.trace.tree("models", model.initial, CLIENTS)
     theirs = torch.from_numpy(v.trace.array("predictions", CLIENTS, PUBLIC, 3))
-    told = [torch.softmax(log_predictions(model, row(models, k), public) / temperature, 1) for k in range(CLIENTS)]
+    told = [
+        torch.softmax(log_predictions(model, row(models, k), public) / temperature, 1)
+        for k in range(CLIENTS)
+    ]
     v.compare("predictions", torch.stack(told), theirs)
     knowledge = torch.from_numpy(v.trace.array("knowledge", 3, CLIENTS, CLIENTS))
     teams = torch.from_numpy(v.trace.array("teams", 3, CLIENTS, PUBLIC, 3))
     method = kt_pfl(lr=1.0, rho=v.trace.number("penalty"), temperature=temperature, kappa_lr=0.0)
-    start = Start({"m": model.initial}, tuple(range(CLIENTS)), PUBLIC, 3, lambda k: model.initial)
+    start = FederationInit(
+        {"m": model.initial}, tuple(range(CLIENTS)), PUBLIC, 3, lambda k: model.initial
+    )
     replies = {k: Reply({"predictions": theirs[k]}, 1.0) for k in range(CLIENTS)}
     tools = RecordedServer(Key(0, 1), {}, public)
     for kappa, team in zip(knowledge, teams, strict=True):
-        state = method.merge({**method.server(start), "knowledge": kappa}, replies, tools)
+        state = method.server_update({**method.server(start), "knowledge": kappa}, replies, tools)
         v.compare("teams", state["teams"], team)
     state = method.server(start)
     moving = kt_pfl(lr=1.0, rho=v.trace.number("penalty"), temperature=temperature)
     for kappa in knowledge:
-        state = moving.merge(state, replies, tools)
+        state = moving.server_update(state, replies, tools)
         v.compare("knowledge coefficients", state["knowledge"], kappa)
     rows = v.trace.array("rows", 4, 5)
     batches = recorded_rows(model, (public, teams[0, 0]), rows, 5, 4)
@@ -71,5 +86,8 @@ def test_kt_pfl(verdict):
             v.compare(what, found, row(student, steps - 1))
     v.agrees("predictions", "teams", "student at lr / classes")
     v.deviates("student", "theirs divides the KL by batch · classes", 0.014)
-    why = "theirs moves κ by a mean squared distance (paper: KL), client after client, through softmax(5κ)"
+    why = (
+        "theirs moves κ by a mean squared distance (paper: KL), client after client, "
+        "through softmax(5κ)"
+    )
     v.deviates("knowledge coefficients", why, 0.122)

@@ -11,7 +11,8 @@ ROUNDS, CLIENTS = 4, 4
 
 
 def replayed(v, *, own_baseline=False):
-    """Compare every round; PFLlib's arrays begin with the first one, in which nobody is sent a model.
+    """Compare every round; PFLlib's arrays begin with the first one, in which nobody is sent a
+    model.
 
     ``own_baseline``: the place that a client compares with is told to be its trained model.
     """
@@ -29,7 +30,10 @@ def replayed(v, *, own_baseline=False):
         if sent is not None:
             others = [[j for j in row_ if j not in (-1, i)] for i, row_ in enumerate(sent[t])]
         others = others if t else [[]] * CLIENTS
-        replay.state = {**replay.state, "candidates": tuple(torch.tensor(j, dtype=torch.int64) for j in others)}
+        replay.state = {
+            **replay.state,
+            "candidates": tuple(torch.tensor(j, dtype=torch.int64) for j in others),
+        }
         if own_baseline:
             replay.own = {k: {**own, "before": own["parameters"]} for k, own in replay.own.items()}
         moment = replay.round(t)
@@ -39,7 +43,9 @@ def replayed(v, *, own_baseline=False):
                 seen = [*others[i], i]
                 v.compare("gains", up["coefficients"], gains[at, i][seen])
                 v.compare("mixed models", moment.own[i]["before"], row(row(mixed, at), i))
-                if not lib and moment.state["weights"][i].any():  # else theirs is 1 for the baseline
+                if (
+                    not lib and moment.state["weights"][i].any()
+                ):  # else theirs is 1 for the baseline
                     theirs = torch.from_numpy(v.trace.array("weights", rounds, CLIENTS, CLIENTS))
                     v.compare("weights", moment.state["weights"][i], theirs[at, i])
         if lib and t:
@@ -74,7 +80,9 @@ def test_fedfomo_as_shipped(verdict):
 
 @pytest.mark.certifies("fedfomo", "golden")
 def test_fedfomo_from_the_trained_model(verdict):
-    """An option of theirs that they do not run: the own trained model is the baseline, and no candidate."""
+    """An option of theirs that they do not run: the own trained model is the baseline, and no
+    candidate.
+    """
     v = verdict("fedfomo_current_l2", "the baseline is told to be the trained model")
     replayed(v, own_baseline=True)
     v.agrees()

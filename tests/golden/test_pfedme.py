@@ -11,7 +11,11 @@ ROUNDS = 3
 
 def replayed(v, start):
     names = ("lr", "lam", "personal_lr", "beta")
-    method = pfedme(**{name: v.trace.number(name) for name in names}, inner=int(v.trace.array("inner")), start=start)
+    method = pfedme(
+        **{name: v.trace.number(name) for name in names},
+        inner=int(v.trace.array("inner")),
+        start=start,
+    )
     replay = Replay(method, v.trace, linear())
     like, clients = replay.model.initial, len(replay.infos)
     trained, theta = (v.trace.tree(name, like, ROUNDS, clients) for name in ("local", "theta"))

@@ -12,9 +12,11 @@ MODELS = {"ppfl_binary": lambda: linear(1, family="bernoulli"), "ppfl_mlp": perc
 
 
 def replayed(v, structure, penalty="theirs"):
-    """Their round is a θ-block and then a c-block: two rounds of schedule "random", block 0 and block 1.
+    """Their round is a θ-block and then a c-block: two rounds of schedule "random", block 0 and
+    block 1.
 
-    ``penalty``: their gradient has λ · diag(row sums of W) c_i; ours 2λ(Lc)_i, so that L is told as half of theirs.
+    ``penalty``: their gradient has λ · diag(row sums of W) c_i; ours 2λ(Lc)_i, so that L is told as
+    half of theirs.
     """
     trace = v.trace
     model = MODELS.get(trace.name, linear)()
@@ -52,7 +54,8 @@ def replayed(v, structure, penalty="theirs"):
 
 @pytest.mark.certifies("ppfl", "golden")
 @pytest.mark.parametrize(
-    ("file", "structure"), [("ppfl_linear", 1), ("ppfl_linear", 2), ("ppfl_mlp", 2), ("ppfl_binary", 2)]
+    ("file", "structure"),
+    [("ppfl_linear", 1), ("ppfl_linear", 2), ("ppfl_mlp", 2), ("ppfl_binary", 2)],
 )
 def test_ppfl(verdict, file, structure):
     v = verdict(file, f"structure {structure}, the penalty as they code it")
@@ -71,13 +74,23 @@ def test_ppfl(verdict, file, structure):
         ),
         ("ppfl_mlp", "theirs mixes after every layer, which is structure 2", (0.428, 0.156, 0.562)),
         ("ppfl_binary", "theirs mixes logits, eq. 11 means", (0.0448, 0.0197, 0.03)),
-        ("ppfl_double_exp", "theirs moves c by c ∘ exp(exp(−ηg)); eq. 24 is c ∘ exp(−ηg)", (0.0114, 2.15e-3, 0.0315)),
-        ("ppfl_shipped", "the double exp, momentum 0.9 and weight decay 5e-4", (0.866, 0.363, 0.0472)),
+        (
+            "ppfl_double_exp",
+            "theirs moves c by c ∘ exp(exp(−ηg)); eq. 24 is c ∘ exp(−ηg)",
+            (0.0114, 2.15e-3, 0.0315),
+        ),
+        (
+            "ppfl_shipped",
+            "the double exp, momentum 0.9 and weight decay 5e-4",
+            (0.866, 0.363, 0.0472),
+        ),
     ],
 )
 def test_ppfl_deviations(verdict, file, why, figures):
     """Structure 1, with the penalty as they code it but in the first."""
     v = verdict(file, "structure 1" + (", the paper's penalty" if file == "ppfl_linear" else ""))
     replayed(v, 1, "ours" if file == "ppfl_linear" else "theirs")
-    for what, figure in zip(("trained models", "canonical models", "memberships"), figures, strict=True):
+    for what, figure in zip(
+        ("trained models", "canonical models", "memberships"), figures, strict=True
+    ):
         v.deviates(what, why, figure)

@@ -37,7 +37,9 @@ def test_a_damaged_file_fails(tmp_path):
     client = np.array([0, 0, 1])
     with pytest.raises(AssertionError, match=r"fedavg.npz has no server.weight"):
         damaged(tmp_path, client=client).tree("server", LIKE)
-    short = damaged(tmp_path, **{"local.weight": np.zeros((3, 2, 3, 5)), "local.bias": np.zeros((3, 2, 3))})
+    short = damaged(
+        tmp_path, **{"local.weight": np.zeros((3, 2, 3, 5)), "local.bias": np.zeros((3, 2, 3))}
+    )
     with pytest.raises(AssertionError, match=r"local.weight is \(3, 2, 3, 5\), not \(3, 2, 3, 4\)"):
         short.tree("local", LIKE, 3, 2)
     with pytest.raises(AssertionError, match="rows of batches"):
@@ -64,6 +66,10 @@ def test_a_verdict_tells_agreement_from_deviation(tmp_path):
     verdict.deviates("v", "another order", 0.5)
     ((name, fact),) = told
     assert name == "golden"
-    assert (fact["file"], fact["source"], fact["commit"]) == ("fedavg.npz", "omarfoq/FedEM", "996fadd")
+    assert (fact["file"], fact["source"], fact["commit"]) == (
+        "fedavg.npz",
+        "omarfoq/FedEM",
+        "996fadd",
+    )
     assert fact["errors"].keys() == {"w"}
     assert fact["deviations"] == {"v": [0.5, "another order"]}

@@ -1,8 +1,9 @@
-"""Golden traces: numbers that other people's public code produced, and how far a method is from them.
+"""Golden traces: numbers that other people's public code produced, and how far a method is from
+them.
 
-They are kept beside the repository, not in it: in ``$FEDKIN_GOLDEN``, else in ``../shared/golden`` from the main
-checkout (a linked worktree finds it too). A test is skipped where that folder is not there; a file of another shape,
-or without an array that the test reads, fails it.
+They are kept beside the repository, not in it: in ``$FEDKIN_GOLDEN``, else in ``../shared/golden``
+from the main checkout (a linked worktree finds it too). A test is skipped where that folder is not
+there; a file of another shape, or without an array that the test reads, fails it.
 """
 
 import os
@@ -20,7 +21,9 @@ import torch
 from fedkin.core.tree import Params, Tree, named_leaves
 
 ROOT = Path(__file__).parents[2]
-SOURCES: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / "sources.toml").read_text("utf-8"))
+SOURCES: dict[str, dict[str, Any]] = tomllib.loads(
+    (Path(__file__).parent / "sources.toml").read_text("utf-8")
+)
 SAME = 2e-15  # sums in another order, nothing else
 
 
@@ -51,9 +54,13 @@ class Trace:
         """An array by name; of this shape, where one is given (−1: any length)."""
         assert name in self.arrays, f"{self.name}.npz has no {name}"
         found = self.arrays[name]
-        right = len(found.shape) == len(shape) and all(n in (-1, m) for n, m in zip(shape, found.shape, strict=True))
+        right = len(found.shape) == len(shape) and all(
+            n in (-1, m) for n, m in zip(shape, found.shape, strict=True)
+        )
         assert right or not shape, f"{self.name}.npz: {name} is {found.shape}, not {shape}"
-        assert found.dtype in (np.float64, np.int64, np.bool_), f"{self.name}.npz: {name} is of {found.dtype}"
+        assert found.dtype in (np.float64, np.int64, np.bool_), (
+            f"{self.name}.npz: {name} is of {found.dtype}"
+        )
         assert np.isfinite(found).all(), f"{self.name}.npz: {name} is not finite"
         self.read.add(name)
         return found
@@ -67,7 +74,8 @@ class Trace:
     def tree(self, name: str, like: Params, *leading: int) -> Params:
         """``name.*`` as a parameter dict with the shapes of ``like`` after the leading axes."""
         return {
-            key: torch.from_numpy(self.array(f"{name}.{key}", *leading, *value.shape)) for key, value in like.items()
+            key: torch.from_numpy(self.array(f"{name}.{key}", *leading, *value.shape))
+            for key, value in like.items()
         }
 
     @property
@@ -76,15 +84,21 @@ class Trace:
         return np.bincount(self.array("client", -1)).tolist()
 
     def batches(self, name: str, rounds: int) -> np.ndarray:
-        """[round, client, step, place]: numbers of rows within the client, −1 where there is none."""
+        """[round, client, step, place]: numbers of rows within the client, −1 where
+        there is none.
+        """
         found = self.array(name, rounds, len(self.sizes), -1, -1)
         for client, size in enumerate(self.sizes):
-            assert ((found[:, client] >= -1) & (found[:, client] < size)).all(), f"{self.name}.npz: rows of {name}"
+            assert ((found[:, client] >= -1) & (found[:, client] < size)).all(), (
+                f"{self.name}.npz: rows of {name}"
+            )
         return found
 
 
 class Verdict:
-    """How far a method is from a trace: the largest absolute difference of each thing that was compared."""
+    """How far a method is from a trace: the largest absolute difference of each thing that was
+    compared.
+    """
 
     def __init__(self, trace: Trace, record: Callable[[str, object], None], how: str = "") -> None:
         """``how``: with which options, for the certificate."""
@@ -100,22 +114,30 @@ class Verdict:
         worst = 0.0
         for path in b:
             x, y = (torch.as_tensor(tree[path]) for tree in (a, b))
-            assert x.shape == y.shape, f"{what}: {path} is {tuple(x.shape)}, theirs {tuple(y.shape)}"
+            assert x.shape == y.shape, (
+                f"{what}: {path} is {tuple(x.shape)}, theirs {tuple(y.shape)}"
+            )
             if x.numel():
                 worst = max(worst, float((x.to(torch.float64) - y.to(torch.float64)).abs().max()))
         self.errors[what] = max(self.errors.get(what, 0.0), worst)
         return worst
 
     def agrees(self, *what: str, within: float = SAME) -> None:
-        """Everything named is within rounding of the trace; without a name, everything compared is."""
+        """Everything named is within rounding of the trace; without a name, everything
+        compared is.
+        """
         for name in what or tuple(self.errors):
-            assert self.errors[name] <= within, f"{self.trace.name}: {name} is {self.errors[name]:.2e} apart"
+            assert self.errors[name] <= within, (
+                f"{self.trace.name}: {name} is {self.errors[name]:.2e} apart"
+            )
             self.checked.add(name)
         self._tell()
 
     def deviates(self, what: str, why: str, figure: float) -> None:
         """``what`` is apart by ``figure`` (within a tenth of it), for the reason given."""
-        assert self.errors[what] == pytest.approx(figure, rel=0.1), f"{what}: {self.errors[what]:.3e} apart"
+        assert self.errors[what] == pytest.approx(figure, rel=0.1), (
+            f"{what}: {self.errors[what]:.3e} apart"
+        )
         self.deviations[what] = why
         self.checked.add(what)
         self._tell()
@@ -132,7 +154,13 @@ class Verdict:
                 "source": source["source"],
                 "commit": source["commit"],
                 "authors": source.get("authors", False),
-                "errors": {name: error for name, error in self.errors.items() if name not in self.deviations},
-                "deviations": {name: [self.errors[name], why] for name, why in self.deviations.items()},
+                "errors": {
+                    name: error
+                    for name, error in self.errors.items()
+                    if name not in self.deviations
+                },
+                "deviations": {
+                    name: [self.errors[name], why] for name, why in self.deviations.items()
+                },
             },
         )

@@ -6,13 +6,19 @@ import numpy as np
 
 
 def write_clinics(path: Path, clinics: int = 5, patients: int = 24, seed: int = 0) -> Path:
-    """patients.csv: hospital, age, bmi (gaps), ward (words), outcome (home, readmitted); odd clinics the other way."""
+    """patients.csv: hospital, age, bmi (gaps), ward (words), outcome (home, readmitted); odd
+    clinics the other way.
+    """
     rng = np.random.default_rng(seed)
     lines = ["hospital,age,bmi,ward,outcome"]
     for clinic in range(clinics):
         sign = 1 if clinic % 2 else -1
         for _ in range(patients):
-            age, bmi, ward = rng.integers(20, 90), rng.normal(27, 4), rng.choice(["icu", "surgery", "medicine"])
+            age, bmi, ward = (
+                rng.integers(20, 90),
+                rng.normal(27, 4),
+                rng.choice(["icu", "surgery", "medicine"]),
+            )
             ill = rng.random() < 1 / (1 + np.exp(-sign * (age - 55) / 8))
             gap = "" if rng.random() < 0.1 else f"{bmi:.1f}"
             lines.append(f"H{clinic:02d},{age},{gap},{ward},{'readmitted' if ill else 'home'}")

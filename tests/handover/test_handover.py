@@ -1,4 +1,6 @@
-"""Exported models say what the models in the run say; new samples are read as the training data were."""
+"""Exported models say what the models in the run say; new samples are read as the training data
+were.
+"""
 
 import io
 import json
@@ -24,7 +26,9 @@ def trained(tmp_path: Path, *arguments: str) -> Path:
     """A run on the clinics."""
     table = write_clinics(tmp_path / "patients.csv")
     out = tmp_path / "run"
-    done = fedkin("run", *SMALL, "--data", f"{table}:client=hospital,label=outcome", *arguments, "--out", out)
+    done = fedkin(
+        "run", *SMALL, "--data", f"{table}:client=hospital,label=outcome", *arguments, "--out", out
+    )
     assert done.exit_code == 0, done.output
     return out
 
@@ -40,7 +44,9 @@ def outputs(file: Path, x: torch.Tensor) -> torch.Tensor:
     if file.suffix == ".pt2":
         found: torch.Tensor = torch.export.load(io.BytesIO(file.read_bytes())).module()(x)
         return found.detach()
-    session = pytest.importorskip("onnxruntime").InferenceSession(file.read_bytes(), providers=["CPUExecutionProvider"])
+    session = pytest.importorskip("onnxruntime").InferenceSession(
+        file.read_bytes(), providers=["CPUExecutionProvider"]
+    )
     return torch.from_numpy(session.run(["y"], {"x": x.numpy()})[0])
 
 
@@ -53,7 +59,9 @@ def outputs(file: Path, x: torch.Tensor) -> torch.Tensor:
         ("fedem:components=2", ["onnx"]),
     ],
 )
-def test_exported_programs_give_the_outputs_of_the_run(method: str, formats: list[str], tmp_path: Path) -> None:
+def test_exported_programs_give_the_outputs_of_the_run(
+    method: str, formats: list[str], tmp_path: Path
+) -> None:
     run = trained(tmp_path, "--method", method)
     personal, (x, _) = Result(run).personal(2), Result(run).data(2, "train")
     for format in formats:
@@ -61,7 +69,9 @@ def test_exported_programs_give_the_outputs_of_the_run(method: str, formats: lis
             pytest.importorskip("onnxscript")
         file = exported(run, format)
         for samples in (x, x[:1]):
-            torch.testing.assert_close(outputs(file, samples), personal(samples).detach(), atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(
+                outputs(file, samples), personal(samples).detach(), atol=1e-5, rtol=1e-4
+            )
 
 
 STATISTICS = """
@@ -73,13 +83,17 @@ class Net(nn.Sequential):
 
 
 @pytest.mark.parametrize("method", ["fedavg", "fedem:components=2"])
-def test_running_statistics_become_a_program_too(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_statistics_become_a_program_too(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("onnxscript")
     (tmp_path / "normed.py").write_text(STATISTICS)
     monkeypatch.syspath_prepend(str(tmp_path))
     run = trained(tmp_path, "--method", method, "--model", "normed:Net")
     personal, (x, _) = Result(run).personal(2), Result(run).data(2, "train")
-    torch.testing.assert_close(outputs(exported(run, "onnx"), x), personal(x).detach(), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(
+        outputs(exported(run, "onnx"), x), personal(x).detach(), atol=1e-5, rtol=1e-4
+    )
 
 
 def test_safetensors_go_into_the_torch_module(tmp_path: Path) -> None:
@@ -101,7 +115,10 @@ def test_the_card_tells_what_happened(tmp_path: Path) -> None:
     assert card["scores"]["personal"]["test"]["accuracy"] == own["accuracy"].item()
     sent = result.communication
     up = sent[(sent["client"] == 2) & (sent["direction"] == "up")]
-    assert card["communicated"]["up"] == {"bytes": up["bytes"].sum(), "parameters": up["parameters"].sum()}
+    assert card["communicated"]["up"] == {
+        "bytes": up["bytes"].sum(),
+        "parameters": up["parameters"].sum(),
+    }
     assert (card["seed"], card["method"], card["client"]) == (3, "fedavg", "H02")
     assert card["data"]["samples"] == {"train": 14, "val": 5, "test": 5}
     assert card["output"]["classes"] == ["home", "readmitted"]
@@ -123,13 +140,21 @@ def test_all_clients_at_once_and_a_folder_of_ones_own(tmp_path: Path) -> None:
     run = trained(tmp_path, "--method", "local")
     done = fedkin("export", run, "--all", "--out", tmp_path / "models")
     assert done.exit_code == 0, done.output
-    assert sorted(path.name for path in (tmp_path / "models").iterdir()) == ["H00", "H01", "H02", "H03", "H04"]
+    assert sorted(path.name for path in (tmp_path / "models").iterdir()) == [
+        "H00",
+        "H01",
+        "H02",
+        "H03",
+        "H04",
+    ]
 
 
 def test_predictions_are_those_of_the_run(tmp_path: Path) -> None:
     run = trained(tmp_path, "--method", "ppfl:models=2")
     table = pd.read_csv(tmp_path / "patients.csv")
-    own = table[table["hospital"] == "H02"][["ward", "age", "bmi", "outcome"]]  # other columns, another order
+    own = table[table["hospital"] == "H02"][
+        ["ward", "age", "bmi", "outcome"]
+    ]  # other columns, another order
     own.to_csv(tmp_path / "x.csv", index=False)
     done = fedkin("predict", run, "--client", "H02", "--data", tmp_path / "x.csv")
     assert done.exit_code == 0, done.output
@@ -143,13 +168,17 @@ def test_predictions_are_those_of_the_run(tmp_path: Path) -> None:
     right = (found["prediction"].to_numpy() == own["outcome"].to_numpy()).mean()
     assert f"accuracy against the labels in the file: {right:.2%} of 24" in done.stderr
     to = tmp_path / "out.csv"
-    assert fedkin("predict", run, "--client", "2", "--data", tmp_path / "x.csv", "--out", to).stdout.strip() == str(to)
+    assert fedkin(
+        "predict", run, "--client", "2", "--data", tmp_path / "x.csv", "--out", to
+    ).stdout.strip() == str(to)
     pd.testing.assert_frame_equal(pd.read_csv(to), found)
 
 
 def test_labels_with_a_point_are_the_classes_that_they_were(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
-    table.write_text("\n".join(["site,a,label", *(f"{'ab'[i % 2]},{i},{i // 20}.0" for i in range(40))]))
+    table.write_text(
+        "\n".join(["site,a,label", *(f"{'ab'[i % 2]},{i},{i // 20}.0" for i in range(40))])
+    )
     arguments = ["--data", f"{table}:client=site", "--method", "local", "--out", tmp_path / "run"]
     assert fedkin("run", *SMALL, *arguments).exit_code == 0
     done = fedkin("predict", tmp_path / "run", "--client", "b", "--data", table)
@@ -166,7 +195,10 @@ def test_a_run_without_the_table_of_measures_is_read(tmp_path: Path) -> None:
         database.execute("DROP TABLE measures")
     assert "AUC" not in fedkin("show", run).stdout
     assert (
-        "auc" not in json.loads(exported(run, "safetensors").with_name("card.json").read_text())["scores"]["personal"]
+        "auc"
+        not in json.loads(exported(run, "safetensors").with_name("card.json").read_text())[
+            "scores"
+        ]["personal"]
     )
 
 
@@ -175,7 +207,15 @@ def test_numbers_are_predicted_as_numbers(tmp_path: Path) -> None:
     rows = [f"{'abc'[i % 3]},{i},{i / 7:.3f}" for i in range(60)]
     table.write_text("\n".join(["site,a,label", *rows]))
     model = ["--model", "glm", "--set", "model.family=gaussian"]
-    arguments = ["--data", f"{table}:client=site", *model, "--method", "local", "--out", tmp_path / "run"]
+    arguments = [
+        "--data",
+        f"{table}:client=site",
+        *model,
+        "--method",
+        "local",
+        "--out",
+        tmp_path / "run",
+    ]
     assert fedkin("run", *SMALL, *arguments).exit_code == 0
     done = fedkin("predict", tmp_path / "run", "--client", "b", "--data", table)
     assert done.exit_code == 0, done.output
@@ -196,7 +236,9 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     assert "'age' holds 'old' (and 1 more like it), but the model was trained with numbers" in told(
         "predict", run, "--client", "1", "--data", new
     )
-    assert "does not exist" in told("predict", run, "--client", "1", "--data", tmp_path / "none.csv")
+    assert "does not exist" in told(
+        "predict", run, "--client", "1", "--data", tmp_path / "none.csv"
+    )
     assert "is no table" in told("predict", run, "--client", "1", "--data", run / "run.db")
     assert "is a folder" in told("predict", run, "--client", "1", "--data", run)
     new.write_text("age,ward,bmi\n50,icu,20\n")
@@ -206,12 +248,17 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
 
 
 def test_a_table_that_changed_is_not_taken_for_the_runs(tmp_path: Path) -> None:
-    """How columns are encoded is read off the run's table: another table would answer otherwise, without a word."""
+    """How columns are encoded is read off the run's table: another table would answer otherwise,
+    without a word.
+    """
     run = trained(tmp_path, "--method", "local")
     table = pd.read_csv(tmp_path / "patients.csv")
     table.to_csv(tmp_path / "x.csv", index=False)
     table.assign(age=2 * table["age"]).to_csv(tmp_path / "patients.csv", index=False)
-    for command in (("predict", run, "--client", "H02", "--data", tmp_path / "x.csv"), ("export", run, "--all")):
+    for command in (
+        ("predict", run, "--client", "H02", "--data", tmp_path / "x.csv"),
+        ("export", run, "--all"),
+    ):
         done = fedkin(*command)
         assert done.exit_code != 0
         assert "the data are not those that this run began with" in " ".join(done.output.split())
@@ -222,10 +269,15 @@ def test_a_client_that_joined_has_a_model_like_the_others(tmp_path: Path) -> Non
     names = Result(run)._population.names
     (apart,) = {"H00", "H01", "H02", "H03", "H04"} - set(names)
     table = pd.read_csv(tmp_path / "patients.csv")
-    table[table["hospital"] == apart].drop(columns="hospital").to_csv(tmp_path / "mine.csv", index=False)
+    table[table["hospital"] == apart].drop(columns="hospital").to_csv(
+        tmp_path / "mine.csv", index=False
+    )
     assert f"fedkin join {run} --client {apart}" in told("export", run, "--client", apart)
     assert f"--client joined/{apart}" in fedkin("join", run, "--client", apart).stdout
-    assert fedkin("join", run, "--data", tmp_path / "mine.csv", "--out", tmp_path / "there").exit_code == 0
+    assert (
+        fedkin("join", run, "--data", tmp_path / "mine.csv", "--out", tmp_path / "there").exit_code
+        == 0
+    )
     personal, x = Result(run).personal(apart), Result(run).data(0)[0]
     for format in ("safetensors", "pt2"):
         file = exported(run, format, apart)

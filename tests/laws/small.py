@@ -1,4 +1,6 @@
-"""Every method of METHODS as a small experiment, by its needs: a method added later is under the laws at once."""
+"""Every method of METHODS as a small experiment, by its needs: a method added later is under the
+laws at once.
+"""
 
 import numpy as np
 
@@ -35,7 +37,9 @@ HYPER = {  # where the defaults are too large for a test
 }
 NAMES = sorted(METHODS)
 NEEDS = {name: make(name, HYPER.get(name, {}), {"lr": LR}).needs for name in NAMES}
-FEDERATED = [name for name in NAMES if not NEEDS[name].pooled]  # under the laws of who has which data
+FEDERATED = [
+    name for name in NAMES if not NEEDS[name].pooled
+]  # under the laws of who has which data
 PARTIAL = [name for name in FEDERATED if not NEEDS[name].full_participation]
 
 

@@ -1,4 +1,6 @@
-"""However its steps are run, a method computes the same: plain autograd, the recorded graph, and compiled code."""
+"""However its steps are run, a method computes the same: plain autograd, the recorded graph, and
+compiled code.
+"""
 
 import shutil
 
@@ -20,7 +22,9 @@ def end_of(name, compile, dtype):
     """The experiment after two rounds and its finish."""
     group = people(dtype=dtype)
     return finished(
-        federated(name, group=group, kind="dnn", compile=compile, epochs=1, participation=0.7).run(2, evaluate=False)
+        federated(name, group=group, kind="dnn", compile=compile, epochs=1, participation=0.7).run(
+            2, evaluate=False
+        )
     )
 
 
@@ -38,7 +42,9 @@ def agree(a, b, dtype):
             for path, leaf in theirs.items():
                 if leaf is not None:
                     assert np.asarray(ours[path]).dtype == np.asarray(leaf).dtype
-                    np.testing.assert_allclose(ours[path], leaf, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype])
+                    np.testing.assert_allclose(
+                        ours[path], leaf, atol=TOLERANCE[dtype], rtol=TOLERANCE[dtype]
+                    )
 
 
 @pytest.mark.certifies("law")
@@ -55,16 +61,22 @@ def test_trace(name, dtype):
 FAST = {"fedavg"}
 
 
-@pytest.mark.skipif(not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler")
+@pytest.mark.skipif(
+    not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler"
+)
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
-        pytest.param(name, dtype, marks=[] if name in FAST and dtype == torch.float32 else pytest.mark.slow)
+        pytest.param(
+            name, dtype, marks=[] if name in FAST and dtype == torch.float32 else pytest.mark.slow
+        )
         for name in NAMES
         for dtype in TOLERANCE
     ],
 )
-@pytest.mark.skipif(" " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank")
+@pytest.mark.skipif(
+    " " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank"
+)
 def test_always(name, dtype):
     compiled = end_of(name, "always", dtype)
     assert compiled.runtime.said == []
@@ -74,10 +86,16 @@ def test_always(name, dtype):
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 def test_states_keep_the_models_precision(name):
-    """A float32 model stays float32, in states and in messages (ppfl's Laplacian and shares excepted: counts)."""
+    """A float32 model stays float32, in states and in messages (ppfl's Laplacian and shares
+    excepted: counts).
+    """
     for dtype, kept in ((torch.float32, "float32"), (torch.float64, "float64")):
         for moment in plain(name, dtype).moments:
-            for tree in (moment.up, moment.own, {n: v for n, v in moment.state.items() if n not in COUNTS}):
+            for tree in (
+                moment.up,
+                moment.own,
+                {n: v for n, v in moment.state.items() if n not in COUNTS},
+            ):
                 for path, leaf in named_leaves(tree):
                     if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f":
                         assert leaf.dtype == kept, path
@@ -91,7 +109,9 @@ def _towards_mean(model, w, x):
 
 
 def test_other_shapes_are_traced_anew():
-    """len(x) is a constant of a recorded graph: batches of 4 and of 3 rows need two. w = 0 → half the mean → …"""
+    """len(x) is a constant of a recorded graph: batches of 4 and of 3 rows need two. w = 0 → half
+    the mean → …
+    """
     runtime = Runtime("trace")
     model = architecture()
     for rows in (4, 3, 4):

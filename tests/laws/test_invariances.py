@@ -1,6 +1,8 @@
-"""What must not matter: the order of clients and answers, who stays at home, the numbers that clusters happen to have.
+"""What must not matter: the order of clients and answers, who stays at home, the numbers that
+clusters happen to have.
 
-And what must: a client's state comes from its own data and the messages it received, from nothing else.
+And what must: a client's state comes from its own data and the messages it received, from nothing
+else.
 """
 
 import inspect
@@ -17,17 +19,29 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import map_tree
 from fedkin.methods import METHODS
 from fedkin.methods.fedavg import fedavg
-from tests.laws.small import FEDERATED, NAMES, PARTIAL, SIZES, close, federated, finished, people, same
+from tests.laws.small import (
+    FEDERATED,
+    NAMES,
+    PARTIAL,
+    SIZES,
+    close,
+    federated,
+    finished,
+    people,
+    same,
+)
 from tests.methods.federation import arrays
 
-# --- order ----------------------------------------------------------------------------------------------------------
+# --- order
+# ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_order_of_orders_and_answers_does_not_matter(name):
     runs = [
-        finished(federated(name, shuffle=shuffle, participation=0.7).run(3, evaluate=False)) for shuffle in (None, 1)
+        finished(federated(name, shuffle=shuffle, participation=0.7).run(3, evaluate=False))
+        for shuffle in (None, 1)
     ]
     assert runs[0].coordinator.fingerprint() == runs[1].coordinator.fingerprint()
 
@@ -35,24 +49,35 @@ def test_the_order_of_orders_and_answers_does_not_matter(name):
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_numbers_of_clients_do_not_matter(name):
-    """Client i becomes client 5 − i. Whole-data batches and a whole public set leave nothing to chance; two clear
-    groups, and many k-means++ starts where a method has them, leave one clustering."""
+    """Client i becomes client 5 − i. Whole-data batches and a whole public set leave nothing to
+    chance; two clear groups, and many k-means++ starts where a method has them, leave one
+    clustering.
+    """
     hyper = {"public_batch": 99, "starts": 20} if name == "comet" else {}
     plain = people(groups=2, val=9)
-    turned = replace(plain, **{split: plain.rows(split)[::-1] for split in ("train", "val", "test")})
+    turned = replace(
+        plain, **{split: plain.rows(split)[::-1] for split in ("train", "val", "test")}
+    )
     ends = []
     for group in (plain, turned):
-        run = finished(federated(name, hyper=hyper, group=group, batch_size=16, epochs=1).run(3, evaluate=False))
+        run = finished(
+            federated(name, hyper=hyper, group=group, batch_size=16, epochs=1).run(
+                3, evaluate=False
+            )
+        )
         ends.append({k: arrays(run.coordinator.views(k, 4)) for k in run.infos})
     for k in ends[0]:
         close(ends[0][k]["personal"], ends[1][len(SIZES) - 1 - k]["personal"], 1e-7)
 
 
-# --- who stays at home ----------------------------------------------------------------------------------------------
+# --- who stays at home
+# ----------------------------------------------------------------------------------------------
 
 
 def absentee(run, rounds):
-    """A client that takes part in no round up to this one, nor introduces itself as a first participant."""
+    """A client that takes part in no round up to this one, nor introduces itself as a first
+    participant.
+    """
     busy = {k for t in range(rounds + 1) for k in run.coordinator.sample(t)}
     idle = sorted(set(run.infos) - busy)
     assert idle, "choose another seed: everybody takes part"
@@ -122,13 +147,20 @@ WEIGHED = [name for name in FEDERATED if "weights" in inspect.signature(METHODS[
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", [n for n in FEDERATED if n not in UNWEIGHTED])
 def test_a_reply_of_weight_0_changes_nothing(name):
-    """For methods that weight by samples (the others give every reply or cluster member the same weight)."""
+    """For methods that weight by samples (the others give every reply or cluster member the same
+    weight).
+    """
     run = federated(name, hyper={"weights": "samples"} if name in WEIGHED else {}).run(1)
     replies = replies_of(run)
     tools = replace(run.coordinator.federation.tools, key=Key(run.seed, 1))
-    odd = {**replies, 2: Reply(map_tree(lambda x: x if x.ndim < 2 else x + 100.0, replies[2].message), 0.0)}
-    merged = run.method.merge(run.coordinator.state, odd, tools)
-    without = run.method.merge(run.coordinator.state, {k: r for k, r in replies.items() if k != 2}, tools)
+    odd = {
+        **replies,
+        2: Reply(map_tree(lambda x: x if x.ndim < 2 else x + 100.0, replies[2].message), 0.0),
+    }
+    merged = run.method.server_update(run.coordinator.state, odd, tools)
+    without = run.method.server_update(
+        run.coordinator.state, {k: r for k, r in replies.items() if k != 2}, tools
+    )
     part = "theta" if "theta" in merged else "parameters"
     close(arrays(merged[part]), arrays(without[part]), 1e-12)
 
@@ -136,17 +168,21 @@ def test_a_reply_of_weight_0_changes_nothing(name):
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", WEIGHED)
 def test_uniform_weights_do_not_see_samples(name):
-    """weights = "uniform" is "samples" where all clients tell equally many; told what they have, it is not."""
-    uniform, samples = (federated(name, hyper={"weights": rule}).run(1) for rule in ("uniform", "samples"))
+    """weights = "uniform" is "samples" where all clients tell equally many; told what they have, it
+    is not.
+    """
+    uniform, samples = (
+        federated(name, hyper={"weights": rule}).run(1) for rule in ("uniform", "samples")
+    )
     tools = replace(uniform.coordinator.federation.tools, key=Key(uniform.seed, 1))
     replies = replies_of(uniform)
     alike = {k: reply._replace(weight=3.0) for k, reply in replies.items()}
     state = uniform.coordinator.state
-    merged = arrays(uniform.method.merge(state, replies, tools))
-    close(merged, arrays(samples.method.merge(state, alike, tools)), 1e-12)
+    merged = arrays(uniform.method.server_update(state, replies, tools))
+    close(merged, arrays(samples.method.server_update(state, alike, tools)), 1e-12)
     part = "theta" if "theta" in merged else "parameters"
     with pytest.raises(AssertionError):
-        close(merged[part], arrays(samples.method.merge(state, replies, tools))[part], 1e-4)
+        close(merged[part], arrays(samples.method.server_update(state, replies, tools))[part], 1e-4)
 
 
 def replies_of(run):
@@ -170,27 +206,33 @@ def test_looking_changes_nothing(name):
     assert looked.coordinator.fingerprint() == blind
 
 
-# --- own data and messages only -------------------------------------------------------------------------------------
+# --- own data and messages only
+# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", FEDERATED)
 @pytest.mark.parametrize("client", [1, 3])
 def test_a_state_is_a_function_of_own_data_and_messages(name, client):
-    """The client's work again, alone on a host where all the others' samples are NaN: the same bits."""
+    """The client's work again, alone on a host where all the others' samples are NaN: the same
+    bits.
+    """
     run = finished(federated(name, participation=0.7).run(3, evaluate=False))
     lonely = federated(name, participation=0.7, group=only_of(people(), client), only=client)
     model = run.models[run.infos[client].architecture]
     own = run.method.client(model.initial, run.infos[client])
     if client in run.introductions:
-        told = run.method.introduce(own, lonely.host.data(0, client))
+        told = run.method.setup_message(own, lonely.host.data(0, client))
         assert same(arrays(told), run.introductions[client])
     for number, moment in enumerate(run.moments, 1):
-        work = run.method.finish if moment.record.phase == "finish" else run.method.local
+        work = run.method.finalize if moment.record.phase == "finish" else run.method.client_update
         if client in moment.down and work is not None:
-            down = map_tree(lambda x: torch.from_numpy(x) if isinstance(x, np.ndarray) else x, moment.down[client])
+            down = map_tree(
+                lambda x: torch.from_numpy(x) if isinstance(x, np.ndarray) else x,
+                moment.down[client],
+            )
             result = work(down, own, lonely.host.data(number, client))
-            own, message = (result, None) if work is run.method.finish else result
+            own, message = (result, None) if work is run.method.finalize else result
             assert message is None or same(arrays(message), moment.up[client])
         assert same(arrays(own), moment.own[client])
 
@@ -202,7 +244,8 @@ def only_of(group, client):
     return replace(group, x=x, y=y)
 
 
-# --- numbers of clusters --------------------------------------------------------------------------------------------
+# --- numbers of clusters
+# --------------------------------------------------------------------------------------------
 
 ORDER = [2, 0, 1]  # new cluster j is the old cluster ORDER[j]
 
@@ -242,24 +285,36 @@ def test_ppfl_canonical_model_numbers(structure, schedule):
     plain, turned = (federated("ppfl", hyper=hyper).run(2) for _ in range(2))
     state = turned.coordinator.state
     theta = {n: v[ORDER] for n, v in state["theta"].items()}
-    turned.coordinator.state = {**state, "theta": theta, "memberships": state["memberships"][:, ORDER]}
+    turned.coordinator.state = {
+        **state,
+        "theta": theta,
+        "memberships": state["memberships"][:, ORDER],
+    }
     for a, b in zip(plain.run(3).moments[2:], turned.run(3).moments[2:], strict=True):
         close({n: v[ORDER] for n, v in a.state["theta"].items()}, b.state["theta"], 1e-12)
         close(a.state["memberships"][:, ORDER], b.state["memberships"], 1e-12)
         for k in a.record.scores:
-            close(a.record.scores[k]["personal"]["test"], b.record.scores[k]["personal"]["test"], 1e-12)
+            close(
+                a.record.scores[k]["personal"]["test"],
+                b.record.scores[k]["personal"]["test"],
+                1e-12,
+            )
 
 
-# --- the simplex ----------------------------------------------------------------------------------------------------
+# --- the simplex
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("ppfl", "law")
 @pytest.mark.parametrize("membership_lr", [0.5, 50.0, 5000.0])
 @pytest.mark.parametrize("steps", ["full", "batches"])
 def test_memberships_stay_on_the_simplex(membership_lr, steps):
-    """With steps so large that a vector would be one-hot, every entry keeps the floor of 1e-6 (before normalising:
-    at most K entries at the floor add K · 1e-6)."""
-    run = federated("ppfl", hyper={"membership_lr": membership_lr, "membership_steps": steps}).run(4)
+    """With steps so large that a vector would be one-hot, every entry keeps the floor of 1e-6
+    (before normalising: at most K entries at the floor add K · 1e-6).
+    """
+    run = federated("ppfl", hyper={"membership_lr": membership_lr, "membership_steps": steps}).run(
+        4
+    )
     C = np.array([moment.state["memberships"] for moment in run.moments])
     np.testing.assert_allclose(C.sum(-1), 1.0, atol=1e-12)
     assert C.min() >= 1e-6 / (1 + 3e-6) * (1 - 1e-9)
@@ -270,7 +325,9 @@ def test_memberships_stay_on_the_simplex(membership_lr, steps):
 
 @pytest.mark.certifies("ppfl", "law")
 def test_a_membership_at_the_floor_comes_back():
-    """From c = (1 − ε, ε), ε = 1e-6, direction (1, 0) and rate 20: ratio e^20 ε = 485: c_2 = 485 / 486 = 0.998."""
+    """From c = (1 − ε, ε), ε = 1e-6, direction (1, 0) and rate 20: ratio e^20 ε = 485: c_2 = 485 /
+    486 = 0.998.
+    """
     c = torch.tensor([1 - 1e-6, 1e-6], dtype=torch.float64)
     moved = simplex_step(c, torch.tensor([1.0, 0.0], dtype=torch.float64), 20.0)
     ratio = np.exp(20.0) * 1e-6 / (1 - 1e-6)

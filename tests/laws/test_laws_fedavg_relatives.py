@@ -1,4 +1,6 @@
-"""FedProx, SCAFFOLD, Ditto, FedAvg-FT, APFL: what they are at the edge of their hyper-parameters, and on quadratics."""
+"""FedProx, SCAFFOLD, Ditto, FedAvg-FT, APFL: what they are at the edge of their hyper-parameters,
+and on quadratics.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,11 @@ from tests.reference.local_fedavg import train
 from tests.reference.model import accuracy, mean_loss
 
 ROUNDS = 4
-WORK = {"all": {"epochs": 2}, "some": {"steps": 3, "participation": 0.6}, "decay": {"epochs": 1, "milestones": (1,)}}
+WORK = {
+    "all": {"epochs": 2},
+    "some": {"steps": 3, "participation": 0.6},
+    "decay": {"epochs": 1, "milestones": (1,)},
+}
 EVERY = pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 P = np.array(SIZES) / sum(SIZES)
 
@@ -23,7 +29,8 @@ def run(name, rounds=ROUNDS, **how):
     return federated(name, **how).run(rounds, evaluate=False)
 
 
-# --- reductions -----------------------------------------------------------------------------------------------------
+# --- reductions
+# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("fedprox", "law")
@@ -54,18 +61,26 @@ def test_fedprox_pulls_more_the_larger_mu_is():
 @pytest.mark.certifies("scaffold", "law")
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
 def test_scaffold_with_zero_controls_and_one_step_is_fedavg(kind):
-    """Clients of one size, so that plain mean and mean by samples are one; also with several steps a round, as long as
-    the controls are put back to zero."""
+    """Clients of one size, so that plain mean and mean by samples are one; also with several steps
+    a round, as long as the controls are put back to zero.
+    """
     for steps in (1, 3):
         group = people(sizes=(6,) * 6)
-        scaffold = federated("scaffold", group=group, kind=kind, steps=steps, participation=0.6).setup()
-        fedavg = federated("fedavg", group=group, kind=kind, steps=steps, participation=0.6).run(ROUNDS, evaluate=False)
+        scaffold = federated(
+            "scaffold", group=group, kind=kind, steps=steps, participation=0.6
+        ).setup()
+        fedavg = federated("fedavg", group=group, kind=kind, steps=steps, participation=0.6).run(
+            ROUNDS, evaluate=False
+        )
         for other in fedavg.moments:
             now = scaffold.run(1, evaluate=False).moments[-1]
             close(now.state["parameters"]["model"], other.state["parameters"])
             state = scaffold.coordinator.state
             zero = map_tree(torch.zeros_like, state["parameters"]["control"])
-            scaffold.coordinator.state = {**state, "parameters": {**state["parameters"], "control": zero}}
+            scaffold.coordinator.state = {
+                **state,
+                "parameters": {**state["parameters"], "control": zero},
+            }
             for k in scaffold.infos:
                 scaffold.host.store.put(k, {"control": zero})
 
@@ -85,7 +100,8 @@ def test_scaffolds_server_control_is_the_mean_of_the_clients():
 def test_ditto_without_pull_is_local_beside_fedavg(work, kind):
     hyper = {"lam": 0.0, "personal_steps": None}
     runs = [
-        run(name, hyper=hyper if name == "ditto" else {}, kind=kind, **work) for name in ("ditto", "local", "fedavg")
+        run(name, hyper=hyper if name == "ditto" else {}, kind=kind, **work)
+        for name in ("ditto", "local", "fedavg")
     ]
     for ditto, local, fedavg in zip(*(r.moments for r in runs), strict=True):
         close(ditto.own, local.own)
@@ -105,7 +121,10 @@ def test_dittos_global_model_knows_nothing_of_the_personal_ones():
 def test_finetune_is_fedavg_until_the_end():
     """And then training from its last model; the global view does not move."""
     work = {"epochs": 2, "participation": 0.6}
-    tuned, fedavg = run("finetune", hyper={"epochs": 2, "personal_lr": 0.1}, **work), run("fedavg", **work)
+    tuned, fedavg = (
+        run("finetune", hyper={"epochs": 2, "personal_lr": 0.1}, **work),
+        run("fedavg", **work),
+    )
     for a, b in zip(tuned.moments, fedavg.moments, strict=True):
         assert same(a.state, b.state)
         assert same(a.up, b.up)
@@ -125,8 +144,9 @@ def test_finetune_is_fedavg_until_the_end():
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
 @EVERY
 def test_apfl_without_a_share_is_fedavg(work, kind):
-    """α = 0, not adaptive: v never moves; the mixture with the model received is that model, the one kept is the
-    client's last upload."""
+    """α = 0, not adaptive: v never moves; the mixture with the model received is that model, the
+    one kept is the client's last upload.
+    """
     for mixture in ("kept", "received"):
         hyper = {"alpha": 0.0, "adaptive": False, "mixture": mixture}
         apfl = federated("apfl", hyper=hyper, kind=kind, **work).run(ROUNDS)
@@ -148,7 +168,10 @@ def test_apfl_with_the_whole_share_is_local(work, kind):
     """α = 1, not adaptive: v̄ = v, trained on its own loss alone."""
     apfl = run("apfl", hyper={"alpha": 1.0, "adaptive": False}, kind=kind, **work)
     for a, b in zip(apfl.moments, run("local", kind=kind, **work).moments, strict=True):
-        close({k: own["parameters"] for k, own in a.own.items()}, {k: own["parameters"] for k, own in b.own.items()})
+        close(
+            {k: own["parameters"] for k, own in a.own.items()},
+            {k: own["parameters"] for k, own in b.own.items()},
+        )
 
 
 @pytest.mark.certifies("apfl", "law")
@@ -162,7 +185,8 @@ def test_apfls_shares_stay_within_0_and_1_and_do_not_reach_the_global_model(lr):
     assert len({own["alpha"] for own in a.own.values()}) > 1
 
 
-# --- quadratics -----------------------------------------------------------------------------------------------------
+# --- quadratics
+# -----------------------------------------------------------------------------------------------------
 
 
 def start_at(run, model):
@@ -177,14 +201,19 @@ def vector(w):
 @pytest.mark.certifies("fedprox", "closed form")
 @pytest.mark.parametrize("steps", [1, 4, 200])
 def test_fedprox_fixed_point(steps):
-    """w ← Σ p_i (prox steps from w) is affine in w. With many steps they are prox points and the fixed point is the
-    minimiser of the weighted mean of the Moreau envelopes; with one it is FedAvg's."""
+    """w ← Σ p_i (prox steps from w) is affine in w. With many steps they are prox points and the
+    fixed point is the minimiser of the weighted mean of the Moreau envelopes; with one it is
+    FedAvg's.
+    """
     mu, lr = 0.8, 0.2
     prox = linear("fedprox", mu=mu, lr=lr, steps=steps)
     clients = list(quadratics(prox).values())
 
     def once(w):
-        return sum(p * exact.prox_steps(A, b, w, w, mu, lr, steps) for p, (A, b) in zip(P, clients, strict=True))
+        return sum(
+            p * exact.prox_steps(A, b, w, w, mu, lr, steps)
+            for p, (A, b) in zip(P, clients, strict=True)
+        )
 
     offset = once(np.zeros(4))
     matrix = np.array([once(e) - offset for e in np.eye(4)]).T
@@ -211,9 +240,13 @@ def test_fedprox_uploads_the_prox_point():
 @pytest.mark.certifies("ditto", "closed form")
 @pytest.mark.parametrize("personal_steps", [3, 100])
 def test_ditto_prox_point(personal_steps):
-    """v takes steps towards the prox point of the RECEIVED w, from where it was the round before."""
+    """v takes steps towards the prox point of the RECEIVED w, from where it was the
+    round before.
+    """
     lam, rate = 1.7, 0.15
-    run = linear("ditto", lam=lam, lr=0.1, personal_lr=rate, personal_steps=personal_steps, steps=2).run(3)
+    run = linear(
+        "ditto", lam=lam, lr=0.1, personal_lr=rate, personal_steps=personal_steps, steps=2
+    ).run(3)
     v = dict.fromkeys(run.infos, first(run))
     w = first(run)
     for moment in run.moments:
@@ -228,8 +261,9 @@ def test_ditto_prox_point(personal_steps):
 @pytest.mark.certifies("scaffold", "closed form")
 @pytest.mark.parametrize(("participation", "rounds"), [(1.0, 120), (0.5, 300)])
 def test_scaffold_reaches_the_optimum_that_fedavg_misses(participation, rounds):
-    """Unequal quadratics, several local steps: the minimiser of the plain mean of the f_i. FedAvg ends elsewhere, also
-    where it would weight alike."""
+    """Unequal quadratics, several local steps: the minimiser of the plain mean of the f_i. FedAvg
+    ends elsewhere, also where it would weight alike.
+    """
     steps, lr = 5, 0.2
     group = population((16, 8, 16, 16), family="gaussian", seed=2)
     run = linear("scaffold", people=group, lr=lr, steps=steps, participation=participation).setup()
@@ -253,7 +287,9 @@ def test_scaffolds_control_is_the_mean_gradient_of_its_path():
     run = linear("scaffold", lr=0.1, steps=5).run(1)
     for k, (A, b) in quadratics(run).items():
         moved = exact.gradient_steps(A, b, first(run), 0.1, 5) - first(run)
-        np.testing.assert_allclose(run.moments[0].own[k]["control"]["weight"][0], -moved / (5 * 0.1), rtol=1e-9)
+        np.testing.assert_allclose(
+            run.moments[0].own[k]["control"]["weight"][0], -moved / (5 * 0.1), rtol=1e-9
+        )
 
 
 @pytest.mark.certifies("finetune", "closed form")
@@ -271,11 +307,17 @@ def test_finetune_is_gradient_descent_from_the_fixed_point():
 @pytest.mark.certifies("apfl", "closed form")
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_apfl_step(adaptive):
-    """One whole-data step a round: w ← w − η∇f(w), v ← v − ηα∇f(v̄), α ← α − η⟨v − w, ∇f(v̄)⟩ before them, v̄ after."""
+    """One whole-data step a round: w ← w − η∇f(w), v ← v − ηα∇f(v̄), α ← α − η⟨v − w, ∇f(v̄)⟩
+    before them, v̄ after.
+    """
     lr = 0.1
     run = linear("apfl", lr=lr, alpha=0.4, adaptive=adaptive, steps=1).run(5)
     w = first(run)
-    v, alpha, bar = dict.fromkeys(run.infos, w), dict.fromkeys(run.infos, 0.4), dict.fromkeys(run.infos, w)
+    v, alpha, bar = (
+        dict.fromkeys(run.infos, w),
+        dict.fromkeys(run.infos, 0.4),
+        dict.fromkeys(run.infos, w),
+    )
     for moment in run.moments:
         for k, (A, b) in quadratics(run).items():
             if adaptive:
@@ -290,7 +332,9 @@ def test_apfl_step(adaptive):
 
 @pytest.mark.certifies("apfl", "closed form")
 def test_apfl_stays_where_every_mixture_is_its_clients_optimum():
-    """w at FedAvg's fixed point of one local step and αv + (1−α)w the minimiser of f_i: v does not move, nor does w."""
+    """w at FedAvg's fixed point of one local step and αv + (1−α)w the minimiser of f_i: v does not
+    move, nor does w.
+    """
     run = linear("apfl", lr=0.3, alpha=0.6, mixture="received", steps=1)
     clients = list(quadratics(run).values())
     w = exact.weighted_minimiser(clients, P)
@@ -303,4 +347,6 @@ def test_apfl_stays_where_every_mixture_is_its_clients_optimum():
         view = arrays(run.coordinator.views(k, 4))
         np.testing.assert_allclose(view["personal"]["weight"][0], exact.minimiser(A, b), rtol=1e-9)
         np.testing.assert_allclose(view["global"]["weight"][0], w, rtol=1e-9)
-        np.testing.assert_allclose(run.moments[-1].own[k]["alpha"], 0.6, rtol=1e-9)  # a stationary point of α too
+        np.testing.assert_allclose(
+            run.moments[-1].own[k]["alpha"], 0.6, rtol=1e-9
+        )  # a stationary point of α too

@@ -19,8 +19,10 @@ W = WIDTH * CLASSES + CLASSES
 @pytest.mark.certifies("fedfomo", "messages")
 @pytest.mark.parametrize("candidates", [5, 3, 1])  # the first is the default
 def test_what_is_sent(candidates, record_property):
-    """Round 1 sends no model down, the others n·|w| to each client; up |w| and n + 1 gains, the own one last. Round 1's
-    message is the same for all: one copy; later ones differ wherever the candidates do."""
+    """Round 1 sends no model down, the others n·|w| to each client; up |w| and n + 1 gains, the own
+    one last. Round 1's message is the same for all: one copy; later ones differ wherever the
+    candidates do.
+    """
     n = candidates
     run = federated("fedfomo", hyper={"candidates": candidates}).run(3, evaluate=False)
     for t, moment in enumerate(run.moments, 1):
@@ -28,14 +30,21 @@ def test_what_is_sent(candidates, record_property):
         up = [item for item in moment.record.sent if item.direction == "up"]
         here = n + 1 if t > 1 else 1
         for item in down:
-            assert {kind: x for kind, x in item.scalars.items() if x} == ({"parameters": n * W} if t > 1 else {})
+            assert {kind: x for kind, x in item.scalars.items() if x} == (
+                {"parameters": n * W} if t > 1 else {}
+            )
         for item in up:
             found = {kind: x for kind, x in item.scalars.items() if x}
             assert found == {"parameters": W, "coefficients": here}
         sent = [[()] * 6, *(m.state["candidates"] for m in run.moments)][t - 1]
         copies = sum(item.copy == 0 for item in down)
         assert copies == len({tuple(chosen) for chosen in sent})
-    sizes = {"down": {"parameters": n * W}, "up": {"parameters": W, "coefficients": n + 1}, "setup": {}, "first": {}}
+    sizes = {
+        "down": {"parameters": n * W},
+        "up": {"parameters": W, "coefficients": n + 1},
+        "setup": {},
+        "first": {},
+    }
     hyper = {} if n == method("fedfomo").hyper["candidates"] else {"candidates": n}
     record_property("sent", {**sizes, "copies": copies, "hyper": hyper})
 
@@ -45,7 +54,7 @@ def test_a_message_down_copies_no_model():
     run = federated("fedfomo", hyper={"candidates": 3}).run(2, evaluate=False)
     state = run.coordinator.state
     for k in run.infos:
-        sent = run.method.down(state, k)["parameters"]["models"]
+        sent = run.method.broadcast(state, k)["parameters"]["models"]
         for model, j in zip(sent, state["candidates"][k].tolist(), strict=True):
             assert all(leaf is state["models"][j][name] for name, leaf in model.items())
 
@@ -53,13 +62,19 @@ def test_a_message_down_copies_no_model():
 @pytest.mark.certifies("fedfomo", "law")
 @pytest.mark.parametrize("participation", [0.34, 0.7])
 def test_what_is_expected_is_what_comes(participation):
-    """Fewer than n candidates, none at all, in any round: no reply is refused (Federated asserts it)."""
-    run = federated("fedfomo", hyper={"candidates": 4}, participation=participation).run(5, evaluate=False)
-    counts = {len(down["parameters"]["models"]) for moment in run.moments for down in moment.down.values()}
+    """Fewer than n candidates, none at all, in any round: no reply is refused (Federated asserts
+    it).
+    """
+    run = federated("fedfomo", hyper={"candidates": 4}, participation=participation).run(
+        5, evaluate=False
+    )
+    counts = {
+        len(down["parameters"]["models"]) for moment in run.moments for down in moment.down.values()
+    }
     assert {0, 4} <= counts
     for moment in run.moments:
         for k, down in moment.down.items():
-            expected = run.method.expects(tensors(down), run.infos[k])
+            expected = run.method.expected_update(tensors(down), run.infos[k])
             got = dict(named_leaves(moment.up[k]))
             assert {path: tuple(leaf.shape) for path, leaf in named_leaves(expected)} == {
                 path: leaf.shape for path, leaf in got.items()
@@ -72,16 +87,26 @@ def tensors(tree):
 
 @pytest.mark.certifies("fedfomo", "law")
 def test_where_no_other_model_gains_it_is_local_training():
-    """Everybody is sent models far worse than its own: local training, where the own training gained; where that did
-    not gain either the client is back where it had started it."""
-    run, local = (federated(name, hyper={"lr": 1.5}).run(1, evaluate=False) for name in ("fedfomo", "local"))
-    assert same(trained(run.moments[0]), trained(local.moments[0]))  # round 1: nobody is a candidate yet
+    """Everybody is sent models far worse than its own: local training, where the own training
+    gained; where that did not gain either the client is back where it had started it.
+    """
+    run, local = (
+        federated(name, hyper={"lr": 1.5}).run(1, evaluate=False) for name in ("fedfomo", "local")
+    )
+    assert same(
+        trained(run.moments[0]), trained(local.moments[0])
+    )  # round 1: nobody is a candidate yet
     alone, stuck = set(run.infos), 0
     for _ in range(2):
         state, before = run.coordinator.state, run.moments[-1].own
-        spoiled = tuple({name: -40.0 * leaf for name, leaf in model.items()} for model in state["models"])
+        spoiled = tuple(
+            {name: -40.0 * leaf for name, leaf in model.items()} for model in state["models"]
+        )
         run.coordinator.state = {**state, "models": spoiled}
-        moment, other = run.run(1, evaluate=False).moments[-1], local.run(1, evaluate=False).moments[-1]
+        moment, other = (
+            run.run(1, evaluate=False).moments[-1],
+            local.run(1, evaluate=False).moments[-1],
+        )
         for k, up in moment.up.items():
             *others, own = up["coefficients"].tolist()
             assert max(others) < 0
@@ -103,8 +128,12 @@ def trained(moment):
 
 @pytest.mark.certifies("fedfomo", "law")
 def test_the_only_model_that_gains_is_taken_whole():
-    """One candidate with a gain has weight 1: the client starts from θ_j. (Here no own model gains.)"""
-    run = federated("fedfomo", hyper={"candidates": 1}, group=people(groups=1)).run(3, evaluate=False)
+    """One candidate with a gain has weight 1: the client starts from θ_j. (Here no own model
+    gains.)
+    """
+    run = federated("fedfomo", hyper={"candidates": 1}, group=people(groups=1)).run(
+        3, evaluate=False
+    )
     taken = 0
     for moment in run.moments[1:]:
         for k, down in moment.down.items():
@@ -120,7 +149,9 @@ def test_the_only_model_that_gains_is_taken_whole():
 
 @pytest.mark.certifies("fedfomo", "law")
 def test_equal_models_have_no_weight():
-    """‖θ_j − θ̄_i‖ = 0: a gain of 0, not NaN; the client's own model is the only one that may gain."""
+    """‖θ_j − θ̄_i‖ = 0: a gain of 0, not NaN; the client's own model is the only one
+    that may gain.
+    """
     run = federated("fedfomo").run(1, evaluate=False)
     own = run.host.own(2)["before"]
     state = run.coordinator.state
@@ -133,7 +164,9 @@ def test_equal_models_have_no_weight():
 
 @pytest.mark.certifies("fedfomo", "closed form")
 def test_gains_of_quadratics():
-    """L_i is the exact quadratic of the validation data: gain = (L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j − θ̄_i‖, by hand."""
+    """L_i is the exact quadratic of the validation data: gain = (L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j −
+    θ̄_i‖, by hand.
+    """
     run = quadratic("fedfomo", lr=0.1, candidates=3, steps=2).run(2)
     ends = {k: run.moments[0].own[k]["parameters"]["weight"][0] for k in run.infos}
     for k, up in run.moments[1].up.items():
@@ -151,7 +184,9 @@ def test_gains_of_quadratics():
         A, b = quadratics(run)[k]
         for _ in range(2):
             mixed = mixed - 0.1 * A.T @ (A @ mixed - b)
-        np.testing.assert_allclose(run.moments[1].own[k]["parameters"]["weight"][0], mixed, rtol=1e-9)
+        np.testing.assert_allclose(
+            run.moments[1].own[k]["parameters"]["weight"][0], mixed, rtol=1e-9
+        )
     assert not np.allclose(ends[0], first(run))
 
 

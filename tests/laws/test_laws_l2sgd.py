@@ -1,5 +1,6 @@
-"""L2SGD: λ = 0 is local training; on quadratics the expected step vanishes at the minimiser, and forced coins have a
-known fixed point."""
+"""L2SGD: λ = 0 is local training; on quadratics the expected step vanishes at the minimiser, and
+forced coins have a known fixed point.
+"""
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ LR, LAM, P = 0.2, 0.7, 0.4
 @pytest.mark.parametrize("milestones", [(), (2,)])
 def test_without_pull_it_is_local_training(milestones):
     """λ = 0: the same bits as local training with as many steps as the coin gave."""
-    run = federated("l2sgd", hyper={"lam": 0.0}, kind="dnn", milestones=milestones).run(4, evaluate=False)
+    run = federated("l2sgd", hyper={"lam": 0.0}, kind="dnn", milestones=milestones).run(
+        4, evaluate=False
+    )
     local = federated("local", kind="dnn", milestones=milestones)
     for moment in run.moments:
         steps = moment.down[0]["control"]["steps"]
@@ -29,11 +32,15 @@ def test_without_pull_it_is_local_training(milestones):
 
 @pytest.mark.certifies("l2sgd", "law")
 def test_a_full_pull_starts_everybody_at_the_mean():
-    """lr λ (1−p)/p = 1: clients forget themselves, as in FedAvg with equal weights and this number of steps."""
+    """lr λ (1−p)/p = 1: clients forget themselves, as in FedAvg with equal weights and this number
+    of steps.
+    """
     run = federated("l2sgd", hyper={"lam": 1 / (0.2 * 1.5), "p": 0.4}).run(4, evaluate=False)
     fedavg = federated("fedavg").setup()
     for moment in run.moments:
-        fedavg.host.schedule = fedavg.host.schedule._replace(steps=moment.down[0]["control"]["steps"])
+        fedavg.host.schedule = fedavg.host.schedule._replace(
+            steps=moment.down[0]["control"]["steps"]
+        )
         mean = moment.down[0]["parameters"]
         fedavg.coordinator.state = {"parameters": {n: torch.from_numpy(v) for n, v in mean.items()}}
         uploads = fedavg.run(1, evaluate=False).moments[-1].up
@@ -60,7 +67,8 @@ def sent(run):
 
 @pytest.mark.certifies("l2sgd", "closed form")
 def test_the_expected_step_vanishes_at_the_minimiser():
-    """At the minimiser of (1/M) Σ f_i(w_i) + (λ/2M) Σ ‖w_i − w̄‖²: p · (a pull's move) + (1 − p) · (a local move) = 0.
+    """At the minimiser of (1/M) Σ f_i(w_i) + (λ/2M) Σ ‖w_i − w̄‖²: p · (a pull's move) + (1 − p) ·
+    (a local move) = 0.
 
     A round has at least one local step; a pull's move is found by undoing it.
     """
@@ -83,7 +91,9 @@ def test_the_expected_step_vanishes_at_the_minimiser():
 @pytest.mark.certifies("l2sgd", "closed form")
 @pytest.mark.parametrize(("pulls", "steps"), [(1, 1), (3, 2)])
 def test_fixed_point_of_forced_coins(pulls, steps):
-    """j pulls and k local steps over and over, without chance: the fixed point is known and stayed at."""
+    """j pulls and k local steps over and over, without chance: the fixed point is known and stayed
+    at.
+    """
     run = quadratic("l2sgd", lr=LR, lam=LAM, p=P)
     share = LR * LAM * (1 - P) / P
     fixed = alternating_fixed_point(list(quadratics(run).values()), share, LR, pulls, steps)
@@ -96,11 +106,16 @@ def test_fixed_point_of_forced_coins(pulls, steps):
 
 @pytest.mark.certifies("l2sgd", "closed form")
 def test_small_steps_lead_to_the_minimiser():
-    """p = ½ and turns about: as the step shrinks, the fixed point tends to the minimiser, linearly."""
+    """p = ½ and turns about: as the step shrinks, the fixed point tends to the
+    minimiser, linearly.
+    """
     run = quadratic("l2sgd", lr=LR, lam=LAM, p=P)
     clients = list(quadratics(run).values())
     best = minimiser(clients, LAM)
-    gaps = [np.abs(alternating_fixed_point(clients, lr * LAM, lr, 1, 1) - best).max() for lr in (0.1, 0.01, 0.001)]
+    gaps = [
+        np.abs(alternating_fixed_point(clients, lr * LAM, lr, 1, 1) - best).max()
+        for lr in (0.1, 0.01, 0.001)
+    ]
     assert gaps[0] > 7 * gaps[1] > 49 * gaps[2] > 0
     moved = []
     for lr in (0.1, 0.01):  # from the minimiser, one turn moves by O(lr²): its two halves cancel
@@ -112,14 +127,22 @@ def test_small_steps_lead_to_the_minimiser():
 
 @pytest.mark.certifies("l2sgd", "closed form")
 def test_the_coins_lead_to_the_minimiser_on_average():
-    """With real coins and a small step, the mean of the models after many rounds is near the minimiser, and nearer
-    than what local training or a full mean would give."""
+    """With real coins and a small step, the mean of the models after many rounds is near the
+    minimiser, and nearer than what local training or a full mean would give.
+    """
     run = quadratic("l2sgd", lr=0.02, lam=LAM, p=P)
     clients = list(quadratics(run).values())
-    best, alone, together = minimiser(clients, LAM), minimiser(clients, 1e-9), minimiser(clients, 1e6)
+    best, alone, together = (
+        minimiser(clients, LAM),
+        minimiser(clients, 1e-9),
+        minimiser(clients, 1e6),
+    )
     start_at(run, best, 1, 1)
     run.run(250, evaluate=False)
-    average = np.mean([[up["parameters"]["weight"][0] for up in moment.up.values()] for moment in run.moments], axis=0)
+    average = np.mean(
+        [[up["parameters"]["weight"][0] for up in moment.up.values()] for moment in run.moments],
+        axis=0,
+    )
     gap = np.abs(average - best).max()
     assert gap < 0.1 * min(np.abs(alone - best).max(), np.abs(together - best).max())
 

@@ -12,7 +12,11 @@ from tests.methods.federation import Federated, arrays, population
 from tests.reference import quadratics as exact
 
 ROUNDS = 4
-WORK = {"all": {"epochs": 2}, "some": {"epochs": 1, "participation": 0.6}, "decay": {"epochs": 1, "milestones": (1,)}}
+WORK = {
+    "all": {"epochs": 2},
+    "some": {"epochs": 1, "participation": 0.6},
+    "decay": {"epochs": 1, "milestones": (1,)},
+}
 SIMULTANEOUS = {
     "fedper": "personal",
     "fedsim": "personal",
@@ -64,7 +68,9 @@ def test_everything_personal_is_local(name, kind, work):
 @pytest.mark.certifies("partial_fl", "law")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_fedalt_with_nothing_personal_is_fedavg(work):
-    alt = federated("partial_fl", hyper={"personal": ()}, kind="dnn", **work).run(ROUNDS, evaluate=False)
+    alt = federated("partial_fl", hyper={"personal": ()}, kind="dnn", **work).run(
+        ROUNDS, evaluate=False
+    )
     fedavg = federated("fedavg", kind="dnn", **work).run(ROUNDS, evaluate=False)
     for a, b in zip(alt.moments, fedavg.moments, strict=True):
         assert same(a.state, b.state)
@@ -91,7 +97,8 @@ def test_lg_fedavg_is_fedper_the_other_way_round(work):
         assert same(a.own, b.own)
 
 
-# --- closed forms: f_i(w) = ½ ‖A_i w − b_i‖² with w = (v, u), two entries each ---------------------------------------
+# --- closed forms: f_i(w) = ½ ‖A_i w − b_i‖² with w = (v, u), two entries each
+# ---------------------------------------
 
 SIZES = (4, 8, 16, 8)
 MINE = [0, 1]
@@ -119,7 +126,10 @@ def quadratic(name, hyper, steps):
     run = Federated(method, people, {"halves": model}, batch_size=16, steps=steps).run(1)
     first = arrays(model.initial)
     start = np.concatenate([first["mine.weight"][0], first["ours.weight"][0]])
-    clients = {k: (c["x"] / np.sqrt(len(c["y"])), c["y"] / np.sqrt(len(c["y"]))) for k, c in run.data.items()}
+    clients = {
+        k: (c["x"] / np.sqrt(len(c["y"])), c["y"] / np.sqrt(len(c["y"])))
+        for k, c in run.data.items()
+    }
     return run, start, clients
 
 
@@ -127,15 +137,23 @@ def check(run, found):
     total = sum(SIZES)
     mean = sum(SIZES[k] / total * w[OURS] for k, w in found.items())
     for k, w in found.items():
-        np.testing.assert_allclose(run.moments[0].own[k]["parameters"]["mine.weight"][0], w[MINE], rtol=1e-9)
-        np.testing.assert_allclose(run.moments[0].up[k]["parameters"]["ours.weight"][0], w[OURS], rtol=1e-9)
-    np.testing.assert_allclose(run.moments[0].state["parameters"]["ours.weight"][0], mean, rtol=1e-9)
+        np.testing.assert_allclose(
+            run.moments[0].own[k]["parameters"]["mine.weight"][0], w[MINE], rtol=1e-9
+        )
+        np.testing.assert_allclose(
+            run.moments[0].up[k]["parameters"]["ours.weight"][0], w[OURS], rtol=1e-9
+        )
+    np.testing.assert_allclose(
+        run.moments[0].state["parameters"]["ours.weight"][0], mean, rtol=1e-9
+    )
 
 
 @pytest.mark.certifies("partial_fl", "closed form")
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (3, 2), (200, 4)])
 def test_fedalt_is_block_descent(before, after):
-    """The steps of v are those of ½ ‖A_v v − (b − A_u u)‖², the steps of u those of ½ ‖A_u u − (b − A_v v⁺)‖²."""
+    """The steps of v are those of ½ ‖A_v v − (b − A_u u)‖², the steps of u those of ½ ‖A_u u − (b −
+    A_v v⁺)‖².
+    """
     run, start, clients = quadratic(
         "partial_fl", {"personal": "mine.", "personal_lr": 0.2, "personal_steps": before}, after
     )
@@ -150,18 +168,24 @@ def test_fedalt_is_block_descent(before, after):
 @pytest.mark.certifies("fedsim", "closed form")
 @pytest.mark.parametrize("steps", [1, 5])
 def test_fedsim_is_gradient_descent_with_two_rates(steps):
-    """w ← w − D Aᵀ(Aw − b), D = diag(0.2, 0.2, 0.1, 0.1): the error of A w = b shrinks by I − D AᵀA a step."""
+    """w ← w − D Aᵀ(Aw − b), D = diag(0.2, 0.2, 0.1, 0.1): the error of A w = b shrinks by I − D AᵀA
+    a step.
+    """
     run, start, clients = quadratic("fedsim", {"personal": "mine.", "personal_lr": 0.2}, steps)
     D = np.diag([0.2, 0.2, 0.1, 0.1])
     found = {}
     for k, (A, b) in clients.items():
         w_star = np.linalg.lstsq(A, b, rcond=None)[0]
-        found[k] = w_star + np.linalg.matrix_power(np.eye(4) - D @ A.T @ A, steps) @ (start - w_star)
+        found[k] = w_star + np.linalg.matrix_power(np.eye(4) - D @ A.T @ A, steps) @ (
+            start - w_star
+        )
     check(run, found)
 
 
 @pytest.mark.certifies("fedper", "lg_fedavg", "closed form")
-@pytest.mark.parametrize(("name", "hyper"), [("fedper", {"personal": "mine."}), ("lg_fedavg", {"shared": "ours."})])
+@pytest.mark.parametrize(
+    ("name", "hyper"), [("fedper", {"personal": "mine."}), ("lg_fedavg", {"shared": "ours."})]
+)
 def test_both_parts_take_the_same_steps(name, hyper):
     run, start, clients = quadratic(name, hyper, 4)
     check(run, {k: exact.gradient_steps(A, b, start, 0.1, 4) for k, (A, b) in clients.items()})

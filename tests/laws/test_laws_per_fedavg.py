@@ -1,4 +1,6 @@
-"""Per-FedAvg: at α = 0 it is FedAvg; on quadratics its step is the exact MAML gradient, and its fixed point known."""
+"""Per-FedAvg: at α = 0 it is FedAvg; on quadratics its step is the exact MAML gradient, and its
+fixed point known.
+"""
 
 from dataclasses import replace
 
@@ -17,15 +19,23 @@ from tests.reference.model import batch_gradient, flatten, mean_loss, step, unfl
 from tests.reference.per_fedavg import exact_meta_gradient, meta_gradient
 from tests.reference.toy import finite_difference, make_data, make_model
 
-WORK = {"all": {"epochs": 2}, "some": {"epochs": 1, "participation": 0.6}, "decay": {"epochs": 1, "milestones": (1,)}}
+WORK = {
+    "all": {"epochs": 2},
+    "some": {"epochs": 1, "participation": 0.6},
+    "decay": {"epochs": 1, "milestones": (1,)},
+}
 
 
 @pytest.mark.certifies("per_fedavg", "law")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("hessian", ["hf", "fo"])
 def test_without_adaptation_it_is_fedavg(hessian, work):
-    """α = 0: the step is ∇f(w; D'), on FedAvg's own mini-batches: the same bits; both views are the global model."""
-    per = federated("per_fedavg", hyper={"inner_lr": 0.0, "hessian": hessian}, kind="dnn", **work).run(4)
+    """α = 0: the step is ∇f(w; D'), on FedAvg's own mini-batches: the same bits; both views are the
+    global model.
+    """
+    per = federated(
+        "per_fedavg", hyper={"inner_lr": 0.0, "hessian": hessian}, kind="dnn", **work
+    ).run(4)
     plain = federated("fedavg", kind="dnn", **work).run(4)
     for a, b in zip(per.moments, plain.moments, strict=True):
         assert same(a.state, b.state)
@@ -36,8 +46,9 @@ def test_without_adaptation_it_is_fedavg(hessian, work):
 
 @pytest.mark.certifies("per_fedavg", "law")
 def test_running_statistics_are_those_of_one_pass():
-    """With batch norm too, α = 0 is FedAvg. Where the statistics are those of the inputs, they are FedAvg's for any α:
-    refreshed once a step, by D', and no step of the weights moves them."""
+    """With batch norm too, α = 0 is FedAvg. Where the statistics are those of the inputs, they are
+    FedAvg's for any α: refreshed once a step, by D', and no step of the weights moves them.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         net = torch.nn.Sequential(torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 3)).double()
@@ -73,13 +84,17 @@ def test_as_alpha_vanishes_it_tends_to_fedavg():
 @pytest.mark.certifies("per_fedavg", "closed form")
 @pytest.mark.parametrize("delta", [1e-2, 0.7])
 def test_one_step_is_the_exact_maml_gradient(delta):
-    """f = ½‖Aw − b‖²: w − β (I − αH)(H w' − Aᵀb), w' = w − α (H w − Aᵀb); the difference is exact, whatever δ."""
+    """f = ½‖Aw − b‖²: w − β (I − αH)(H w' − Aᵀb), w' = w − α (H w − Aᵀb); the difference is exact,
+    whatever δ.
+    """
     alpha, beta = 0.3, 0.2
     run = quadratic("per_fedavg", lr=beta, inner_lr=alpha, delta=delta, steps=1).run(1)
     w = first(run)
     for k, (A, b) in quadratics(run).items():
         expected = w - beta * exact_meta_gradient(A, b, w, alpha)
-        np.testing.assert_allclose(run.moments[0].up[k]["parameters"]["weight"][0], expected, rtol=1e-10)
+        np.testing.assert_allclose(
+            run.moments[0].up[k]["parameters"]["weight"][0], expected, rtol=1e-10
+        )
 
 
 @pytest.mark.certifies("per_fedavg", "closed form")
@@ -90,12 +105,16 @@ def test_first_order_leaves_out_the_hessian():
     for k, (A, b) in quadratics(run).items():
         ahead = w - alpha * A.T @ (A @ w - b)
         expected = w - beta * A.T @ (A @ ahead - b)
-        np.testing.assert_allclose(run.moments[0].up[k]["parameters"]["weight"][0], expected, rtol=1e-10)
+        np.testing.assert_allclose(
+            run.moments[0].up[k]["parameters"]["weight"][0], expected, rtol=1e-10
+        )
 
 
 @pytest.mark.certifies("per_fedavg", "closed form")
 def test_the_minimiser_of_the_meta_objective_is_stayed_at():
-    """Σ p_i f_i(w − α∇f_i(w)) with one local step: (I − αH)² commutes with H, Σ p_i (I − αH_i)²(H_i w − r_i) = 0."""
+    """Σ p_i f_i(w − α∇f_i(w)) with one local step: (I − αH)² commutes with H, Σ p_i (I − αH_i)²(H_i
+    w − r_i) = 0.
+    """
     alpha, p = 0.3, np.array(SIZES) / sum(SIZES)
     run = quadratic("per_fedavg", lr=0.2, inner_lr=alpha, steps=1).setup()
     G, r = 0.0, 0.0
@@ -111,16 +130,23 @@ def test_the_minimiser_of_the_meta_objective_is_stayed_at():
 @pytest.mark.certifies("per_fedavg", "closed form")
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
 def test_the_hessian_free_direction_is_the_gradient_of_the_loss_after_adaptation(kind):
-    """No quadratic, whole-data batches: numerical derivatives of w ↦ f(w − α∇f(w)) themselves, and "fo" is not that."""
+    """No quadratic, whole-data batches: numerical derivatives of w ↦ f(w − α∇f(w)) themselves, and
+    "fo" is not that.
+    """
     alpha, client, w = 0.4, make_data(3, [9])[0], make_model(4, kind)
     batch = whole(client)
 
     def after(vector):
         here = unflatten(vector, w)
-        return mean_loss(step(here, batch_gradient(here, client, batch), alpha), client["x"], client["y"])
+        return mean_loss(
+            step(here, batch_gradient(here, client, batch), alpha), client["x"], client["y"]
+        )
 
     exact = finite_difference(after, flatten(w), 1e-6)
-    found = {name: flatten(meta_gradient(w, client, (batch,) * 3, alpha, name, 1e-4)) for name in ("hf", "fo")}
+    found = {
+        name: flatten(meta_gradient(w, client, (batch,) * 3, alpha, name, 1e-4))
+        for name in ("hf", "fo")
+    }
     np.testing.assert_allclose(found["hf"], exact, atol=1e-7)
     assert np.abs(found["fo"] - exact).max() > 1e-3
 

@@ -11,39 +11,58 @@ from tests.reference.local_fedavg import train
 from tests.reference.model import combine, copy, step
 
 ROUNDS = 4
-WORK = {"all": {"epochs": 2}, "some": {"epochs": 1, "participation": 0.6}, "decay": {"epochs": 1, "milestones": (1,)}}
+WORK = {
+    "all": {"epochs": 2},
+    "some": {"epochs": 1, "participation": 0.6},
+    "decay": {"epochs": 1, "milestones": (1,)},
+}
 
 
 @pytest.mark.certifies("comet", "law")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
 def test_comet_without_pull_is_local(kind, work):
-    """λ = 0: every client that takes part trains as if alone (epochs: both run through the same permutations)."""
+    """λ = 0: every client that takes part trains as if alone (epochs: both run through the same
+    permutations).
+    """
     comet = federated("comet", hyper={"lam": 0.0}, kind=kind, **work).run(ROUNDS, evaluate=False)
     local = federated("local", kind=kind, **work)
     local.coordinator.sample = comet.coordinator.sample  # comet draws by size, local uniformly
     local.run(ROUNDS, evaluate=False)
     for a, b in zip(comet.moments, local.moments, strict=True):
-        close({k: own["parameters"] for k, own in a.own.items()}, {k: own["parameters"] for k, own in b.own.items()})
+        close(
+            {k: own["parameters"] for k, own in a.own.items()},
+            {k: own["parameters"] for k, own in b.own.items()},
+        )
 
 
 @pytest.mark.certifies("comet", "law")
 @pytest.mark.parametrize("participation", [1.0, 0.6])
 def test_comet_with_one_cluster_is_plain_co_distillation(participation):
-    """c = 1: everybody is drawn to the mean of the last predictions. Here without any clustering."""
+    """c = 1: everybody is drawn to the mean of the last predictions. Here without any
+    clustering.
+    """
     size, lam = 5, 2.0
     hyper = {"clusters": 1, "lam": lam, "public_batch": size}
-    run = federated("comet", hyper=hyper, steps=3, participation=participation).run(ROUNDS, evaluate=False)
+    run = federated("comet", hyper=hyper, steps=3, participation=participation).run(
+        ROUNDS, evaluate=False
+    )
     public, data = run.people.public.numpy(), run.data
     models = {k: arrays(run.models["mlr"].initial) for k in data}
-    mean = np.mean([comet_reference.predictions(models[k], public) for k in run.coordinator.sample(0)], axis=0)
+    mean = np.mean(
+        [comet_reference.predictions(models[k], public) for k in run.coordinator.sample(0)], axis=0
+    )
     for t, moment in enumerate(run.moments, 1):
         sent = []
         for k in run.coordinator.sample(t):
             rows = run.public_rows(t, k, size, 3)
             for batch, seen in zip(run.batches(t, k, draw="uniform"), rows, strict=True):
-                pulled = comet_reference.distillation_gradient(models[k], public[seen], mean[seen], lam)
-                models[k] = step(train(models[k], data[k], [batch], LR), pulled, LR)  # both gradients taken at w
+                pulled = comet_reference.distillation_gradient(
+                    models[k], public[seen], mean[seen], lam
+                )
+                models[k] = step(
+                    train(models[k], data[k], [batch], LR), pulled, LR
+                )  # both gradients taken at w
             sent.append(comet_reference.predictions(models[k], public))
         mean = np.mean(sent, axis=0)
         close(moment.state["centroids"][0], mean)
@@ -54,8 +73,12 @@ def test_comet_with_one_cluster_is_plain_co_distillation(participation):
 @pytest.mark.parametrize("beta", [1.0, 0.5])
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_cgpfl_with_one_cluster_is_pfedme(work, beta):
-    cgpfl = federated("cgpfl", hyper={**ENVELOPE, "clusters": 1, "alpha": beta}, **work).run(ROUNDS, evaluate=False)
-    pfedme = federated("pfedme", hyper={**ENVELOPE, "beta": beta}, **work).run(ROUNDS, evaluate=False)
+    cgpfl = federated("cgpfl", hyper={**ENVELOPE, "clusters": 1, "alpha": beta}, **work).run(
+        ROUNDS, evaluate=False
+    )
+    pfedme = federated("pfedme", hyper={**ENVELOPE, "beta": beta}, **work).run(
+        ROUNDS, evaluate=False
+    )
     for a, b in zip(cgpfl.moments, pfedme.moments, strict=True):
         assert same(a.state["models"], b.state["models"])
         assert same(a.own, b.own)
@@ -64,7 +87,9 @@ def test_cgpfl_with_one_cluster_is_pfedme(work, beta):
 @pytest.mark.certifies("cgpfl_heur", "law")
 def test_cgpfl_heur_at_a_price_too_high_is_pfedme():
     """μ = 0: distances do not count, the price of clusters does: K = 1."""
-    heur = federated("cgpfl_heur", hyper={"mu": 0.0, "alpha": 0.5}, participation=0.7).run(ROUNDS, evaluate=False)
+    heur = federated("cgpfl_heur", hyper={"mu": 0.0, "alpha": 0.5}, participation=0.7).run(
+        ROUNDS, evaluate=False
+    )
     pfedme = federated("pfedme", hyper={"beta": 0.5}, participation=0.7).run(ROUNDS, evaluate=False)
     for a, b in zip(heur.moments, pfedme.moments, strict=True):
         assert same(a.state["models"], b.state["models"])
@@ -79,7 +104,10 @@ def test_cgpfl_without_pull_is_local_training_of_theta():
     local = federated("local", epochs=1).run(ROUNDS, evaluate=False)
     first = arrays(cgpfl.models["mlr"].initial)
     for a, b in zip(cgpfl.moments, local.moments, strict=True):
-        close({k: own["theta"] for k, own in a.own.items()}, {k: own["parameters"] for k, own in b.own.items()})
+        close(
+            {k: own["theta"] for k, own in a.own.items()},
+            {k: own["parameters"] for k, own in b.own.items()},
+        )
         close({n: v[0] for n, v in a.state["models"].items()}, first)
 
 
@@ -89,12 +117,21 @@ def test_cgpfl_without_pull_is_local_training_of_theta():
 @pytest.mark.parametrize(("kind", "canonical"), [("mlr", "all"), ("dnn", "out."), ("dnn", "all")])
 def test_ppfl_with_one_canonical_model_is_fedavg(kind, canonical, schedule, share, structure):
     """K = 1: c_i = (1), whatever λ: θ_com and the one canonical model are FedAvg's."""
-    hyper = {"models": 1, "canonical": canonical, "schedule": schedule, "theta_share": share, "structure": structure}
+    hyper = {
+        "models": 1,
+        "canonical": canonical,
+        "schedule": schedule,
+        "theta_share": share,
+        "structure": structure,
+    }
     work = {"epochs": 1, "participation": 0.6, "milestones": (2,)}
     ppfl = federated("ppfl", hyper=hyper, kind=kind, **work).run(ROUNDS)
     fedavg = federated("fedavg", kind=kind, **work).run(ROUNDS)
     for a, b in zip(ppfl.moments, fedavg.moments, strict=True):
-        theta = {n: v[0] if canonical == "all" or n.startswith(canonical) else v for n, v in a.state["theta"].items()}
+        theta = {
+            n: v[0] if canonical == "all" or n.startswith(canonical) else v
+            for n, v in a.state["theta"].items()
+        }
         close(theta, b.state["parameters"])
         close(a.state["memberships"], np.ones((6, 1)))
         for k in b.record.scores:
@@ -103,13 +140,21 @@ def test_ppfl_with_one_canonical_model_is_fedavg(kind, canonical, schedule, shar
 
 @pytest.mark.certifies("ppfl", "law")
 def test_ppfl_one_hot_is_clustered_federated_learning():
-    """One-hot c_i that stay (no step on c), λ = 0: canonical model k moves to the mean of its own clients' models, by
-    its clients' share P_k of all samples; the others do not touch it. The floor of 1e-6 is the tolerance."""
+    """One-hot c_i that stay (no step on c), λ = 0: canonical model k moves to the mean of its own
+    clients' models, by its clients' share P_k of all samples; the others do not touch it. The floor
+    of 1e-6 is the tolerance.
+    """
     groups = {0: [0, 3, 5], 1: [1, 2, 4]}
-    ppfl = federated("ppfl", hyper={"models": 2, "lam": 0.0, "membership_lr": 0.0}, epochs=1).setup()
-    one_hot = torch.tensor([[1.0, 0.0] if k in groups[0] else [0.0, 1.0] for k in range(6)], dtype=torch.float64)
+    ppfl = federated(
+        "ppfl", hyper={"models": 2, "lam": 0.0, "membership_lr": 0.0}, epochs=1
+    ).setup()
+    one_hot = torch.tensor(
+        [[1.0, 0.0] if k in groups[0] else [0.0, 1.0] for k in range(6)], dtype=torch.float64
+    )
     ppfl.coordinator.state = {**ppfl.coordinator.state, "memberships": one_hot}
-    models = [{n: v[j] for n, v in arrays(ppfl.coordinator.state["theta"]).items()} for j in range(2)]
+    models = [
+        {n: v[j] for n, v in arrays(ppfl.coordinator.state["theta"]).items()} for j in range(2)
+    ]
     sizes = {k: info.samples for k, info in ppfl.infos.items()}
     for t, moment in enumerate(ppfl.run(3, evaluate=False).moments, 1):
         for j, members in groups.items():
@@ -138,7 +183,13 @@ def test_ppfl_without_laplacian_is_decoupled():
 @pytest.mark.parametrize("teacher", ["optimal", "final"])
 def test_persfl_without_imitation_is_fine_tuning_from_the_teacher(objective, teacher):
     """λ = 0: the student is its teacher, trained on."""
-    hyper = {"lams": (0.0,), "objective": objective, "teacher": teacher, "student_epochs": 3, "student_lr": 0.1}
+    hyper = {
+        "lams": (0.0,),
+        "objective": objective,
+        "teacher": teacher,
+        "student_epochs": 3,
+        "student_lr": 0.1,
+    }
     run = finished(federated("persfl", hyper=hyper, epochs=2).run(ROUNDS, evaluate=False))
     for k, own in run.moments[-1].own.items():
         tuned = train(copy(own["teacher"]), run.data[k], run.student_plan(ROUNDS + 1, k, 3), 0.1)
@@ -148,7 +199,9 @@ def test_persfl_without_imitation_is_fine_tuning_from_the_teacher(objective, tea
 @pytest.mark.certifies("persfl", "law")
 @pytest.mark.parametrize("objective", ["kl", "reverse_kl", "gd"])
 def test_persfl_with_full_imitation_stays_at_the_teacher(objective):
-    """λ = 1: the gradient of the soft loss is 0 at the student that equals its teacher: it never moves."""
+    """λ = 1: the gradient of the soft loss is 0 at the student that equals its teacher: it never
+    moves.
+    """
     hyper = {"lams": (1.0,), "objective": objective, "temperatures": (1.0, 5.0)}
     run = finished(federated("persfl", hyper=hyper, epochs=2).run(3, evaluate=False))
     for own in run.moments[-1].own.values():
@@ -159,7 +212,8 @@ def test_persfl_with_full_imitation_stays_at_the_teacher(objective):
 @pytest.mark.parametrize("weights", ["samples", "uniform"])
 def test_persfl_stage_1_is_fedavg(weights):
     persfl, fedavg = (
-        federated(name, hyper={"weights": weights}, epochs=2).run(3, evaluate=False) for name in ("persfl", "fedavg")
+        federated(name, hyper={"weights": weights}, epochs=2).run(3, evaluate=False)
+        for name in ("persfl", "fedavg")
     )
     for a, b in zip(persfl.moments, fedavg.moments, strict=True):
         assert same(a.state, b.state)

@@ -1,4 +1,6 @@
-"""Folders import downward only, without circles; files stay short; no method asks for another's name."""
+"""Folders import downward only, without circles; files stay short; no method asks for another's
+name.
+"""
 
 import ast
 from pathlib import Path
@@ -9,7 +11,8 @@ import fedkin
 
 PACKAGE = Path(fedkin.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-RANKS = {  # a folder, or a file at the package's root, imports what has a lower rank, and its own folder
+# A folder, or a file at the package's root, imports what has a lower rank, and its own folder
+RANKS = {
     "core": 0,
     "runtime": 1,
     "transforms": 2,
@@ -40,7 +43,17 @@ WIDEST = 20  # files of a folder, but of methods/, which has one a method
 LONG: dict[str, str] = {}  # file → why it may have more than 300 lines
 LINES = 300
 THIRD_PARTY = {  # where a part that is bought may be used
-    "torch": {"core", "runtime", "transforms", "data", "models", "methods", "baselines", "engine", "setup"}
+    "torch": {
+        "core",
+        "runtime",
+        "transforms",
+        "data",
+        "models",
+        "methods",
+        "baselines",
+        "engine",
+        "setup",
+    }
     | {"experiment", "newcomers", "tracking", "doctor", "api", "flower", "export", "reproduce"},
     "sqlite3": {"runs", "cli"},
     "pydantic": {"runs", "data", "methods", "flower"},
@@ -84,7 +97,9 @@ def wrong(of: str, path: Path) -> list[str]:
     """The imports of fedkin by a file of part ``of`` that do not go downward."""
     own = [name.split(".") for name in imports(path) if name.split(".")[0] == "fedkin"]
     targets = {parts[1]: ".".join(parts) for parts in own if len(parts) > 1 and parts[1] in RANKS}
-    return [whole for target, whole in targets.items() if target != of and RANKS[target] >= RANKS[of]]
+    return [
+        whole for target, whole in targets.items() if target != of and RANKS[target] >= RANKS[of]
+    ]
 
 
 def module_of(path: Path) -> str:
@@ -114,7 +129,9 @@ def test_no_file_imports_itself_by_way_of_others():
     used: dict[str, set[str]] = {}
     for name, path in modules.items():
         found = imports(path)
-        used[name] = {whole if whole in modules else whole.rpartition(".")[0] for whole in found} & set(modules)
+        used[name] = {
+            whole if whole in modules else whole.rpartition(".")[0] for whole in found
+        } & set(modules)
     assert circles(used) == []
 
 
@@ -124,8 +141,14 @@ def test_the_test_sees_a_circle():
 
 def test_the_root_is_no_hallway():
     assert {path.name for path in PACKAGE.glob("*.py")} <= AT_THE_ROOT
-    wide = {folder.name: len(list(folder.glob("*.py"))) for folder in PACKAGE.rglob("*") if folder.is_dir()}
-    assert {name: files for name, files in wide.items() if files > WIDEST and name != "methods"} == {}
+    wide = {
+        folder.name: len(list(folder.glob("*.py")))
+        for folder in PACKAGE.rglob("*")
+        if folder.is_dir()
+    }
+    assert {
+        name: files for name, files in wide.items() if files > WIDEST and name != "methods"
+    } == {}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -161,17 +184,25 @@ def test_the_test_sees_an_upward_import(tmp_path):
 
 @pytest.mark.parametrize(("package", "users"), THIRD_PARTY.items())
 def test_bought_parts_have_their_place(package, users):
-    found = {part(path) for path in FILES if package in {name.split(".")[0] for name in imports(path)}}
+    found = {
+        part(path) for path in FILES if package in {name.split(".")[0] for name in imports(path)}
+    }
     assert found <= users
 
 
 def test_files_are_short():
-    long = {str(p.relative_to(PACKAGE)): n for p in FILES if (n := len(p.read_text().splitlines())) > LINES}
+    long = {
+        str(p.relative_to(PACKAGE)): n
+        for p in FILES
+        if (n := len(p.read_text().splitlines())) > LINES
+    }
     assert set(long) == set(LONG), long
 
 
 def test_no_drawer_for_everything():
-    assert [path for path in FILES if path.stem in ("utils", "util", "helpers", "misc", "common")] == []
+    assert [
+        path for path in FILES if path.stem in ("utils", "util", "helpers", "misc", "common")
+    ] == []
 
 
 def test_nothing_asks_for_a_methods_name():
@@ -179,7 +210,9 @@ def test_nothing_asks_for_a_methods_name():
 
     names = {*METHODS, *ALIASES}
     for path in FILES:
-        if part(path) == "report":  # its readers may: "local" is what every personal method is held against
+        if (
+            part(path) == "report"
+        ):  # its readers may: "local" is what every personal method is held against
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Compare):
@@ -187,22 +220,45 @@ def test_nothing_asks_for_a_methods_name():
 
 
 def asks(node: ast.Compare, names: set[str]) -> bool:
-    """Whether a comparison is of a method's name: ``method.name == …``, ``name in ("comet", …)``."""
-    texts = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    """Whether a comparison is of a method's name: ``method.name == …``, ``name in
+    ("comet", …)``.
+    """
+    texts = {
+        n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    }
     sides = [ast.unparse(side) for side in [node.left, *node.comparators]]
-    if any(side.endswith("method.name") for side in sides):  # of two runs it may be asked whether they are the same
+    if any(
+        side.endswith("method.name") for side in sides
+    ):  # of two runs it may be asked whether they are the same
         return not all(side.endswith("method.name") for side in sides)
-    return bool(texts & names) and any("method" in side or side.split(".")[-1] == "name" for side in sides)
+    return bool(texts & names) and any(
+        "method" in side or side.split(".")[-1] == "name" for side in sides
+    )
 
 
 def test_the_test_sees_such_a_question():
-    for text in ("method.name == 'x'", "self.method.name in NAMES", "name in ('comet', 'local')", "method != 'ppfl'"):
+    for text in (
+        "method.name == 'x'",
+        "self.method.name in NAMES",
+        "name in ('comet', 'local')",
+        "method != 'ppfl'",
+    ):
         assert asks(ast.parse(text, mode="eval").body, {"comet", "ppfl"}), text
     assert not asks(ast.parse("split.holdout == 'comet'", mode="eval").body, {"comet"})
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.joinpath("methods").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.joinpath("methods").glob("*.py")), ids=lambda path: path.stem
+)
 def test_methods_know_nothing_of_engines(path):
     text = path.read_text()
-    for word in (".detach(", ".cuda(", ".to(device", "inprocess", "processes", "Runtime", "torch.no_grad"):
+    for word in (
+        ".detach(",
+        ".cuda(",
+        ".to(device",
+        "inprocess",
+        "processes",
+        "Runtime",
+        "torch.no_grad",
+    ):
         assert word not in text, word

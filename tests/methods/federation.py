@@ -1,8 +1,9 @@
-"""A real Coordinator over a real Host, in float64 and without files; and the same batches as data for the references.
+"""A real Coordinator over a real Host, in float64 and without files; and the same batches as data
+for the references.
 
-What a client drew is not asked of the method: the harness rebuilds it from the same public functions of the house
-(``LocalData`` over row numbers instead of samples, scikit-learn's seeding from the same key) and hands it to the
-references as index tables.
+What a client drew is not asked of the method: the harness rebuilds it from the same public
+functions of the house (``LocalData`` over row numbers instead of samples, scikit-learn's seeding
+from the same key) and hands it to the references as index tables.
 """
 
 from collections import OrderedDict, defaultdict
@@ -16,7 +17,7 @@ from sklearn.cluster import kmeans_plusplus
 from torch import nn
 
 from fedkin.core.family import CATEGORICAL, FAMILIES, Family
-from fedkin.core.method import Info, Method, Start
+from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.model import Batch, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.core.tree import map_tree
@@ -24,18 +25,25 @@ from fedkin.data.population import Population
 from fedkin.engine.codec import decode
 from fedkin.engine.contexts import LocalData, Schedule, ServerTools
 from fedkin.engine.coordinator import Coordinator, Federation
-from fedkin.engine.host import Answer, Host, Order
+from fedkin.engine.host import Host, Task, TaskResult
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import InProcess
 from fedkin.runs.record import Record
 from fedkin.runtime.replay import Runtime
 
-SIZES = (5, 9, 4, 11, 7)  # a batch of 4 leaves partial ones, fills exactly, and holds a whole client
+SIZES = (
+    5,
+    9,
+    4,
+    11,
+    7,
+)  # a batch of 4 leaves partial ones, fills exactly, and holds a whole client
 WIDTH, CLASSES, HIDDEN = 4, 3, 5
 SEED = 7
 
 
-# --- data and models ------------------------------------------------------------------------------------------------
+# --- data and models
+# ------------------------------------------------------------------------------------------------
 
 
 def population(
@@ -50,7 +58,9 @@ def population(
     groups: int = 0,
     dtype: torch.dtype = torch.float64,
 ) -> Population:
-    """Clients of unequal sizes; each labels its samples by a truth of its own, or of its group (client mod groups)."""
+    """Clients of unequal sizes; each labels its samples by a truth of its own, or of its group
+    (client mod groups).
+    """
     rng = np.random.default_rng(seed)
     xs, ys, splits = [], [], {"train": [], "val": [], "test": []}
     at = 0
@@ -90,9 +100,16 @@ def _labels(rng: np.random.Generator, x: np.ndarray, truth: np.ndarray, family: 
 
 
 def architecture(
-    kind: str = "mlr", seed: int = 1, *, classes: int = CLASSES, family: Family = CATEGORICAL, dtype=torch.float64
+    kind: str = "mlr",
+    seed: int = 1,
+    *,
+    classes: int = CLASSES,
+    family: Family = CATEGORICAL,
+    dtype=torch.float64,
 ) -> Model:
-    """A linear softmax or a one-hidden-layer net whose parameter names are those of tests/reference/model.py."""
+    """A linear softmax or a one-hidden-layer net whose parameter names are those of
+    tests/reference/model.py.
+    """
     width = classes if family.name == "categorical" else 1
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -101,7 +118,11 @@ def architecture(
         elif kind == "mlr":
             module = nn.Linear(WIDTH, width)
         else:
-            layers = {"hidden": nn.Linear(WIDTH, HIDDEN), "relu": nn.ReLU(), "out": nn.Linear(HIDDEN, width)}
+            layers = {
+                "hidden": nn.Linear(WIDTH, HIDDEN),
+                "relu": nn.ReLU(),
+                "out": nn.Linear(HIDDEN, width),
+            }
             module = nn.Sequential(OrderedDict(layers))
     return from_module(kind, module.to(dtype), family)
 
@@ -112,14 +133,18 @@ def clients_of(people: Population) -> dict[int, dict[str, np.ndarray]]:
     for client in range(people.clients):
         parts = {end: people.part(client, end or "train") for end in ("", "val", "test")}
         found[client] = {
-            f"{name}_{end}".strip("_"): part.numpy() for end, xy in parts.items() for name, part in zip("xy", xy)
+            f"{name}_{end}".strip("_"): part.numpy()
+            for end, xy in parts.items()
+            for name, part in zip("xy", xy)
         }
     return found
 
 
 def arrays(tree: Any) -> Any:
     """Tensors as NumPy arrays."""
-    return map_tree(lambda leaf: leaf.detach().numpy().copy() if isinstance(leaf, torch.Tensor) else leaf, tree)
+    return map_tree(
+        lambda leaf: leaf.detach().numpy().copy() if isinstance(leaf, torch.Tensor) else leaf, tree
+    )
 
 
 class Staged(NamedTuple):
@@ -134,7 +159,8 @@ class Staged(NamedTuple):
 STAGED: set[Staged] = set()  # since the present test began
 
 
-# --- the federation -------------------------------------------------------------------------------------------------
+# --- the federation
+# -------------------------------------------------------------------------------------------------
 
 
 class Moment(NamedTuple):
@@ -149,7 +175,9 @@ class Moment(NamedTuple):
 
 
 class Tape:
-    """A transport that writes down every message and, if told so, hands out the orders in another sequence."""
+    """A transport that writes down every message and, if told so, hands out the orders in another
+    sequence.
+    """
 
     def __init__(self, inner: InProcess, shuffle: int | None = None) -> None:
         self.inner = inner
@@ -157,15 +185,21 @@ class Tape:
         self.answers: dict[str, dict[int, Any]] = {}
         self._rng = None if shuffle is None else np.random.default_rng(shuffle)
 
-    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
         orders = self._mixed(list(orders))
         self.orders[op] = {o.client: {} if o.message is None else decode(o.message) for o in orders}
         answers = self._mixed(list(self.inner.ask(op, round, orders)))
-        self.answers[op] = {a.client: None if a.message is None else decode(a.message) for a in answers}
+        self.answers[op] = {
+            a.client: None if a.message is None else decode(a.message) for a in answers
+        }
         yield from answers
 
     def _mixed(self, items: list[Any]) -> list[Any]:
-        return items if self._rng is None else [items[int(i)] for i in self._rng.permutation(len(items))]
+        return (
+            items
+            if self._rng is None
+            else [items[int(i)] for i in self._rng.permutation(len(items))]
+        )
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
         return self.inner.digests(clients)
@@ -199,11 +233,11 @@ class Federated:
         public = 0 if people.public is None else len(people.public)
         self.method, self.people, self.models, self.seed = method, people, models, seed
         self.infos = {
-            k: Info(k, names[k], len(people.train[k]), histogram[k], public, people.classes)
+            k: ClientInfo(k, names[k], len(people.train[k]), histogram[k], public, people.classes)
             for k in range(people.clients)
         }
         self.draws = list(draws)
-        start = Start(
+        start = FederationInit(
             {name: model.initial for name, model in models.items()},
             tuple(self.infos),
             public,
@@ -215,10 +249,14 @@ class Federated:
         self.schedule = Schedule(batch_size, steps, epochs, milestones, decay)
         self.runtime = Runtime(compile)  # type: ignore[arg-type]
         hosted = self.infos if only is None else {only: self.infos[only]}
-        self.host = Host(method, models, hosted, people, self.schedule, self.runtime, Memory(), seed)
+        self.host = Host(
+            method, models, hosted, people, self.schedule, self.runtime, Memory(), seed
+        )
         self.tape = Tape(InProcess(self.host), shuffle)
         at_server = models if method.needs.server_models else {}
-        tools = ServerTools(Key(seed), at_server, people.public, people.public_y, self.runtime, self.schedule)
+        tools = ServerTools(
+            Key(seed), at_server, people.public, people.public_y, self.runtime, self.schedule
+        )
         federation = Federation(start, self.infos, seed, participation, tools)
         method.check(start, max(1, int(np.ceil(participation * people.clients))))
         self.coordinator = Coordinator(method, federation, self.tape)
@@ -264,7 +302,8 @@ class Federated:
             tape.orders.get("evaluate_all" if op == "finish" else "evaluate", {}),
         )
 
-    # --- what the references need as data -----------------------------------------------------------------------------
+    # --- what the references need as data
+    # -----------------------------------------------------------------------------
 
     @property
     def data(self) -> dict[int, dict[str, np.ndarray]]:
@@ -275,7 +314,10 @@ class Federated:
 
     def rates(self, lr: float, rounds: int) -> list[float]:
         """lr, times decay after each milestone: round 1 is the first entry."""
-        return [lr * self.schedule.decay ** sum(t > m for m in self.schedule.milestones) for t in range(1, rounds + 1)]
+        return [
+            lr * self.schedule.decay ** sum(t > m for m in self.schedule.milestones)
+            for t in range(1, rounds + 1)
+        ]
 
     def plan(self, rounds: int, **how: Any) -> list[dict[int, list[tuple[np.ndarray, np.ndarray]]]]:
         """plan[t][k]: (positions, weights) of every mini-batch of client k in round t + 1."""
@@ -285,11 +327,17 @@ class Federated:
         batches = self._numbered(round, client).batches(**how)
         return self._table(client, batches.gather(0, batches.steps))
 
-    def student_plan(self, round: int, client: int, epochs: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The same for ``Data.epochs``; the rows beside a batch are those of the batch's own samples."""
+    def student_plan(
+        self, round: int, client: int, epochs: int
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The same for ``Data.epochs``; the rows beside a batch are those of the batch's own
+        samples.
+        """
         n = self.infos[client].samples
         beside = torch.arange(n, dtype=torch.float64)[:, None]
-        batches = self._numbered(round, client).batches("permuted", "students", epochs=epochs, beside=beside)
+        batches = self._numbered(round, client).batches(
+            "permuted", "students", epochs=epochs, beside=beside
+        )
         batch, rows = batches.gather(0, batches.steps)
         table = self._table(client, batch)
         for (index, _), row in zip(table, rows.numpy()[..., 0], strict=True):
@@ -307,14 +355,18 @@ class Federated:
     def _numbered(self, round: int, client: int) -> LocalData:
         people = self.people
         numbers = torch.arange(len(people.x))
-        return replace(self.host.data(round, client), population=replace(people, x=numbers, y=numbers))
+        return replace(
+            self.host.data(round, client), population=replace(people, x=numbers, y=numbers)
+        )
 
     def _table(self, client: int, batch: Batch) -> list[Any]:
         index = np.searchsorted(self.people.train[client], batch.x.numpy())
         return list(zip(index, batch.weight.double().numpy(), strict=True))
 
     def seeds(self, round: int, points: np.ndarray, clusters: int, start: int = 0) -> list[int]:
-        """Which rows of ``points`` the k-means of a round starts from: k-means++ from the key of (seed, round)."""
+        """Which rows of ``points`` the k-means of a round starts from: k-means++ from the key of
+        (seed, round).
+        """
         state = np.random.RandomState(Key(self.seed, round).integer(f"kmeans:{start}") % 2**32)
         flat = np.ascontiguousarray(points.reshape(len(points), -1))
         return [int(i) for i in kmeans_plusplus(flat, clusters, random_state=state)[1]]
@@ -324,14 +376,19 @@ def family_of(name: str) -> Family:
     return FAMILIES[name]
 
 
-# --- agreement ------------------------------------------------------------------------------------------------------
+# --- agreement
+# ------------------------------------------------------------------------------------------------------
 
 TOLERANCE = 1e-9
-WORST: dict[str, float] = defaultdict(float)  # per method, over the whole session: printed by conftest.py
+WORST: dict[str, float] = defaultdict(
+    float
+)  # per method, over the whole session: printed by conftest.py
 
 
 def agree(method: str, ours: Any, theirs: Any, tolerance: float = TOLERANCE) -> None:
-    """Two trees are equal, relative to the larger of 1 and the reference's largest entry; the worst is kept."""
+    """Two trees are equal, relative to the larger of 1 and the reference's largest entry; the worst
+    is kept.
+    """
     if isinstance(theirs, Mapping):
         assert set(ours) == set(theirs)
         for name in theirs:
@@ -350,7 +407,15 @@ def agree(method: str, ours: Any, theirs: Any, tolerance: float = TOLERANCE) -> 
         WORST[method] = max(WORST[method], gap)
 
 
-def agree_scores(method: str, moment: Moment, client: int, split: str, loss: float, accuracy: float, view="personal"):
+def agree_scores(
+    method: str,
+    moment: Moment,
+    client: int,
+    split: str,
+    loss: float,
+    accuracy: float,
+    view="personal",
+):
     """The record's (loss, accuracy) of one client's view are those of the reference's model."""
     ours = moment.record.scores[client][view][split]
     agree(method, ours[0], loss)

@@ -1,4 +1,6 @@
-"""What the golden tests of public-set methods share: mixed architectures, and which public rows each step saw."""
+"""What the golden tests of public-set methods share: mixed architectures, and which public rows
+each step saw.
+"""
 
 from dataclasses import replace
 
@@ -6,7 +8,14 @@ import numpy as np
 import torch
 
 from fedkin.core.rng import Key
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference.model import accuracy, mean_loss
 
 PUBLIC, BATCH, ROUNDS, LR = 12, 5, 5, 0.3
@@ -17,7 +26,9 @@ def federation(method, kinds=BOTH, public=PUBLIC, **work) -> Federated:
     """Five clients; architectures take turns."""
     models = {kind: architecture(kind, seed=i) for i, kind in enumerate(kinds)}
     names = [kinds[k % len(kinds)] for k in range(5)]
-    return Federated(method, population(public=public), models, architectures=names, **work).run(ROUNDS)
+    return Federated(method, population(public=public), models, architectures=names, **work).run(
+        ROUNDS
+    )
 
 
 def starts(run):

@@ -5,7 +5,14 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods.apfl import apfl
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.methods.test_scaffold import with_norm
 from tests.reference import apfl as reference
 from tests.reference.model import accuracy, mean_loss
@@ -14,7 +21,13 @@ pytestmark = pytest.mark.certifies("apfl", "reference")
 LR, ROUNDS = 0.4, 6
 WORK = {
     "epochs": {"epochs": 1},
-    "some, decay": {"steps": 3, "participation": 0.8, "milestones": (2, 4), "decay": 0.5, "compile": "trace"},
+    "some, decay": {
+        "steps": 3,
+        "participation": 0.8,
+        "milestones": (2, 4),
+        "decay": 0.5,
+        "compile": "trace",
+    },
 }
 HYPER = {
     "default": {},
@@ -42,20 +55,34 @@ def test_apfl(kind, hyper, work):
     for moment, other in zip(run.moments, theirs, strict=True):
         w = other["server"]["model"]
         agree("apfl", moment.state, {"parameters": w})
-        agree("apfl", moment.up, {k: {"parameters": upload} for k, upload in other["uploads"].items()})
+        agree(
+            "apfl", moment.up, {k: {"parameters": upload} for k, upload in other["uploads"].items()}
+        )
         for k, mixture in other["personal"].items():
             kept = {"mixture": mixture} if hyper.get("mixture") != "received" else {}
-            agree("apfl", moment.own[k], {"parameters": other["local"][k], "alpha": other["alpha"][k], **kept})
+            agree(
+                "apfl",
+                moment.own[k],
+                {"parameters": other["local"][k], "alpha": other["alpha"][k], **kept},
+            )
             agree("apfl", moment.record.notes[k]["alpha"], other["alpha"][k])
             x, y = run.data[k]["x_test"], run.data[k]["y_test"]
-            agree_scores("apfl", moment, k, "test", mean_loss(mixture, x, y), accuracy(mixture, x, y))
+            agree_scores(
+                "apfl", moment, k, "test", mean_loss(mixture, x, y), accuracy(mixture, x, y)
+            )
             agree_scores("apfl", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y), "global")
 
 
 def test_shares_move_and_are_clipped():
-    """The comparison means something: clients learn different α, and both ends of [0, 1] are met."""
+    """The comparison means something: clients learn different α, and both ends of [0,
+    1] are met.
+    """
     seen = {
-        start: [a for other in both("dnn", {"alpha": start}, WORK["epochs"], lr)[1] for a in other["alpha"].values()]
+        start: [
+            a
+            for other in both("dnn", {"alpha": start}, WORK["epochs"], lr)[1]
+            for a in other["alpha"].values()
+        ]
         for start, lr in ((0.5, LR), (0.02, LR), (0.98, LR))
     }
     assert len(set(seen[0.5])) > 10

@@ -1,4 +1,6 @@
-"""What every comparison rests on: the batches that both sides see are the right ones, and are fresh each time."""
+"""What every comparison rests on: the batches that both sides see are the right ones, and are fresh
+each time.
+"""
 
 import numpy as np
 import pytest
@@ -20,7 +22,11 @@ def test_every_pass_sees_every_sample_once(passes):
         per_pass = -(-n // 4)
         assert len(table) == passes * per_pass
         for first in range(0, len(table), per_pass):
-            seen = [int(i) for index, weight in table[first : first + per_pass] for i in index[weight > 0]]
+            seen = [
+                int(i)
+                for index, weight in table[first : first + per_pass]
+                for i in index[weight > 0]
+            ]
             assert sorted(seen) == list(range(n))
         assert _means(table)
 
@@ -42,8 +48,15 @@ def test_steps_are_full_batches(draw):
 
 def test_draws_are_fresh_for_every_round_client_seed_and_purpose():
     run = federated(steps=6)
-    other = Federated(local(lr=0.1), population(), {"mlr": architecture()}, batch_size=4, steps=6, seed=8)
-    tables = [run.batches(1, 3), run.batches(2, 3), run.batches(1, 3, purpose="membership"), other.batches(1, 3)]
+    other = Federated(
+        local(lr=0.1), population(), {"mlr": architecture()}, batch_size=4, steps=6, seed=8
+    )
+    tables = [
+        run.batches(1, 3),
+        run.batches(2, 3),
+        run.batches(1, 3, purpose="membership"),
+        other.batches(1, 3),
+    ]
     drawn = {np.array([index for index, _ in table]).tobytes() for table in tables}
     assert len(drawn) == 4
     assert [i.tolist() for i, _ in run.batches(1, 3)] == [i.tolist() for i, _ in run.batches(1, 3)]

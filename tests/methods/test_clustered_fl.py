@@ -6,7 +6,14 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods.clustered_fl import bipartition, clustered_fl
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import clustered_fl as reference
 from tests.reference.model import accuracy, mean_loss
 
@@ -33,32 +40,59 @@ def test_clustered_fl(case, kind, work):
     people = population((5, 9, 4, 11, 7, 6), seed=3, groups=3)
     run = Federated(clustered_fl(lr=LR, **hyper), people, {kind: model}, **work).run(ROUNDS)
     rates = run.rates(LR, ROUNDS)
-    theirs = reference.clustered_fl(arrays(model.initial), run.data, run.plan(ROUNDS), rates, **hyper)
+    theirs = reference.clustered_fl(
+        arrays(model.initial), run.data, run.plan(ROUNDS), rates, **hyper
+    )
     before = [arrays(model.initial)], dict.fromkeys(run.infos, 0)
     for moment, other in zip(run.moments, theirs, strict=True):
         models, cluster = other["server"]["models"], other["cluster"]
         stacked = moment.state["parameters"]
-        agree("clustered_fl", [{n: v[c] for n, v in stacked.items()} for c in range(len(models))], models)
+        agree(
+            "clustered_fl",
+            [{n: v[c] for n, v in stacked.items()} for c in range(len(models))],
+            models,
+        )
         assert len(next(iter(stacked.values()))) == len(models)
         assert dict(enumerate(moment.state["cluster"].tolist())) == cluster
         assert moment.record.lens["cluster"] == cluster
         assert moment.record.lens["clusters"] == {-1: len(models)}
         agree("clustered_fl", moment.record.lens["update"], other["norms"])
-        agree("clustered_fl", moment.record.lens["mean_update"], {k: other["means"][before[1][k]] for k in cluster})
-        agree("clustered_fl", moment.up, {k: {"parameters": w} for k, w in other["uploads"].items()})
-        agree("clustered_fl", moment.down, {k: {"parameters": before[0][c]} for k, c in before[1].items()})
+        agree(
+            "clustered_fl",
+            moment.record.lens["mean_update"],
+            {k: other["means"][before[1][k]] for k in cluster},
+        )
+        agree(
+            "clustered_fl", moment.up, {k: {"parameters": w} for k, w in other["uploads"].items()}
+        )
+        agree(
+            "clustered_fl",
+            moment.down,
+            {k: {"parameters": before[0][c]} for k, c in before[1].items()},
+        )
         for k, c in cluster.items():
             x, y = run.data[k]["x_test"], run.data[k]["y_test"]
-            agree_scores("clustered_fl", moment, k, "test", mean_loss(models[c], x, y), accuracy(models[c], x, y))
+            agree_scores(
+                "clustered_fl",
+                moment,
+                k,
+                "test",
+                mean_loss(models[c], x, y),
+                accuracy(models[c], x, y),
+            )
         before = models, cluster
 
 
 def test_the_comparison_has_splits_and_refusals():
-    """Loose conditions split several times, also a child; each of the three conditions alone prevents a split."""
+    """Loose conditions split several times, also a child; each of the three conditions alone
+    prevents a split.
+    """
     people = population((5, 9, 4, 11, 7, 6), seed=3, groups=3)
 
     def counts(**hyper):
-        run = Federated(clustered_fl(lr=LR, **hyper), people, {"mlr": architecture()}, epochs=1).run(ROUNDS)
+        run = Federated(
+            clustered_fl(lr=LR, **hyper), people, {"mlr": architecture()}, epochs=1
+        ).run(ROUNDS)
         return [moment.record.lens["clusters"][-1] for moment in run.moments]
 
     loose = counts(**CASES["loose"])
@@ -84,8 +118,10 @@ def test_single_linkage_is_the_optimal_bipartition(members):
 
 
 def test_bipartition_by_hand():
-    """Directions 0°, 40°, 80°, 130° (a chain with gaps 40, 40, 50): cut at the widest gap, {0, 40, 80} | {130}, with
-    cos 50° across. Complete linkage would join 0 and 40, then 80 and 130: cos 40° across, which is more."""
+    """Directions 0°, 40°, 80°, 130° (a chain with gaps 40, 40, 50): cut at the widest gap, {0, 40,
+    80} | {130}, with cos 50° across. Complete linkage would join 0 and 40, then 80 and 130: cos 40°
+    across, which is more.
+    """
     angles = np.deg2rad([0.0, 40.0, 80.0, 130.0])
     halves = bipartition(torch.tensor(np.stack([np.cos(angles), np.sin(angles)], 1)))
     assert halves.first == [True, True, True, False]
@@ -99,7 +135,9 @@ def test_equal_updates_are_still_cut_in_two():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"eps1": 0.0}, {"eps2": -1.0}, {"gamma": 0.0}, {"gamma": 1.1}, {"unit": "last"}], ids=str
+    "wrong",
+    [{"eps1": 0.0}, {"eps2": -1.0}, {"gamma": 0.0}, {"gamma": 1.1}, {"unit": "last"}],
+    ids=str,
 )
 def test_wrong(wrong):
     with pytest.raises(FedkinError):

@@ -9,7 +9,14 @@ from fedkin.core.rng import Key
 from fedkin.methods import make
 from fedkin.methods.comet import comet, nearest, shrunk
 from fedkin.methods.parts.silhouette import by_silhouette, distances, silhouette
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import comet as reference
 from tests.reference.kmeans import lloyd
 from tests.reference.model import accuracy, mean_loss
@@ -32,16 +39,27 @@ CASES = {
 @pytest.mark.certifies("comet", "reference")
 @pytest.mark.parametrize(
     ("case", "kinds"),
-    [*((case, ("dnn", "mlr")) for case in CASES), ("steps", ("mlr",)), ("some", ("dnn",)), ("large lam", ("mlr",))],
+    [
+        *((case, ("dnn", "mlr")) for case in CASES),
+        ("steps", ("mlr",)),
+        ("some", ("dnn",)),
+        ("large lam", ("mlr",)),
+    ],
 )
 def test_comet(case, kinds):
     case = CASES[case]
     work = dict(case)
-    hyper = {name: work.pop(name) for name in ("clusters", "lam", "public_batch", "starts") if name in case}
+    hyper = {
+        name: work.pop(name)
+        for name in ("clusters", "lam", "public_batch", "starts")
+        if name in case
+    }
     hyper = {"lam": 2.0, "public_batch": PUBLIC_BATCH, **hyper}
     models = {kind: architecture(kind, seed=i) for i, kind in enumerate(kinds)}
     names = [kinds[k % len(kinds)] for k in range(5)]
-    people = population(public=work.pop("public", PUBLIC))  # predictions are made 1024 rows at a time
+    people = population(
+        public=work.pop("public", PUBLIC)
+    )  # predictions are made 1024 rows at a time
     run = Federated(comet(lr=LR, **hyper), people, models, architectures=names, **work).run(ROUNDS)
     trained = compared(run, replay(run, hyper))
     assert trained == set(range(5)) or work.get("participation")
@@ -51,7 +69,12 @@ CHOICES = {
     "c chosen": {"clusters": "silhouette"},
     "c chosen, at most 2": {"clusters": "silhouette", "most_clusters": 2, "starts": 3},
     "λ by distance": {"clusters": 2, "pull": "distance"},
-    "both, some": {"clusters": "silhouette", "pull": "distance", "participation": 0.7, "compile": "trace"},
+    "both, some": {
+        "clusters": "silhouette",
+        "pull": "distance",
+        "participation": 0.7,
+        "compile": "trace",
+    },
 }
 GROUPED = (11, 9, 14, 11, 8, 9, 10, 12, 9)  # of three groups, each with a truth of its own
 
@@ -62,12 +85,18 @@ GROUPED = (11, 9, 14, 11, 8, 9, 10, 12, 9)  # of three groups, each with a truth
 def test_comet_chooses(case, kinds):
     """The number of clusters and each client's λ, chosen round by round."""
     work = dict(CHOICES[case])
-    hyper = {name: work.pop(name) for name in ("clusters", "most_clusters", "starts", "pull") if name in work}
+    hyper = {
+        name: work.pop(name)
+        for name in ("clusters", "most_clusters", "starts", "pull")
+        if name in work
+    }
     hyper = {"lam": 2.0, "public_batch": PUBLIC_BATCH, **hyper}
     models = {kind: architecture(kind, seed=i) for i, kind in enumerate(kinds)}
     people = population(GROUPED, public=PUBLIC, groups=3, seed=3)
     names = [kinds[k % len(kinds)] for k in range(len(GROUPED))]
-    run = Federated(comet(lr=LR, **hyper), people, models, architectures=names, epochs=2, **work).run(ROUNDS)
+    run = Federated(
+        comet(lr=LR, **hyper), people, models, architectures=names, epochs=2, **work
+    ).run(ROUNDS)
     theirs = replay(run, hyper)
     compared(run, theirs)
     told = [moment.record.notes for moment in run.moments]
@@ -83,7 +112,11 @@ def test_comet_chooses(case, kinds):
 
 def compared(run, theirs):
     """Asserts that all numbers of all rounds agree; returns who took part."""
-    agree("comet", run.introductions, {k: {"predictions": s} for k, s in first_predictions(run).items()})
+    agree(
+        "comet",
+        run.introductions,
+        {k: {"predictions": s} for k, s in first_predictions(run).items()},
+    )
     trained = set()
     for t, (moment, other) in enumerate(zip(run.moments, theirs, strict=True)):
         centroids = other["server"]["centroids"]
@@ -97,7 +130,9 @@ def compared(run, theirs):
             agree("comet", moment.own[k]["parameters"], w)
             x, y = run.data[k]["x_test"], run.data[k]["y_test"]
             agree_scores("comet", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y))
-        for k, number in other["nearest"].items():  # equal first models predict alike: their centroids are one
+        for k, number in other[
+            "nearest"
+        ].items():  # equal first models predict alike: their centroids are one
             agree("comet", moment.down[k]["centroids"][moment.own[k]["cluster"]], centroids[number])
         clusters = {k: note["cluster"] for k, note in moment.record.notes.items()}
         assert clusters == {k: own["cluster"] for k, own in moment.own.items()}
@@ -105,7 +140,9 @@ def compared(run, theirs):
 
 
 def agree_centroids(ours, theirs):
-    """The same centroids in the same order; where equal models make fewer than c different ones, the same set."""
+    """The same centroids in the same order; where equal models make fewer than c different ones,
+    the same set.
+    """
     different = distinct(theirs)
     if len(different) == len(theirs):
         agree("comet", ours, theirs)
@@ -133,8 +170,13 @@ def replay(run, hyper):
     who = run.participants(rounds)
     plan = run.plan(rounds, draw="uniform")
     size = hyper["public_batch"]
-    public_plan = [{k: run.public_rows(t + 1, k, size, len(plan[t][k])) for k in who[t]} for t in range(rounds)]
-    sent = [run.introductions, *(moment.up for moment in run.moments[:-1])]  # what the k-means of each round was given
+    public_plan = [
+        {k: run.public_rows(t + 1, k, size, len(plan[t][k])) for k in who[t]} for t in range(rounds)
+    ]
+    sent = [
+        run.introductions,
+        *(moment.up for moment in run.moments[:-1]),
+    ]  # what the k-means of each round was given
     received = [np.array([s["predictions"] for _, s in sorted(one.items())]) for one in sent]
     counts = [chosen(run, t, points, hyper) for t, points in enumerate(received)]
     return reference.comet(
@@ -148,7 +190,10 @@ def replay(run, hyper):
         hyper["lam"],
         run.rates(LR, rounds),
         counts,
-        [best_seeds(run, t, points, c, hyper)[2] for t, (points, c) in enumerate(zip(received, counts, strict=True))],
+        [
+            best_seeds(run, t, points, c, hyper)[2]
+            for t, (points, c) in enumerate(zip(received, counts, strict=True))
+        ],
         hyper.get("pull", "equal"),
     )
 
@@ -162,23 +207,29 @@ def chosen(run, t, points, hyper):
 
 
 def best_seeds(run, t, points, clusters, hyper):
-    """Of several k-means++ seedings the one whose k-means ends with the least Σ ‖point − centroid‖²: (that, its number,
-    the seeds, the labels)."""
+    """Of several k-means++ seedings the one whose k-means ends with the least Σ ‖point −
+    centroid‖²: (that, its number, the seeds, the labels).
+    """
     flat = points.reshape(len(points), -1)
     found = []
     for start in range(hyper.get("starts", 1)):
         seeds = run.seeds(t, points, clusters, start)
         centroids, labels, _ = lloyd(flat, seeds)
-        found.append((round(float(np.sum((flat - centroids[labels]) ** 2)), 12), start, seeds, labels))
+        found.append(
+            (round(float(np.sum((flat - centroids[labels]) ** 2)), 12), start, seeds, labels)
+        )
     return min(found, key=lambda one: one[:2])
 
 
 @pytest.mark.certifies("comet", "closed form")
 def test_nearest_by_hand():
-    # Two classes, two public rows. Own predictions (1, 0), (1, 0). Squared distances: centroid 0: 0.5 + 0.5 = 1 for
-    # (.5, .5) twice; centroid 1: 0 + 2 = 2 for (1, 0), (0, 1); centroid 2: 0.02 + 0.72 = 0.74 for (.9, .1), (.4, .6).
+    # Two classes, two public rows. Own predictions (1, 0), (1, 0). Squared distances: centroid 0:
+    # 0.5 + 0.5 = 1 for (.5, .5) twice; centroid 1: 0 + 2 = 2 for (1, 0), (0, 1); centroid 2: 0.02 +
+    # 0.72 = 0.74 for (.9, .1), (.4, .6).
     own = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
-    centroids = torch.tensor([[[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]]])
+    centroids = torch.tensor(
+        [[[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]], [[0.9, 0.1], [0.4, 0.6]]]
+    )
     assert nearest(centroids, own) == 2
     # By the distance of the row sums, or of the last row alone, another one would win.
     assert nearest(centroids[:2], own) == 0
@@ -186,26 +237,35 @@ def test_nearest_by_hand():
 
 @pytest.mark.certifies("comet", "reference")
 def test_sampling_is_by_size():
-    """p_k = n_k / Σ n: of clients with 1 and 99 samples, one a round, the large one takes part in most rounds.
+    """p_k = n_k / Σ n: of clients with 1 and 99 samples, one a round, the large one takes part in
+    most rounds.
 
-    The small one is drawn with probability 0.01 a round: over 300 rounds 3 on average, 12 or more with p < 1e-4.
+    The small one is drawn with probability 0.01 a round: over 300 rounds 3 on average, 12 or more
+    with p < 1e-4.
     """
-    run = Federated(comet(lr=LR, clusters=1), population((1, 99), public=4), steps=1, participation=0.5)
+    run = Federated(
+        comet(lr=LR, clusters=1), population((1, 99), public=4), steps=1, participation=0.5
+    )
     drawn = [run.coordinator.sample(t) for t in range(300)]
     assert all(len(who) == 1 for who in drawn)
     assert sum(who == [0] for who in drawn) < 12
 
 
-# --- choices --------------------------------------------------------------------------------------------------------
+# --- choices
+# --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("comet", "closed form")
 def test_silhouette_by_hand():
-    """Points 0, 2 | 10, 14 on a line: a, b = (2, 12), (2, 10), (4, 9), (4, 13); a lone point counts 0."""
+    """Points 0, 2 | 10, 14 on a line: a, b = (2, 12), (2, 10), (4, 9), (4, 13); a lone point counts
+    0.
+    """
     points = torch.tensor([[0.0], [2.0], [10.0], [14.0]])
     told = silhouette(distances(points), torch.tensor([0, 0, 1, 1]))
     assert told == pytest.approx((10 / 12 + 8 / 10 + 5 / 9 + 9 / 13) / 4)
-    alone = silhouette(distances(points), torch.tensor([0, 0, 1, 2]))  # b of 10 and 14: alone, 0; of 0: 10; of 2: 8
+    alone = silhouette(
+        distances(points), torch.tensor([0, 0, 1, 2])
+    )  # b of 10 and 14: alone, 0; of 0: 10; of 2: 8
     assert alone == pytest.approx((8 / 10 + 6 / 8 + 0 + 0) / 4)
     assert silhouette(distances(points), torch.zeros(4, dtype=torch.int64)) == 0.0
     assert silhouette(distances(torch.ones(4, 2)), torch.tensor([0, 0, 1, 1])) == 0.0
@@ -230,9 +290,13 @@ def test_silhouette_is_that_of_scikit_learn():
 
 
 @pytest.mark.certifies("comet", "law")
-@pytest.mark.parametrize(("groups", "spread", "found"), [(1, 1.0, 1), (3, 0.2, 3), (5, 0.2, 5), (9, 0.2, 6)])
+@pytest.mark.parametrize(
+    ("groups", "spread", "found"), [(1, 1.0, 1), (3, 0.2, 3), (5, 0.2, 5), (9, 0.2, 6)]
+)
 def test_as_many_clusters_as_groups(groups, spread, found):
-    """Groups far apart are counted, up to the bound; one cloud is one cluster; equal points are one cluster."""
+    """Groups far apart are counted, up to the bound; one cloud is one cluster; equal points are one
+    cluster.
+    """
     rng = np.random.default_rng(groups)
     centers = rng.normal(size=(groups, 12))
     points = torch.from_numpy(np.repeat(centers, 6, 0) + spread * rng.normal(size=(6 * groups, 12)))
@@ -245,7 +309,9 @@ def test_as_many_clusters_as_groups(groups, spread, found):
 
 @pytest.mark.certifies("comet", "closed form")
 def test_shrunk_by_hand():
-    """λ at the usual distance, twice that at the centroid, half of it three times as far off; λ where all agree."""
+    """λ at the usual distance, twice that at the centroid, half of it three times as far off; λ
+    where all agree.
+    """
     assert shrunk(2.0, 0.3, 0.3) == pytest.approx(2.0)
     assert shrunk(2.0, 0.0, 0.3) == pytest.approx(4.0, rel=1e-4)
     assert shrunk(2.0, 0.9, 0.3) == pytest.approx(1.0, rel=1e-4)

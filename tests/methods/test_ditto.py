@@ -5,7 +5,14 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods.ditto import ditto
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import ditto as reference
 from tests.reference.model import accuracy, flatten, mean_loss
 
@@ -13,7 +20,13 @@ pytestmark = pytest.mark.certifies("ditto", "reference")
 LR, ROUNDS = 0.3, 5
 WORK = {
     "epochs": {"epochs": 1},
-    "some, decay": {"steps": 3, "participation": 0.6, "milestones": (2, 3), "decay": 0.5, "compile": "trace"},
+    "some, decay": {
+        "steps": 3,
+        "participation": 0.6,
+        "milestones": (2, 3),
+        "decay": 0.5,
+        "compile": "trace",
+    },
 }
 HYPER = {
     "as [train]": {"lam": 0.7},
@@ -23,7 +36,9 @@ HYPER = {
 
 
 def federated(kind, hyper, work):
-    return Federated(ditto(lr=LR, **hyper), population(), {kind: architecture(kind)}, **work).run(ROUNDS)
+    return Federated(ditto(lr=LR, **hyper), population(), {kind: architecture(kind)}, **work).run(
+        ROUNDS
+    )
 
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
@@ -44,12 +59,18 @@ def test_ditto(kind, hyper, work):
     for moment, other in zip(run.moments, theirs, strict=True):
         w = other["server"]["model"]
         agree("ditto", moment.state, {"parameters": w})
-        agree("ditto", moment.up, {k: {"parameters": upload} for k, upload in other["uploads"].items()})
+        agree(
+            "ditto",
+            moment.up,
+            {k: {"parameters": upload} for k, upload in other["uploads"].items()},
+        )
         for k, v in other["personal"].items():
             agree("ditto", moment.own[k], {"parameters": v})
             x, y = run.data[k]["x_test"], run.data[k]["y_test"]
             agree_scores("ditto", moment, k, "test", mean_loss(v, x, y), accuracy(v, x, y))
-            agree_scores("ditto", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y), "global")
+            agree_scores(
+                "ditto", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y), "global"
+            )
 
 
 def test_personal_and_global_models_differ():

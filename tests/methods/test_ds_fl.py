@@ -6,7 +6,17 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.methods.ds_fl import ds_fl
 from tests.methods.federation import agree
-from tests.methods.public_sets import BATCH, BOTH, LR, PUBLIC, ROUNDS, agree_personal, drawn, federation, starts
+from tests.methods.public_sets import (
+    BATCH,
+    BOTH,
+    LR,
+    PUBLIC,
+    ROUNDS,
+    agree_personal,
+    drawn,
+    federation,
+    starts,
+)
 from tests.reference import ds_fl as reference
 
 pytestmark = pytest.mark.certifies("ds_fl", "reference")
@@ -19,11 +29,15 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("case", "kinds"), [*((case, BOTH) for case in CASES), ("all", ("mlr",)), ("some", ("dnn",))])
+@pytest.mark.parametrize(
+    ("case", "kinds"), [*((case, BOTH) for case in CASES), ("all", ("mlr",)), ("some", ("dnn",))]
+)
 def test_ds_fl(case, kinds):
     work = dict(CASES[case])
     temperature, distill_lr = work.pop("temperature", 0.1), work.pop("distill_lr", None)
-    method = ds_fl(lr=LR, temperature=temperature, distill_steps=4, distill_lr=distill_lr, public_batch=BATCH)
+    method = ds_fl(
+        lr=LR, temperature=temperature, distill_steps=4, distill_lr=distill_lr, public_batch=BATCH
+    )
     run = federation(method, kinds, **work)
     public = run.people.public.numpy()
     theirs = reference.ds_fl(
@@ -31,7 +45,10 @@ def test_ds_fl(case, kinds):
         run.data,
         public,
         run.plan(ROUNDS),
-        [{k: drawn(run, t, k, len(public), BATCH, 4, "public") for k in run.infos} for t in range(1, ROUNDS + 1)],
+        [
+            {k: drawn(run, t, k, len(public), BATCH, 4, "public") for k in run.infos}
+            for t in range(1, ROUNDS + 1)
+        ],
         run.participants(ROUNDS),
         run.rates(LR, ROUNDS),
         run.rates(distill_lr or LR, ROUNDS),
@@ -40,7 +57,9 @@ def test_ds_fl(case, kinds):
     for moment, other in zip(run.moments, theirs, strict=True):
         target = np.zeros((0, 3)) if other["target"] is None else other["target"]
         agree("ds_fl", moment.down, {k: {"predictions": target} for k in other["messages"]})
-        agree("ds_fl", moment.up, {k: {"predictions": told} for k, told in other["messages"].items()})
+        agree(
+            "ds_fl", moment.up, {k: {"predictions": told} for k, told in other["messages"].items()}
+        )
         agree("ds_fl", moment.state, {"predictions": other["server"]})
         agree_personal("ds_fl", run, moment, other["personal"])
 
@@ -54,7 +73,13 @@ def test_the_first_round_has_no_target():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"temperature": 0.0}, {"temperature": -1.0}, {"distill_steps": 0}, {"public_batch": 0}, {"distill_lr": -1}],
+    [
+        {"temperature": 0.0},
+        {"temperature": -1.0},
+        {"distill_steps": 0},
+        {"public_batch": 0},
+        {"distill_lr": -1},
+    ],
 )
 def test_bad_hyper_parameters(wrong):
     with pytest.raises(FedkinError, match="ds_fl needs"):

@@ -20,9 +20,13 @@ CASES = {
 STEPS, RATE = 4, 0.4
 
 
-@pytest.mark.parametrize(("case", "kinds"), [*((case, BOTH) for case in CASES), ("all", ("mlr",)), ("some", ("dnn",))])
+@pytest.mark.parametrize(
+    ("case", "kinds"), [*((case, BOTH) for case in CASES), ("all", ("mlr",)), ("some", ("dnn",))]
+)
 def test_feddf(case, kinds):
-    run = federation(feddf(lr=LR, distill_steps=STEPS, distill_lr=RATE, public_batch=BATCH), kinds, **CASES[case])
+    run = federation(
+        feddf(lr=LR, distill_steps=STEPS, distill_lr=RATE, public_batch=BATCH), kinds, **CASES[case]
+    )
     kind = {k: info.architecture for k, info in run.infos.items()}
     rows = [drawn_by_server(run, t, BATCH, STEPS, "distill") for t in range(1, ROUNDS + 1)]
     theirs = reference.feddf(
@@ -44,7 +48,9 @@ def test_feddf(case, kinds):
         for k, name in kind.items():
             w, x, y = other["server"][name], run.data[k]["x_test"], run.data[k]["y_test"]
             for view in ("personal", "global"):
-                agree_scores("feddf", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y), view)
+                agree_scores(
+                    "feddf", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y), view
+                )
 
 
 @pytest.mark.parametrize("wrong", [{"distill_steps": -1}, {"distill_lr": 0.0}, {"public_batch": 0}])

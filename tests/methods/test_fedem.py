@@ -5,7 +5,14 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods.fedem import fedem
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import fedem as reference
 
 pytestmark = pytest.mark.certifies("fedem", "reference")
@@ -13,7 +20,13 @@ pytestmark = pytest.mark.certifies("fedem", "reference")
 LR, ROUNDS, FITS = 0.3, 5, 4
 WORK = {
     "epochs": {"epochs": 1},
-    "some, decay": {"steps": 3, "participation": 0.6, "milestones": (1, 3), "decay": 0.5, "compile": "trace"},
+    "some, decay": {
+        "steps": 3,
+        "participation": 0.6,
+        "milestones": (1, 3),
+        "decay": 0.5,
+        "compile": "trace",
+    },
 }
 
 
@@ -26,7 +39,9 @@ def test_fedem(components, kind, work):
     method = fedem(lr=LR, components=components, fits=FITS)
     run = Federated(method, people, {kind: draws[0]}, draws=draws, **work).run(ROUNDS)
     start = [arrays(model.initial) for model in draws]
-    theirs = reference.fedem(start, run.data, run.plan(ROUNDS), run.participants(ROUNDS), run.rates(LR, ROUNDS))
+    theirs = reference.fedem(
+        start, run.data, run.plan(ROUNDS), run.participants(ROUNDS), run.rates(LR, ROUNDS)
+    )
     for moment, other in zip(run.moments, theirs, strict=True):
         agree("fedem", apart(moment.state["parameters"], components), other["server"]["models"])
         assert set(moment.up) == set(other["uploads"])

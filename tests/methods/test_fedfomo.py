@@ -7,7 +7,14 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods.fedfomo import fedfomo, pick
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import fedfomo as reference
 from tests.reference.model import accuracy, mean_loss
 
@@ -15,7 +22,13 @@ LR, ROUNDS = 0.3, 5
 WORK = {
     "epochs": {"epochs": 1},
     "some": {"steps": 3, "participation": 0.6},
-    "decay": {"epochs": 1, "participation": 0.6, "milestones": (2, 3), "decay": 0.5, "compile": "trace"},
+    "decay": {
+        "epochs": 1,
+        "participation": 0.6,
+        "milestones": (2, 3),
+        "decay": 0.5,
+        "compile": "trace",
+    },
 }
 
 
@@ -36,7 +49,9 @@ def received(run):
 @pytest.mark.parametrize(("candidates", "epsilon"), [(2, 0.3), (4, 0.3), (1, 0.0)])
 def test_fedfomo(candidates, epsilon, kind, work):
     model = architecture(kind)
-    run = Federated(fedfomo(lr=LR, candidates=candidates, epsilon=epsilon), people(), {kind: model}, **work).run(ROUNDS)
+    run = Federated(
+        fedfomo(lr=LR, candidates=candidates, epsilon=epsilon), people(), {kind: model}, **work
+    ).run(ROUNDS)
     who, sent = run.participants(ROUNDS), received(run)
     theirs = reference.fedfomo(
         arrays(model.initial), run.data, run.plan(ROUNDS), who, sent[:ROUNDS], run.rates(LR, ROUNDS)
@@ -59,9 +74,13 @@ def test_fedfomo(candidates, epsilon, kind, work):
 
 
 def test_the_comparison_means_something():
-    """Some models are taken, some refused, own ones are among both; weights are on the simplex or all 0."""
+    """Some models are taken, some refused, own ones are among both; weights are on the simplex or
+    all 0.
+    """
     run = Federated(fedfomo(lr=LR, candidates=3), people(), steps=3).run(ROUNDS)
-    raw = np.concatenate([up["coefficients"] for moment in run.moments for up in moment.up.values()])
+    raw = np.concatenate(
+        [up["coefficients"] for moment in run.moments for up in moment.up.values()]
+    )
     assert (raw > 0).any()
     assert (raw < 0).any()
     sums = np.array([moment.state["weights"].sum(1) for moment in run.moments])
@@ -77,7 +96,9 @@ def test_the_comparison_means_something():
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
 def test_only_others_that_have_trained_are_candidates(epsilon):
-    run = Federated(fedfomo(lr=LR, candidates=3, epsilon=epsilon), people(), steps=2, participation=0.4).run(5)
+    run = Federated(
+        fedfomo(lr=LR, candidates=3, epsilon=epsilon), people(), steps=2, participation=0.4
+    ).run(5)
     trained: set[int] = set()
     sizes = []
     for moment, sent in zip(run.moments, received(run)[1:], strict=True):
@@ -108,7 +129,8 @@ def test_affinities_add_up():
             np.testing.assert_allclose(change[k], expected, atol=1e-12)
 
 
-# --- pick -----------------------------------------------------------------------------------------------------------
+# --- pick
+# -----------------------------------------------------------------------------------------------------------
 
 POOL = np.array([0, 2, 3, 5, 6, 7])
 AFFINITY = np.array([0.5, 9.0, -1.0, 0.0, 9.0, 2.0, 0.0, 0.0])  # 1 and 4 are not in the pool
@@ -135,8 +157,10 @@ def test_pick_breaks_ties_at_random():
 
 
 def test_pick_explores():
-    """ε = 1: uniform over the pool. ε = 0.3: best place kept unless both places are given away and it is not drawn:
-    1 − 0.09 · 4/6; the worst only by chance: one place free (0.42) → 1/5, both (0.09) → 2/6."""
+    """ε = 1: uniform over the pool. ε = 0.3: best place kept unless both places are given away and
+    it is not drawn: 1 − 0.09 · 4/6; the worst only by chance: one place free (0.42) → 1/5, both
+    (0.09) → 2/6.
+    """
     np.testing.assert_allclose(frequencies(1.0)[POOL], 1 / 3, atol=0.03)
     found = frequencies(0.3)
     assert found[5] == pytest.approx(1 - 0.09 * 4 / 6, abs=0.02)
@@ -146,7 +170,10 @@ def test_pick_explores():
 
 def test_pick_of_a_small_pool_is_all_of_it():
     for epsilon in (0.0, 0.5):
-        assert sorted(pick(AFFINITY, POOL, 9, epsilon, np.random.default_rng(0)).tolist()) == POOL.tolist()
+        assert (
+            sorted(pick(AFFINITY, POOL, 9, epsilon, np.random.default_rng(0)).tolist())
+            == POOL.tolist()
+        )
     assert pick(AFFINITY, POOL[:0], 2, 0.5, np.random.default_rng(0)).tolist() == []
 
 

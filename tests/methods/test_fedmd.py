@@ -6,7 +6,16 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.methods.fedmd import fedmd
 from tests.methods.federation import Federated, agree, population
-from tests.methods.public_sets import BOTH, LR, PUBLIC, ROUNDS, agree_personal, drawn, federation, starts
+from tests.methods.public_sets import (
+    BOTH,
+    LR,
+    PUBLIC,
+    ROUNDS,
+    agree_personal,
+    drawn,
+    federation,
+    starts,
+)
 from tests.reference import fedmd as reference
 
 pytestmark = pytest.mark.certifies("fedmd", "reference")
@@ -26,7 +35,12 @@ BATCH, TRANSFER, DIGEST = 4, 5, 3
 def test_fedmd(case, kinds):
     work = dict(CASES[case])
     chosen, public_lr = work.pop("subset", 7), work.pop("public_lr", None)
-    sizes = {"subset": chosen, "pretrain_steps": TRANSFER, "digest_steps": DIGEST, "public_batch": BATCH}
+    sizes = {
+        "subset": chosen,
+        "pretrain_steps": TRANSFER,
+        "digest_steps": DIGEST,
+        "public_batch": BATCH,
+    }
     run = federation(fedmd(lr=LR, public_lr=public_lr, **sizes), kinds, **work)
     public = run.people.public.numpy()
     subset = chosen or (len(public) + 1) // 2
@@ -38,7 +52,10 @@ def test_fedmd(case, kinds):
         run.people.public_y.numpy(),
         run.plan(ROUNDS),
         {k: drawn(run, 1, k, len(public), BATCH, TRANSFER, "transfer") for k in run.infos},
-        [{k: drawn(run, t, k, subset, BATCH, DIGEST, "digest") for k in run.infos} for t in range(1, ROUNDS + 1)],
+        [
+            {k: drawn(run, t, k, subset, BATCH, DIGEST, "digest") for k in run.infos}
+            for t in range(1, ROUNDS + 1)
+        ],
         subsets,
         run.rates(LR, ROUNDS),
         run.rates(public_lr or LR, ROUNDS),
@@ -50,7 +67,11 @@ def test_fedmd(case, kinds):
         consensus = np.zeros((0, 3)) if other["consensus"] is None else other["consensus"]
         down = {"control": {"rows": rows, "digest": before}, "predictions": consensus}
         agree("fedmd", moment.down, dict.fromkeys(run.infos, down))
-        agree("fedmd", moment.up, {k: {"predictions": scores} for k, scores in other["messages"].items()})
+        agree(
+            "fedmd",
+            moment.up,
+            {k: {"predictions": scores} for k, scores in other["messages"].items()},
+        )
         agree("fedmd", moment.state["predictions"], other["server"])
         agree_personal("fedmd", run, moment, other["personal"])
         before = rows
@@ -63,7 +84,14 @@ def test_a_subset_larger_than_the_public_set():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"subset": 0}, {"pretrain_steps": 0}, {"digest_steps": 0}, {"public_batch": 0}, {"public_lr": -0.1}]
+    "wrong",
+    [
+        {"subset": 0},
+        {"pretrain_steps": 0},
+        {"digest_steps": 0},
+        {"public_batch": 0},
+        {"public_lr": -0.1},
+    ],
 )
 def test_bad_hyper_parameters(wrong):
     with pytest.raises(FedkinError, match="fedmd needs"):

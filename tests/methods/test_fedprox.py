@@ -4,7 +4,14 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods.fedprox import fedprox
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import fedprox as reference
 from tests.reference.model import accuracy, mean_loss
 
@@ -12,7 +19,13 @@ pytestmark = pytest.mark.certifies("fedprox", "reference")
 LR, ROUNDS = 0.3, 4
 WORK = {
     "epochs": {"epochs": 2},
-    "some, decay": {"steps": 3, "participation": 0.6, "milestones": (2, 3), "decay": 0.5, "compile": "trace"},
+    "some, decay": {
+        "steps": 3,
+        "participation": 0.6,
+        "milestones": (2, 3),
+        "decay": 0.5,
+        "compile": "trace",
+    },
 }
 
 
@@ -23,15 +36,23 @@ def test_fedprox(kind, mu, work):
     method = fedprox(lr=LR) if mu is None else fedprox(lr=LR, mu=mu)
     run = Federated(method, population(), {kind: model}, **work).run(ROUNDS)
     start, who = arrays(model.initial), run.participants(ROUNDS)
-    theirs = reference.fedprox(start, run.data, run.plan(ROUNDS), who, run.rates(LR, ROUNDS), mu or 1.0)
+    theirs = reference.fedprox(
+        start, run.data, run.plan(ROUNDS), who, run.rates(LR, ROUNDS), mu or 1.0
+    )
     for moment, other in zip(run.moments, theirs, strict=True):
         w = other["server"]["model"]
         agree("fedprox", moment.state, {"parameters": w})
-        agree("fedprox", moment.up, {k: {"parameters": upload} for k, upload in other["uploads"].items()})
+        agree(
+            "fedprox",
+            moment.up,
+            {k: {"parameters": upload} for k, upload in other["uploads"].items()},
+        )
         for k in run.data:
             x, y = run.data[k]["x_test"], run.data[k]["y_test"]
             for view in ("personal", "global"):
-                agree_scores("fedprox", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y), view)
+                agree_scores(
+                    "fedprox", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y), view
+                )
 
 
 def test_mu_below_0_is_refused():

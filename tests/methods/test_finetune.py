@@ -5,7 +5,14 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.methods import make
 from fedkin.methods.finetune import finetune
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import finetune as reference
 from tests.reference.model import accuracy, mean_loss
 
@@ -13,7 +20,13 @@ pytestmark = pytest.mark.certifies("finetune", "reference")
 LR, ROUNDS = 0.3, 4
 WORK = {
     "epochs": {"epochs": 2},
-    "some, decay": {"steps": 3, "participation": 0.4, "milestones": (2, 4), "decay": 0.5, "compile": "trace"},
+    "some, decay": {
+        "steps": 3,
+        "participation": 0.4,
+        "milestones": (2, 4),
+        "decay": 0.5,
+        "compile": "trace",
+    },
 }
 HYPER = {"default": {}, "own rate": {"epochs": 2, "personal_lr": 0.7}}
 
@@ -24,7 +37,10 @@ HYPER = {"default": {}, "own rate": {"epochs": 2, "personal_lr": 0.7}}
 def test_finetune(kind, hyper, work):
     model = architecture(kind)
     run = Federated(finetune(lr=LR, **hyper), population(), {kind: model}, **work).run(ROUNDS)
-    last = {k: run.batches(ROUNDS + 1, k, purpose="finetune", epochs=hyper.get("epochs", 5)) for k in run.infos}
+    last = {
+        k: run.batches(ROUNDS + 1, k, purpose="finetune", epochs=hyper.get("epochs", 5))
+        for k in run.infos
+    }
     theirs, tuned = reference.finetune(
         arrays(model.initial),
         run.data,
@@ -60,4 +76,8 @@ def test_what_is_refused(wrong):
 
 @pytest.mark.parametrize("name", ["FedAvg-FT", "fedavg_ft", "finetune"])
 def test_its_names(name):
-    assert make(name, {"epochs": 3}, {"lr": 0.1}).hyper == {"lr": 0.1, "epochs": 3, "personal_lr": None}
+    assert make(name, {"epochs": 3}, {"lr": 0.1}).hyper == {
+        "lr": 0.1,
+        "epochs": 3,
+        "personal_lr": None,
+    }

@@ -6,14 +6,27 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.methods.hypcluster import hypcluster
 from fedkin.methods.ifca import ifca
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import ifca as reference
 from tests.reference.model import accuracy, mean_loss
 
 LR, ROUNDS, CLUSTERS = 0.3, 5, 3
 WORK = {
     "epochs": {"epochs": 1},
-    "some, decay": {"steps": 3, "participation": 0.6, "milestones": (1, 3), "decay": 0.5, "compile": "trace"},
+    "some, decay": {
+        "steps": 3,
+        "participation": 0.6,
+        "milestones": (1, 3),
+        "decay": 0.5,
+        "compile": "trace",
+    },
 }
 SHARED = {"mlr": ["weight"], "dnn": ["hidden.weight", "hidden.bias"]}
 
@@ -57,7 +70,11 @@ def test_ifca(sharing, average, kind, work):
         for j, model in enumerate(other["server"]["models"]):
             agree("ifca", {n: v if n in shared else v[j] for n, v in stacked.items()}, model)
         for k, upload in other["uploads"].items():
-            agree("ifca", moment.up[k], {"parameters": upload, "control": {"cluster": other["chosen"][k]}})
+            agree(
+                "ifca",
+                moment.up[k],
+                {"parameters": upload, "control": {"cluster": other["chosen"][k]}},
+            )
         known.update(other["chosen"])
         assert moment.record.lens["cluster"] == dict(sorted(known.items()))
         assert moment.state["cluster"].tolist() == [known.get(k, -1) for k in run.infos]
@@ -99,15 +116,23 @@ def test_hypcluster(starts, trial, kind, work):
                     control if len(running) > 1 else {"cluster": other["chosen"][k]},
                 )
             assert (
-                set(moment.up[k]["parameters"]) == set(moment.down[k]["parameters"]) == {f"start{s}" for s in running}
+                set(moment.up[k]["parameters"])
+                == set(moment.down[k]["parameters"])
+                == {f"start{s}" for s in running}
             )
             known[k] = theirs[kept][t - 1]["chosen"][k]
         assert set(moment.state["parameters"]) == {f"start{s}" for s in stored}
         for s in stored:
             for j, model in enumerate(theirs[s][t - 1]["server"]["models"]):
-                agree("hypcluster", {n: v[j] for n, v in moment.state["parameters"][f"start{s}"].items()}, model)
+                agree(
+                    "hypcluster",
+                    {n: v[j] for n, v in moment.state["parameters"][f"start{s}"].items()},
+                    model,
+                )
         assert moment.record.lens["starts"] == {-1: len(stored)}
-        assert moment.record.lens.get("cluster") == (dict(sorted(known.items())) if len(stored) == 1 else None)
+        assert moment.record.lens.get("cluster") == (
+            dict(sorted(known.items())) if len(stored) == 1 else None
+        )
         best = {}
         for k, client in run.data.items():
             found = [theirs[s][t - 1]["personal"][k] for s in stored]
@@ -118,7 +143,9 @@ def test_hypcluster(starts, trial, kind, work):
 
 def test_another_start_than_the_first_may_win():
     """In the comparison above the choice is not always the first start."""
-    run = federated(hypcluster(lr=LR, clusters=2, starts=3, trial=3), "dnn", draws("dnn", 6), {"epochs": 1})
+    run = federated(
+        hypcluster(lr=LR, clusters=2, starts=3, trial=3), "dnn", draws("dnn", 6), {"epochs": 1}
+    )
     assert "start0" not in run.moments[-1].state["parameters"]
 
 

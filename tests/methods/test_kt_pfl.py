@@ -6,7 +6,16 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.methods.kt_pfl import kt_pfl
 from tests.methods.federation import agree
-from tests.methods.public_sets import BATCH, BOTH, LR, ROUNDS, agree_personal, drawn, federation, starts
+from tests.methods.public_sets import (
+    BATCH,
+    BOTH,
+    LR,
+    ROUNDS,
+    agree_personal,
+    drawn,
+    federation,
+    starts,
+)
 from tests.reference import kt_pfl as reference
 
 pytestmark = pytest.mark.certifies("kt_pfl", "reference")
@@ -14,7 +23,13 @@ HYPER = {"kappa_lr": 0.2, "lam": 1.5, "rho": 0.4, "temperature": 1.0, "distill_l
 CASES = {
     "all": {"steps": 3, "compile": "trace"},
     "some": {"steps": 3, "participation": 0.4, "compile": "trace"},
-    "epochs, decay": {"epochs": 1, "milestones": (1, 3), "decay": 0.3, "distill_lr": 0.7, "participation": 0.6},
+    "epochs, decay": {
+        "epochs": 1,
+        "milestones": (1, 3),
+        "decay": 0.3,
+        "distill_lr": 0.7,
+        "participation": 0.6,
+    },
     "warm": {"steps": 2, "temperature": 4.0},
     "on the edge": {"steps": 2, "kappa_lr": 5.0, "rho": 0.01},
     "on the edge, some": {"steps": 2, "kappa_lr": 5.0, "rho": 0.01, "participation": 0.6},
@@ -22,7 +37,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("case", "kinds"), [*((case, BOTH) for case in CASES), ("all", ("mlr",)), ("some", ("dnn",))])
+@pytest.mark.parametrize(
+    ("case", "kinds"), [*((case, BOTH) for case in CASES), ("all", ("mlr",)), ("some", ("dnn",))]
+)
 def test_kt_pfl(case, kinds):
     work = dict(CASES[case])
     hyper = {name: work.pop(name, value) for name, value in HYPER.items()}
@@ -33,7 +50,10 @@ def test_kt_pfl(case, kinds):
         run.data,
         public,
         run.plan(ROUNDS),
-        [{k: drawn(run, t, k, len(public), BATCH, 4, "public") for k in run.infos} for t in range(1, ROUNDS + 1)],
+        [
+            {k: drawn(run, t, k, len(public), BATCH, 4, "public") for k in run.infos}
+            for t in range(1, ROUNDS + 1)
+        ],
         run.participants(ROUNDS),
         run.rates(LR, ROUNDS),
         run.rates(hyper["distill_lr"] or LR, ROUNDS),
@@ -48,7 +68,11 @@ def test_kt_pfl(case, kinds):
             agree("kt_pfl", moment.up[k]["predictions"], told)
         agree("kt_pfl", moment.state["knowledge"], other["knowledge"])
         agree("kt_pfl", moment.state["teams"], np.array([other["server"][k] for k in range(5)]))
-        agree("kt_pfl", moment.record.lens["knowledge"], {k: list(row) for k, row in enumerate(other["knowledge"])})
+        agree(
+            "kt_pfl",
+            moment.record.lens["knowledge"],
+            {k: list(row) for k, row in enumerate(other["knowledge"])},
+        )
         agree_personal("kt_pfl", run, moment, other["personal"])
     learned = run.moments[-1].state["knowledge"]
     assert np.abs(learned - 0.2).max() > 0.01

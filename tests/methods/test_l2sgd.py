@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Start
+from fedkin.core.method import FederationInit
 from fedkin.core.rng import Key
 from fedkin.methods.l2sgd import l2sgd
-from tests.methods.federation import SEED, Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    SEED,
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import l2sgd as reference
 from tests.reference.l2sgd import HEADS, TAILS
 from tests.reference.model import accuracy, mean_loss
@@ -40,30 +48,46 @@ def test_l2sgd(p, kind, work):
     counts = drawn(run, ROUNDS)
     assert len(set(counts)) > 1
     coins = [[HEADS] * pulls + [TAILS] * steps for pulls, steps in counts]
-    plan = [{k: run.batches(t, k, steps=steps) for k in run.infos} for t, (_, steps) in enumerate(counts, 1)]
-    eta = [rate * len(run.infos) * (1 - p) for rate in run.rates(LR, ROUNDS)]  # a local step of the paper is η/(M(1−p))
+    plan = [
+        {k: run.batches(t, k, steps=steps) for k in run.infos}
+        for t, (_, steps) in enumerate(counts, 1)
+    ]
+    eta = [
+        rate * len(run.infos) * (1 - p) for rate in run.rates(LR, ROUNDS)
+    ]  # a local step of the paper is η/(M(1−p))
     theirs = reference.l2sgd(arrays(model.initial), run.data, coins, plan, eta, LAM, p)
     before = arrays(model.initial)
     for moment, other in zip(run.moments, theirs, strict=True):
         agree("l2sgd", moment.state["parameters"], other["server"]["model"])
-        agree("l2sgd", {k: down["parameters"] for k, down in moment.down.items()}, dict.fromkeys(run.infos, before))
+        agree(
+            "l2sgd",
+            {k: down["parameters"] for k, down in moment.down.items()},
+            dict.fromkeys(run.infos, before),
+        )
         agree("l2sgd", moment.up, {k: {"parameters": w} for k, w in other["personal"].items()})
         for k, w in other["personal"].items():
             agree("l2sgd", moment.own[k], {"parameters": w})
             x, y = run.data[k]["x_test"], run.data[k]["y_test"]
             agree_scores("l2sgd", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y))
             mean = other["server"]["model"]
-            agree_scores("l2sgd", moment, k, "test", mean_loss(mean, x, y), accuracy(mean, x, y), "global")
+            agree_scores(
+                "l2sgd", moment, k, "test", mean_loss(mean, x, y), accuracy(mean, x, y), "global"
+            )
         before = other["server"]["model"]
 
 
 @pytest.mark.parametrize("p", [0.1, 0.6])
 def test_the_runs_of_a_coin(p):
-    """k ~ Geometric(p) and j ~ Geometric(1 − p), at least 1, independent: means 1/p and 1/(1 − p)."""
+    """k ~ Geometric(p) and j ~ Geometric(1 − p), at least 1, independent: means 1/p and
+    1/(1 − p).
+    """
     method = l2sgd(lr=LR, lam=0.1, p=p)
     parameters = {"m": architecture().initial}
     states = [
-        method.server(Start(parameters, (0,), 0, 3, lambda k: parameters["m"], {}, Key(seed))) for seed in range(3000)
+        method.server(
+            FederationInit(parameters, (0,), 0, 3, lambda k: parameters["m"], {}, Key(seed))
+        )
+        for seed in range(3000)
     ]
     steps, pulls = (np.array([state[name] for state in states]) for name in ("steps", "pulls"))
     assert steps.min() == pulls.min() == 1
@@ -82,7 +106,10 @@ def test_every_round_is_drawn_anew_from_its_own_key():
         rng = Key(SEED, *([t] if t else [])).numpy("coins")
         assert (pulls, steps) == (rng.geometric(0.7), rng.geometric(0.3))
         if t:
-            assert run.moments[t - 1].record.lens == {"next_pulls": {-1: pulls}, "next_steps": {-1: steps}}
+            assert run.moments[t - 1].record.lens == {
+                "next_pulls": {-1: pulls},
+                "next_steps": {-1: steps},
+            }
 
 
 @pytest.mark.parametrize("wrong", [{"lam": -1.0}, {"p": 0.0}, {"p": 1.0}, {"lam": 50.0}])

@@ -1,4 +1,6 @@
-"""partial_fl (FedAlt, FedSim), fedsim, fedper and lg_fedavg beside tests/reference/partial_fl.py."""
+"""partial_fl (FedAlt, FedSim), fedsim, fedper and lg_fedavg beside
+tests/reference/partial_fl.py.
+"""
 
 import pytest
 import torch
@@ -8,7 +10,15 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.layers import select
 from fedkin.core.model import from_module
 from fedkin.methods import make
-from tests.methods.federation import WIDTH, Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    WIDTH,
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import partial_fl as reference
 from tests.reference.model import accuracy, mean_loss
 
@@ -16,7 +26,13 @@ LR, ROUNDS = 0.3, 4
 WORK = {
     "epochs": {"epochs": 2},
     "some": {"steps": 3, "participation": 0.6},
-    "decay": {"epochs": 1, "participation": 0.6, "milestones": (2, 3), "decay": 0.5, "compile": "trace"},
+    "decay": {
+        "epochs": 1,
+        "participation": 0.6,
+        "milestones": (2, 3),
+        "decay": 0.5,
+        "compile": "trace",
+    },
 }
 HIDDEN, OUT = ["hidden.weight", "hidden.bias"], ["out.weight", "out.bias"]
 SPLITS = {  # architecture, the choice, the names that it means
@@ -34,14 +50,20 @@ def compare(name, kind, personal, work, hyper, alternate=False):
     run = Federated(make(name, hyper, {"lr": LR}), population(), {kind: model}, **work).run(ROUNDS)
     who, plan = run.participants(ROUNDS), run.plan(ROUNDS)
     rates = [run.rates(rate, ROUNDS) for rate in (LR, hyper.get("personal_lr", LR))]
-    apart = run.plan(ROUNDS, purpose="personal", steps=hyper.get("personal_steps")) if alternate else None
+    apart = (
+        run.plan(ROUNDS, purpose="personal", steps=hyper.get("personal_steps"))
+        if alternate
+        else None
+    )
     first = arrays(model.initial)
     theirs = reference.partial_fl(first, run.data, plan, who, personal, *rates, personal_plan=apart)
     before = {n: v for n, v in first.items() if n not in personal}
     for moment, other, active in zip(run.moments, theirs, who, strict=True):
         u = other["server"]["model"]
         agree(name, moment.state, {"parameters": u})
-        agree(name, moment.up, {k: {"parameters": upload} for k, upload in other["uploads"].items()})
+        agree(
+            name, moment.up, {k: {"parameters": upload} for k, upload in other["uploads"].items()}
+        )
         agree(name, moment.down, {k: {"parameters": before} for k in active})
         agree(name, moment.own, {k: {"parameters": v} for k, v in other["personal"].items()})
         for k in run.data:
@@ -62,13 +84,17 @@ def test_fedalt(split, work):
 @pytest.mark.certifies("partial_fl", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_fedalt_with_steps_and_a_rate_of_its_own(work):
-    compare("partial_fl", "dnn", OUT, work, {"personal_steps": 5, "personal_lr": 0.1}, alternate=True)
+    compare(
+        "partial_fl", "dnn", OUT, work, {"personal_steps": 5, "personal_lr": 0.1}, alternate=True
+    )
 
 
 @pytest.mark.certifies("partial_fl", "fedsim", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 @pytest.mark.parametrize("rate", [{}, {"personal_lr": 0.05}], ids=str)
-@pytest.mark.parametrize(("name", "schedule"), [("partial_fl", {"schedule": "simultaneous"}), ("fedsim", {})])
+@pytest.mark.parametrize(
+    ("name", "schedule"), [("partial_fl", {"schedule": "simultaneous"}), ("fedsim", {})]
+)
 def test_fedsim(name, schedule, rate, work):
     compare(name, "dnn", OUT, work, {**schedule, **rate})
 
@@ -92,15 +118,25 @@ def test_lg_fedavg(split, work):
 
 def test_aliases():
     assert make("fedalt", {}, {"lr": LR}).hyper["schedule"] == "alternate"
-    assert make("fedlg", {}, {"lr": LR}).name == make("lg-fedavg", {}, {"lr": LR}).name == "lg_fedavg"
+    assert (
+        make("fedlg", {}, {"lr": LR}).name == make("lg-fedavg", {}, {"lr": LR}).name == "lg_fedavg"
+    )
 
 
-# --- which layers ---------------------------------------------------------------------------------------------------
+# --- which layers
+# ---------------------------------------------------------------------------------------------------
 
 
 def normed():
-    """Names 0.weight 0.bias, 1.weight 1.bias and statistics 1.running_mean 1.running_var, 2.running_… , 3.weight."""
-    layers = nn.Linear(WIDTH, 3), nn.BatchNorm1d(3), nn.BatchNorm1d(3, affine=False), nn.Linear(3, 2, bias=False)
+    """Names 0.weight 0.bias, 1.weight 1.bias and statistics 1.running_mean 1.running_var,
+    2.running_… , 3.weight.
+    """
+    layers = (
+        nn.Linear(WIDTH, 3),
+        nn.BatchNorm1d(3),
+        nn.BatchNorm1d(3, affine=False),
+        nn.Linear(3, 2, bias=False),
+    )
     return from_module("normed", nn.Sequential(*layers))
 
 
@@ -123,18 +159,25 @@ def test_running_statistics_go_with_their_layer(choice):
 
 
 def test_the_last_layers_statistics_are_part_of_it():
-    assert select({"a.weight": 0, "b.weight": 0, "buffer:b.mean": 0}, "last", "layer") == {"b.weight", "buffer:b.mean"}
+    assert select({"a.weight": 0, "b.weight": 0, "buffer:b.mean": 0}, "last", "layer") == {
+        "b.weight",
+        "buffer:b.mean",
+    }
 
 
 @pytest.mark.parametrize("name", ["fedper", "fedsim", "partial_fl", "lg_fedavg"])
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_statistics_are_kept_or_averaged_with_their_layer(name, choice):
-    """Messages hold the shared layers and their statistics, states the personal ones and theirs; views hold all."""
+    """Messages hold the shared layers and their statistics, states the personal ones and theirs;
+    views hold all.
+    """
     chosen = CHOICES[choice]
     everything = set(normed().initial)
     key, mine = ("shared", everything - chosen) if name == "lg_fedavg" else ("personal", chosen)
     people = population(dtype=torch.float32, classes=2)
-    run = Federated(make(name, {key: choice}, {"lr": 0.1}), people, {"normed": normed()}, epochs=1).run(2)
+    run = Federated(
+        make(name, {key: choice}, {"lr": 0.1}), people, {"normed": normed()}, epochs=1
+    ).run(2)
     for moment in run.moments:
         for k in run.infos:
             assert set(moment.own[k].get("parameters", {})) == mine
@@ -142,21 +185,52 @@ def test_statistics_are_kept_or_averaged_with_their_layer(name, choice):
                 assert set(message.get("parameters", {})) == everything - mine
     first = arrays(normed().initial)
     for name_of, value in arrays(run.coordinator.views(0, 3)["personal"]).items():
-        assert name_of not in STATISTICS or (value != first[name_of]).any() or moved_not(name, name_of, mine)
+        assert (
+            name_of not in STATISTICS
+            or (value != first[name_of]).any()
+            or moved_not(name, name_of, mine)
+        )
 
 
 def moved_not(name, statistic, mine):
     """Statistics of a layer without weights stand still in FedAlt where its half has none."""
-    return name == "partial_fl" and (mine <= STATISTICS or set(normed().initial) - mine <= STATISTICS)
+    return name == "partial_fl" and (
+        mine <= STATISTICS or set(normed().initial) - mine <= STATISTICS
+    )
 
 
 MISTAKES = [
-    ("fedper", {"personal": "ot."}, "dnn", r"unknown personal layer 'ot\.': did you mean .*hidden\.bias.*out\.weight"),
-    ("fedper", {"personal": ["out.", "nothing"]}, "dnn", "unknown personal layer 'nothing'.*choices: hidden.bias"),
-    ("lg_fedavg", {"shared": "nothing"}, "dnn", "unknown shared layer 'nothing'.*choices: hidden.bias"),
-    ("fedper", {}, "mlr", r"personal layer 'last': the model has one layer only: name .* as in \['bias'\]"),
+    (
+        "fedper",
+        {"personal": "ot."},
+        "dnn",
+        r"unknown personal layer 'ot\.': did you mean .*hidden\.bias.*out\.weight",
+    ),
+    (
+        "fedper",
+        {"personal": ["out.", "nothing"]},
+        "dnn",
+        "unknown personal layer 'nothing'.*choices: hidden.bias",
+    ),
+    (
+        "lg_fedavg",
+        {"shared": "nothing"},
+        "dnn",
+        "unknown shared layer 'nothing'.*choices: hidden.bias",
+    ),
+    (
+        "fedper",
+        {},
+        "mlr",
+        r"personal layer 'last': the model has one layer only: name .* as in \['bias'\]",
+    ),
     ("lg_fedavg", {}, "mlr", "shared layer 'last': the model has one layer only"),
-    ("partial_fl", {"personal": "first"}, "mlr", "personal layer 'first': the model has one layer only"),
+    (
+        "partial_fl",
+        {"personal": "first"},
+        "mlr",
+        "personal layer 'first': the model has one layer only",
+    ),
     ("ppfl", {"canonical": ("out.", "nothing")}, "dnn", "unknown canonical layer 'nothing'"),
     ("ppfl", {"canonical": ()}, "dnn", "unknown canonical layer"),
 ]

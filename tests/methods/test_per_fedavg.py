@@ -5,7 +5,14 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods.per_fedavg import per_fedavg
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import per_fedavg as reference
 from tests.reference.model import accuracy, mean_loss
 
@@ -14,7 +21,13 @@ HYPER = {"lr": LR, "inner_lr": 0.3, "delta": 0.02}  # α, δ so large that every
 WORK = {
     "epochs": {"epochs": 2},
     "some": {"steps": 3, "participation": 0.6},
-    "decay": {"epochs": 1, "participation": 0.6, "milestones": (2, 3), "decay": 0.5, "compile": "trace"},
+    "decay": {
+        "epochs": 1,
+        "participation": 0.6,
+        "milestones": (2, 3),
+        "decay": 0.5,
+        "compile": "trace",
+    },
 }
 
 
@@ -27,7 +40,9 @@ def test_per_fedavg(hessian, adapt_steps, kind, work):
     method = per_fedavg(**HYPER, hessian=hessian, adapt_steps=adapt_steps)
     run = Federated(method, population(), {kind: model}, **work).run(ROUNDS)
     who = run.participants(ROUNDS)
-    plans = tuple(run.plan(ROUNDS, purpose=purpose) for purpose in ("inner", "batches", "curvature"))
+    plans = tuple(
+        run.plan(ROUNDS, purpose=purpose) for purpose in ("inner", "batches", "curvature")
+    )
     adapting = run.plan(ROUNDS, purpose="adapt", steps=adapt_steps)
     theirs = reference.per_fedavg(
         arrays(model.initial),
@@ -42,14 +57,27 @@ def test_per_fedavg(hessian, adapt_steps, kind, work):
     )
     for t, (moment, other) in enumerate(zip(run.moments, theirs, strict=True), 1):
         agree("per_fedavg", moment.state, {"parameters": other["server"]["model"]})
-        agree("per_fedavg", moment.up, {k: {"parameters": upload} for k, upload in other["uploads"].items()})
+        agree(
+            "per_fedavg",
+            moment.up,
+            {k: {"parameters": upload} for k, upload in other["uploads"].items()},
+        )
         assert all(own == {} for own in moment.own.values())
         for k in run.data:
             x, y = run.data[k]["x_test"], run.data[k]["y_test"]
-            for view, w in (("personal", other["personal"][k]), ("global", other["server"]["model"])):
-                agree_scores("per_fedavg", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y), view)
+            for view, w in (
+                ("personal", other["personal"][k]),
+                ("global", other["server"]["model"]),
+            ):
+                agree_scores(
+                    "per_fedavg", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y), view
+                )
             if t == ROUNDS:
-                agree("per_fedavg", arrays(run.coordinator.views(k, t))["personal"], other["personal"][k])
+                agree(
+                    "per_fedavg",
+                    arrays(run.coordinator.views(k, t))["personal"],
+                    other["personal"][k],
+                )
 
 
 def test_the_three_batches_of_a_step_are_drawn_independently():
@@ -71,7 +99,9 @@ def test_hessian_free_is_the_default_and_differs_from_first_order():
     assert np.abs(ends["hf"] - ends["fo"]).max() > 1e-3
 
 
-@pytest.mark.parametrize("wrong", [{"inner_lr": -0.1}, {"hessian": "exact"}, {"delta": 0.0}, {"adapt_steps": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"inner_lr": -0.1}, {"hessian": "exact"}, {"delta": 0.0}, {"adapt_steps": 0}]
+)
 def test_out_of_range(wrong):
     with pytest.raises(FedkinError, match="per_fedavg needs"):
         per_fedavg(**{"lr": 0.1, **wrong})

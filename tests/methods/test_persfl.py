@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from fedkin.methods.persfl import persfl
-from tests.methods.federation import Federated, agree, agree_scores, architecture, arrays, population
+from tests.methods.federation import (
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    population,
+)
 from tests.reference import persfl as reference
 from tests.reference.model import accuracy, mean_loss
 
@@ -28,7 +35,9 @@ def make(**case):
     kind, rounds = case.pop("kind", "mlr"), case.pop("rounds", ROUNDS)
     method = persfl(lr=LR, lams=LAMS, temperatures=TEMPERATURES, student_epochs=EPOCHS, **hyper)
     model = architecture(kind)
-    run = Federated(method, population((5, 9, 4, 11, 7, 6), seed=3, val=9), {kind: model}, epochs=2, **case).run(rounds)
+    run = Federated(
+        method, population((5, 9, 4, 11, 7, 6), seed=3, val=9), {kind: model}, epochs=2, **case
+    ).run(rounds)
     plan = {k: run.student_plan(rounds + 1, k, EPOCHS) for k in run.infos}
     theirs = reference.persfl(
         arrays(model.initial),
@@ -51,11 +60,16 @@ def test_persfl(case):
     run, theirs = make(kind=kind, **case)
     for t, (moment, other) in enumerate(zip(run.moments, theirs[:-1], strict=True)):
         agree("persfl", moment.state, {"parameters": other["server"]["model"]})
-        # a client has seen the model it received in this round (candidate t), not yet this round's aggregate
+        # a client has seen the model it received in this round (candidate t), not yet this round's
+        # aggregate
         seen = dict.fromkeys(run.infos, 0) if t == 0 else theirs[t - 1]["teacher_round"]
         assert {k: own["round"] for k, own in moment.own.items()} == seen
         if t > 0:
-            agree("persfl", {k: own["loss"] for k, own in moment.own.items()}, theirs[t - 1]["teacher_loss"])
+            agree(
+                "persfl",
+                {k: own["loss"] for k, own in moment.own.items()},
+                theirs[t - 1]["teacher_loss"],
+            )
     end, other = run.finish(), theirs[-1]
     for k, own in end.own.items():
         agree("persfl", own["teacher"], other["teacher"][k])
@@ -74,7 +88,9 @@ def test_persfl(case):
 
 @pytest.mark.certifies("persfl", "reference")
 def test_the_choices_differ_between_clients():
-    """The comparison above means something: teachers of several rounds, several λ and both T are chosen in it."""
+    """The comparison above means something: teachers of several rounds, several λ and both T are
+    chosen in it.
+    """
     teachers, pairs = set(), set()
     for kind in ("mlr", "dnn"):
         _, theirs = make(kind=kind)
@@ -96,11 +112,14 @@ def test_teacher_and_student_are_chosen_on_validation_data_only():
             rows = np.concatenate(people.rows(split))
             changed[rows] = -2.0 * changed[rows]
         other = type(people)(**{**people.__dict__, "x": changed})
-        run = Federated(persfl(lr=LR, lams=LAMS, temperatures=TEMPERATURES), other, epochs=2).run(ROUNDS)
+        run = Federated(persfl(lr=LR, lams=LAMS, temperatures=TEMPERATURES), other, epochs=2).run(
+            ROUNDS
+        )
         ends.append(run.finish())
     names = ("round", "imitation", "temperature")
     plain, by_test, by_val = (
-        [([own[n] for n in names], own["student"]["weight"].tobytes()) for own in end.own.values()] for end in ends
+        [([own[n] for n in names], own["student"]["weight"].tobytes()) for own in end.own.values()]
+        for end in ends
     )
     assert plain == by_test
     assert plain != by_val

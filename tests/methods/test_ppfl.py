@@ -1,4 +1,6 @@
-"""PPFL beside tests/reference/ppfl.py: structures, schedules, kinds of membership steps, weights, families."""
+"""PPFL beside tests/reference/ppfl.py: structures, schedules, kinds of membership steps, weights,
+families.
+"""
 
 from itertools import product
 
@@ -8,7 +10,16 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.methods.ppfl import ppfl
-from tests.methods.federation import SEED, Federated, agree, agree_scores, architecture, arrays, family_of, population
+from tests.methods.federation import (
+    SEED,
+    Federated,
+    agree,
+    agree_scores,
+    architecture,
+    arrays,
+    family_of,
+    population,
+)
 from tests.reference import ppfl as reference
 from tests.reference.model import cross_entropy_of_logits, size
 
@@ -23,15 +34,29 @@ SHAPES = {  # architecture, and what of it is canonical: by the option and by th
 }
 WORK = {
     "epochs": {"epochs": 1},
-    "some, decay": {"steps": 3, "participation": 0.6, "milestones": (1, 3), "decay": 0.5, "compile": "trace"},
+    "some, decay": {
+        "steps": 3,
+        "participation": 0.6,
+        "milestones": (1, 3),
+        "decay": 0.5,
+        "compile": "trace",
+    },
 }
 
 
-def federated(kind, canonical, work, *, family="categorical", affinity="label_cosine", lam=LAM, **hyper):
+def federated(
+    kind, canonical, work, *, family="categorical", affinity="label_cosine", lam=LAM, **hyper
+):
     people = population((5, 9, 4, 11, 7), seed=2, family=family)
     draws = [architecture(kind, seed, family=family_of(family)) for seed in (1, 2, 3)]
     method = ppfl(
-        lr=LR, membership_lr=MEMBERSHIP_LR, models=MODELS, canonical=canonical, affinity=affinity, lam=lam, **hyper
+        lr=LR,
+        membership_lr=MEMBERSHIP_LR,
+        models=MODELS,
+        canonical=canonical,
+        affinity=affinity,
+        lam=lam,
+        **hyper,
     )
     return Federated(method, people, {kind: draws[0]}, draws=draws, **work).run(ROUNDS)
 
@@ -44,7 +69,9 @@ def replay(run, names, *, family="categorical", affinity="label_cosine", lam=LAM
         "schedule": hyper.get("schedule", "alternate"),
         "blocks": blocks(hyper.get("theta_share", 0.5)),
         "structure": hyper.get("structure", 1),
-        "family": {"categorical": "softmax", "gaussian": "linear", "bernoulli": "logistic"}.get(family, family),
+        "family": {"categorical": "softmax", "gaussian": "linear", "bernoulli": "logistic"}.get(
+            family, family
+        ),
         "c_scale": hyper.get("membership_scale", "client"),
         "weights": hyper.get("weights", "samples"),
     }
@@ -73,7 +100,9 @@ def matrix(run, affinity):
     classes = run.people.classes
     if classes == 0:
         return None
-    return reference.label_affinity(np.array([np.bincount(run.data[k]["y"], minlength=classes) for k in run.infos]))
+    return reference.label_affinity(
+        np.array([np.bincount(run.data[k]["y"], minlength=classes) for k in run.infos])
+    )
 
 
 def blocks(theta_share):
@@ -83,9 +112,26 @@ def blocks(theta_share):
 
 
 def ppfl_by_batches(
-    start, data, plan, participants, lr, lr_c, lam, W, c_plan, *, schedule, blocks, structure, family, c_scale, weights
+    start,
+    data,
+    plan,
+    participants,
+    lr,
+    lr_c,
+    lam,
+    W,
+    c_plan,
+    *,
+    schedule,
+    blocks,
+    structure,
+    family,
+    c_scale,
+    weights,
 ):
-    """The authors' scripts: one mirror step per mini-batch, λ(LC)_i as received; else as the reference."""
+    """The authors' scripts: one mirror step per mini-batch, λ(LC)_i as received; else as the
+    reference.
+    """
     theta, K = reference.copy_theta(start), len(start["canonical"])
     C = {k: np.full(K, 1 / K) for k in data}
     total = sum(size(client) for client in data.values())
@@ -100,7 +146,9 @@ def ppfl_by_batches(
                 for index, weight in c_plan[t][k]:
                     x, y = data[k]["x"][index], data[k]["y"][index]
                     g = reference.loss_and_gradients(theta, C[k], x, y, weight, **how)[2]
-                    C[k] = reference.mirror_step(C[k], (p[k] if c_scale == "paper" else 1.0) * g + pull, lr_c[t])
+                    C[k] = reference.mirror_step(
+                        C[k], (p[k] if c_scale == "paper" else 1.0) * g + pull, lr_c[t]
+                    )
         if schedule == "alternate" or blocks[t] == "theta":
             moved = {}
             for k in participants[t]:
@@ -111,12 +159,32 @@ def ppfl_by_batches(
                     moved[k] = reference.theta_step(moved[k], g, lr[t])
             share = sum(p[k] for k in moved)
             theta = reference.theta_combine(list(moved.values()), [p[k] / share for k in moved])
-        history.append({"server": {"theta": reference.copy_theta(theta), "C": {k: c.copy() for k, c in C.items()}}})
+        history.append(
+            {
+                "server": {
+                    "theta": reference.copy_theta(theta),
+                    "C": {k: c.copy() for k, c in C.items()},
+                }
+            }
+        )
     return history
 
 
-def check(run, theirs, W, *, structure=1, lam=LAM, family="categorical", schedule="alternate", weights="samples", **_):
-    kind = {"categorical": "softmax", "gaussian": "linear", "bernoulli": "logistic"}.get(family, family)
+def check(
+    run,
+    theirs,
+    W,
+    *,
+    structure=1,
+    lam=LAM,
+    family="categorical",
+    schedule="alternate",
+    weights="samples",
+    **_,
+):
+    kind = {"categorical": "softmax", "gaussian": "linear", "bernoulli": "logistic"}.get(
+        family, family
+    )
     total = sum(size(client) for client in run.data.values())
     before = np.full((len(run.data), MODELS), 1 / MODELS)
     for t, (moment, other) in enumerate(zip(run.moments, theirs, strict=True)):
@@ -124,9 +192,15 @@ def check(run, theirs, W, *, structure=1, lam=LAM, family="categorical", schedul
         agree("ppfl", moment.state["memberships"], C)
         for name, value in moment.state["theta"].items():
             stacked = name in theta["canonical"][0]
-            agree("ppfl", value, [m[name] for m in theta["canonical"]] if stacked else theta["com"][name])
+            agree(
+                "ppfl",
+                value,
+                [m[name] for m in theta["canonical"]] if stacked else theta["com"][name],
+            )
         for k, down in moment.down.items():
-            pull = lam * (reference.laplacian_row(W, before, k) if W is not None else np.zeros(MODELS))
+            pull = lam * (
+                reference.laplacian_row(W, before, k) if W is not None else np.zeros(MODELS)
+            )
             agree("ppfl", down["coefficients"], {"pull": pull, "membership": before[k]})
             agree("ppfl", moment.own[k]["membership"], C[k])
             both = {"parameters", "coefficients"}
@@ -150,15 +224,26 @@ def score(theta, c, x, y, structure, kind):
     return loss, float(np.mean((out[:, 0] > 0.5) == y)) if kind == "logistic" else np.nan
 
 
-GRID = list(product((1, 2), ("alternate", "random"), ("full", "batches"), ("client", "paper"), ("samples", "uniform")))
+GRID = list(
+    product(
+        (1, 2),
+        ("alternate", "random"),
+        ("full", "batches"),
+        ("client", "paper"),
+        ("samples", "uniform"),
+    )
+)
 
 
 @pytest.mark.certifies("ppfl", "reference")
-@pytest.mark.parametrize(("number", "combination"), list(enumerate(GRID)), ids=["-".join(map(str, c)) for c in GRID])
+@pytest.mark.parametrize(
+    ("number", "combination"), list(enumerate(GRID)), ids=["-".join(map(str, c)) for c in GRID]
+)
 def test_ppfl(number, combination):
     names = ("structure", "schedule", "membership_steps", "membership_scale", "weights")
     hyper = dict(zip(names, combination, strict=True))
-    # the four shapes and the two kinds of work in turn, so that every value above meets every shape and kind
+    # the four shapes and the two kinds of work in turn, so that every value above meets every shape
+    # and kind
     kind, canonical, parts = list(SHAPES.values())[(number + number // 4) % 4]
     work = list(WORK.values())[(number // 2 + number // 16) % 2]
     run = federated(kind, canonical, work, **hyper)
@@ -170,7 +255,12 @@ def test_ppfl(number, combination):
 @pytest.mark.parametrize(("structure", "scale"), [(1, "client"), (2, "paper")])
 def test_several_full_steps_on_memberships(schedule, structure, scale):
     """Three mirror steps a round, some clients away, beside several local steps on θ."""
-    hyper = {"schedule": schedule, "structure": structure, "membership_scale": scale, "membership_steps": 3}
+    hyper = {
+        "schedule": schedule,
+        "structure": structure,
+        "membership_scale": scale,
+        "membership_steps": 3,
+    }
     run = federated("mlr", "all", WORK["some, decay"], **hyper)
     check(run, replay(run, None, **hyper), matrix(run, "label_cosine"), **hyper)
     with pytest.raises(FedkinError, match="membership_steps is 'full', 'batches' or a number"):
@@ -181,7 +271,9 @@ W = [[0, 2, 0.5, 0, 1], [2, 0, 0, 0, 0], [0.5, 0, 0, 1, 0], [0, 0, 1, 0, 3], [1,
 
 
 @pytest.mark.certifies("ppfl", "reference")
-@pytest.mark.parametrize(("affinity", "lam"), [("none", 0.5), (W, 0.05), ("label_cosine", 0.0), ("label_cosine", 0.6)])
+@pytest.mark.parametrize(
+    ("affinity", "lam"), [("none", 0.5), (W, 0.05), ("label_cosine", 0.0), ("label_cosine", 0.6)]
+)
 @pytest.mark.parametrize("shape", [SHAPES["mlr, all"], SHAPES["dnn, last layer"]])
 def test_affinities(affinity, lam, shape):
     kind, canonical, parts = shape
@@ -195,8 +287,16 @@ def test_affinities(affinity, lam, shape):
 @pytest.mark.parametrize("structure", [1, 2])
 @pytest.mark.parametrize("steps", ["full", "batches"])
 def test_generalized_linear_models(family, structure, steps):
-    hyper = {"family": family, "structure": structure, "membership_steps": steps, "affinity": W, "lam": 0.05}
-    run = federated("glm", "all", {"epochs": 2, "compile": "trace" if structure == 1 else "never"}, **hyper)
+    hyper = {
+        "family": family,
+        "structure": structure,
+        "membership_steps": steps,
+        "affinity": W,
+        "lam": 0.05,
+    }
+    run = federated(
+        "glm", "all", {"epochs": 2, "compile": "trace" if structure == 1 else "never"}, **hyper
+    )
     check(run, replay(run, None, **hyper), np.array(W), **hyper)
 
 
@@ -204,15 +304,22 @@ def test_generalized_linear_models(family, structure, steps):
 def test_label_cosine_of_a_generalized_linear_model():
     """Two classes have histograms; numbers have none, and are refused."""
     run = federated("glm", "all", {"steps": 1}, family="bernoulli")
-    check(run, replay(run, None, family="bernoulli"), matrix(run, "label_cosine"), family="bernoulli")
+    check(
+        run, replay(run, None, family="bernoulli"), matrix(run, "label_cosine"), family="bernoulli"
+    )
     with pytest.raises(FedkinError, match=r"have no histogram: set method\.affinity"):
         federated("glm", "all", {"steps": 1}, family="gaussian")
 
 
 @pytest.mark.certifies("ppfl", "reference")
 def test_the_laplacian_matters():
-    """Without it memberships end elsewhere, by far more than the tolerance: the comparisons would see it."""
-    ends = [federated("mlr", "all", {"steps": 2}, lam=lam).moments[-1].state["memberships"] for lam in (0.0, LAM)]
+    """Without it memberships end elsewhere, by far more than the tolerance: the comparisons would
+    see it.
+    """
+    ends = [
+        federated("mlr", "all", {"steps": 2}, lam=lam).moments[-1].state["memberships"]
+        for lam in (0.0, LAM)
+    ]
     assert np.abs(ends[0] - ends[1]).max() > 1e-2
 
 
@@ -226,7 +333,14 @@ def test_both_blocks_are_drawn():
 @pytest.mark.certifies("ppfl", "reference")
 @pytest.mark.parametrize("structure", [1, 2])
 def test_full_gradients_and_scores_in_parts(monkeypatch, structure):
-    """Whole splits are read in large batches: with "large" set to 3 rows, several of them must add up to the same."""
+    """Whole splits are read in large batches: with "large" set to 3 rows, several of them must add
+    up to the same.
+    """
     monkeypatch.setattr("fedkin.engine.evaluation.LARGE", 3)
     run = federated("mlr", "all", {"steps": 1}, structure=structure)
-    check(run, replay(run, None, structure=structure), matrix(run, "label_cosine"), structure=structure)
+    check(
+        run,
+        replay(run, None, structure=structure),
+        matrix(run, "label_cosine"),
+        structure=structure,
+    )

@@ -31,21 +31,35 @@ def table(tmp_path: Path, label: str = "{y}", clients: int = 10) -> dict[str, An
 
 
 def architectures(tmp_path: Path, **model: Any) -> list[str]:
-    parts = assemble(experiment({"data": table(tmp_path), "model": model, "method": {"name": "local"}}))
+    parts = assemble(
+        experiment({"data": table(tmp_path), "model": model, "method": {"name": "local"}})
+    )
     return [info.architecture for info in parts.infos.values()]
 
 
 def test_rules(tmp_path: Path) -> None:
-    assert architectures(tmp_path, map=THREE, shares=[1, 1, 8]) == ["dnn:hidden=6"] * 8 + ["dnn:hidden=4", "mlr"]
+    assert architectures(tmp_path, map=THREE, shares=[1, 1, 8]) == ["dnn:hidden=6"] * 8 + [
+        "dnn:hidden=4",
+        "mlr",
+    ]
     drawn = architectures(tmp_path, map=THREE, rule="random", shares=[0.98, 0.01, 0.01])
     assert drawn.count("mlr") >= 8
     by_column = {"phone": "mlr", "server": "dnn:hidden=4"}
-    assert architectures(tmp_path, map=by_column, rule="column", column="device") == ["dnn:hidden=4", "mlr"] * 5
+    assert (
+        architectures(tmp_path, map=by_column, rule="column", column="device")
+        == ["dnn:hidden=4", "mlr"] * 5
+    )
 
 
 def test_the_column_of_the_rule_is_not_seen_by_models(tmp_path: Path) -> None:
-    model = {"map": {"phone": "mlr", "server": "dnn:hidden=4"}, "rule": "column", "column": "device"}
-    parts = assemble(experiment({"data": table(tmp_path), "model": model, "method": {"name": "local"}}))
+    model = {
+        "map": {"phone": "mlr", "server": "dnn:hidden=4"},
+        "rule": "column",
+        "column": "device",
+    }
+    parts = assemble(
+        experiment({"data": table(tmp_path), "model": model, "method": {"name": "local"}})
+    )
     assert parts.population.encoding is not None
     assert parts.population.encoding.outputs == ["n"]
     assert parts.models["dnn:hidden=4"].initial["1.weight"].shape == (4, 1)
@@ -57,7 +71,9 @@ def test_mistakes_in_rules(tmp_path: Path) -> None:
     with pytest.raises(FedkinError, match=r"needs model\.column"):
         architectures(tmp_path, map=THREE, rule="column")
     with pytest.raises(FedkinError, match=r"'phone'.*choices: fone, server"):
-        architectures(tmp_path, map={"fone": "mlr", "server": "dnn"}, rule="column", column="device")
+        architectures(
+            tmp_path, map={"fone": "mlr", "server": "dnn"}, rule="column", column="device"
+        )
     with pytest.raises(FedkinError, match="client s0 has several values of 'n'"):
         architectures(tmp_path, map=THREE, rule="column", column="n")
     with pytest.raises(FedkinError, match="write dnn:key=value"):
@@ -89,13 +105,21 @@ def test_numbers_get_gaussian_and_every_model_takes_them(tmp_path: Path) -> None
     x, y = result.data(3)
     rmse = float((result.personal(3)(x)[:, 0] - y).square().mean().sqrt())
     told_rmse = [
-        float((result.personal(k)(result.data(k)[0])[:, 0] - result.data(k)[1]).square().mean().sqrt())
+        float(
+            (result.personal(k)(result.data(k)[0])[:, 0] - result.data(k)[1]).square().mean().sqrt()
+        )
         for k in range(10)
     ]
-    np.testing.assert_allclose(result.summary["measures"]["personal"]["rmse"]["mean"], np.mean(told_rmse), rtol=1e-5)
+    np.testing.assert_allclose(
+        result.summary["measures"]["personal"]["rmse"]["mean"], np.mean(told_rmse), rtol=1e-5
+    )
     assert rmse == told_rmse[3]
-    comet = told("run", *arguments, "--method", "comet", "--public", "held-out:5", "--out", tmp_path / "no")
-    assert "comet needs class probabilities, but family gaussian predicts numbers: try apfl" in comet
+    comet = told(
+        "run", *arguments, "--method", "comet", "--public", "held-out:5", "--out", tmp_path / "no"
+    )
+    assert (
+        "comet needs class probabilities, but family gaussian predicts numbers: try apfl" in comet
+    )
     wrong = told("run", *arguments, "--set", "model.family=categorical", "--out", tmp_path / "no")
     assert "labels are numbers, not classes" in wrong
 
@@ -120,6 +144,11 @@ def test_auc_is_the_share_of_pairs_in_order() -> None:
     p = torch.from_numpy(score)
     predictions = torch.stack([torch.log(1 - p / 2), torch.log(p / 2)], 1)
     for family in (CATEGORICAL, BERNOULLI):
-        np.testing.assert_allclose(measures(family, predictions, torch.from_numpy(y))["auc"], expected)
+        np.testing.assert_allclose(
+            measures(family, predictions, torch.from_numpy(y))["auc"], expected
+        )
     assert measures(CATEGORICAL, predictions, torch.zeros(40)) == {}
-    assert measures(GAUSSIAN, torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 5.0])) == {"rmse": 4.5**0.5, "mae": 1.5}
+    assert measures(GAUSSIAN, torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 5.0])) == {
+        "rmse": 4.5**0.5,
+        "mae": 1.5,
+    }

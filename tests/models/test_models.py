@@ -51,7 +51,9 @@ def inputs_of(name: str) -> Inputs:
 
 
 def count(model) -> int:
-    return sum(value.numel() for name, value in model.initial.items() if not name.startswith("buffer:"))
+    return sum(
+        value.numel() for name, value in model.initial.items() if not name.startswith("buffer:")
+    )
 
 
 @pytest.mark.parametrize(("case", "expected"), COUNTS.items(), ids=str)
@@ -65,13 +67,18 @@ def test_vgg_counts():
     small, large = build("vgg11", COLOUR, 10, Key(0)), build("vgg13", COLOUR, 10, Key(0))
     assert round(count(small) / 1e6, 2) == 9.76
     assert count(large) - count(small) == (64 * 64 + 128 * 128) * 9 + 64 * 3 + 128 * 3
-    buffers = sum(value.numel() for name, value in small.initial.items() if name.startswith("buffer:"))
+    buffers = sum(
+        value.numel() for name, value in small.initial.items() if name.startswith("buffer:")
+    )
     assert buffers == 2 * (64 + 128 + 256 * 2 + 512 * 4)
     assert not small.pads
 
 
 def test_the_papers_400_features():
-    assert build("cnn_persfl", COLOUR, 10, Key(0)).initial["classifier.0.weight"].shape == (120, 400)
+    assert build("cnn_persfl", COLOUR, 10, Key(0)).initial["classifier.0.weight"].shape == (
+        120,
+        400,
+    )
 
 
 def test_every_model_is_here():
@@ -79,7 +86,9 @@ def test_every_model_is_here():
 
 
 @pytest.mark.parametrize(
-    ("name", "shape"), [(name, shape) for name, shapes in SHAPES.items() for shape in shapes], ids=str
+    ("name", "shape"),
+    [(name, shape) for name, shapes in SHAPES.items() for shape in shapes],
+    ids=str,
 )
 def test_forward_and_a_step(name, shape):
     family = "gaussian" if name == "glm" else "categorical"
@@ -94,7 +103,9 @@ def test_forward_and_a_step(name, shape):
     slopes = gradient(model.loss)(model.initial, batch)
     assert [key for key, value in slopes.items() if not value.any()] == []
     if kind == torch.uint8:
-        assert model.outputs(model.initial, x.float() / 255).allclose(model.outputs(model.initial, x))
+        assert model.outputs(model.initial, x.float() / 255).allclose(
+            model.outputs(model.initial, x)
+        )
 
 
 @pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "transformer_lm"])
@@ -104,7 +115,11 @@ def test_a_recorded_step_is_the_plain_one(name):
     model = build(name, shape, 7, Key(1), inputs=inputs_of(name))
     high, kind = (9, torch.int16) if name == "transformer_lm" else (256, torch.uint8)
     x = torch.randint(0, high, (4, *shape), dtype=kind, generator=torch.Generator().manual_seed(0))
-    arguments = (model.initial, Batch(x, torch.tensor([0, 3, 6, 1]), torch.full((4,), 0.25)), torch.tensor(0.05))
+    arguments = (
+        model.initial,
+        Batch(x, torch.tensor([0, 3, 6, 1]), torch.full((4,), 0.25)),
+        torch.tensor(0.05),
+    )
     moved = {}
     for mode in ("never", "trace"):
         runtime = Runtime(mode)
@@ -126,7 +141,9 @@ def test_first_parameters_are_the_seeds():
 
 def test_options():
     assert build("dnn", ROW, 5, Key(0), hidden=100).initial["1.weight"].shape == (100, 60)
-    with pytest.raises(FedkinError, match="unknown option of model 'dnn' 'hiden': did you mean 'hidden'"):
+    with pytest.raises(
+        FedkinError, match="unknown option of model 'dnn' 'hiden': did you mean 'hidden'"
+    ):
         build("dnn", ROW, 5, Key(0), hiden=100)
     with pytest.raises(FedkinError, match="unknown model 'vgg12': did you mean 'vgg1"):
         build("vgg12", COLOUR, 5, Key(0))
@@ -159,7 +176,9 @@ def test_families(family):
     y = torch.tensor([0, 1, 1]) if model.family.classes else torch.tensor([0.0, 2.0, 1.0])
     batch = Batch(torch.rand(3, 60), y, torch.full((3,), 1 / 3))
     direct = model.family.nll(model.outputs(model.initial, batch.x), y)
-    through_means = model.family.nll_of_mean(model.family.mean(model.outputs(model.initial, batch.x)), y)
+    through_means = model.family.nll_of_mean(
+        model.family.mean(model.outputs(model.initial, batch.x)), y
+    )
     assert torch.allclose(direct, through_means, atol=1e-5)
 
 
@@ -241,7 +260,10 @@ def test_a_users_options(mine):
         ("nowhere.nets:Net", "cannot be imported: ModuleNotFoundError: No module named 'nowhere'"),
         ("{mine}.nets:Nte", "cannot be imported: .*has no attribute 'Nte'"),
         ("{mine}.nets:", "cannot be imported"),
-        ("{mine}.broken:Net", "cannot be imported: ModuleNotFoundError: No module named 'a_module_that_is_not_there'"),
+        (
+            "{mine}.broken:Net",
+            "cannot be imported: ModuleNotFoundError: No module named 'a_module_that_is_not_there'",
+        ),
         ("{mine}.typo:Net", "cannot be imported"),
         (":Net", "cannot be imported"),
         ("{mine}.nets:number", "is not a class or a function"),

@@ -21,7 +21,8 @@ def table(path: Path, unit: float, offset: float) -> str:
     x = rng.normal(size=(150, 2))
     y = offset + unit * (x @ [1.0, -2.0] + 0.1 * rng.normal(size=150))
     lines = [
-        f"s{k % 5},{u},{v},{label!r}" for k, ((u, v), label) in enumerate(zip(x.tolist(), y.tolist(), strict=True))
+        f"s{k % 5},{u},{v},{label!r}"
+        for k, ((u, v), label) in enumerate(zip(x.tolist(), y.tolist(), strict=True))
     ]
     path.write_text("\n".join(["site,u,v,label", *lines]))
     return str(path)
@@ -42,12 +43,19 @@ def ran(folder: Path, method: str, unit: float, offset: float, target: object) -
 
 @pytest.mark.parametrize("method", ["fedavg", "ppfl"])
 def test_it_is_training_on_standardised_labels(method: str, tmp_path: Path) -> None:
-    """Labels of another unit and place, standardised: the same parameters, and errors in the labels' units."""
+    """Labels of another unit and place, standardised: the same parameters, and errors in the
+    labels' units.
+    """
     unit, offset = 5000.0, 40000.0
     ours = Result(ran(tmp_path / "far", method, unit, offset, "standard"))
     mean, deviation = load(tmp_path / "far" / "run")[1].spec.model.target
-    assert (mean, deviation) == (pytest.approx(offset, rel=0.2), pytest.approx(unit * 5**0.5, rel=0.2))
-    plain = Result(ran(tmp_path / "near", method, unit / deviation, (offset - mean) / deviation, "none"))
+    assert (mean, deviation) == (
+        pytest.approx(offset, rel=0.2),
+        pytest.approx(unit * 5**0.5, rel=0.2),
+    )
+    plain = Result(
+        ran(tmp_path / "near", method, unit / deviation, (offset - mean) / deviation, "none")
+    )
     for name in ("rmse", "mae"):
         far, near = (found.summary["measures"]["personal"][name]["mean"] for found in (ours, plain))
         assert far == pytest.approx(near * deviation, rel=1e-3)
@@ -56,11 +64,15 @@ def test_it_is_training_on_standardised_labels(method: str, tmp_path: Path) -> N
     told = ours.personal(2)(x)[:, 0].detach()
     assert float((told - y).abs().mean()) < deviation, "predictions are in the labels' units"
     loss = ours.summary["loss"]["personal"]["final"]["mean"]
-    assert loss == pytest.approx(plain.summary["loss"]["personal"]["final"]["mean"] * deviation**2, rel=1e-3)
+    assert loss == pytest.approx(
+        plain.summary["loss"]["personal"]["final"]["mean"] * deviation**2, rel=1e-3
+    )
 
 
 def test_the_family_by_hand() -> None:
-    """μ = 10, σ = 4: y = 18 is 2; output 1 means 14 and costs (1 − 2)² / 2, which is (14 − 18)² / 2 / 16."""
+    """μ = 10, σ = 4: y = 18 is 2; output 1 means 14 and costs (1 − 2)² / 2, which is (14 − 18)² / 2
+    / 16.
+    """
     family, outputs, y = standardised(10.0, 4.0), torch.tensor([[1.0]]), torch.tensor([18.0])
     assert float(family.mean(outputs)) == 14
     assert float(family.nll(outputs, y)) == 0.5
@@ -74,7 +86,9 @@ def test_who_can_have_one(tmp_path: Path) -> None:
         assemble(experiment({"model": {"target": "standard"}, "method": {"name": "local"}}))
     with pytest.raises(FedkinError, match=r"model\.target"):
         experiment({"data": data, "model": {"target": [0.0, 0.0]}})
-    parts = assemble(experiment({"data": data, "model": {"target": [3.0, 2.0]}, "method": {"name": "local"}}))
+    parts = assemble(
+        experiment({"data": data, "model": {"target": [3.0, 2.0]}, "method": {"name": "local"}})
+    )
     assert parts.spec.model.target == (3.0, 2.0)
 
 
@@ -82,7 +96,11 @@ def test_a_newcomer_and_an_export_are_in_the_labels_units(tmp_path: Path) -> Non
     folder = ran(tmp_path / "far", "fedavg", 5000.0, 40000.0, "standard")
     mine = tmp_path / "mine.csv"
     rows = (tmp_path / "far" / "t.csv").read_text().splitlines()
-    mine.write_text("\n".join(["u,v,label", *(row.removeprefix("s0,") for row in rows if row.startswith("s0,"))]))
+    mine.write_text(
+        "\n".join(
+            ["u,v,label", *(row.removeprefix("s0,") for row in rows if row.startswith("s0,"))]
+        )
+    )
     found = fedkin("join", folder, "--data", mine, "--rounds", 1)
     assert found.exit_code == 0, found.output
     rmse = float(found.stdout.split("test RMSE ")[1].split(",")[0])

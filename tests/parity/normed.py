@@ -10,7 +10,13 @@ class Normed(nn.Module):
 
     def __init__(self, shape: tuple[int, ...], classes: int) -> None:
         super().__init__()
-        layers = nn.Flatten(), nn.Linear(math.prod(shape), 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, classes)
+        layers = (
+            nn.Flatten(),
+            nn.Linear(math.prod(shape), 6),
+            nn.BatchNorm1d(6),
+            nn.ReLU(),
+            nn.Linear(6, classes),
+        )
         self.layers = nn.Sequential(*layers)
 
     def forward(self, x):

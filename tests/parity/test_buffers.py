@@ -1,4 +1,6 @@
-"""[model] buffers: same seed, same bits, whichever engine, interrupted or not; and what is recorded of it."""
+"""[model] buffers: same seed, same bits, whichever engine, interrupted or not; and what is recorded
+of it.
+"""
 
 import shutil
 from functools import cache
@@ -68,15 +70,21 @@ def test_interrupted_and_resumed(case, after, tmp_path):
 WEIGHTS = 64 * 6 + 6 + 2 * 6 + 6 * 10 + 10  # of Normed on digits
 
 
-@pytest.mark.parametrize(("buffers", "scalars"), [("global", WEIGHTS + 2 * 6), ("local", WEIGHTS), ("drop", WEIGHTS)])
+@pytest.mark.parametrize(
+    ("buffers", "scalars"), [("global", WEIGHTS + 2 * 6), ("local", WEIGHTS), ("drop", WEIGHTS)]
+)
 def test_the_record_says_which_and_the_ledger_agrees(buffers, scalars, tmp_path):
     folder = run(small("fedavg", model__name=MODEL, model__buffers=buffers), tmp_path / "run")
     with read_only(folder) as database:
         assert database.facts()["spec"]["model"]["buffers"] == buffers
-        assert {row[0] for row in database.rows("SELECT parameters FROM messages WHERE parameters > 0")} == {scalars}
+        assert {
+            row[0] for row in database.rows("SELECT parameters FROM messages WHERE parameters > 0")
+        } == {scalars}
     assert f'buffers = "{buffers}"' in (folder / "experiment.toml").read_text()
 
 
 def test_an_unknown_choice():
-    with pytest.raises(FedkinError, match=r"model.buffers: unknown value 'lokal': did you mean 'local'\?"):
+    with pytest.raises(
+        FedkinError, match=r"model.buffers: unknown value 'lokal': did you mean 'local'\?"
+    ):
         small("fedavg", model__buffers="lokal")

@@ -1,4 +1,6 @@
-"""Same seed, same bits: whichever engine, however many workers, interrupted or not, states in memory or on disk."""
+"""Same seed, same bits: whichever engine, however many workers, interrupted or not, states in
+memory or on disk.
+"""
 
 import shutil
 from functools import cache
@@ -21,7 +23,12 @@ EXTRA = {  # further forms of a method: (method, settings)
     "local-two-models": ("local", {"model__map": {"a": "mlr", "b": "dnn"}, "model__rule": "turn"}),
     "ppfl-random-2": (
         "ppfl",
-        {"method__schedule": "random", "method__structure": 2, "method__theta_share": 0.4, "run__seed": 5},
+        {
+            "method__schedule": "random",
+            "method__structure": 2,
+            "method__theta_share": 0.4,
+            "run__seed": 5,
+        },
     ),
     "persfl-gd": ("persfl", {"method__objective": "gd", "method__teacher": "final"}),
     "fedavg-epochs": ("fedavg", {"train__steps": None, "train__epochs": 2, "split__alpha": 0.2}),
@@ -67,7 +74,9 @@ def interrupted(case: str, out: Path, after: int, **settings) -> Path:
 
 @pytest.fixture
 def forked(monkeypatch):
-    """Worker processes that start at once: forked, not imported anew. Everything else is as in a real run."""
+    """Worker processes that start at once: forked, not imported anew. Everything else is as in a
+    real run.
+    """
     monkeypatch.setattr(processes, "subprocess", FORKED)
 
 
@@ -81,7 +90,9 @@ def test_runs_are_meaningful(case):
     assert {row[0] for row in done["rounds"]} == set(range(5))  # setup, three rounds, finish
     assert not done["events"]
     personal = {bytes_ for client, bytes_ in done["states"].items() if client >= 0}
-    assert len(personal) == (0 if CASES[case][0] in STATELESS else len(done["states"]) - 1)  # clients differ
+    assert len(personal) == (
+        0 if CASES[case][0] in STATELESS else len(done["states"]) - 1
+    )  # clients differ
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -106,7 +117,8 @@ def test_interrupted_and_resumed(case, after, state, tmp_path):
 
 @pytest.mark.parametrize("case", CASES)
 def test_rounds_after_the_last_commit_are_done_again(case, tmp_path):
-    # nothing is committed before the end: what a killed run left on disk must not leak into its repetition
+    # nothing is committed before the end: what a killed run left on disk must not leak into its
+    # repetition
     folder = interrupted(case, tmp_path / "run", 2, engine__state="disk", run__commit_every=1e9)
     with read_only(folder) as database:
         assert database.last_round() == -1
@@ -115,12 +127,16 @@ def test_rounds_after_the_last_commit_are_done_again(case, tmp_path):
 
 
 def test_states_of_lost_rounds_are_not_read(tmp_path):
-    # round 2 was lost with its states in the store on disk; one client was in round 2 and in none before
+    # round 2 was lost with its states in the store on disk; one client was in round 2 and in none
+    # before
     folder = interrupted("local", tmp_path / "run", 1, engine__state="disk", run__participation=0.2)
     (folder / "state").mkdir(exist_ok=True)
     other = run(spec("local", run__participation=0.2, run__seed=4), tmp_path / "other")
     for path in (other / "checkpoint").iterdir():
-        shutil.copy(path, folder / "state" / f"{path.name.split('.')[0].replace('server', '99')}.safetensors")
+        shutil.copy(
+            path,
+            folder / "state" / f"{path.name.split('.')[0].replace('server', '99')}.safetensors",
+        )
     expected = outcome(run(spec("local", run__participation=0.2), tmp_path / "plain"))
     assert outcome(resume(folder)) == expected
 
@@ -149,7 +165,9 @@ def test_order_of_answers(case, tmp_path, monkeypatch):
 def test_order_of_work(case, tmp_path, monkeypatch):
     # clients work in another order: nothing of one client's work may reach the next
     def shuffled(self, op, round, orders):
-        return list(self.host.do(op, round, sorted(orders, key=lambda order: (order.client * 5) % 7)))
+        return list(
+            self.host.do(op, round, sorted(orders, key=lambda order: (order.client * 5) % 7))
+        )
 
     expected = plain(case)
     monkeypatch.setattr(InProcess, "ask", shuffled)
@@ -158,7 +176,10 @@ def test_order_of_work(case, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("case", CASES)
 def test_another_seed_gives_other_models(case, tmp_path):
-    assert outcome(run(spec(case, run__seed=44), tmp_path / "run"))["fingerprint"] != plain(case)["fingerprint"]
+    assert (
+        outcome(run(spec(case, run__seed=44), tmp_path / "run"))["fingerprint"]
+        != plain(case)["fingerprint"]
+    )
 
 
 def test_real_worker_processes(tmp_path):

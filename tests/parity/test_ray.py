@@ -25,7 +25,9 @@ def cluster():
 
 @pytest.mark.parametrize("method", ["fedavg", "comet", "ppfl", "ditto", "persfl"])
 def test_the_same_bits(method, tmp_path):
-    assert outcome(run(small(method, **ENGINE), tmp_path / "ray")) == outcome(run(small(method), tmp_path / "plain"))
+    assert outcome(run(small(method, **ENGINE), tmp_path / "ray")) == outcome(
+        run(small(method), tmp_path / "plain")
+    )
 
 
 def test_a_lost_actor_ends_the_run_which_resumes(tmp_path, monkeypatch):
@@ -40,7 +42,9 @@ def test_a_lost_actor_ends_the_run_which_resumes(tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(Actors, "ask", losing)
-        with pytest.raises(FedkinError, match=r"Ray actor 1 ended .*; what is committed can be resumed"):
+        with pytest.raises(
+            FedkinError, match=r"Ray actor 1 ended .*; what is committed can be resumed"
+        ):
             run(small("ditto", **ENGINE), tmp_path / "ray")
     resume(tmp_path / "ray")
     assert outcome(tmp_path / "ray") == outcome(run(small("ditto"), tmp_path / "plain"))

@@ -1,11 +1,13 @@
-"""APFL, with plain loops: Deng, Kamani & Mahdavi 2020, Algorithm 1 and the rule for α_i, means by samples.
+"""APFL, with plain loops: Deng, Kamani & Mahdavi 2020, Algorithm 1 and the rule for α_i, means by
+samples.
 
-Algorithm 1, a local step t: w_i(t) = w_i(t-1) - η ∇f_i(w_i(t-1)); v_i(t) = v_i(t-1) - η ∇_v f_i(v̄_i(t-1));
-v̄_i(t) = α_i v_i(t) + (1 - α_i) w_i(t). At a synchronisation w_i becomes the average; v̄_i is not formed anew ("kept").
-Section 4, the rule for α_i: α_i <- α_i - η <v_i - w_i, ∇f_i(v̄_i)>.
+Algorithm 1, a local step t: w_i(t) = w_i(t-1) - η ∇f_i(w_i(t-1)); v_i(t) = v_i(t-1) - η ∇_v
+f_i(v̄_i(t-1)); v̄_i(t) = α_i v_i(t) + (1 - α_i) w_i(t). At a synchronisation w_i becomes the
+average; v̄_i is not formed anew ("kept"). Section 4, the rule for α_i: α_i <- α_i - η <v_i - w_i,
+∇f_i(v̄_i)>.
 
-Readings: α_i moves once a round, at the round's first mini-batch, with v_i and the model just received. "received":
-v̄_i is formed anew with the average of the round.
+Readings: α_i moves once a round, at the round's first mini-batch, with v_i and the model just
+received. "received": v̄_i is formed anew with the average of the round.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +15,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tests.reference.local_fedavg import Plan
-from tests.reference.model import Client, Gradient, Params, Snapshot, at, batch_gradient, combine, copy, dot, size
+from tests.reference.model import (
+    Client,
+    Gradient,
+    Params,
+    Snapshot,
+    at,
+    batch_gradient,
+    combine,
+    copy,
+    dot,
+    size,
+)
 
 
 def mixed(v: Params, w: Params, alpha: float) -> Params:
@@ -59,14 +72,19 @@ def apfl(
                 bars[k] = mixed(own[k], u, alphas[k])
             uploads[k] = u
         total = sum(size(data[k]) for k in participants[t])
-        w = combine([uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]])
+        w = combine(
+            [uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]]
+        )
         history.append(
             {
                 "server": {"model": copy(w)},
                 "uploads": uploads,
                 "local": dict(own),
                 "alpha": dict(alphas),
-                "personal": {k: copy(bars[k]) if mixture == "kept" else mixed(own[k], w, alphas[k]) for k in data},
+                "personal": {
+                    k: copy(bars[k]) if mixture == "kept" else mixed(own[k], w, alphas[k])
+                    for k in data
+                },
             }
         )
     return history

@@ -1,8 +1,8 @@
 """Clustered FL, with plain loops: Sattler, Müller & Samek 2019/2020; METHODS.md section 5.
 
-The optimal bipartition is found by trying every one. Readings: children start from the parent's averaged model; ε₁ and
-ε₂ are in units of the largest update norm of the first round, or absolute; the half with the lowest client keeps the
-number.
+The optimal bipartition is found by trying every one. Readings: children start from the parent's
+averaged model; ε₁ and ε₂ are in units of the largest update norm of the first round, or absolute;
+the half with the lowest client keeps the number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +29,14 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def best_bipartition(updates: Sequence[np.ndarray]) -> tuple[list[int], list[int], float]:
-    """(positions of the half with the first one, the others, α_cross) of least α_cross = max cosine across."""
+    """(positions of the half with the first one, the others, α_cross) of least α_cross = max cosine
+    across.
+    """
     m = len(updates)
     best = None
-    for code in range(2 ** (m - 1) - 1):  # bit i − 1: whether position i stays with position 0; never all
+    for code in range(
+        2 ** (m - 1) - 1
+    ):  # bit i − 1: whether position i stays with position 0; never all
         one = [0] + [i for i in range(1, m) if code >> (i - 1) & 1]
         other = [i for i in range(m) if i not in one]
         cross = max(cosine(updates[i], updates[j]) for i in one for j in other)
@@ -53,7 +57,8 @@ def clustered_fl(
     unit: str = "first",
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
-    """Everybody takes part. Snapshot: {"server": {"models": [θ_c]}, "cluster": {k: c}, "uploads": {k}, "cross": […]}.
+    """Everybody takes part. Snapshot: {"server": {"models": [θ_c]}, "cluster": {k: c}, "uploads":
+    {k}, "cross": […]}.
 
     "norms": {k: ‖Δ_k‖}, "means": {c: ‖mean Δ‖}, in the unit of ε.
     """
@@ -75,8 +80,12 @@ def clustered_fl(
             total = sum(size(data[k]) for k in members)
             mean = sum(size(data[k]) / total * updates[k] for k in members)
             means[c] = float(np.linalg.norm(mean))
-            models[c] = combine([uploads[k] for k in members], [size(data[k]) / total for k in members])
-            if len(members) < 2 or not (means[c] < eps1 * scale and max(norms[k] for k in members) > eps2 * scale):
+            models[c] = combine(
+                [uploads[k] for k in members], [size(data[k]) / total for k in members]
+            )
+            if len(members) < 2 or not (
+                means[c] < eps1 * scale and max(norms[k] for k in members) > eps2 * scale
+            ):
                 continue
             _, other, cross = best_bipartition([updates[k] for k in members])
             crosses.append(cross)

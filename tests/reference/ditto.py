@@ -1,4 +1,5 @@
-"""Ditto, with plain loops: Li et al. 2021, Algorithm 2 (FedAvg as the global solver, means by samples).
+"""Ditto, with plain loops: Li et al. 2021, Algorithm 2 (FedAvg as the global solver, means by
+samples).
 
 w^t in the personal step is the model the server sent at the start of the round.
 """
@@ -6,7 +7,18 @@ w^t in the personal step is the model the server sent at the start of the round.
 from collections.abc import Mapping, Sequence
 
 from tests.reference.local_fedavg import Plan
-from tests.reference.model import Client, Gradient, Params, Snapshot, at, batch_gradient, combine, copy, size, step
+from tests.reference.model import (
+    Client,
+    Gradient,
+    Params,
+    Snapshot,
+    at,
+    batch_gradient,
+    combine,
+    copy,
+    size,
+    step,
+)
 
 
 def ditto(
@@ -20,7 +32,9 @@ def ditto(
     lam: float,
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
-    """Snapshot: {"server": {"model": w}, "uploads": {k: w_k of the participants}, "personal": {k: v_k}}."""
+    """Snapshot: {"server": {"model": w}, "uploads": {k: w_k of the participants}, "personal": {k:
+    v_k}}.
+    """
     w = copy(start)
     personal = {k: copy(start) for k in data}
     history: list[Snapshot] = []
@@ -34,8 +48,14 @@ def ditto(
             for batch in personal_plan[t][k]:
                 v = personal[k]
                 slope = gradient(v, data[k], batch)
-                personal[k] = {n: v[n] - at(personal_lr, t) * (slope[n] + lam * (v[n] - w[n])) for n in v}
+                personal[k] = {
+                    n: v[n] - at(personal_lr, t) * (slope[n] + lam * (v[n] - w[n])) for n in v
+                }
         total = sum(size(data[k]) for k in participants[t])
-        w = combine([uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]])
-        history.append({"server": {"model": copy(w)}, "uploads": uploads, "personal": dict(personal)})
+        w = combine(
+            [uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]]
+        )
+        history.append(
+            {"server": {"model": copy(w)}, "uploads": uploads, "personal": dict(personal)}
+        )
     return history

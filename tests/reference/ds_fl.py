@@ -1,8 +1,10 @@
-"""DS-FL (Itahara et al. 2021) with plain loops, and the distillation step that FedDF and KT-pFL share with it.
+"""DS-FL (Itahara et al. 2021) with plain loops, and the distillation step that FedDF and KT-pFL
+share with it.
 
-The paper's round: every device trains on private data, predicts the open data, the server averages the predictions and
-sharpens them (entropy reduction averaging: softmax of mean / T), every device distils from the result. A round here
-begins with the distillation, from the target of the round before; the first round has none.
+The paper's round: every device trains on private data, predicts the open data, the server averages
+the predictions and sharpens them (entropy reduction averaging: softmax of mean / T), every device
+distils from the result. A round here begins with the distillation, from the target of the round
+before; the first round has none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +12,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tests.reference.local_fedavg import Plan, starts, train
-from tests.reference.model import Client, Params, Snapshot, at, backward, copy, log_softmax, logits, step
+from tests.reference.model import (
+    Client,
+    Params,
+    Snapshot,
+    at,
+    backward,
+    copy,
+    log_softmax,
+    logits,
+    step,
+)
 
 Rows = Sequence[np.ndarray]  # of each step: which rows of the public set
 
@@ -20,20 +32,35 @@ def soft_predictions(params: Params, x: np.ndarray, temperature: float = 1.0) ->
     return np.exp(log_softmax(logits(params, x) / temperature))
 
 
-def imitation_loss(params: Params, x: np.ndarray, target: np.ndarray, temperature: float = 1.0) -> float:
+def imitation_loss(
+    params: Params, x: np.ndarray, target: np.ndarray, temperature: float = 1.0
+) -> float:
     """Cross-entropy of softmax(z / T) with the target, mean of the rows."""
     told = log_softmax(logits(params, x) / temperature)
-    return float(np.mean([-sum(target[i, c] * told[i, c] for c in range(told.shape[1])) for i in range(len(x))]))
+    return float(
+        np.mean(
+            [-sum(target[i, c] * told[i, c] for c in range(told.shape[1])) for i in range(len(x))]
+        )
+    )
 
 
-def imitation_gradient(params: Params, x: np.ndarray, target: np.ndarray, temperature: float = 1.0) -> Params:
-    """d/dz of the cross-entropy of one row is (softmax(z / T) - target) / T where the target sums to 1."""
+def imitation_gradient(
+    params: Params, x: np.ndarray, target: np.ndarray, temperature: float = 1.0
+) -> Params:
+    """d/dz of the cross-entropy of one row is (softmax(z / T) - target) / T where the target sums
+    to 1.
+    """
     apart = soft_predictions(params, x, temperature) - target
     return backward(params, x, apart / (temperature * len(x)))
 
 
 def imitate(
-    params: Params, public: np.ndarray, target: np.ndarray, rows: Rows, lr: float, temperature: float = 1.0
+    params: Params,
+    public: np.ndarray,
+    target: np.ndarray,
+    rows: Rows,
+    lr: float,
+    temperature: float = 1.0,
 ) -> Params:
     w = copy(params)
     for index in rows:
@@ -61,8 +88,9 @@ def ds_fl(
     distill_lr: float | Sequence[float],
     temperature: float,
 ) -> list[Snapshot]:
-    """Snapshot: {"target": what the participants received (None at first), "messages": {k: predictions},
-    "server": the next target, "personal": {k: params}}."""
+    """Snapshot: {"target": what the participants received (None at first), "messages": {k:
+    predictions}, "server": the next target, "personal": {k: params}}.
+    """
     models = starts(start, list(data))
     target: np.ndarray | None = None
     history: list[Snapshot] = []
@@ -78,5 +106,7 @@ def ds_fl(
             total = total + messages[k]
         target = sharpened(total / len(participants[t]), temperature)
         personal = {k: copy(models[k]) for k in data}
-        history.append({"target": received, "messages": messages, "server": target, "personal": personal})
+        history.append(
+            {"target": received, "messages": messages, "server": target, "personal": personal}
+        )
     return history

@@ -1,4 +1,7 @@
-"""FedDF (Lin et al. 2020, Algorithms 1 and 3) with plain loops; SGD for a fixed number of steps instead of Adam."""
+"""FedDF (Lin et al.
+
+2020, Algorithms 1 and 3) with plain loops; SGD for a fixed number of steps instead of Adam.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,7 +23,8 @@ def feddf(
     lr: float | Sequence[float],
     distill_lr: float | Sequence[float],
 ) -> list[Snapshot]:
-    """start: of each prototype (architecture). public_plan[t][p]: rows of each distillation step of prototype p.
+    """start: of each prototype (architecture). public_plan[t][p]: rows of each distillation step of
+    prototype p.
 
     Snapshot: {"down": {k: params}, "uploads": {k: params}, "server": {p: params}}.
     """
@@ -29,7 +33,8 @@ def feddf(
     for t in range(len(plan)):
         down = {k: copy(models[prototype[k]]) for k in participants[t]}
         uploads = {k: train(down[k], data[k], plan[t][k], at(lr, t)) for k in participants[t]}
-        # AVGLOGITS: sigma( 1/|S_t| sum over ALL uploaded models of their logits ), whatever their prototype.
+        # AVGLOGITS: sigma( 1/|S_t| sum over ALL uploaded models of their logits ), whatever their
+        # prototype.
         total = 0.0
         for k in participants[t]:
             total = total + logits(uploads[k], public)
@@ -38,7 +43,17 @@ def feddf(
             members = [k for k in participants[t] if prototype[k] == name]
             if members:  # else it starts from its last model
                 n = sum(size(data[k]) for k in members)
-                models[name] = combine([uploads[k] for k in members], [size(data[k]) / n for k in members])
-            models[name] = imitate(models[name], public, teacher, public_plan[t][name], at(distill_lr, t))
-        history.append({"down": down, "uploads": uploads, "server": {name: copy(w) for name, w in models.items()}})
+                models[name] = combine(
+                    [uploads[k] for k in members], [size(data[k]) / n for k in members]
+                )
+            models[name] = imitate(
+                models[name], public, teacher, public_plan[t][name], at(distill_lr, t)
+            )
+        history.append(
+            {
+                "down": down,
+                "uploads": uploads,
+                "server": {name: copy(w) for name, w in models.items()},
+            }
+        )
     return history

@@ -1,7 +1,7 @@
 """FedEM, with plain loops: Marfoq et al. 2021, Algorithm 1 (2 in detail); METHODS.md section 5.
 
-Readings: one E-step a round, on the received components; π is kept at home between rounds; all components train on the
-same mini-batches.
+Readings: one E-step a round, on the received components; π is kept at home between rounds; all
+components train on the same mini-batches.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,7 +67,11 @@ def fedem(
                 w = copy(models[m])
                 for index, weight in plan[t][k]:
                     mine = np.asarray(weight) * q[index, m]
-                    w = step(w, cross_entropy_gradient(w, data[k]["x"][index], data[k]["y"][index], mine), at(lr, t))
+                    w = step(
+                        w,
+                        cross_entropy_gradient(w, data[k]["x"][index], data[k]["y"][index], mine),
+                        at(lr, t),
+                    )
                 sent.append(w)
             uploads[k] = sent
         total = sum(size(data[k]) for k in active)

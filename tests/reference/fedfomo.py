@@ -1,8 +1,9 @@
 """FedFomo with plain loops.
 
 Zhang, Sapra, Fidler, Yeung, Alvarez 2021, section 3.2:
-  θ_i(t) <- θ_i(t-1) + Σ_n w_n (θ_n(t) - θ_i(t-1)), n in [N], the client itself included;
-  w_n proportional to (L_i(θ_i(t-1)) - L_i(θ_n(t))) / ||θ_n(t) - θ_i(t-1)||, cut off at 0, with Σ w_n = 1.
+  θ_i(t) <- θ_i(t-1) + Σ_n w_n (θ_n(t) - θ_i(t-1)), n in [N], the client itself included; w_n
+  proportional to (L_i(θ_i(t-1)) - L_i(θ_n(t))) / ||θ_n(t) - θ_i(t-1)||, cut off at 0, with Σ w_n =
+  1.
 θ_i(t-1) is what the client started its last training from, θ_i(t) what that training made of it.
 Which models a client receives is given: it is drawn.
 """
@@ -41,8 +42,9 @@ def fedfomo(
 ) -> list[Snapshot]:
     """candidates[t][k]: whose models client k received in round t; those a client uploaded last.
 
-    Snapshot: {"personal": {k}, "before": {k: what k trained from}, "raw": {k: [n + 1], its own last},
-    "affinity": [M, M] after the round, without own gains, "weights": [M, M], the last normalised weights}.
+    Snapshot: {"personal": {k}, "before": {k: what k trained from}, "raw": {k: [n + 1], its own
+    last}, "affinity": [M, M] after the round, without own gains, "weights": [M, M], the last
+    normalised weights}.
     """
     M = len(data)
     trained = {k: copy(start) for k in data}  # θ_k(t)

@@ -1,8 +1,9 @@
 """FedMD (Li & Wang 2019, Algorithm 1) with plain loops.
 
-Transfer learning: public data with labels, then private data. Each round: communicate and aggregate class scores (the
-logits) on a subset of the public data, digest (match the mean, absolute error), revisit (private data). Cut where the
-messages are: the scores are sent at the end of the round before.
+Transfer learning: public data with labels, then private data. Each round: communicate and aggregate
+class scores (the logits) on a subset of the public data, digest (match the mean, absolute error),
+revisit (private data). Cut where the messages are: the scores are sent at the end of the round
+before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,17 @@ import numpy as np
 
 from tests.reference.ds_fl import Rows
 from tests.reference.local_fedavg import Plan, starts, train
-from tests.reference.model import Client, Params, Snapshot, at, backward, copy, cross_entropy_gradient, logits, step
+from tests.reference.model import (
+    Client,
+    Params,
+    Snapshot,
+    at,
+    backward,
+    copy,
+    cross_entropy_gradient,
+    logits,
+    step,
+)
 
 
 def digest_loss(params: Params, x: np.ndarray, consensus: np.ndarray) -> float:
@@ -36,10 +47,11 @@ def fedmd(
     lr: float | Sequence[float],
     public_lr: float | Sequence[float],
 ) -> list[Snapshot]:
-    """subsets[t]: the rows that are scored at the end of round t. digest_plan[t][k]: positions within subsets[t - 1].
+    """subsets[t]: the rows that are scored at the end of round t. digest_plan[t][k]: positions
+    within subsets[t - 1].
 
-    Snapshot: {"consensus": what everybody received (None at first), "messages": {k: scores}, "server": the next
-    consensus, "personal": {k: params}}.
+    Snapshot: {"consensus": what everybody received (None at first), "messages": {k: scores},
+    "server": the next consensus, "personal": {k: params}}.
     """
     models = starts(start, list(data))
     consensus: np.ndarray | None = None
@@ -65,5 +77,7 @@ def fedmd(
             total = total + scores
         consensus = total / len(messages)
         personal = {k: copy(models[k]) for k in data}
-        history.append({"consensus": received, "messages": messages, "server": consensus, "personal": personal})
+        history.append(
+            {"consensus": received, "messages": messages, "server": consensus, "personal": personal}
+        )
     return history

@@ -1,9 +1,22 @@
-"""FedProx, with plain loops: Li et al. 2020, Algorithm 2, the local problem solved by SGD, means by samples."""
+"""FedProx, with plain loops: Li et al. 2020, Algorithm 2, the local problem solved by SGD, means by
+samples.
+"""
 
 from collections.abc import Mapping, Sequence
 
 from tests.reference.local_fedavg import Plan
-from tests.reference.model import Batch, Client, Gradient, Params, Snapshot, at, batch_gradient, combine, copy, size
+from tests.reference.model import (
+    Batch,
+    Client,
+    Gradient,
+    Params,
+    Snapshot,
+    at,
+    batch_gradient,
+    combine,
+    copy,
+    size,
+)
 
 
 def proximal(
@@ -15,7 +28,9 @@ def proximal(
     pull: float,
     gradient: Gradient = batch_gradient,
 ) -> Params:
-    """v <- v - lr (∇f(v) + pull (v - anchor)) on each mini-batch in turn; the anchor stands still."""
+    """v <- v - lr (∇f(v) + pull (v - anchor)) on each mini-batch in turn; the anchor
+    stands still.
+    """
     v = copy(v)
     for batch in batches:
         slope = gradient(v, client, batch)
@@ -37,8 +52,12 @@ def fedprox(
     w = copy(start)
     history: list[Snapshot] = []
     for t in range(len(plan)):
-        uploads = {k: proximal(w, w, data[k], plan[t][k], at(lr, t), mu, gradient) for k in participants[t]}
+        uploads = {
+            k: proximal(w, w, data[k], plan[t][k], at(lr, t), mu, gradient) for k in participants[t]
+        }
         total = sum(size(data[k]) for k in participants[t])
-        w = combine([uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]])
+        w = combine(
+            [uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]]
+        )
         history.append({"server": {"model": copy(w)}, "uploads": uploads})
     return history

@@ -1,4 +1,6 @@
-"""FedAvg-FT, with plain loops: PPFL's baseline; the final global model, trained on by every client."""
+"""FedAvg-FT, with plain loops: PPFL's baseline; the final global model, trained on by
+every client.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +18,9 @@ def finetune(
     last_lr: float,
     gradient: Gradient = batch_gradient,
 ) -> tuple[list[Snapshot], dict[int, Params]]:
-    """(FedAvg's snapshots, {k: the client's tuned model}): clients that never took part are tuned too."""
+    """(FedAvg's snapshots, {k: the client's tuned model}): clients that never took part are tuned
+    too.
+    """
     history = fedavg(start, data, plan, participants, lr, gradient)
     w = history[-1]["server"]["model"]
     return history, {k: train(w, data[k], last_plan[k], last_lr, gradient) for k in data}

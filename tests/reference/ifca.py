@@ -1,10 +1,11 @@
 """IFCA and HypCluster, with plain loops.
 
-IFCA: Ghosh et al. 2020, Algorithm 1, options I (gradient averaging) and II (model averaging); weight sharing of its
-section on experiments. HypCluster: Mansour et al. 2020; METHODS.md section 5.
+IFCA: Ghosh et al. 2020, Algorithm 1, options I (gradient averaging) and II (model averaging);
+weight sharing of its section on experiments. HypCluster: Mansour et al. 2020; METHODS.md section 5.
 
-Readings: averages by samples; option I divides by the samples of all participants; a model that nobody chose stays;
-HypCluster's random starts run side by side for `trial` rounds, then the one of least loss is kept.
+Readings: averages by samples; option I divides by the samples of all participants; a model that
+nobody chose stays; HypCluster's random starts run side by side for `trial` rounds, then the one of
+least loss is kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,9 +53,9 @@ def ifca(
 ) -> list[Snapshot]:
     """`shared`: whole names of parameters that all models have in common (those of start[0]).
 
-    In "gradients" the one mini-batch of plan[t][k] is used.
-    Snapshot: {"server": {"models": [θ_j]}, "chosen": {k: j of the participants}, "uploads": {k: parameters},
-    "personal": {k: the model of least training loss after the round}, "losses": {k: loss of the choice, as received}}.
+    In "gradients" the one mini-batch of plan[t][k] is used. Snapshot: {"server": {"models": [θ_j]},
+    "chosen": {k: j of the participants}, "uploads": {k: parameters}, "personal": {k: the model of
+    least training loss after the round}, "losses": {k: loss of the choice, as received}}.
     """
     models = [{n: copy(start[0])[n] if n in shared else copy(m)[n] for n in m} for m in start]
     history: list[Snapshot] = []
@@ -78,7 +79,9 @@ def ifca(
                     for n in moved:
                         moved[n] = moved[n] - at(lr, t) * size(data[k]) / total * g[n]
             elif members:
-                moved = combine([uploads[k] for k in members], [size(data[k]) / mass for k in members])
+                moved = combine(
+                    [uploads[k] for k in members], [size(data[k]) / mass for k in members]
+                )
             else:
                 moved = copy(model)
             new.append(moved)
@@ -107,7 +110,9 @@ def hypcluster(
     lr: float | Sequence[float],
     trial: int,
 ) -> tuple[int, list[list[Snapshot]]]:
-    """(number of the start that is kept, IFCA's snapshots of every start as if each had been kept)."""
+    """(number of the start that is kept, IFCA's snapshots of every start as if each had
+    been kept).
+    """
     runs = [ifca(start, data, plan, participants, lr) for start in starts]
     last = participants[trial - 1]
     total = sum(size(data[k]) for k in last)

@@ -1,4 +1,6 @@
-"""Plain Lloyd iterations from given starting points, and the exact optimum by enumeration for tiny sets."""
+"""Plain Lloyd iterations from given starting points, and the exact optimum by enumeration for tiny
+sets.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,11 +21,15 @@ def nearest(points: np.ndarray, centroids: np.ndarray) -> np.ndarray:
     return np.argmin(squared_distances(points, centroids), axis=1)
 
 
-def lloyd(points: np.ndarray, seeds: Sequence[int], limit: int = 10_000) -> tuple[np.ndarray, np.ndarray, int]:
-    """(centroids [k, D], assignment [n], updates of the centroids) of k-means started at points[seeds].
+def lloyd(
+    points: np.ndarray, seeds: Sequence[int], limit: int = 10_000
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """(centroids [k, D], assignment [n], updates of the centroids) of k-means started at
+    points[seeds].
 
-    Assign every point to its nearest centroid (ties: lowest index), move every centroid to the mean of its points,
-    and stop when no assignment changes. A centroid without points stays where it was.
+    Assign every point to its nearest centroid (ties: lowest index), move every centroid to the mean
+    of its points, and stop when no assignment changes. A centroid without points stays where it
+    was.
     """
     points = np.asarray(points, dtype=np.float64)
     centroids = np.array([points[seed] for seed in seeds])
@@ -41,7 +47,9 @@ def lloyd(points: np.ndarray, seeds: Sequence[int], limit: int = 10_000) -> tupl
 
 
 def partitions(n: int, k: int) -> Iterator[list[int]]:
-    """Every partition of n points into exactly k non-empty clusters, as labels in order of first appearance."""
+    """Every partition of n points into exactly k non-empty clusters, as labels in order of first
+    appearance.
+    """
 
     def extend(labels: list[int], used: int) -> Iterator[list[int]]:
         if len(labels) == n:
@@ -55,15 +63,21 @@ def partitions(n: int, k: int) -> Iterator[list[int]]:
 
 
 def brute_force(points: np.ndarray, k: int) -> np.ndarray:
-    """Centroids [k, D] of the partition of least inertia sum_i ||point_i - mean of its cluster||² (the first of
-    equals)."""
+    """Centroids [k, D] of the partition of least inertia sum_i ||point_i - mean of its cluster||²
+    (the first of equals).
+    """
     points = np.asarray(points, dtype=np.float64)
     best, best_inertia = None, np.inf
     for labels in partitions(len(points), k):
         means = np.array(
-            [np.mean([p for p, l in zip(points, labels, strict=True) if l == j], axis=0) for j in range(k)]
+            [
+                np.mean([p for p, l in zip(points, labels, strict=True) if l == j], axis=0)
+                for j in range(k)
+            ]
         )
-        inertia = sum(float(np.sum((p - means[l]) ** 2)) for p, l in zip(points, labels, strict=True))
+        inertia = sum(
+            float(np.sum((p - means[l]) ** 2)) for p, l in zip(points, labels, strict=True)
+        )
         if inertia < best_inertia - 1e-12:
             best, best_inertia = means, inertia
     if best is None:

@@ -2,7 +2,8 @@
 
 Server, after each round: kappa <- projection of kappa - eta * gradient of
     sum over k of [ lam * mean over x of KL( sum_j kappa_kj z_j(x) || z_k(x) ) + rho * || kappa_k - 1/M ||^2 ]
-on the simplex, row by row; client k's team is sum_j kappa_kj z_j. Clients that never took part are in no team.
+on the simplex, row by row; client k's team is sum_j kappa_kj z_j. Clients that never took part are
+in no team.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,12 @@ from tests.reference.model import Client, Params, Snapshot, at, copy
 def kl(p: np.ndarray, q: np.ndarray) -> float:
     """Mean over rows of sum over classes of p log(p / q)."""
     return float(
-        np.mean([sum(a * np.log(a / b) for a, b in zip(x, y, strict=True)) for x, y in zip(p, q, strict=True)])
+        np.mean(
+            [
+                sum(a * np.log(a / b) for a, b in zip(x, y, strict=True))
+                for x, y in zip(p, q, strict=True)
+            ]
+        )
     )
 
 
@@ -28,7 +34,9 @@ def objective(row: np.ndarray, own: int, z: Sequence[np.ndarray], lam: float, rh
 
 
 def slope(row: np.ndarray, own: int, z: Sequence[np.ndarray], lam: float, rho: float) -> np.ndarray:
-    """Its derivative by each weight j: lam * mean over x of sum_c z_j (log(team / z_own) + 1) + 2 rho (w_j - 1/n)."""
+    """Its derivative by each weight j: lam * mean over x of sum_c z_j (log(team / z_own) + 1) + 2
+    rho (w_j - 1/n).
+    """
     team = sum(weight * one for weight, one in zip(row, z, strict=True))
     found = []
     for j, weight in enumerate(row):
@@ -66,8 +74,9 @@ def kt_pfl(
     rho: float,
     temperature: float,
 ) -> list[Snapshot]:
-    """Snapshot: {"teams": {k: what it received} (empty at first), "messages": {k: predictions}, "knowledge": [M, M],
-    "server": {k: the next team}, "personal": {k: params}}."""
+    """Snapshot: {"teams": {k: what it received} (empty at first), "messages": {k: predictions},
+    "knowledge": [M, M], "server": {k: the next team}, "personal": {k: params}}.
+    """
     models = starts(start, list(data))
     m = len(data)
     kappa = np.full((m, m), 1.0 / m)
@@ -78,13 +87,17 @@ def kt_pfl(
         received, messages = teams, {}
         for k in participants[t]:
             if teams:
-                models[k] = imitate(models[k], public, teams[k], public_plan[t][k], at(distill_lr, t), temperature)
+                models[k] = imitate(
+                    models[k], public, teams[k], public_plan[t][k], at(distill_lr, t), temperature
+                )
             models[k] = train(models[k], data[k], plan[t][k], at(lr, t))
             messages[k] = soft_predictions(models[k], public, temperature)
         last = {**last, **messages}
         seen = sorted(last)
         z = [last[j] for j in seen]
-        mass = len(seen) / m  # what a row gives to clients that were seen; 1/m waits with each of the others
+        mass = (
+            len(seen) / m
+        )  # what a row gives to clients that were seen; 1/m waits with each of the others
         renewed = kappa.copy()
         for k in seen:
             row = np.array([kappa[k, j] / mass for j in seen])
@@ -95,6 +108,12 @@ def kt_pfl(
         teams = {k: sum(kappa[k, j] / mass * last[j] for j in seen) for k in range(m)}
         personal = {k: copy(models[k]) for k in data}
         history.append(
-            {"teams": received, "messages": messages, "knowledge": kappa, "server": teams, "personal": personal}
+            {
+                "teams": received,
+                "messages": messages,
+                "knowledge": kappa,
+                "server": teams,
+                "personal": personal,
+            }
         )
     return history

@@ -1,8 +1,8 @@
 """L2SGD (loopless local gradient descent) as the paper has it: one coin a step, plain loops.
 
-Hanzely & Richtárik 2020, Algorithm 1; METHODS.md section 5. In the paper's letters: M clients, step η, coin p:
-heads: w_i <- (1 - ηλ/(Mp)) w_i + (ηλ/(Mp)) w̄, tails: w_i <- w_i - η/(M(1-p)) g_i(w_i). A change from tails to heads
-is a communication.
+Hanzely & Richtárik 2020, Algorithm 1; METHODS.md section 5. In the paper's letters: M clients, step
+η, coin p: heads: w_i <- (1 - ηλ/(Mp)) w_i + (ηλ/(Mp)) w̄, tails: w_i <- w_i - η/(M(1-p)) g_i(w_i).
+A change from tails to heads is a communication.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from tests.reference.local_fedavg import starts
-from tests.reference.model import Batch, Client, Gradient, Params, Snapshot, at, batch_gradient, combine, copy, step
+from tests.reference.model import (
+    Batch,
+    Client,
+    Gradient,
+    Params,
+    Snapshot,
+    at,
+    batch_gradient,
+    combine,
+    copy,
+    step,
+)
 
 HEADS, TAILS = True, False
 
@@ -25,10 +36,12 @@ def l2sgd(
     p: float,
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
-    """coins[t]: the tosses of round t (heads, then tails); plan[t][k]: a mini-batch for each of the tails of client k.
+    """coins[t]: the tosses of round t (heads, then tails); plan[t][k]: a mini-batch for each of the
+    tails of client k.
 
-    The mean is taken anew at every head, though it does not move between two of them: nothing is assumed.
-    Snapshot: {"server": {"model": w̄ of the models at the end of the round}, "personal": {k}}.
+    The mean is taken anew at every head, though it does not move between two of them: nothing is
+    assumed. Snapshot: {"server": {"model": w̄ of the models at the end of the round}, "personal":
+    {k}}.
     """
     models = starts(start, list(data))
     count = len(data)
@@ -45,7 +58,9 @@ def l2sgd(
                     slope = gradient(models[k], data[k], next(batches[k]))
                     models[k] = step(models[k], slope, at(eta, t) / (count * (1.0 - p)))
         assert all(next(rest, None) is None for rest in batches.values())
-        history.append({"server": {"model": average(models)}, "personal": {k: copy(models[k]) for k in data}})
+        history.append(
+            {"server": {"model": average(models)}, "personal": {k: copy(models[k]) for k in data}}
+        )
     return history
 
 
@@ -54,7 +69,9 @@ def average(models: Mapping[int, Params]) -> Params:
 
 
 def minimiser(clients: Sequence[tuple[np.ndarray, np.ndarray]], lam: float) -> np.ndarray:
-    """argmin (1/M) Σ ½ ||A_i w_i - b_i||² + λ/(2M) Σ ||w_i - w̄||², as [M, d]: H_i w_i + λ (w_i - w̄) = A_iᵀb_i."""
+    """argmin (1/M) Σ ½ ||A_i w_i - b_i||² + λ/(2M) Σ ||w_i - w̄||², as [M, d]: H_i w_i + λ (w_i -
+    w̄) = A_iᵀb_i.
+    """
     M, d = len(clients), clients[0][0].shape[1]
     system, right = np.zeros((M * d, M * d)), np.zeros(M * d)
     for i, (A, b) in enumerate(clients):
@@ -67,16 +84,24 @@ def minimiser(clients: Sequence[tuple[np.ndarray, np.ndarray]], lam: float) -> n
 
 
 def alternating_fixed_point(
-    clients: Sequence[tuple[np.ndarray, np.ndarray]], share: float, lr: float, pulls: int, steps: int
+    clients: Sequence[tuple[np.ndarray, np.ndarray]],
+    share: float,
+    lr: float,
+    pulls: int,
+    steps: int,
 ) -> np.ndarray:
-    """The fixed point [M, d] of `pulls` heads and then `steps` tails, over and over: an affine map of all M models."""
+    """The fixed point [M, d] of `pulls` heads and then `steps` tails, over and over: an affine map
+    of all M models.
+    """
     M, d = len(clients), clients[0][0].shape[1]
 
     def once(models: np.ndarray) -> np.ndarray:
         for _ in range(pulls):
             models = (1.0 - share) * models + share * models.mean(axis=0)
         for _ in range(steps):
-            models = np.array([w - lr * A.T @ (A @ w - b) for w, (A, b) in zip(models, clients, strict=True)])
+            models = np.array(
+                [w - lr * A.T @ (A @ w - b) for w, (A, b) in zip(models, clients, strict=True)]
+            )
         return models
 
     constant = once(np.zeros((M, d))).ravel()

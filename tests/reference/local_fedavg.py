@@ -1,7 +1,7 @@
 """local and FedAvg, with plain loops.
 
-FedAvg: McMahan et al. 2017, Algorithm 1, as summarised in METHODS.md section 5: w <- sum_i p_i w_i over the
-participants.
+FedAvg: McMahan et al. 2017, Algorithm 1, as summarised in METHODS.md section 5: w <- sum_i p_i w_i
+over the participants.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,11 @@ Plan = Sequence[Mapping[int, Sequence[Batch]]]
 
 
 def train(
-    params: Params, client: Client, batches: Sequence[Batch], lr: float, gradient: Gradient = batch_gradient
+    params: Params,
+    client: Client,
+    batches: Sequence[Batch],
+    lr: float,
+    gradient: Gradient = batch_gradient,
 ) -> Params:
     """v <- v - lr * gradient on each mini-batch in turn: no momentum, no weight decay."""
     v = copy(params)
@@ -48,8 +52,8 @@ def local(
     lr: float | Sequence[float],
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
-    """Every client trains alone. In round t the clients of participants[t] run the steps of plan[t]; the others
-    stand still.
+    """Every client trains alone. In round t the clients of participants[t] run the steps of
+    plan[t]; the others stand still.
 
     Snapshot: {"server": {}, "personal": {k: params}}.
     """
@@ -71,11 +75,11 @@ def fedavg(
     gradient: Gradient = batch_gradient,
     uniform: bool = False,
 ) -> list[Snapshot]:
-    """Server sends w to the participants; each runs its mini-batches from w; w <- sum of w_k n_k / (sum of the
-    participants' n); with ``uniform`` w <- sum of w_k / (number of participants).
+    """Server sends w to the participants; each runs its mini-batches from w; w <- sum of w_k n_k /
+    (sum of the participants' n); with ``uniform`` w <- sum of w_k / (number of participants).
 
-    Snapshot: {"server": {"model": params}, "uploads": {k: params of the participants}, "personal": {}}: a FedAvg
-    client keeps nothing.
+    Snapshot: {"server": {"model": params}, "uploads": {k: params of the participants}, "personal":
+    {}}: a FedAvg client keeps nothing.
     """
     w = copy(start)
     history: list[Snapshot] = []

@@ -1,12 +1,15 @@
-"""Two models in float64 NumPy with hand-written forward, loss and gradients: no automatic differentiation anywhere.
+"""Two models in float64 NumPy with hand-written forward, loss and gradients: no automatic
+differentiation anywhere.
 
 `mlr`  multinomial logistic regression  {"weight": [C, d], "bias": [C]}               z = W x + b
 `dnn`  one hidden ReLU layer            {"hidden.weight": [h, d], "hidden.bias": [h],
                                          "out.weight": [C, h], "out.bias": [C]}       z = V relu(H x + a) + b
-The model is recognised by the names of its parameters. `mlr` with C = 1 and no "bias" is a GLM's linear predictor.
+The model is recognised by the names of its parameters. `mlr` with C = 1 and no "bias" is a GLM's
+linear predictor.
 
-A batch is a pair (index [b], weight [b]): the rows of a client's data and their weights, which sum to 1; a padding
-row has weight 0. Its loss is sum over rows of weight * nll, so a batch of n real rows has weight 1/n on each of them.
+A batch is a pair (index [b], weight [b]): the rows of a client's data and their weights, which sum
+to 1; a padding row has weight 0. Its loss is sum over rows of weight * nll, so a batch of n real
+rows has weight 1/n on each of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +24,8 @@ Gradient = Callable[[Params, Client, Batch], Params]
 Snapshot = dict[str, Any]
 
 
-# --- forward and backward -------------------------------------------------------------------------------------------
+# --- forward and backward
+# -------------------------------------------------------------------------------------------
 
 
 def logits(params: Params, x: np.ndarray) -> np.ndarray:
@@ -35,7 +39,8 @@ def logits(params: Params, x: np.ndarray) -> np.ndarray:
 
 
 def backward(params: Params, x: np.ndarray, dlogits: np.ndarray) -> Params:
-    """Gradient with respect to every parameter of any loss whose derivative by the logits is dlogits [b, C].
+    """Gradient with respect to every parameter of any loss whose derivative by the logits is
+    dlogits [b, C].
 
     The derivative of relu at 0 is taken as 0 (PyTorch's choice).
     """
@@ -66,7 +71,9 @@ def softmax(z: np.ndarray) -> np.ndarray:
 
 
 def softmax_vjp(s: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """J v for each row, J = diag(s) - s sᵀ the (symmetric) Jacobian of softmax where its output is s."""
+    """J v for each row, J = diag(s) - s sᵀ the (symmetric) Jacobian of softmax where its output is
+    s.
+    """
     return s * (v - (s * v).sum(axis=1, keepdims=True))
 
 
@@ -95,7 +102,9 @@ def cross_entropy_dlogits(z: np.ndarray, y: np.ndarray, weight: np.ndarray) -> n
     return np.asarray(weight, dtype=np.float64)[:, None] * (softmax(z) - one_hot(y, z.shape[1]))
 
 
-def cross_entropy_gradient(params: Params, x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> Params:
+def cross_entropy_gradient(
+    params: Params, x: np.ndarray, y: np.ndarray, weight: np.ndarray
+) -> Params:
     return backward(params, x, cross_entropy_dlogits(logits(params, x), y, weight))
 
 
@@ -108,7 +117,8 @@ def mean_loss(params: Params, x: np.ndarray, y: np.ndarray) -> float:
     return cross_entropy(params, x, y, np.full(len(y), 1.0 / len(y)))
 
 
-# --- batches of a client --------------------------------------------------------------------------------------------
+# --- batches of a client
+# --------------------------------------------------------------------------------------------
 
 
 def batch_gradient(params: Params, client: Client, batch: Batch) -> Params:
@@ -132,7 +142,8 @@ def at(value: float | Sequence[float], t: int) -> float:
     return float(value) if np.isscalar(value) else float(value[t])  # type: ignore[index]
 
 
-# --- arithmetic on parameters ---------------------------------------------------------------------------------------
+# --- arithmetic on parameters
+# ---------------------------------------------------------------------------------------
 
 
 def copy(params: Params) -> Params:

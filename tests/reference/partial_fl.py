@@ -1,25 +1,45 @@
 """Partial personalization (FedAlt, FedSim), FedPer and LG-FedAvg, with plain loops.
 
-Pillutla et al. 2022, Algorithms 1 and 2; Arivazhagan et al. 2019, Algorithms 1 and 2; Liang et al. 2020, Algorithm 1,
-as summarised in METHODS.md section 5. A model is split by the names of its parameters: `personal` v_i, the others u.
-Server: u <- sum of u_i n_i / (sum of the participants' n).
+Pillutla et al. 2022, Algorithms 1 and 2; Arivazhagan et al. 2019, Algorithms 1 and 2; Liang et al.
+2020, Algorithm 1, as summarised in METHODS.md section 5. A model is split by the names of its
+parameters: `personal` v_i, the others u. Server: u <- sum of u_i n_i / (sum of the participants'
+n).
 """
 
 from collections.abc import Mapping, Sequence
 
 from tests.reference.local_fedavg import Plan
-from tests.reference.model import Batch, Client, Params, Snapshot, at, batch_gradient, combine, copy, size
+from tests.reference.model import (
+    Batch,
+    Client,
+    Params,
+    Snapshot,
+    at,
+    batch_gradient,
+    combine,
+    copy,
+    size,
+)
 
 
 def move(v: Params, names: Sequence[str], gradient: Params, lr: float) -> Params:
     """Only the parameters called `names` take a step."""
-    return {name: value - lr * gradient[name] if name in names else value for name, value in v.items()}
+    return {
+        name: value - lr * gradient[name] if name in names else value for name, value in v.items()
+    }
 
 
 def local_sim(
-    w: Params, client: Client, batches: Sequence[Batch], personal: Sequence[str], lr: float, personal_lr: float
+    w: Params,
+    client: Client,
+    batches: Sequence[Batch],
+    personal: Sequence[str],
+    lr: float,
+    personal_lr: float,
 ) -> Params:
-    """LocalSim: the gradients with respect to v and u are both taken at (u, v) before either moves."""
+    """LocalSim: the gradients with respect to v and u are both taken at (u, v) before
+    either moves.
+    """
     shared = [name for name in w if name not in personal]
     for batch in batches:
         gradient = batch_gradient(w, client, batch)
@@ -55,10 +75,11 @@ def partial_fl(
     personal_lr: float | Sequence[float] | None = None,
     personal_plan: Plan | None = None,
 ) -> list[Snapshot]:
-    """With `personal_plan` FedAlt, without it FedSim. FedPer: FedSim, one rate; LG-FedAvg: FedSim, one rate, the
-    representation personal.
+    """With `personal_plan` FedAlt, without it FedSim. FedPer: FedSim, one rate; LG-FedAvg: FedSim,
+    one rate, the representation personal.
 
-    Snapshot: {"server": {"model": u}, "uploads": {k: u_k of the participants}, "personal": {k: v_k}}.
+    Snapshot: {"server": {"model": u}, "uploads": {k: u_k of the participants}, "personal": {k:
+    v_k}}.
     """
     u = {name: value for name, value in copy(start).items() if name not in personal}
     v = {k: {name: value for name, value in copy(start).items() if name in personal} for k in data}
@@ -76,7 +97,9 @@ def partial_fl(
             v[k] = {name: w[name] for name in v[k]}
             uploads[k] = {name: w[name] for name in u}
         total = sum(size(data[k]) for k in participants[t])
-        u = combine([uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]])
+        u = combine(
+            [uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]]
+        )
         history.append(
             {
                 "server": {"model": copy(u)},

@@ -1,8 +1,9 @@
 """Per-FedAvg with plain loops.
 
-Fallah, Mokhtari, Ozdaglar 2020, Algorithm 1; METHODS.md section 5. The local step is
-w <- w - beta (I - alpha H(w; D'')) g(w - alpha g(w; D); D'), where H v is left out ("fo": I alone) or replaced by
-[ g(w + delta v; D'') - g(w - delta v; D'') ] / (2 delta) ("hf"). fedkin's deviation: the server averages by samples.
+Fallah, Mokhtari, Ozdaglar 2020, Algorithm 1; METHODS.md section 5. The local step is w <- w - beta
+(I - alpha H(w; D'')) g(w - alpha g(w; D); D'), where H v is left out ("fo": I alone) or replaced by
+[ g(w + delta v; D'') - g(w - delta v; D'') ] / (2 delta) ("hf"). fedkin's deviation: the server
+averages by samples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +66,8 @@ def per_fedavg(
     hessian: str,
     delta: float,
 ) -> list[Snapshot]:
-    """plans: the mini-batches D, D', D'' of every round, client and step; adapt_plan: those of the personal models.
+    """plans: the mini-batches D, D', D'' of every round, client and step; adapt_plan: those of the
+    personal models.
 
     Snapshot: {"server": {"model"}, "uploads": {k}, "personal": {k: adapted from the new model}}.
     """
@@ -80,14 +82,18 @@ def per_fedavg(
                 v = step(v, meta_gradient(v, data[k], three, alpha, hessian, delta), at(beta, t))
             uploads[k] = v
         total = sum(size(data[k]) for k in participants[t])
-        w = combine([uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]])
+        w = combine(
+            [uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]]
+        )
         personal = {k: adapt(w, data[k], adapt_plan[t][k], alpha) for k in data}
         history.append({"server": {"model": copy(w)}, "uploads": uploads, "personal": personal})
     return history
 
 
 def exact_meta_gradient(A: np.ndarray, b: np.ndarray, w: np.ndarray, alpha: float) -> np.ndarray:
-    """∇ of f(w - alpha ∇f(w)) for f(w) = ½ ||A w - b||²: (I - alpha H) (H w' - Aᵀb), w' = w - alpha (H w - Aᵀb)."""
+    """∇ of f(w - alpha ∇f(w)) for f(w) = ½ ||A w - b||²: (I - alpha H) (H w' - Aᵀb), w' = w - alpha
+    (H w - Aᵀb).
+    """
     H, r = A.T @ A, A.T @ b
     ahead = w - alpha * (H @ w - r)
     return (np.eye(len(w)) - alpha * H) @ (H @ ahead - r)

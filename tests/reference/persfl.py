@@ -1,15 +1,18 @@
 """PersFL: the optimal teacher of each client, then distillation, with plain loops.
 
-PersFL, Algorithm 1: stage 1 lines 3-11 (eq. 2), stage 2 lines 14-25 (eq. 3), and eq. 7 for PersFL-GD; METHODS.md
-section 2.
+PersFL, Algorithm 1: stage 1 lines 3-11 (eq. 2), stage 2 lines 14-25 (eq. 3), and eq. 7 for
+PersFL-GD; METHODS.md section 2.
 
 Readings:
-- Soft loss "kl": KL( σ(O/T) ‖ σ(A/T) ), teacher first, as line 20 has it (eq. 3 prints the student first).
-- Soft loss "gd": cross-entropy with the teacher's softened output as target; eq. 7 has the same factor λT² as eq. 3.
-  Teacher constant, CE = KL + entropy(teacher): "kl" and "gd" have the SAME gradient and train the same student from the
-  same (λ, T); only the value of the loss differs. "reverse_kl" (eq. 3 read literally: KL( σ(A/T) ‖ σ(O/T) )) does
-  differ.
-- The candidates for teacher are every model a client received at the start of a round (the first is the initial model)
+- Soft loss "kl": KL( σ(O/T) ‖ σ(A/T) ), teacher first, as line 20 has it (eq. 3 prints the student
+  first).
+- Soft loss "gd": cross-entropy with the teacher's softened output as target; eq. 7 has the same
+  factor λT² as eq. 3.
+  Teacher constant, CE = KL + entropy(teacher): "kl" and "gd" have the SAME gradient and train the
+  same student from the same (λ, T); only the value of the loss differs. "reverse_kl" (eq. 3 read
+  literally: KL( σ(A/T) ‖ σ(O/T) )) does differ.
+- The candidates for teacher are every model a client received at the start of a round (the first is
+  the initial model)
   and the last aggregate: candidate e is the global model after e rounds, e = 0 … E_G.
 """
 
@@ -37,7 +40,9 @@ from tests.reference.model import (
 )
 
 
-def soft_loss(student: np.ndarray, teacher: np.ndarray, weight: np.ndarray, T: float, objective: str) -> float:
+def soft_loss(
+    student: np.ndarray, teacher: np.ndarray, weight: np.ndarray, T: float, objective: str
+) -> float:
     """Weighted soft loss between logits [b, C], without the factor λT²."""
     log_a, log_o = log_softmax(student / T), log_softmax(teacher / T)
     total = 0.0
@@ -54,13 +59,17 @@ def soft_loss(student: np.ndarray, teacher: np.ndarray, weight: np.ndarray, T: f
     return total
 
 
-def soft_dlogits(student: np.ndarray, teacher: np.ndarray, weight: np.ndarray, T: float, objective: str) -> np.ndarray:
+def soft_dlogits(
+    student: np.ndarray, teacher: np.ndarray, weight: np.ndarray, T: float, objective: str
+) -> np.ndarray:
     """Its derivative by the student's logits; the teacher is a constant."""
     log_a, log_o = log_softmax(student / T), log_softmax(teacher / T)
     if objective in ("kl", "gd"):
         rows = (np.exp(log_a) - np.exp(log_o)) / T
     elif objective == "reverse_kl":
-        rows = softmax_vjp(np.exp(log_a), log_a - log_o) / T  # the derivative of Σ a, which is 0, falls out
+        rows = (
+            softmax_vjp(np.exp(log_a), log_a - log_o) / T
+        )  # the derivative of Σ a, which is 0, falls out
     else:
         raise ValueError(objective)
     return np.asarray(weight)[:, None] * rows
@@ -96,7 +105,8 @@ def distillation_dlogits(
 def stage1(
     start: Params, data: Mapping[int, Client], plan: Plan, lr: float | Sequence[float]
 ) -> tuple[list[Params], list[Snapshot]]:
-    """FedAvg with all clients active: ([G received at each round start] + [last aggregate], FedAvg's snapshots).
+    """FedAvg with all clients active: ([G received at each round start] + [last aggregate],
+    FedAvg's snapshots).
 
     Section 4.3, eq. 4: min f(w) = 1/N Σ f_i(w), a mean over users that does not see their samples.
     """
@@ -106,8 +116,9 @@ def stage1(
 
 
 def optimal_teacher(candidates: Sequence[Params], client: Client) -> tuple[int, Params, float]:
-    """Lines 4-10 for one client: (candidate number, copy of it, its validation cross-entropy): a later candidate
-    must be strictly better."""
+    """Lines 4-10 for one client: (candidate number, copy of it, its validation cross-entropy): a
+    later candidate must be strictly better.
+    """
     best, best_loss = -1, np.inf
     for e, candidate in enumerate(candidates):
         loss = mean_loss(candidate, client["x_val"], client["y_val"])
@@ -125,7 +136,8 @@ def student(
     lr: float | Sequence[float],
     objective: str = "kl",
 ) -> Params:
-    """Lines 15-24: A starts from O's weights and takes one step per mini-batch (the epochs laid end to end).
+    """Lines 15-24: A starts from O's weights and takes one step per mini-batch (the epochs laid end
+    to end).
 
     A sequence `lr` is read per step.
     """
@@ -145,19 +157,28 @@ def grid_search(
     lr: float | Sequence[float],
     objective: str = "kl",
 ) -> tuple[int, list[Params], list[tuple[float, float]]]:
-    """(chosen position in grid, all students, [(validation accuracy, validation loss)] of each (λ, T) of the grid).
+    """(chosen position in grid, all students, [(validation accuracy, validation loss)] of each (λ,
+    T) of the grid).
 
-    Highest validation accuracy; among equals the lowest validation loss; among equals the first in grid order.
+    Highest validation accuracy; among equals the lowest validation loss; among equals the first in
+    grid order.
     """
     students, scores = [], []
     for lam, T in grid:
         a = student(teacher, client, batches, lam, T, lr, objective)
         students.append(a)
-        scores.append((accuracy(a, client["x_val"], client["y_val"]), mean_loss(a, client["x_val"], client["y_val"])))
+        scores.append(
+            (
+                accuracy(a, client["x_val"], client["y_val"]),
+                mean_loss(a, client["x_val"], client["y_val"]),
+            )
+        )
     chosen = 0
     for i in range(1, len(grid)):
         better = scores[i][0] > scores[chosen][0]
-        equal_but_lower_loss = scores[i][0] == scores[chosen][0] and scores[i][1] < scores[chosen][1]
+        equal_but_lower_loss = (
+            scores[i][0] == scores[chosen][0] and scores[i][1] < scores[chosen][1]
+        )
         if better or equal_but_lower_loss:
             chosen = i
     return chosen, students, scores
@@ -174,15 +195,15 @@ def persfl(
     objective: str = "kl",
     teacher: str = "optimal",
 ) -> list[Snapshot]:
-    """E_G snapshots of stage 1, then one of stage 2. data[k] needs x_val and y_val. All grid points share batches
-    and teacher.
+    """E_G snapshots of stage 1, then one of stage 2. data[k] needs x_val and y_val. All grid points
+    share batches and teacher.
 
-    Stage 1 snapshot: {"server": {"model"}, "personal": {}, "teacher_round": {k}, "teacher_loss": {k}}, the teacher
-    being the best of the models received up to the start of that round plus that round's aggregate.
-    Stage 2 snapshot: {"server": {"model": final}, "personal": {k: chosen student}, "teacher": {k: params},
-    "teacher_round": {k},
-    "chosen": {k: position in grid}, "lam": {k}, "T": {k}, "students": {k: [params per grid point]},
-    "scores": {k: [(validation accuracy, validation loss)]}}.
+    Stage 1 snapshot: {"server": {"model"}, "personal": {}, "teacher_round": {k}, "teacher_loss":
+    {k}}, the teacher being the best of the models received up to the start of that round plus that
+    round's aggregate. Stage 2 snapshot: {"server": {"model": final}, "personal": {k: chosen
+    student}, "teacher": {k: params}, "teacher_round": {k}, "chosen": {k: position in grid}, "lam":
+    {k}, "T": {k}, "students": {k: [params per grid point]}, "scores": {k: [(validation accuracy,
+    validation loss)]}}.
     """
     candidates, rounds = stage1(start, data, plan, lr)
     history: list[Snapshot] = []
@@ -197,7 +218,16 @@ def persfl(
             }
         )
     last: Snapshot = {"server": {"model": copy(candidates[-1])}}
-    for name in ("personal", "teacher", "teacher_round", "chosen", "lam", "T", "students", "scores"):
+    for name in (
+        "personal",
+        "teacher",
+        "teacher_round",
+        "chosen",
+        "lam",
+        "T",
+        "students",
+        "scores",
+    ):
         last[name] = {}
     for k in data:
         if teacher == "optimal":
@@ -206,7 +236,9 @@ def persfl(
             number, o = len(candidates) - 1, copy(candidates[-1])
         else:
             raise ValueError(teacher)
-        chosen, students, scores = grid_search(o, data[k], student_plan[k], grid, student_lr, objective)
+        chosen, students, scores = grid_search(
+            o, data[k], student_plan[k], grid, student_lr, objective
+        )
         last["teacher_round"][k], last["teacher"][k] = number, o
         last["chosen"][k], last["students"][k], last["scores"][k] = chosen, students, scores
         last["lam"][k], last["T"][k] = grid[chosen]

@@ -1,16 +1,21 @@
 """pFedMe, CGPFL and CGPFL-Heur, with plain loops.
 
-CGPFL, Algorithm 1 lines 1-16, and eq. 12 (section 4.4) for the heuristic; pFedMe (T Dinh et al. 2020), Algorithm 1,
-is written out separately so that "CGPFL with K = 1 is pFedMe" can be checked. METHODS.md sections 3 and 11.
+CGPFL, Algorithm 1 lines 1-16, and eq. 12 (section 4.4) for the heuristic; pFedMe (T Dinh et al.
+2020), Algorithm 1, is written out separately so that "CGPFL with K = 1 is pFedMe" can be checked.
+METHODS.md sections 3 and 11.
 
 Readings:
-- Line 8 prints ∇F_i, the gradient of the regularised objective: ∇f_i(θ) + λ(θ - ω_{i,r}). One mini-batch per r, S
+- Line 8 prints ∇F_i, the gradient of the regularised objective: ∇f_i(θ) + λ(θ - ω_{i,r}). One
+  mini-batch per r, S
   steps on it.
 - Line 10: the gradient of the envelope is λ(ω - θ), without the printed 2/N.
-- θ: Algorithm 1 does not say where θ_0 comes from. persist=True: θ goes on from the last r and the last round
-  (METHODS.md 11), its first value being the model received first. persist=False: θ starts from ω_{i,r} in every r
-  (restart="step"), or from the received model in every round and then goes on (restart="round", pFedMe's public code).
-- Line 14 with alpha < 1: new clusters are matched to the old models by optimal assignment on l2 distance; only
+- θ: Algorithm 1 does not say where θ_0 comes from. persist=True: θ goes on from the last r and the
+  last round
+  (METHODS.md 11), its first value being the model received first. persist=False: θ starts from
+  ω_{i,r} in every r (restart="step"), or from the received model in every round and then goes on
+  (restart="round", pFedMe's public code).
+- Line 14 with alpha < 1: new clusters are matched to the old models by optimal assignment on l2
+  distance; only
   clusters with members are matched, so a model left without members stays as it is.
 """
 
@@ -50,8 +55,8 @@ def moreau_client(
     restart: str = "step",
     gradient: Gradient = batch_gradient,
 ) -> tuple[Params, Params]:
-    """Lines 4-11 for one client: (ω_{i,R}, θ). batches has one mini-batch per r; `theta` is the last θ, or None at
-    first.
+    """Lines 4-11 for one client: (ω_{i,R}, θ). batches has one mini-batch per r; `theta` is the
+    last θ, or None at first.
 
     lr is η, the step of θ; beta is the step of ω.
     """
@@ -64,7 +69,10 @@ def moreau_client(
             theta = copy(omega)
         for _ in range(steps):
             g = gradient(theta, client, batch)
-            theta = {name: theta[name] - lr * (g[name] + lam * (theta[name] - omega[name])) for name in theta}
+            theta = {
+                name: theta[name] - lr * (g[name] + lam * (theta[name] - omega[name]))
+                for name in theta
+            }
         omega = {name: omega[name] - beta * lam * (omega[name] - theta[name]) for name in omega}
     return omega, theta
 
@@ -83,10 +91,11 @@ def pfedme(
     restart: str = "step",
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
-    """w <- (1 - alpha) w + alpha * (uniform mean of the uploads); alpha is what pFedMe's paper calls β.
+    """w <- (1 - alpha) w + alpha * (uniform mean of the uploads); alpha is what pFedMe's paper
+    calls β.
 
-    Snapshot: {"server": {"model"}, "uploads": {k: ω_{k,R}}, "personal": {k: θ_k}} (clients never seen: no personal
-    entry).
+    Snapshot: {"server": {"model"}, "uploads": {k: ω_{k,R}}, "personal": {k: θ_k}} (clients never
+    seen: no personal entry).
     """
     w = copy(start)
     thetas: dict[int, Params] = {}
@@ -95,18 +104,37 @@ def pfedme(
         uploads: dict[int, Params] = {}
         for k in participants[t]:
             uploads[k], thetas[k] = moreau_client(
-                w, thetas.get(k), data[k], plan[t][k], lam, at(lr, t), at(beta, t), steps, persist, restart, gradient
+                w,
+                thetas.get(k),
+                data[k],
+                plan[t][k],
+                lam,
+                at(lr, t),
+                at(beta, t),
+                steps,
+                persist,
+                restart,
+                gradient,
             )
-        mean = combine([uploads[k] for k in participants[t]], [1.0 / len(participants[t])] * len(participants[t]))
+        mean = combine(
+            [uploads[k] for k in participants[t]],
+            [1.0 / len(participants[t])] * len(participants[t]),
+        )
         w = combine([w, mean], [1.0 - alpha, alpha])
         history.append(
-            {"server": {"model": copy(w)}, "uploads": uploads, "personal": {k: copy(v) for k, v in thetas.items()}}
+            {
+                "server": {"model": copy(w)},
+                "uploads": uploads,
+                "personal": {k: copy(v) for k, v in thetas.items()},
+            }
         )
     return history
 
 
 def match(old: np.ndarray, new: np.ndarray, squared: bool = False) -> list[int]:
-    """For each row of `new`, the row of `old` it continues: least total l2 distance (or squared l2), one to one."""
+    """For each row of `new`, the row of `old` it continues: least total l2 distance (or squared
+    l2), one to one.
+    """
     cost = squared_distances(new, old)
     rows, columns = linear_sum_assignment(cost if squared else np.sqrt(cost))
     out = [-1] * len(new)
@@ -116,23 +144,36 @@ def match(old: np.ndarray, new: np.ndarray, squared: bool = False) -> list[int]:
 
 
 def server_update(
-    models: Sequence[Params], uploads: Mapping[int, Params], seeds: Sequence[int], alpha: float, squared: bool = False
+    models: Sequence[Params],
+    uploads: Mapping[int, Params],
+    seeds: Sequence[int],
+    alpha: float,
+    squared: bool = False,
 ) -> tuple[list[Params], dict[int, int], int]:
     """Lines 13-14: (new models, {k: its cluster, numbered as the models}, k-means iterations).
 
-    seeds: positions in the order of `uploads`. The members of a cluster count alike, whatever their sizes.
+    seeds: positions in the order of `uploads`. The members of a cluster count alike, whatever their
+    sizes.
     """
     clients = list(uploads)
     points = np.array([flatten(uploads[k]) for k in clients])
     _, labels, iterations = lloyd(points, seeds)
     used = sorted({int(label) for label in labels})
-    means = np.array([np.mean([p for p, l in zip(points, labels, strict=True) if l == j], axis=0) for j in used])
-    number = dict(zip(used, match(np.array([flatten(m) for m in models]), means, squared), strict=True))
+    means = np.array(
+        [np.mean([p for p, l in zip(points, labels, strict=True) if l == j], axis=0) for j in used]
+    )
+    number = dict(
+        zip(used, match(np.array([flatten(m) for m in models]), means, squared), strict=True)
+    )
     updated = [copy(m) for m in models]
     for j, mean in zip(used, means, strict=True):
         m = number[j]
         updated[m] = combine([models[m], unflatten(mean, models[m])], [1.0 - alpha, alpha])
-    return updated, {k: number[int(label)] for k, label in zip(clients, labels, strict=True)}, iterations
+    return (
+        updated,
+        {k: number[int(label)] for k, label in zip(clients, labels, strict=True)},
+        iterations,
+    )
 
 
 def cgpfl(
@@ -153,16 +194,20 @@ def cgpfl(
     squared: bool = False,
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
-    """`start`: one model for all clusters, or one per cluster; `assignment`: P^0 (default: everybody in cluster 0).
+    """`start`: one model for all clusters, or one per cluster; `assignment`: P^0 (default:
+    everybody in cluster 0).
 
-    seeds[t]: positions in participants[t] of the uploads the k-means of round t starts from.
-    A client that does not take part keeps its cluster number.
-    Snapshot: {"server": {"models": [ω_k], "assignment": {k: cluster}, "iterations"}, "uploads": {k: ω_{k,R}},
-    "personal": {k: θ_k}}.
-    With all ω_k equal (round 0) every matching is optimal: cluster numbers are then arbitrary, compare up to a
-    permutation.
+    seeds[t]: positions in participants[t] of the uploads the k-means of round t starts from. A
+    client that does not take part keeps its cluster number. Snapshot: {"server": {"models": [ω_k],
+    "assignment": {k: cluster}, "iterations"}, "uploads": {k: ω_{k,R}}, "personal": {k: θ_k}}. With
+    all ω_k equal (round 0) every matching is optimal: cluster numbers are then arbitrary, compare
+    up to a permutation.
     """
-    models = [copy(start) for _ in range(clusters)] if isinstance(start, Mapping) else [copy(m) for m in start]
+    models = (
+        [copy(start) for _ in range(clusters)]
+        if isinstance(start, Mapping)
+        else [copy(m) for m in start]
+    )
     cluster = dict.fromkeys(data, 0) if assignment is None else dict(assignment)
     thetas: dict[int, Params] = {}
     history: list[Snapshot] = []
@@ -188,7 +233,11 @@ def cgpfl(
         cluster.update(found)
         history.append(
             {
-                "server": {"models": [copy(m) for m in models], "assignment": dict(cluster), "iterations": iterations},
+                "server": {
+                    "models": [copy(m) for m in models],
+                    "assignment": dict(cluster),
+                    "iterations": iterations,
+                },
                 "uploads": uploads,
                 "personal": {k: copy(v) for k, v in thetas.items()},
             }
@@ -196,14 +245,15 @@ def cgpfl(
     return history
 
 
-# --- CGPFL-Heur -----------------------------------------------------------------------------------------------------
+# --- CGPFL-Heur
+# -----------------------------------------------------------------------------------------------------
 
 
 def trade_off(K: int, m: int, d: int, mu: float, cost: float) -> float:
     """e(K) of eq. 12 with m samples and d parameters.
 
-    Reading: log(e m / d) is clamped from below at 1, its value at m = d, wherever there are more parameters than
-    samples.
+    Reading: log(e m / d) is clamped from below at 1, its value at m = d, wherever there are more
+    parameters than samples.
     """
     logarithm = max(float(np.log(np.e * m / d)), 1.0)
     return float(np.sqrt(d * K * logarithm / m)) + mu * cost
@@ -225,7 +275,8 @@ def choose_k(
     cluster: Callable[[np.ndarray, int], np.ndarray],
     largest: int | None = None,
 ) -> tuple[int, list[float]]:
-    """(K of least e(K), [e(1), …, e(⌊N/2⌋)]); of equals the smallest K. cluster(points, K) gives the centroids [K, D].
+    """(K of least e(K), [e(1), …, e(⌊N/2⌋)]); of equals the smallest K. cluster(points, K) gives
+    the centroids [K, D].
 
     With cluster = kmeans.brute_force this is the exact answer for a tiny N.
     """
@@ -254,16 +305,27 @@ def cgpfl_heur(
     restart: str = "step",
     gradient: Gradient = batch_gradient,
 ) -> tuple[int, list[float], list[Snapshot]]:
-    """(K, [e(1), …], cgpfl's snapshots). K is chosen on the uploads of round 0, from the k-means of seeds_by_k[K],
-    and then fixed.
+    """(K, [e(1), …], cgpfl's snapshots). K is chosen on the uploads of round 0, from the k-means of
+    seeds_by_k[K], and then fixed.
 
-    `seeds` is for rounds 1, 2, … (entry 0 is not read), or a function (t, K) -> seeds. The clustering of round 0 is
-    the one that e(K) was computed from. N is the number of participants of round 0, m their samples.
+    `seeds` is for rounds 1, 2, … (entry 0 is not read), or a function (t, K) -> seeds. The
+    clustering of round 0 is the one that e(K) was computed from. N is the number of participants of
+    round 0, m their samples.
     """
     uploads = [
-        moreau_client(start, None, data[k], plan[0][k], lam, at(lr, 0), at(beta, 0), steps, persist, restart, gradient)[
-            0
-        ]
+        moreau_client(
+            start,
+            None,
+            data[k],
+            plan[0][k],
+            lam,
+            at(lr, 0),
+            at(beta, 0),
+            steps,
+            persist,
+            restart,
+            gradient,
+        )[0]
         for k in participants[0]
     ]
     points = np.array([flatten(u) for u in uploads])

@@ -1,27 +1,30 @@
 """PPFL: canonical models and membership vectors, with plain loops.
 
-PPFL, Algorithms 1 and 2 (`schedule="random"`), Algorithm 3 (`schedule="alternate"`), eqs. 11, 12, 15-25; METHODS.md
-sections 4, 11.
+PPFL, Algorithms 1 and 2 (`schedule="random"`), Algorithm 3 (`schedule="alternate"`), eqs. 11, 12,
+15-25; METHODS.md sections 4, 11.
 
-θ is {"com": the shared parameters (possibly none), "canonical": [θ_1 … θ_K]}; a client's model k has the parameters
-of both.
-Structure 1 mixes OUTPUTS: sum_k c_k * out_k, out_k = logits of model k for classes ("softmax"), the MEAN g⁻¹(x·θ_k)
-for a GLM (eq. 11).
-Structure 2 mixes PARAMETERS: model of sum_k c_k θ_k (eq. 12). mix="model" mixes once, behind the whole canonical
-module; mix="layer" (structure 1, a dnn that is canonical as a whole) mixes behind each linear layer, before the
-activation.
-Families: "softmax" (cross-entropy), "linear" (½ (y - ŷ)²), "logistic" (Bernoulli nll of ŷ), "poisson" (ŷ - y log
-ŷ); a GLM is an mlr of one output, {"weight": [1, d]} and, where wanted, "bias": [1]. A loss is the weighted mean
-over the batch.
+θ is {"com": the shared parameters (possibly none), "canonical": [θ_1 … θ_K]}; a client's model k
+has the parameters of both. Structure 1 mixes OUTPUTS: sum_k c_k * out_k, out_k = logits of model k
+for classes ("softmax"), the MEAN g⁻¹(x·θ_k) for a GLM (eq. 11). Structure 2 mixes PARAMETERS: model
+of sum_k c_k θ_k (eq. 12). mix="model" mixes once, behind the whole canonical module; mix="layer"
+(structure 1, a dnn that is canonical as a whole) mixes behind each linear layer, before the
+activation. Families: "softmax" (cross-entropy), "linear" (½ (y - ŷ)²), "logistic" (Bernoulli nll of
+ŷ), "poisson" (ŷ - y log ŷ); a GLM is an mlr of one output, {"weight": [1, d]} and, where wanted,
+"bias": [1]. A loss is the weighted mean over the batch.
 
 Readings:
-- Algorithm 3 prints ∇f(θ^t) and sets θ_{i,0} inside the loop over τ; Algorithm 2 and eq. 19 have θ_{i,τ} and the
+- Algorithm 3 prints ∇f(θ^t) and sets θ_{i,0} inside the loop over τ; Algorithm 2 and eq. 19 have
+  θ_{i,τ} and the
   start before the loop.
-- Algorithm 3 broadcasts λ(LC)_i and refers to eq. 25, which has 2λ(LC)_i: the client doubles what it receives.
-- The display between eqs. 21 and 22 has ∇f_i without p_i, eqs. 21, 23, 25 have p_i ∇f_i: c_scale "client" and "paper".
-- A C-round of Algorithm 1 uses ONE stochastic gradient: the first mini-batch of plan[t][k] (c_gradient="batch");
+- Algorithm 3 broadcasts λ(LC)_i and refers to eq. 25, which has 2λ(LC)_i: the client doubles what
+  it receives.
+- The display between eqs. 21 and 22 has ∇f_i without p_i, eqs. 21, 23, 25 have p_i ∇f_i: c_scale
+  "client" and "paper".
+- A C-round of Algorithm 1 uses ONE stochastic gradient: the first mini-batch of plan[t][k]
+  (c_gradient="batch");
   "full" uses all rows.
-- With partial participation the p_i of the θ-average are normalised among the participants, those of
+- With partial participation the p_i of the θ-average are normalised among the participants, those
+  of
   c_scale="paper" are not.
 """
 
@@ -50,7 +53,8 @@ from tests.reference.model import (
 FLOOR = 1e-6
 
 
-# --- one client's loss f_i(θ, c) and its gradients ------------------------------------------------------------------
+# --- one client's loss f_i(θ, c) and its gradients
+# ------------------------------------------------------------------
 
 
 def inverse_link(eta: np.ndarray, family: str) -> np.ndarray:
@@ -66,8 +70,12 @@ def inverse_link_derivative(eta: np.ndarray, family: str) -> np.ndarray:
     return np.exp(eta) if family == "poisson" else np.ones_like(eta)
 
 
-def output_loss(out: np.ndarray, y: np.ndarray, weight: np.ndarray, family: str) -> tuple[float, np.ndarray]:
-    """(loss, d loss / d out): out [b, C] is logits for "softmax", out [b, 1] is the mean ŷ for a GLM."""
+def output_loss(
+    out: np.ndarray, y: np.ndarray, weight: np.ndarray, family: str
+) -> tuple[float, np.ndarray]:
+    """(loss, d loss / d out): out [b, C] is logits for "softmax", out [b, 1] is the mean ŷ for a
+    GLM.
+    """
     weight = np.asarray(weight, dtype=np.float64)
     if family == "softmax":
         return cross_entropy_of_logits(out, y, weight), cross_entropy_dlogits(out, y, weight)
@@ -75,7 +83,10 @@ def output_loss(out: np.ndarray, y: np.ndarray, weight: np.ndarray, family: str)
     if family == "linear":
         rows, slope = 0.5 * (y - mean) ** 2, mean - y
     elif family == "logistic":
-        rows, slope = -y * np.log(mean) - (1.0 - y) * np.log(1.0 - mean), (1.0 - y) / (1.0 - mean) - y / mean
+        rows, slope = (
+            -y * np.log(mean) - (1.0 - y) * np.log(1.0 - mean),
+            (1.0 - y) / (1.0 - mean) - y / mean,
+        )
     elif family == "poisson":
         rows, slope = mean - y * np.log(mean), 1.0 - y / mean
     else:
@@ -84,7 +95,12 @@ def output_loss(out: np.ndarray, y: np.ndarray, weight: np.ndarray, family: str)
 
 
 def forward(
-    theta: dict, c: np.ndarray, x: np.ndarray, structure: int = 1, mix: str = "model", family: str = "softmax"
+    theta: dict,
+    c: np.ndarray,
+    x: np.ndarray,
+    structure: int = 1,
+    mix: str = "model",
+    family: str = "softmax",
 ) -> np.ndarray:
     """What a client predicts: mixed logits (softmax) or mixed means (GLM)."""
     com, canonical = theta["com"], theta["canonical"]
@@ -118,7 +134,11 @@ def loss_and_gradients(
             "com": {name: g[name] for name in com},
             "canonical": [{name: c[k] * g[name] for name in canonical[k]} for k in range(K)],
         }
-        return loss, by_theta, np.array([dot(canonical[k], g, list(canonical[k])) for k in range(K)])
+        return (
+            loss,
+            by_theta,
+            np.array([dot(canonical[k], g, list(canonical[k])) for k in range(K)]),
+        )
     if mix == "layer":
         return _layer_gradients(theta, c, x, y, weight, family)
     if mix != "model":
@@ -173,11 +193,14 @@ def _layer_gradients(
     return loss, {"com": {}, "canonical": gradient}, by_c
 
 
-# --- membership vectors ---------------------------------------------------------------------------------------------
+# --- membership vectors
+# ---------------------------------------------------------------------------------------------
 
 
 def label_affinity(histograms: np.ndarray) -> np.ndarray:
-    """W [M, M]: cosine similarity of the clients' label counts [M, C]; a client without labels is similar to nobody."""
+    """W [M, M]: cosine similarity of the clients' label counts [M, C]; a client without labels is
+    similar to nobody.
+    """
     histograms = np.asarray(histograms, dtype=np.float64)
     M = len(histograms)
     W = np.zeros((M, M))
@@ -199,7 +222,9 @@ def laplacian_row(W: np.ndarray, C: np.ndarray, i: int) -> np.ndarray:
 def penalty(W: np.ndarray, C: np.ndarray) -> float:
     """Cᵀ L C = ½ sum_ij w_ij ||c_i - c_j||² (eq. 4 beside eq. 15)."""
     M = len(C)
-    return 0.5 * sum(float(W[i, j] * np.sum((C[i] - C[j]) ** 2)) for i in range(M) for j in range(M))
+    return 0.5 * sum(
+        float(W[i, j] * np.sum((C[i] - C[j]) ** 2)) for i in range(M) for j in range(M)
+    )
 
 
 def mirror_step(c: np.ndarray, g: np.ndarray, lr: float, floor: float = FLOOR) -> np.ndarray:
@@ -211,13 +236,18 @@ def mirror_step(c: np.ndarray, g: np.ndarray, lr: float, floor: float = FLOOR) -
     return new / new.sum()
 
 
-# --- the method -----------------------------------------------------------------------------------------------------
+# --- the method
+# -----------------------------------------------------------------------------------------------------
 
 
 def split(params: Params, canonical: Sequence[str] | None) -> tuple[Params, Params]:
-    """(θ_com, canonical part) of a model: `canonical` names its parameters, None means all of them."""
+    """(θ_com, canonical part) of a model: `canonical` names its parameters, None means
+    all of them.
+    """
     names = list(params) if canonical is None else list(canonical)
-    return {n: params[n] for n in params if n not in names}, {n: params[n] for n in params if n in names}
+    return {n: params[n] for n in params if n not in names}, {
+        n: params[n] for n in params if n in names
+    }
 
 
 def copy_theta(theta: dict) -> dict:
@@ -228,7 +258,8 @@ def theta_step(theta: dict, gradient: dict, lr: float) -> dict:
     return {
         "com": {n: theta["com"][n] - lr * gradient["com"][n] for n in theta["com"]},
         "canonical": [
-            {n: m[n] - lr * g[n] for n in m} for m, g in zip(theta["canonical"], gradient["canonical"], strict=True)
+            {n: m[n] - lr * g[n] for n in m}
+            for m, g in zip(theta["canonical"], gradient["canonical"], strict=True)
         ],
     }
 
@@ -263,29 +294,42 @@ def ppfl(
     membership: Mapping[int, np.ndarray] | None = None,
     floor: float = FLOOR,
 ) -> list[Snapshot]:
-    """`start` = {"com": params, "canonical": [params] * K}; `membership` the c_i to start from (default 1/K each).
+    """`start` = {"com": params, "canonical": [params] * K}; `membership` the c_i to start from
+    (default 1/K each).
 
-    affinity: W, rows in the order of `data` (None: no Laplacian). blocks[t]: "theta" or "c", for schedule="random".
-    c_gradient: "batch" or "full", the gradient of a C-round of schedule="random"; "alternate" always takes the full
-    one. weights: p_i = n_i / Σ n ("samples") or 1 / M ("uniform"). divide: a local step on θ is lr / E, E = steps
-    of that client in that round (as in both algorithms), else lr. c_steps: mirror steps on c_i a C-round, λ(LC)_i being
-    that of its beginning. lr and lr_c: the η of the θ-block and of the C-block.
-    Snapshot: {"server": {"theta", "C": {k: c_k}}, "block": "theta" | "c" | "both", "personal": {k: c_k}}: a
+    affinity: W, rows in the order of `data` (None: no Laplacian). blocks[t]: "theta" or "c", for
+    schedule="random". c_gradient: "batch" or "full", the gradient of a C-round of
+    schedule="random"; "alternate" always takes the full one. weights: p_i = n_i / Σ n ("samples")
+    or 1 / M ("uniform"). divide: a local step on θ is lr / E, E = steps of that client in that
+    round (as in both algorithms), else lr. c_steps: mirror steps on c_i a C-round, λ(LC)_i being
+    that of its beginning. lr and lr_c: the η of the θ-block and of the C-block. Snapshot:
+    {"server": {"theta", "C": {k: c_k}}, "block": "theta" | "c" | "both", "personal": {k: c_k}}: a
     client's model is θ with c_k.
     """
     clients = list(data)
     row = {k: i for i, k in enumerate(clients)}
     K = len(start["canonical"])
     theta = copy_theta(start)
-    C = {k: np.full(K, 1.0 / K) if membership is None else np.array(membership[k], dtype=np.float64) for k in clients}
+    C = {
+        k: np.full(K, 1.0 / K) if membership is None else np.array(membership[k], dtype=np.float64)
+        for k in clients
+    }
     total = sum(size(data[k]) for k in clients)
     p = {k: 1.0 / len(clients) if weights == "uniform" else size(data[k]) / total for k in clients}
-    W = np.zeros((len(clients), len(clients))) if affinity is None else np.asarray(affinity, dtype=np.float64)
+    W = (
+        np.zeros((len(clients), len(clients)))
+        if affinity is None
+        else np.asarray(affinity, dtype=np.float64)
+    )
     how = {"structure": structure, "mix": mix, "family": family}
 
-    def gradients(at_theta: dict, c: np.ndarray, k: int, batch: Batch) -> tuple[float, dict, np.ndarray]:
+    def gradients(
+        at_theta: dict, c: np.ndarray, k: int, batch: Batch
+    ) -> tuple[float, dict, np.ndarray]:
         index, weight = batch
-        return loss_and_gradients(at_theta, c, data[k]["x"][index], data[k]["y"][index], weight, **how)
+        return loss_and_gradients(
+            at_theta, c, data[k]["x"][index], data[k]["y"][index], weight, **how
+        )
 
     def client_c_gradient(k: int, c: np.ndarray, batch: Batch) -> np.ndarray:
         """g_i (Algorithm 2, second procedure)."""
@@ -301,9 +345,16 @@ def ppfl(
         before = np.array([C[k] for k in clients])
         new = dict(C)
         for k in batch_of:
-            pull = lam * laplacian_row(W, before, row[k])  # what the server broadcasts in Algorithm 3
+            pull = lam * laplacian_row(
+                W, before, row[k]
+            )  # what the server broadcasts in Algorithm 3
             for _ in range(c_steps):
-                new[k] = mirror_step(new[k], client_c_gradient(k, new[k], batch_of[k]) + 2.0 * pull, at(lr_c, t), floor)
+                new[k] = mirror_step(
+                    new[k],
+                    client_c_gradient(k, new[k], batch_of[k]) + 2.0 * pull,
+                    at(lr_c, t),
+                    floor,
+                )
         return new
 
     def local_theta(k: int, t: int) -> dict:
@@ -335,21 +386,30 @@ def ppfl(
                 theta = new_theta(t)
             elif block == "c":
                 full = c_gradient == "full"
-                C = new_membership({k: whole(data[k]) if full else plan[t][k][0] for k in participants[t]}, t)
+                C = new_membership(
+                    {k: whole(data[k]) if full else plan[t][k][0] for k in participants[t]}, t
+                )
             else:
                 raise ValueError(block)
         else:
             raise ValueError(schedule)
         memberships = {k: C[k].copy() for k in clients}
         history.append(
-            {"server": {"theta": copy_theta(theta), "C": memberships}, "block": block, "personal": dict(memberships)}
+            {
+                "server": {"theta": copy_theta(theta), "C": memberships},
+                "block": block,
+                "personal": dict(memberships),
+            }
         )
     return history
 
 
-def iterate_probabilities(lr: Sequence[float], rho: tuple[float, float], L: tuple[float, float]) -> np.ndarray:
-    """Eq. 16: P(t' = t) ∝ η_t min_h ρ_h (1 - γ_{h,t} L_h), γ_1 = 4 η_t, γ_2 = η_t / 2, for the rounds of lr (all
-    must be ≥ 0)."""
+def iterate_probabilities(
+    lr: Sequence[float], rho: tuple[float, float], L: tuple[float, float]
+) -> np.ndarray:
+    """Eq. 16: P(t' = t) ∝ η_t min_h ρ_h (1 - γ_{h,t} L_h), γ_1 = 4 η_t, γ_2 = η_t / 2, for the
+    rounds of lr (all must be ≥ 0).
+    """
     mass = []
     for eta in lr:
         mass.append(eta * min(rho[0] * (1.0 - 4.0 * eta * L[0]), rho[1] * (1.0 - 0.5 * eta * L[1])))

@@ -1,4 +1,6 @@
-"""SCAFFOLD, with plain loops: Karimireddy et al. 2020, Algorithm 1 with option II, uniform means as written."""
+"""SCAFFOLD, with plain loops: Karimireddy et al. 2020, Algorithm 1 with option II, uniform means as
+written.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +19,8 @@ def scaffold(
     server_lr: float = 1.0,
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
-    """Snapshot: {"server": {"model": x, "control": c}, "moves": {k: Δy_k}, "changes": {k: Δc_k}, "control": {k: c_k}}.
+    """Snapshot: {"server": {"model": x, "control": c}, "moves": {k: Δy_k}, "changes": {k: Δc_k},
+    "control": {k: c_k}}.
 
     x, c, y_i, c_i, K, N and S are the paper's names.
     """
@@ -36,7 +39,9 @@ def scaffold(
                 g = gradient(y, data[i], batch)
                 for name in y:
                     y[name] = y[name] - eta * (g[name] - controls[i][name] + c[name])
-            new = {name: controls[i][name] - c[name] + (x[name] - y[name]) / (K * eta) for name in x}
+            new = {
+                name: controls[i][name] - c[name] + (x[name] - y[name]) / (K * eta) for name in x
+            }
             moves[i] = {name: y[name] - x[name] for name in x}
             changes[i] = {name: new[name] - controls[i][name] for name in x}
             controls[i] = new

@@ -14,10 +14,9 @@ TINY_PLAN = [{k: [whole(TINY[k])] for k in TINY}]
 
 
 def test_golden():
-    # p = (1/2, 1/2) everywhere, lr 1/2. Client 0 (x = 2, y = 1): dW = (1, -1), db = (1/2, -1/2) -> W = (-1/2, 1/2),
-    # b = (-1/4, 1/4).
-    # Client 1 (x = 1, y = 0): dW = db = (-1/2, 1/2) -> W = b = (1/4, -1/4).
-    # FedAvg, n = 1 and 3: W_0 = -1/8 + 3/16 = 1/16, b_0 = -1/16 + 3/16 = 1/8.
+    # p = (1/2, 1/2) everywhere, lr 1/2. Client 0 (x = 2, y = 1): dW = (1, -1), db = (1/2, -1/2) ->
+    # W = (-1/2, 1/2), b = (-1/4, 1/4). Client 1 (x = 1, y = 0): dW = db = (-1/2, 1/2) -> W = b =
+    # (1/4, -1/4). FedAvg, n = 1 and 3: W_0 = -1/8 + 3/16 = 1/16, b_0 = -1/16 + 3/16 = 1/8.
     alone = local(ZERO, TINY, TINY_PLAN, [[0, 1]], 0.5)[0]["personal"]
     assert_close(alone[0], {"weight": [[-0.5], [0.5]], "bias": [-0.25, 0.25]})
     assert_close(alone[1], {"weight": [[0.25], [-0.25]], "bias": [0.25, -0.25]})
@@ -33,8 +32,12 @@ def test_reductions(kind):
     one = fedavg(start, {1: data[1]}, plan, [[1]] * 3, 0.1)  # FedAvg of one client is local
     for t in range(3):
         assert_close(one[t]["server"]["model"], alone[t]["personal"][1])
-    first = fedavg(start, data, plan[:1], [[0, 2]], 0.1)[0]  # only participants count, normalised among themselves
-    assert_close(first["server"]["model"], combine([alone[0]["personal"][k] for k in (0, 2)], [5 / 9, 4 / 9]))
+    first = fedavg(start, data, plan[:1], [[0, 2]], 0.1)[
+        0
+    ]  # only participants count, normalised among themselves
+    assert_close(
+        first["server"]["model"], combine([alone[0]["personal"][k] for k in (0, 2)], [5 / 9, 4 / 9])
+    )
 
 
 def test_absent_clients_stand_still_and_order_does_not_matter():

@@ -12,7 +12,14 @@ from tests.reference.persfl import (
     stage1,
     student,
 )
-from tests.reference.toy import assert_close, finite_difference, make_batches, make_data, make_model, make_plan
+from tests.reference.toy import (
+    assert_close,
+    finite_difference,
+    make_batches,
+    make_data,
+    make_model,
+    make_plan,
+)
 
 SIZES = [5, 9, 4]
 
@@ -24,20 +31,30 @@ def setting(kind="mlr", rounds=4):
 
 
 def test_golden():
-    # T = 2, teacher logits (2 ln 9, 0): σ(O/T) = (0.9, 0.1); student logits (0, 0): σ(A/T) = (1/2, 1/2). λ = 1/2, y
-    # = 1.
-    # Soft part: λ T² (1/T) (σ(A/T) - σ(O/T)) = λ T (-0.4, 0.4) = (-0.4, 0.4). Hard part: (1 - λ)(1/2, -1/2) = (1/4,
-    # -1/4).
-    # KL = 0.9 ln 1.8 + 0.1 ln 0.2; CE of the softened outputs = ln 2; hard CE = ln 2.
-    a, o, y, w = np.zeros((1, 2)), np.array([[2 * np.log(9.0), 0.0]]), np.array([1]), np.array([1.0])
+    # T = 2, teacher logits (2 ln 9, 0): σ(O/T) = (0.9, 0.1); student logits (0, 0): σ(A/T) = (1/2,
+    # 1/2). λ = 1/2, y = 1. Soft part: λ T² (1/T) (σ(A/T) - σ(O/T)) = λ T (-0.4, 0.4) = (-0.4, 0.4).
+    # Hard part: (1 - λ)(1/2, -1/2) = (1/4, -1/4). KL = 0.9 ln 1.8 + 0.1 ln 0.2; CE of the softened
+    # outputs = ln 2; hard CE = ln 2.
+    a, o, y, w = (
+        np.zeros((1, 2)),
+        np.array([[2 * np.log(9.0), 0.0]]),
+        np.array([1]),
+        np.array([1.0]),
+    )
     kl, ln2 = 0.9 * np.log(1.8) + 0.1 * np.log(0.2), np.log(2.0)
     for objective, soft in (("kl", kl), ("gd", ln2)):
-        assert distillation_loss(a, o, y, w, 0.5, 2.0, objective) == pytest.approx(0.5 * ln2 + 2.0 * soft)
-        np.testing.assert_allclose(distillation_dlogits(a, o, y, w, 0.5, 2.0, objective), [[-0.15, 0.15]])
-    # the other direction: KL(A ‖ O) = ½ ln(5/9) + ½ ln 5 = ½ ln(25/9); its gradient by the logits is (1/T) a ∘ (r -
-    # a·r), r = ln a - ln o = (ln 5/9, ln 5), a·r = ½ ln(25/9): r - a·r = ln 3 (-1, 1), times ½ ½: ¼ ln 3 (-1, 1);
-    # times λT² = 2
-    assert distillation_loss(a, o, y, w, 0.5, 2.0, "reverse_kl") == pytest.approx(0.5 * ln2 + np.log(25 / 9))
+        assert distillation_loss(a, o, y, w, 0.5, 2.0, objective) == pytest.approx(
+            0.5 * ln2 + 2.0 * soft
+        )
+        np.testing.assert_allclose(
+            distillation_dlogits(a, o, y, w, 0.5, 2.0, objective), [[-0.15, 0.15]]
+        )
+    # the other direction: KL(A ‖ O) = ½ ln(5/9) + ½ ln 5 = ½ ln(25/9); its gradient by the logits
+    # is (1/T) a ∘ (r - a·r), r = ln a - ln o = (ln 5/9, ln 5), a·r = ½ ln(25/9): r - a·r = ln 3
+    # (-1, 1), times ½ ½: ¼ ln 3 (-1, 1); times λT² = 2
+    assert distillation_loss(a, o, y, w, 0.5, 2.0, "reverse_kl") == pytest.approx(
+        0.5 * ln2 + np.log(25 / 9)
+    )
     np.testing.assert_allclose(
         distillation_dlogits(a, o, y, w, 0.5, 2.0, "reverse_kl"),
         np.array([[0.25, -0.25]]) + np.log(3) / 2 * np.array([[-1, 1]]),
@@ -47,9 +64,18 @@ def test_golden():
 @pytest.mark.parametrize("objective", ["kl", "gd", "reverse_kl"])
 def test_dlogits_by_finite_differences(objective):
     rng = np.random.default_rng(0)
-    a, o, y, w = rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), rng.integers(0, 3, 4), rng.dirichlet(np.ones(4))
-    numeric = finite_difference(lambda v: distillation_loss(v.reshape(4, 3), o, y, w, 0.3, 5.0, objective), a.ravel())
-    np.testing.assert_allclose(distillation_dlogits(a, o, y, w, 0.3, 5.0, objective).ravel(), numeric, atol=1e-8)
+    a, o, y, w = (
+        rng.normal(size=(4, 3)),
+        rng.normal(size=(4, 3)),
+        rng.integers(0, 3, 4),
+        rng.dirichlet(np.ones(4)),
+    )
+    numeric = finite_difference(
+        lambda v: distillation_loss(v.reshape(4, 3), o, y, w, 0.3, 5.0, objective), a.ravel()
+    )
+    np.testing.assert_allclose(
+        distillation_dlogits(a, o, y, w, 0.3, 5.0, objective).ravel(), numeric, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
@@ -57,7 +83,10 @@ def test_lambda_zero_is_fine_tuning_and_gd_trains_like_kl(kind):
     data, teacher, _, batches = setting(kind)
     tuned = train(teacher, data[0], batches[0], 0.1)
     assert_close(student(teacher, data[0], batches[0], 0.0, 5.0, 0.1), tuned)
-    a, b = (student(teacher, data[0], batches[0], 0.6, 5.0, 0.1, objective) for objective in ("kl", "gd"))
+    a, b = (
+        student(teacher, data[0], batches[0], 0.6, 5.0, 0.1, objective)
+        for objective in ("kl", "gd")
+    )
     assert_close(a, b)
     reverse = student(teacher, data[0], batches[0], 0.6, 1.0, 0.1, "reverse_kl")
     straight = student(teacher, data[0], batches[0], 0.6, 1.0, 0.1, "kl")
@@ -110,6 +139,8 @@ def test_persfl_is_its_parts(teacher):
         assert last["teacher_round"][k] == number
         if teacher == "optimal":
             assert run[-2]["teacher_round"][k] == number
-        expected = student(candidates[number], data[k], batches[k], last["lam"][k], last["T"][k], 0.1)
+        expected = student(
+            candidates[number], data[k], batches[k], last["lam"][k], last["T"][k], 0.1
+        )
         assert_close(last["personal"][k], expected)
         assert (last["lam"][k], last["T"][k]) == grid[last["chosen"][k]]

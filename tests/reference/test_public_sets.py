@@ -1,4 +1,6 @@
-"""The references of the public-set methods: gradients against finite differences, and small numbers by hand."""
+"""The references of the public-set methods: gradients against finite differences, and small numbers
+by hand.
+"""
 
 import numpy as np
 import pytest
@@ -20,8 +22,12 @@ def central(function, v, h=1e-6):
 @pytest.mark.parametrize("temperature", [1.0, 4.0])
 def test_imitation_gradient(kind, temperature):
     w = make_model(3, kind)
-    numeric = central(lambda v: ds_fl.imitation_loss(unflatten(v, w), X, TARGET, temperature), flatten(w))
-    np.testing.assert_allclose(flatten(ds_fl.imitation_gradient(w, X, TARGET, temperature)), numeric, atol=1e-8)
+    numeric = central(
+        lambda v: ds_fl.imitation_loss(unflatten(v, w), X, TARGET, temperature), flatten(w)
+    )
+    np.testing.assert_allclose(
+        flatten(ds_fl.imitation_gradient(w, X, TARGET, temperature)), numeric, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("kind", ["mlr", "dnn"])
@@ -40,10 +46,14 @@ def test_slope_of_knowledge():
 
 def test_onto_simplex():
     """(0.9, 0.5, -1): theta = 0.2 takes the first two to (0.7, 0.3), the third stays below 0."""
-    np.testing.assert_allclose(kt_pfl.onto_simplex(np.array([0.9, 0.5, -1.0])), [0.7, 0.3, 0.0], atol=1e-15)
+    np.testing.assert_allclose(
+        kt_pfl.onto_simplex(np.array([0.9, 0.5, -1.0])), [0.7, 0.3, 0.0], atol=1e-15
+    )
 
 
 def test_sharpened():
     """T = 0.5 and (0.7, 0.3): odds e^(0.4 / 0.5) = e^0.8."""
     odds = np.exp(0.8)
-    np.testing.assert_allclose(ds_fl.sharpened(np.array([[0.7, 0.3]]), 0.5), [[odds / (1 + odds), 1 / (1 + odds)]])
+    np.testing.assert_allclose(
+        ds_fl.sharpened(np.array([[0.7, 0.3]]), 0.5), [[odds / (1 + odds), 1 / (1 + odds)]]
+    )

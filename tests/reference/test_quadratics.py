@@ -36,8 +36,8 @@ START = {"w": np.array([1.0, -2.0, 0.5])}
 
 
 def test_by_hand():
-    # f(w) = ½ (2w - 6)²: H = 4, w* = 3; lr 1/8: w - 3 halves: 0 -> 1.5 -> 2.25. prox, λ = 4, ω = 1: (4 + 4)⁻¹ (12 +
-    # 4) = 2.
+    # f(w) = ½ (2w - 6)²: H = 4, w* = 3; lr 1/8: w - 3 halves: 0 -> 1.5 -> 2.25. prox, λ = 4, ω = 1:
+    # (4 + 4)⁻¹ (12 + 4) = 2.
     A, b = np.array([[2.0]]), np.array([6.0])
     np.testing.assert_allclose(q.minimiser(A, b), [3.0])
     np.testing.assert_allclose(q.gradient_steps(A, b, np.array([0.0]), 0.125, 2), [2.25])
@@ -48,21 +48,28 @@ def test_by_hand():
     # two clients H = 4, w* = 3 and H = 1, w* = 0, p = ½ each: (½ 12) / (½ 5) = 2.4
     other = (np.array([[1.0]]), np.array([0.0]))
     np.testing.assert_allclose(q.weighted_minimiser([(A, b), other], [0.5, 0.5]), [2.4])
-    # two local steps, lr 1/8: M = 1/4, 49/64; m = 2.25, 0: w = 1.125 / (1 - (1/4 + 49/64)/2) = 1.125 / (63/128) = 16/7
-    np.testing.assert_allclose(q.fedavg_fixed_point([(A, b), other], [0.5, 0.5], 0.125, 2), [16 / 7])
+    # two local steps, lr 1/8: M = 1/4, 49/64; m = 2.25, 0: w = 1.125 / (1 - (1/4 + 49/64)/2) =
+    # 1.125 / (63/128) = 16/7
+    np.testing.assert_allclose(
+        q.fedavg_fixed_point([(A, b), other], [0.5, 0.5], 0.125, 2), [16 / 7]
+    )
 
 
 def test_gradients():
     data = clients()
     A, b = pairs(data)[0]
     w = START["w"]
-    np.testing.assert_allclose(q.gradient(A, b, w), finite_difference(lambda v: q.value(A, b, v), w), atol=1e-8)
+    np.testing.assert_allclose(
+        q.gradient(A, b, w), finite_difference(lambda v: q.value(A, b, v), w), atol=1e-8
+    )
 
     def envelope(omega):
         theta = q.prox_point(A, b, omega, 2.0)
         return q.value(A, b, theta) + 1.0 * np.sum((theta - omega) ** 2)
 
-    np.testing.assert_allclose(q.moreau_gradient(A, b, w, 2.0), finite_difference(envelope, w), atol=1e-8)
+    np.testing.assert_allclose(
+        q.moreau_gradient(A, b, w, 2.0), finite_difference(envelope, w), atol=1e-8
+    )
     G, r = q.envelope_matrices(A, b, 2.0)
     np.testing.assert_allclose(G @ w - r, q.moreau_gradient(A, b, w, 2.0), atol=1e-12)
 
@@ -72,7 +79,9 @@ def test_gradient_steps(singular):
     data = clients((2, 1, 2) if singular else (5, 4, 6))
     run = local(START, data, plan(data, 2, 7), everybody(data, 2), 0.2, q.quadratic_gradient)
     for k, (A, b) in enumerate(pairs(data)):
-        np.testing.assert_allclose(run[1]["personal"][k]["w"], q.gradient_steps(A, b, START["w"], 0.2, 14), rtol=1e-11)
+        np.testing.assert_allclose(
+            run[1]["personal"][k]["w"], q.gradient_steps(A, b, START["w"], 0.2, 14), rtol=1e-11
+        )
 
 
 def test_prox_steps_and_limit():
@@ -80,9 +89,13 @@ def test_prox_steps_and_limit():
     A, b = pairs(data)[0]
     omega, theta = START["w"], np.array([0.3, 0.1, 2.0])
     # β = 0 keeps ω: the inner loop is prox_steps
-    got = moreau_client(START, {"w": theta}, data[0], [None], 2.0, 0.1, 0.0, 6, gradient=q.quadratic_gradient)[1]["w"]
+    got = moreau_client(
+        START, {"w": theta}, data[0], [None], 2.0, 0.1, 0.0, 6, gradient=q.quadratic_gradient
+    )[1]["w"]
     np.testing.assert_allclose(got, q.prox_steps(A, b, theta, omega, 2.0, 0.1, 6), rtol=1e-12)
-    far = moreau_client(START, None, data[0], [None], 2.0, 0.1, 0.0, 500, gradient=q.quadratic_gradient)[1]["w"]
+    far = moreau_client(
+        START, None, data[0], [None], 2.0, 0.1, 0.0, 500, gradient=q.quadratic_gradient
+    )[1]["w"]
     np.testing.assert_allclose(far, q.prox_point(A, b, omega, 2.0), rtol=1e-12)
     np.testing.assert_allclose(q.gradient(A, b, far) + 2.0 * (far - omega), 0.0, atol=1e-12)
 
@@ -104,7 +117,9 @@ def test_moreau_steps(restart):
         restart=restart or "step",
         gradient=q.quadratic_gradient,
     )
-    np.testing.assert_allclose(omega["w"], q.moreau_steps(A, b, START["w"], 2.0, 0.3, 5), rtol=1e-11)
+    np.testing.assert_allclose(
+        omega["w"], q.moreau_steps(A, b, START["w"], 2.0, 0.3, 5), rtol=1e-11
+    )
     before = q.moreau_steps(A, b, START["w"], 2.0, 0.3, 4)
     np.testing.assert_allclose(theta["w"], q.prox_point(A, b, before, 2.0), rtol=1e-11)
 
@@ -112,12 +127,24 @@ def test_moreau_steps(restart):
 def test_pfedme_and_cgpfl_fixed_points():
     data = clients()
     run = pfedme(
-        START, data, plan(data, 250, 1), everybody(data, 250), 2.0, 0.2, 0.5, 40, gradient=q.quadratic_gradient
+        START,
+        data,
+        plan(data, 250, 1),
+        everybody(data, 250),
+        2.0,
+        0.2,
+        0.5,
+        40,
+        gradient=q.quadratic_gradient,
     )
     expected = q.moreau_fixed_point(pairs(data), 2.0)
     np.testing.assert_allclose(run[-1]["server"]["model"]["w"], expected, atol=1e-9)
-    np.testing.assert_allclose(sum(q.moreau_gradient(A, b, expected, 2.0) for A, b in pairs(data)), 0.0, atol=1e-12)
-    np.testing.assert_allclose(q.moreau_fixed_point_rounds(pairs(data), 2.0, 0.5, 1), expected, atol=1e-11)
+    np.testing.assert_allclose(
+        sum(q.moreau_gradient(A, b, expected, 2.0) for A, b in pairs(data)), 0.0, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        q.moreau_fixed_point_rounds(pairs(data), 2.0, 0.5, 1), expected, atol=1e-11
+    )
     run = pfedme(
         START,
         data,
@@ -162,7 +189,9 @@ def test_fedavg_fixed_point(steps):
     data = clients()
     sizes = [len(data[k]["y"]) for k in data]
     weights = [n / sum(sizes) for n in sizes]
-    run = fedavg(START, data, plan(data, 600, steps), everybody(data, 600), 0.3, q.quadratic_gradient)
+    run = fedavg(
+        START, data, plan(data, 600, steps), everybody(data, 600), 0.3, q.quadratic_gradient
+    )
     fixed = q.fedavg_fixed_point(pairs(data), weights, 0.3, steps)
     np.testing.assert_allclose(run[-1]["server"]["model"]["w"], fixed, atol=1e-9)
     gap = np.max(np.abs(fixed - q.weighted_minimiser(pairs(data), weights)))
@@ -179,7 +208,12 @@ def test_ppfl_mirror_step(structure, c_scale):
     Theta, W, lam, lr, lr_c = rng.normal(size=(D, 2)), np.ones((3, 3)), 0.3, 0.1, 0.7
     start = {"com": {}, "canonical": [{"weight": Theta[:, k][None]} for k in range(2)]}
     C = {k: rng.dirichlet(np.ones(2)) for k in data}
-    every = [{k: [(np.arange(len(c["y"])), np.full(len(c["y"]), 1 / len(c["y"])))] for k, c in data.items()}]
+    every = [
+        {
+            k: [(np.arange(len(c["y"])), np.full(len(c["y"]), 1 / len(c["y"])))]
+            for k, c in data.items()
+        }
+    ]
     run = ppfl(
         start,
         scaled,

@@ -1,5 +1,6 @@
-"""Tiny data, models and plans drawn from a seed, for the tests of the references (the references themselves draw
-nothing)."""
+"""Tiny data, models and plans drawn from a seed, for the tests of the references (the references
+themselves draw nothing).
+"""
 
 from collections.abc import Sequence
 
@@ -42,12 +43,16 @@ def make_batches(rng: np.random.Generator, n: int, steps: int, b: int) -> list[B
     batches = []
     for _ in range(steps):
         real = int(rng.integers(1, min(b, n) + 1))
-        index = np.concatenate([rng.choice(n, size=real, replace=False), np.zeros(b - real, dtype=int)])
+        index = np.concatenate(
+            [rng.choice(n, size=real, replace=False), np.zeros(b - real, dtype=int)]
+        )
         batches.append((index, np.concatenate([np.full(real, 1.0 / real), np.zeros(b - real)])))
     return batches
 
 
-def make_plan(seed: int, sizes: Sequence[int], rounds: int, steps: int, b: int = 4) -> list[dict[int, list[Batch]]]:
+def make_plan(
+    seed: int, sizes: Sequence[int], rounds: int, steps: int, b: int = 4
+) -> list[dict[int, list[Batch]]]:
     rng = np.random.default_rng(seed)
     return [{k: make_batches(rng, n, steps, b) for k, n in enumerate(sizes)} for _ in range(rounds)]
 

@@ -14,7 +14,9 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 def executable() -> str | None:
     """Debian's chromium, or what FEDKIN_CHROMIUM says."""
-    return os.environ.get("FEDKIN_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+    return os.environ.get("FEDKIN_CHROMIUM") or next(
+        (path for name in NAMES if (path := shutil.which(name))), None
+    )
 
 
 @contextmanager
@@ -30,12 +32,18 @@ def started() -> Iterator[Browser]:
 
 @contextmanager
 def opened(browser: Browser, path: Path, client: str = "", width: int = 1100) -> Iterator[Page]:
-    """The page after all charts are drawn. Fails if anything was written to the console, or fetched."""
+    """The page after all charts are drawn.
+
+    Fails if anything was written to the console, or fetched.
+    """
     page = browser.new_page(viewport={"width": width, "height": 900})
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: said.append(request.url) if not request.url.startswith(LOCAL) else None)
+    page.on(
+        "request",
+        lambda request: said.append(request.url) if not request.url.startswith(LOCAL) else None,
+    )
     page.goto(path.absolute().as_uri() + (f"#client={client}" if client else ""))
     page.wait_for_function("document.documentElement.dataset.drawn !== undefined", timeout=30_000)
     yield page

@@ -13,7 +13,11 @@ CLIENTS = [  # client, name, architecture, train, val, test, histogram
     (1, "b", "dnn", 40, 4, 30, "[0, 40]"),
     (2, "c", "cnn", 60, 8, 60, "[30, 30]"),
 ]
-TEST = {1: [1.0, 0.6, 0.8], 2: [0.9, 0.5, 0.7], 3: [0.5, 0.5, 0.8]}  # personal accuracy by round; 3 is the finish
+TEST = {
+    1: [1.0, 0.6, 0.8],
+    2: [0.9, 0.5, 0.7],
+    3: [0.5, 0.5, 0.8],
+}  # personal accuracy by round; 3 is the finish
 VAL = {1: [0.75, 0.75, 0.5], 2: [0.25, 0.5, 1.0], 3: [0.5, 0.5, 0.5]}
 LOSS = [1.0, 2.0, 3.0]  # by client, in every round
 SECONDS = {
@@ -50,15 +54,21 @@ FACTS: dict[str, Any] = {
 }
 
 
-def write(folder: Path, *, finished: bool = True, accuracy: bool = True, until: int = 3, **facts: Any) -> Path:
-    """The small run: 3 clients, 2 rounds, a finish (row 3). ``until``: the last row that is committed."""
+def write(
+    folder: Path, *, finished: bool = True, accuracy: bool = True, until: int = 3, **facts: Any
+) -> Path:
+    """The small run: 3 clients, 2 rounds, a finish (row 3). ``until``: the last row that is
+    committed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     database = create(folder / "run.db", {**FACTS, "finished": False, **facts})
     with database.commit() as transaction:
         put_rows(transaction, "clients", CLIENTS)
         for at in range(until + 1):
             put_rows(transaction, "rounds", [(at, phase(at), "[0, 1, 2]", json.dumps(SECONDS[at]))])
-            put_rows(transaction, "messages", [(at, phase(at), *message) for message in messages(at)])
+            put_rows(
+                transaction, "messages", [(at, phase(at), *message) for message in messages(at)]
+            )
             put_rows(transaction, "metrics", metrics(at, accuracy) if at else [])
         put_rows(transaction, "notes", [note for note in NOTES if note[0] <= until])
         if until >= 2:
@@ -74,7 +84,9 @@ def phase(at: int) -> str:
 
 
 def messages(at: int) -> list[tuple[Any, ...]]:
-    """client, direction, copy, bytes, then scalars of parameters, predictions, centroids, coefficients, control."""
+    """client, direction, copy, bytes, then scalars of parameters, predictions, centroids,
+    coefficients, control.
+    """
     if at == 0:  # everyone introduces itself
         return [(client, "up", 0, 20, 0, 0, 0, 2, 0) for client in range(3)]
     if at == 3:  # one broadcast, before the clients' last work
@@ -108,15 +120,27 @@ def membership(client: int, share: float) -> str:
 def write_large(folder: Path, clients: int, rounds: int, classes: int = 10) -> Path:
     """A run with every kind of record, for size and time."""
     folder.mkdir(parents=True, exist_ok=True)
-    database = create(folder / "run.db", {**FACTS, "clients": clients, "rounds": rounds, "finished": True})
-    histograms = [json.dumps([7 * (c % 4 == k % 4) + 1 for c in range(classes)]) for k in range(clients)]
+    database = create(
+        folder / "run.db", {**FACTS, "clients": clients, "rounds": rounds, "finished": True}
+    )
+    histograms = [
+        json.dumps([7 * (c % 4 == k % 4) + 1 for c in range(classes)]) for k in range(clients)
+    ]
     spent = json.dumps(SECONDS[1])
     everyone = range(clients)
     with database.commit() as transaction:
-        put_rows(transaction, "clients", [(k, f"client {k}", "dnn", 40, 10, 10, histograms[k]) for k in everyone])
+        put_rows(
+            transaction,
+            "clients",
+            [(k, f"client {k}", "dnn", 40, 10, 10, histograms[k]) for k in everyone],
+        )
         for at in range(1, rounds + 1):
             put_rows(transaction, "rounds", [(at, "round", "[]", spent)])
-            sent = [(at, "round", k, way, int(k > 0), 400, 100, 0, 0, 0, 0) for k in everyone for way in ("up", "down")]
+            sent = [
+                (at, "round", k, way, int(k > 0), 400, 100, 0, 0, 0, 0)
+                for k in everyone
+                for way in ("up", "down")
+            ]
             put_rows(transaction, "messages", sent)
             scores = [
                 (at, k, view, split, 1.0, (k * 31 + at) % 1009 / 1009)
@@ -125,7 +149,13 @@ def write_large(folder: Path, clients: int, rounds: int, classes: int = 10) -> P
                 for split in ("test", "val")
             ]
             put_rows(transaction, "metrics", scores)
-            put_rows(transaction, "notes", [(at, k, "cluster", str((k + at // 9) % 4)) for k in everyone])
-            put_rows(transaction, "notes", [(at, k, "membership", membership(k, at / rounds)) for k in everyone])
+            put_rows(
+                transaction, "notes", [(at, k, "cluster", str((k + at // 9) % 4)) for k in everyone]
+            )
+            put_rows(
+                transaction,
+                "notes",
+                [(at, k, "membership", membership(k, at / rounds)) for k in everyone],
+            )
     database.close()
     return folder

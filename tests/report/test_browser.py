@@ -1,4 +1,6 @@
-"""The report in a real browser: it opens, draws, answers to a choice, and shows the numbers of run.db."""
+"""The report in a real browser: it opens, draws, answers to a choice, and shows the numbers of
+run.db.
+"""
 
 import sqlite3
 import time
@@ -34,7 +36,10 @@ def drawn(page: Page) -> dict[str, tuple[float, int]]:
     """{chart: (its height, how many shapes it has)} of the charts on the page."""
     script = """charts => charts.map(chart => [chart.id.slice(6), chart.getBoundingClientRect().height,
         chart.querySelectorAll("svg path, svg line, svg text, canvas").length])"""
-    return {name: (height, shapes) for name, height, shapes in page.eval_on_selector_all(".chart", script)}
+    return {
+        name: (height, shapes)
+        for name, height, shapes in page.eval_on_selector_all(".chart", script)
+    }
 
 
 def test_all_charts_are_drawn_and_told_in_words(page: Page) -> None:
@@ -42,19 +47,32 @@ def test_all_charts_are_drawn_and_told_in_words(page: Page) -> None:
     assert int(page.evaluate("document.documentElement.dataset.drawn")) == len(charts) >= 16
     assert not {name for name, (_, shapes) in charts.items() if shapes < 3}
     assert not {n for n, (height, _) in charts.items() if height < 50 and not n.startswith("own-")}
-    words = page.eval_on_selector_all(".chart", "charts => charts.map(chart => chart.getAttribute('aria-label'))")
+    words = page.eval_on_selector_all(
+        ".chart", "charts => charts.map(chart => chart.getAttribute('aria-label'))"
+    )
     assert all(len(text) > 30 for text in words)
     assert page.locator("text=This chart cannot be drawn").count() == 0
 
 
 def test_the_numbers_are_those_of_the_record(page: Page, report: Path) -> None:
-    query = "SELECT accuracy FROM metrics WHERE round = 3 AND view = ? AND split = 'test' ORDER BY client"
+    query = (
+        "SELECT accuracy FROM metrics WHERE round = 3 AND view = ? AND split = 'test' "
+        "ORDER BY client"
+    )
     with sqlite3.connect(report.parent / "run.db") as database:
-        personal, shared = ([value for (value,) in database.execute(query, (v,))] for v in ("personal", "global"))
+        personal, shared = (
+            [value for (value,) in database.execute(query, (v,))] for v in ("personal", "global")
+        )
     rows = page.locator("#table tbody tr").all_inner_texts()
     shown = [row.split("\t")[5:7] for row in rows]
-    assert shown == [[f"{100 * a:.2f} %", f"{100 * b:.2f} %"] for a, b in zip(personal, shared, strict=True)]
-    head = page.locator("dl.keys div", has_text="personal: final test accuracy, mean").locator("dd").inner_text()
+    assert shown == [
+        [f"{100 * a:.2f} %", f"{100 * b:.2f} %"] for a, b in zip(personal, shared, strict=True)
+    ]
+    head = (
+        page.locator("dl.keys div", has_text="personal: final test accuracy, mean")
+        .locator("dd")
+        .inner_text()
+    )
     assert head == f"{100 * sum(personal) / len(personal):.2f} %"
 
 
@@ -94,7 +112,9 @@ def test_two_thousand_clients_open_at_once(browser: Browser, tmp_path: Path) -> 
     path = write_report(write_large(tmp_path, 2000, 3))
     began = time.monotonic()
     with opened(browser, path, client="client 1999") as page:
-        assert time.monotonic() - began < 60  # machines of tests are busy; the promise is held by the slow test
+        assert (
+            time.monotonic() - began < 60
+        )  # machines of tests are busy; the promise is held by the slow test
         assert page.locator("#own h2").first.inner_text() == "Client client 1999"
 
 
@@ -107,6 +127,13 @@ def test_two_thousand_clients_and_two_hundred_rounds(browser: Browser, tmp_path:
         session.send("Performance.enable", {"timeDomain": "threadTicks"})
         page.reload()
         for state, most in (("opened", 1.5), ("drawn", 3)):  # what is in sight; all charts
-            page.wait_for_function(f"document.documentElement.dataset.{state} !== undefined", timeout=60_000)
-            spent = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
-            assert spent["TaskDuration"] < most  # the page's processor time: the clock also tells what others do
+            page.wait_for_function(
+                f"document.documentElement.dataset.{state} !== undefined", timeout=60_000
+            )
+            spent = {
+                one["name"]: one["value"]
+                for one in session.send("Performance.getMetrics")["metrics"]
+            }
+            assert (
+                spent["TaskDuration"] < most
+            )  # the page's processor time: the clock also tells what others do

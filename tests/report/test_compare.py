@@ -24,7 +24,8 @@ def shift(folder: Path, by: list[float]) -> Path:
     with sqlite3.connect(folder / "run.db") as connection:
         for client, change in enumerate(by):
             change_it = (
-                "UPDATE metrics SET accuracy = accuracy + ? WHERE client = ? AND split = 'test' AND view = 'personal'"
+                "UPDATE metrics SET accuracy = accuracy + ? WHERE client = ? AND "
+                "split = 'test' AND view = 'personal'"
             )
             connection.execute(change_it, (change, client))
     return folder
@@ -49,7 +50,13 @@ def test_one_row_a_run(tmp_path: Path) -> None:
     table = compare([write(tmp_path / "x"), write(tmp_path / "y", seed=8)])
     assert list(table.columns) == COLUMNS
     row = table.iloc[0]
-    assert (row["run"], row["method"], row["seed"], row["state"], row["rounds"]) == ("x", "comet", 7, "finished", 2)
+    assert (row["run"], row["method"], row["seed"], row["state"], row["rounds"]) == (
+        "x",
+        "comet",
+        7,
+        "finished",
+        2,
+    )
     assert row["personal final weighted"] == pytest.approx(0.68)
     assert row["personal best by validation mean"] == pytest.approx(0.7)
     assert row["global final mean"] == pytest.approx(0.5)
@@ -58,16 +65,24 @@ def test_one_row_a_run(tmp_path: Path) -> None:
 
 
 def test_helped_and_hurt_against_local(tmp_path: Path) -> None:
-    # Two clients are better than local by 0.1, one is as good as local: 2/3 helped, none hurt; then one hurt.
+    # Two clients are better than local by 0.1, one is as good as local: 2/3 helped, none hurt; then
+    # one hurt.
     local = shift(write(tmp_path / "local", method="local"), [-0.1, -0.1, 0.0])
-    table = compare([write(tmp_path / "x"), local, shift(write(tmp_path / "y"), [0.0, -0.2, 0.0])]).set_index("run")
+    table = compare(
+        [write(tmp_path / "x"), local, shift(write(tmp_path / "y"), [0.0, -0.2, 0.0])]
+    ).set_index("run")
     assert (table.loc["x", "helped"], table.loc["x", "hurt"]) == (pytest.approx(2 / 3), 0)
-    assert (table.loc["y", "helped"], table.loc["y", "hurt"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert (table.loc["y", "helped"], table.loc["y", "hurt"]) == (
+        pytest.approx(1 / 3),
+        pytest.approx(1 / 3),
+    )
     assert math.isnan(table.loc["local", "helped"])
 
 
 @pytest.mark.parametrize("other", [{"seed": 8}, {"data_digest": "d8"}, {"finished": False}])
-def test_local_must_be_finished_and_on_the_same_data(tmp_path: Path, other: dict[str, object]) -> None:
+def test_local_must_be_finished_and_on_the_same_data(
+    tmp_path: Path, other: dict[str, object]
+) -> None:
     local = write(tmp_path / "local", method="local", **other)  # type: ignore[arg-type]
     assert math.isnan(compare([write(tmp_path / "x"), local])["helped"][0])
 
@@ -94,7 +109,11 @@ def test_runs_of_different_experiments_are_not_averaged(tmp_path: Path) -> None:
 
 
 def test_unfinished_and_damaged_runs_are_shown_and_never_averaged_in(tmp_path: Path) -> None:
-    runs = [write(tmp_path / "x"), write(tmp_path / "y", seed=8, finished=False, until=1), tmp_path / "nothing"]
+    runs = [
+        write(tmp_path / "x"),
+        write(tmp_path / "y", seed=8, finished=False, until=1),
+        tmp_path / "nothing",
+    ]
     found = comparison(runs)
     states = list(found.runs["state"])
     assert states[:2] == ["finished", "unfinished: round 1 of 2"]
@@ -106,21 +125,34 @@ def test_unfinished_and_damaged_runs_are_shown_and_never_averaged_in(tmp_path: P
 
 
 def test_the_same_seed_counts_once(tmp_path: Path) -> None:
-    found = comparison([write(tmp_path / "x"), write(tmp_path / "y"), shift(write(tmp_path / "z", seed=8), [0.1] * 3)])
+    found = comparison(
+        [
+            write(tmp_path / "x"),
+            write(tmp_path / "y"),
+            shift(write(tmp_path / "z", seed=8), [0.1] * 3),
+        ]
+    )
     assert found.seeds["personal final mean"][0] == pytest.approx(0.65)
     assert any("x, y" in warning for warning in found.warnings)
 
 
 def test_a_warning_where_the_setting_differs(tmp_path: Path) -> None:
     spec = {"data": {"name": "digits"}, "split": {"name": "dirichlet", "alpha": 0.1}}
-    (warning,) = comparison([write(tmp_path / "x"), write(tmp_path / "y", seed=8, spec=spec)]).warnings
+    (warning,) = comparison(
+        [write(tmp_path / "x"), write(tmp_path / "y", seed=8, spec=spec)]
+    ).warnings
     assert warning == "not the same client data, so the numbers do not compare: x; y"
 
 
 def test_for_equal_seeds_the_digest_decides(tmp_path: Path) -> None:
     spec = {"data": {"name": "other"}, "split": {"name": "dirichlet", "alpha": 0.1}}
-    assert comparison([write(tmp_path / "x"), write(tmp_path / "y", split="iid", spec=spec)]).warnings == []
-    warning = comparison([write(tmp_path / "x"), write(tmp_path / "z", data_digest="d8")]).warnings[0]
+    assert (
+        comparison([write(tmp_path / "x"), write(tmp_path / "y", split="iid", spec=spec)]).warnings
+        == []
+    )
+    warning = comparison([write(tmp_path / "x"), write(tmp_path / "z", data_digest="d8")]).warnings[
+        0
+    ]
     assert "not the same client data" in warning
 
 
@@ -136,11 +168,17 @@ def test_a_public_set_is_named_as_the_reason(tmp_path: Path) -> None:
 
 
 def test_other_numbers_of_rounds_are_told_beside_the_table_and_in_the_page(tmp_path: Path) -> None:
-    runs = [write(tmp_path / "x"), write(tmp_path / "local", method="local"), write(tmp_path / "half", finished=False)]
+    runs = [
+        write(tmp_path / "x"),
+        write(tmp_path / "local", method="local"),
+        write(tmp_path / "half", finished=False),
+    ]
     assert comparison(runs).warnings == []
     runs.append(write(tmp_path / "longer", method="local", hyper={}))
     with sqlite3.connect(runs[-1] / "run.db") as connection:
-        connection.execute("INSERT INTO rounds SELECT 4, phase, participants, seconds FROM rounds WHERE round = 3")
+        connection.execute(
+            "INSERT INTO rounds SELECT 4, phase, participants, seconds FROM rounds WHERE round = 3"
+        )
         connection.execute("UPDATE rounds SET phase = 'round' WHERE round = 3")
         connection.execute("UPDATE facts SET value = '3' WHERE name = 'rounds'")
     found = comparison(runs)
@@ -153,7 +191,9 @@ def test_other_numbers_of_rounds_are_told_beside_the_table_and_in_the_page(tmp_p
 
 
 def test_no_hint_where_local_is_there(tmp_path: Path) -> None:
-    assert comparison([write(tmp_path / "x"), write(tmp_path / "local", method="local")]).hints == []
+    assert (
+        comparison([write(tmp_path / "x"), write(tmp_path / "local", method="local")]).hints == []
+    )
 
 
 def test_nothing_to_compare() -> None:
@@ -178,12 +218,16 @@ def test_show_prints_every_kind_of_run(tmp_path: Path, options: dict[str, object
 def diverge(folder: Path, client: int) -> Path:
     """What a recorder keeps of a client whose loss is no finite number."""
     with sqlite3.connect(folder / "run.db") as connection:
-        connection.execute("UPDATE metrics SET loss = NULL WHERE client = ? AND view = 'personal'", (client,))
+        connection.execute(
+            "UPDATE metrics SET loss = NULL WHERE client = ? AND view = 'personal'", (client,)
+        )
     return folder
 
 
 @pytest.mark.parametrize("accuracy", [True, False])
-def test_clients_that_diverged_are_told_wherever_a_mean_is_without_them(tmp_path: Path, accuracy: bool) -> None:
+def test_clients_that_diverged_are_told_wherever_a_mean_is_without_them(
+    tmp_path: Path, accuracy: bool
+) -> None:
     run = diverge(write(tmp_path / "x", accuracy=accuracy), 2)
     sentence = "personal: 1 of 3 clients diverged"
     assert sentence in printed(terminal_tables.show(summary(run)))
@@ -195,7 +239,9 @@ def test_clients_that_diverged_are_told_wherever_a_mean_is_without_them(tmp_path
 
 def test_a_setting_that_loses_a_client_is_not_the_best_by_validation(tmp_path: Path) -> None:
     whole = write(tmp_path / "whole", accuracy=False, hyper={"lam": 1})
-    lossy = diverge(write(tmp_path / "lossy", accuracy=False, hyper={"lam": 2}), 2)  # the others' mean is lower
+    lossy = diverge(
+        write(tmp_path / "lossy", accuracy=False, hyper={"lam": 2}), 2
+    )  # the others' mean is lower
     assert look(lossy, "lossy").validation == math.inf
     found = comparison([lossy, whole], best=True)
     assert list(found.choice["chosen"]) == [False, True]
@@ -210,5 +256,7 @@ def test_who_takes_part_tells_experiments_apart(tmp_path: Path, other: dict[str,
     one = write(tmp_path / "one", spec=spec)
     two = write(tmp_path / "two", spec={**spec, "run": {**spec["run"], **other}}, seed=8)
     assert comparison([one, two]).seeds.empty
-    often = write(tmp_path / "often", spec={**spec, "run": {**spec["run"], "evaluate_every": 5}}, seed=8)
+    often = write(
+        tmp_path / "often", spec={**spec, "run": {**spec["run"], "evaluate_every": 5}}, seed=8
+    )
     assert list(comparison([one, often]).seeds["seeds"]) == [[7, 8]]

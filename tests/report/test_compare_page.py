@@ -22,10 +22,13 @@ def browser() -> Iterator[Browser]:
 def runs(folder: Path) -> list[Path]:
     """local and a better comet, one that is not finished and one that is damaged."""
     local, comet, half = (
-        write(folder / name, method=name, finished=name != "half") for name in ("local", "comet", "half")
+        write(folder / name, method=name, finished=name != "half")
+        for name in ("local", "comet", "half")
     )
     with sqlite3.connect(comet / "run.db") as database:
-        database.execute("UPDATE metrics SET accuracy = accuracy + 0.1 WHERE client = 1 AND split = 'test'")
+        database.execute(
+            "UPDATE metrics SET accuracy = accuracy + 0.1 WHERE client = 1 AND split = 'test'"
+        )
         database.execute("UPDATE messages SET bytes = 10 * bytes")
     damaged = folder / "damaged"
     damaged.mkdir()
@@ -33,7 +36,9 @@ def runs(folder: Path) -> list[Path]:
     return [local, comet, half, damaged]
 
 
-def test_the_page_sorts_compares_and_averages_only_what_is_finished(browser: Browser, tmp_path: Path) -> None:
+def test_the_page_sorts_compares_and_averages_only_what_is_finished(
+    browser: Browser, tmp_path: Path
+) -> None:
     path = write_comparison(comparison(runs(tmp_path)), tmp_path / "page.html")
     with opened(browser, path, width=390) as page:
         assert int(page.evaluate("document.documentElement.dataset.drawn")) == 5
@@ -43,10 +48,18 @@ def test_the_page_sorts_compares_and_averages_only_what_is_finished(browser: Bro
         page.locator("#runs th button", has_text="mean").click()
         page.locator("#runs th button", has_text="mean").click()
         rows = [row.split("\t") for row in page.locator("#runs tbody tr").all_inner_texts()]
-        assert [row[0] for row in rows] == ["comet", "local", "half", "damaged"]  # descending, stable
+        assert [row[0] for row in rows] == [
+            "comet",
+            "local",
+            "half",
+            "damaged",
+        ]  # descending, stable
         assert rows[0][5] == "63.33"  # (0.5 + 0.6 + 0.8) / 3
         shown = {name: spec["datasets"]["rows"] for name, spec in page.evaluate(FIGURES)}
-        assert [(row["run"], row["front"]) for row in shown["pareto"]] == [("local", True), ("comet", True)]
+        assert [(row["run"], row["front"]) for row in shown["pareto"]] == [
+            ("local", True),
+            ("comet", True),
+        ]
         assert {row["run"] for row in shown["fairness"]} == {"local", "comet"}
         assert {row["run"]: row["state"] for row in shown["over-round"]}["half"] == "unfinished"
         assert [row["of"] for row in shown["against"]] == [[0.5, 0.5], [0.5, 0.6], [0.8, 0.8]]

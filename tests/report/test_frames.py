@@ -11,7 +11,9 @@ from tests.report.records_for_tests import write
 def test_metrics_have_names_and_samples(tmp_path: Path) -> None:
     table = frames.metrics(write(tmp_path))
     assert len(table) == 3 * 3 * 2 * 2  # rounds × clients × views × splits
-    final = table[(table["round"] == 3) & (table["view"] == "personal") & (table["split"] == "test")]
+    final = table[
+        (table["round"] == 3) & (table["view"] == "personal") & (table["split"] == "test")
+    ]
     assert list(final["name"]) == ["a", "b", "c"]
     assert np.average(final["accuracy"], weights=final["samples"]) == np.float64(0.68)
 

@@ -18,7 +18,14 @@ from fedkin.report.matrix import Matrix, matched
 from fedkin.report.page.report import write_report
 from tests.report.records_for_tests import write, write_large
 
-LOADS = {"src", "href", "srcset", "action", "data", "poster"}  # attributes that make a browser fetch
+LOADS = {
+    "src",
+    "href",
+    "srcset",
+    "action",
+    "data",
+    "poster",
+}  # attributes that make a browser fetch
 
 
 class Elements(HTMLParser):
@@ -69,10 +76,14 @@ def test_nothing_is_fetched(tmp_path: Path) -> None:
     assert not [
         (tag, attributes)
         for tag, attributes in page.found
-        if {name for name in LOADS & set(attributes) if not (attributes[name] or "").startswith("#")}
+        if {
+            name for name in LOADS & set(attributes) if not (attributes[name] or "").startswith("#")
+        }
         or tag in ("link", "iframe")
     ]
-    (policy,) = [a["content"] for _, a in page.found if a.get("http-equiv") == "Content-Security-Policy"]
+    (policy,) = [
+        a["content"] for _, a in page.found if a.get("http-equiv") == "Content-Security-Policy"
+    ]
     assert policy is not None
     assert policy.startswith("default-src 'none'")
     assert "http" not in policy
@@ -102,7 +113,8 @@ def test_the_figures_are_valid_and_complete(tmp_path: Path) -> None:
 
 def test_the_figures_show_the_records(tmp_path: Path) -> None:
     found = {
-        name: figure["spec"]["datasets"]["rows"] for name, figure in figures(write_report(write(tmp_path))).items()
+        name: figure["spec"]["datasets"]["rows"]
+        for name, figure in figures(write_report(write(tmp_path))).items()
     }
     finish = [row for row in found["rounds"] if row["view"] == "personal" and row["round"] == 3]
     assert finish == [{"view": "personal", "round": 3, "low": 0.5, "mean": 0.6, "high": 0.8}]
@@ -129,14 +141,18 @@ def test_clusters_that_split_have_numbers_of_their_own() -> None:
 def test_equal_views_are_drawn_once(tmp_path: Path) -> None:
     folder = write(tmp_path)
     with sqlite3.connect(folder / "run.db") as connection:
-        connection.execute("UPDATE metrics SET accuracy = accuracy + 0.1 WHERE view = 'global' AND split = 'test'")
+        connection.execute(
+            "UPDATE metrics SET accuracy = accuracy + 0.1 WHERE view = 'global' AND split = 'test'"
+        )
     rounds = figures(write_report(folder))["rounds"]
     assert {row["view"] for row in rounds["spec"]["datasets"]["rows"]} == {"personal"}
     assert "Personal = global" in rounds["note"]
 
 
 def test_the_head_has_no_folders_and_the_whole_split(tmp_path: Path) -> None:
-    text = write_report(write(tmp_path, data="/home/someone/tables/mine.csv")).read_text(encoding="utf-8")
+    text = write_report(write(tmp_path, data="/home/someone/tables/mine.csv")).read_text(
+        encoding="utf-8"
+    )
     assert "<title>comet on mine.csv</title>" in text
     assert "split dirichlet alpha=0.3 over=clients floor=10" in text
 
@@ -146,7 +162,11 @@ def test_chosen_clients_have_their_line(tmp_path: Path) -> None:
     places = {figure["name"]: figure["own"] for figure in json.loads(scripts["figures"])}
     assert places["rounds"] == places["own-score"]  # held once
     line = json.loads(scripts["owns"])[places["rounds"]]
-    assert (line["columns"], line["keys"], line["scale"]) == (["round", "value"], [[1], [2], [3]], 1e-4)
+    assert (line["columns"], line["keys"], line["scale"]) == (
+        ["round", "value"],
+        [[1], [2], [3]],
+        1e-4,
+    )
     assert line["values"]["c"] == [8000, 7000, 8000]
 
 
@@ -170,7 +190,8 @@ def test_key_numbers_and_state_are_in_the_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"accuracy": False}, {"finished": False, "until": 0}, {"finished": False, "until": 1}]
+    "options",
+    [{"accuracy": False}, {"finished": False, "until": 0}, {"finished": False, "until": 1}],
 )
 def test_every_kind_of_run_has_a_report(tmp_path: Path, options: dict[str, Any]) -> None:
     for figure in figures(write_report(write(tmp_path, **options))).values():

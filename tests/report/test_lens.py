@@ -38,12 +38,23 @@ def test_a_flow_loses_nobody() -> None:
     assert flow.names == ["0", "1", NOT_YET]
     assert flow.level.tolist() == [[0, 0, 1, 2], [0, 1, 1, 2], [0, 1, 1, 0]]  # who is away stays
     links, nodes, middle = ribbons(flow)
-    assert [sum(node["clients"] for node in nodes if node["between"] == f"round {at}") for at in (1, 2, 5)] == [4] * 3
-    begins = {(row["cluster"], row["to"], row["clients"]) for row in links if row["between"] == "rounds 1 to 2"}
+    assert [
+        sum(node["clients"] for node in nodes if node["between"] == f"round {at}")
+        for at in (1, 2, 5)
+    ] == [4] * 3
+    begins = {
+        (row["cluster"], row["to"], row["clients"])
+        for row in links
+        if row["between"] == "rounds 1 to 2"
+    }
     assert begins == {("0", "0", 1), ("0", "1", 1), ("1", "1", 1), (NOT_YET, NOT_YET, 1)}
     assert middle[0].tolist() == [1.0, 2.5, 3.5]
     assert all(row["high"] - row["low"] == pytest.approx(row["clients"]) for row in links)
-    starts = {(row["low"], row["high"]) for row in links if row["between"] == "rounds 1 to 2" and row["x"] < 0.1}
+    starts = {
+        (row["low"], row["high"])
+        for row in links
+        if row["between"] == "rounds 1 to 2" and row["x"] < 0.1
+    }
     assert starts == {(0, 1), (1, 2), (2, 3), (3, 4)}  # beside each other
 
 
@@ -62,7 +73,9 @@ def test_points_that_coincide_are_seen_apart() -> None:
     np.testing.assert_allclose(np.linalg.norm(corners(5), axis=1), 1)
 
 
-def test_like_memberships_are_one_group_though_another_has_the_same_largest_component(tmp_path: Path) -> None:
+def test_like_memberships_are_one_group_though_another_has_the_same_largest_component(
+    tmp_path: Path,
+) -> None:
     told = [[0.9, 0.1], [0.88, 0.12], [0.55, 0.45]]
     with opened(noted(tmp_path, [(2, k, "membership", v) for k, v in enumerate(told)])) as run:
         groups = groups_of(read_told(run))
@@ -78,7 +91,11 @@ def test_the_groups_explain_the_labels_or_not() -> None:
 
 def test_weights_are_a_chart_and_kin_and_no_cell_of_the_table(tmp_path: Path) -> None:
     rows = [[0.0, 0.25, 0.75], [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]
-    notes = [(at, k, "weights", row if at == 2 else [0.0] * 3) for at in (1, 2) for k, row in enumerate(rows)]
+    notes = [
+        (at, k, "weights", row if at == 2 else [0.0] * 3)
+        for at in (1, 2)
+        for k, row in enumerate(rows)
+    ]
     folder = noted(tmp_path, notes)
     with opened(folder) as run:
         found = read_told(run)
@@ -86,25 +103,42 @@ def test_weights_are_a_chart_and_kin_and_no_cell_of_the_table(tmp_path: Path) ->
             "mean weight (weights)",
             {0: [(2, 0.75), (1, 0.25)], 1: [(0, 1.0)], 2: [(0, 0.5), (1, 0.5)]},
         )
-        cells = weight_map(run, "weights", found.weights["weights"], [2, 0, 1]).spec["datasets"]["rows"]
+        cells = weight_map(run, "weights", found.weights["weights"], [2, 0, 1]).spec["datasets"][
+            "rows"
+        ]
     assert {"client": "a", "source": "c", "weight": 0.75} in cells
-    assert "0.25, 0.75" not in write_report(folder).read_text(encoding="utf-8").split('id="figures"')[0]
+    assert (
+        "0.25, 0.75"
+        not in write_report(folder).read_text(encoding="utf-8").split('id="figures"')[0]
+    )
 
 
 def test_weights_of_many_clients_are_bins(tmp_path: Path) -> None:
     count = 120
     own = {k: np.eye(4)[k % 4] for k in range(count)}
     order = by_likeness(list(range(count)), own)
-    assert [k % 4 for k in order] == sorted((k % 4 for k in order), key=[k % 4 for k in order].index)  # blocks
+    assert [k % 4 for k in order] == sorted(
+        (k % 4 for k in order), key=[k % 4 for k in order].index
+    )  # blocks
     stack = Stack(
-        [3], list(range(count)), np.array([[[float(a % 4 == b % 4) for b in range(count)] for a in range(count)]]), 1
+        [3],
+        list(range(count)),
+        np.array([[[float(a % 4 == b % 4) for b in range(count)] for a in range(count)]]),
+        1,
     )
     with opened(write(tmp_path)) as small:
-        run = Run(small.folder, small.database, {}, {k: small.clients[0]._replace(number=k) for k in range(count)})
+        run = Run(
+            small.folder,
+            small.database,
+            {},
+            {k: small.clients[0]._replace(number=k) for k in range(count)},
+        )
         drawn = weight_map(run, "weights", stack, order)
     cells = drawn.spec["datasets"]["rows"]
     assert len(cells) == 50 * 50
-    assert sum(cell["weight"] for cell in cells) == pytest.approx(50 * 30, rel=0.01)  # a row's whole weight
+    assert sum(cell["weight"] for cell in cells) == pytest.approx(
+        50 * 30, rel=0.01
+    )  # a row's whole weight
     assert "bins" in drawn.note
 
 

@@ -21,7 +21,9 @@ from tests.report.test_compare import printed, shift
 def validated(folder: Path, by: float) -> Path:
     """Add to the personal validation accuracies in every round."""
     with sqlite3.connect(folder / "run.db") as connection:
-        query = "UPDATE metrics SET accuracy = accuracy + ? WHERE split = 'val' AND view = 'personal'"
+        query = (
+            "UPDATE metrics SET accuracy = accuracy + ? WHERE split = 'val' AND view = 'personal'"
+        )
         connection.execute(query, (by,))
     return folder
 
@@ -30,21 +32,25 @@ def lam(folder: Path, value: float, **facts: Any) -> Path:
     return write(folder, hyper={"lam": value}, **facts)
 
 
-# --- statistics -----------------------------------------------------------------------------------------------------
+# --- statistics
+# -----------------------------------------------------------------------------------------------------
 
 
 def test_signed_rank_by_hand() -> None:
-    # All n differences on one side: of 2^n signs two are as extreme: p = 2 / 2^n. Zeros are left out.
+    # All n differences on one side: of 2^n signs two are as extreme: p = 2 / 2^n. Zeros are left
+    # out.
     assert signed_rank(np.array([0.1, 0.2, 0.3])) == pytest.approx(2 / 8)
     assert signed_rank(np.array([-0.1, -0.2, -0.3, -0.5, -0.7])) == pytest.approx(2 / 32)
-    # Ranks 1, 2, 3 with signs −, +, +: W = min(1, 5) = 1; signs with a smaller side ≤ 1: {}, {1} on either side: 4 / 8.
+    # Ranks 1, 2, 3 with signs −, +, +: W = min(1, 5) = 1; signs with a smaller side ≤ 1: {}, {1} on
+    # either side: 4 / 8.
     assert signed_rank(np.array([-0.1, 0.2, 0.3])) == pytest.approx(4 / 8)
     assert signed_rank(np.array([0.0, 0.0])) == 1.0
     assert signed_rank(np.array([])) is None
 
 
 def test_interval_by_hand() -> None:
-    # Two differences 0 and 0.2: the mean of two draws is 0, 0.1, 0.2 with 1/4, 1/2, 1/4: 2.5 % and 97.5 % are its ends.
+    # Two differences 0 and 0.2: the mean of two draws is 0, 0.1, 0.2 with 1/4, 1/2, 1/4: 2.5 % and
+    # 97.5 % are its ends.
     assert interval(np.array([0.0, 0.2])) == (0.0, 0.2)
     assert interval(np.array([0.1, 0.1, 0.1])) == (0.1, 0.1)
     assert interval(np.array([0.1])) == (None, None)
@@ -64,16 +70,26 @@ def test_shares_of_a_loss_count_the_other_way() -> None:
     assert loss["difference"] == accuracy["difference"] == pytest.approx(0.0)
 
 
-# --- against a baseline ---------------------------------------------------------------------------------------------
+# --- against a baseline
+# ---------------------------------------------------------------------------------------------
 
 
 def test_against_local_client_by_client(tmp_path: Path) -> None:
-    # local has 0.5, 0.5, 0.8; the run is better by 0.1, 0.2, 0.3: mean 0.2, p = 2 / 2^3, all helped.
-    runs = [shift(write(tmp_path / "x"), [0.1, 0.2, 0.3]), write(tmp_path / "l", method="local", hyper={})]
+    # local has 0.5, 0.5, 0.8; the run is better by 0.1, 0.2, 0.3: mean 0.2, p = 2 / 2^3, all
+    # helped.
+    runs = [
+        shift(write(tmp_path / "x"), [0.1, 0.2, 0.3]),
+        write(tmp_path / "l", method="local", hyper={}),
+    ]
     found = comparison(runs)
     assert found.baseline == "local"
     (row,) = found.against.to_dict("records")
-    assert (row["method"], row["seeds"], row["clients"], row["measure"]) == ("comet", [7], 3, "accuracy")
+    assert (row["method"], row["seeds"], row["clients"], row["measure"]) == (
+        "comet",
+        [7],
+        3,
+        "accuracy",
+    )
     assert row["difference"] == pytest.approx(0.2)
     assert row["p"] == pytest.approx(0.25)
     assert (row["better"], row["worse"]) == (1, 0)
@@ -86,7 +102,10 @@ def test_against_local_client_by_client(tmp_path: Path) -> None:
 
 def test_pairs_of_several_seeds_are_taken_together(tmp_path: Path) -> None:
     # Seed 7: +0.1, +0.2, 0; seed 8: −0.1, 0, 0: mean 0.2 / 6, better 2/6, worse 1/6.
-    runs = [shift(write(tmp_path / "x7"), [0.1, 0.2, 0.0]), shift(write(tmp_path / "x8", seed=8), [-0.1, 0.0, 0.0])]
+    runs = [
+        shift(write(tmp_path / "x7"), [0.1, 0.2, 0.0]),
+        shift(write(tmp_path / "x8", seed=8), [-0.1, 0.0, 0.0]),
+    ]
     runs += [write(tmp_path / f"l{seed}", method="local", seed=seed) for seed in (7, 8)]
     (row,) = comparison(runs).against.to_dict("records")
     assert (row["clients"], row["seeds"]) == (6, [7, 8])
@@ -101,12 +120,18 @@ def test_the_baseline_is_what_was_named_else_local_else_the_first(tmp_path: Path
     assert comparison([x, y]).baseline == "comet"
     assert list(comparison([x, y, local], "fedavg").against["method"]) == ["comet", "local"]
     assert list(comparison([x, y, local], "y").against["method"]) == ["comet", "local"]
-    with pytest.raises(FedkinError, match="--against persfl: no finished run of it is among these: comet, fedavg"):
+    with pytest.raises(
+        FedkinError, match="--against persfl: no finished run of it is among these: comet, fedavg"
+    ):
         comparison([x, y], "persfl")
 
 
 def test_what_cannot_be_paired_is_said(tmp_path: Path) -> None:
-    runs = [write(tmp_path / "x"), write(tmp_path / "y", seed=8), write(tmp_path / "l", method="local")]
+    runs = [
+        write(tmp_path / "x"),
+        write(tmp_path / "y", seed=8),
+        write(tmp_path / "l", method="local"),
+    ]
     found = comparison(runs)
     assert found.against["seeds"].tolist() == [[7]]
     assert found.warnings == ["no finished run of local with the seed and client data of y"]
@@ -116,7 +141,11 @@ def test_what_cannot_be_paired_is_said(tmp_path: Path) -> None:
 
 
 def test_unfinished_and_damaged_runs_are_in_no_pair(tmp_path: Path) -> None:
-    runs = [write(tmp_path / "l", method="local"), write(tmp_path / "x", finished=False, until=1), tmp_path / "nothing"]
+    runs = [
+        write(tmp_path / "l", method="local"),
+        write(tmp_path / "x", finished=False, until=1),
+        tmp_path / "nothing",
+    ]
     found = comparison(runs)
     assert len(found.against) == 0
     assert len(found.runs) == 3
@@ -126,27 +155,44 @@ def test_unfinished_and_damaged_runs_are_in_no_pair(tmp_path: Path) -> None:
 
 
 def test_a_regression_is_compared_by_loss(tmp_path: Path) -> None:
-    x, local = write(tmp_path / "x", accuracy=False), write(tmp_path / "l", method="local", accuracy=False)
+    x, local = (
+        write(tmp_path / "x", accuracy=False),
+        write(tmp_path / "l", method="local", accuracy=False),
+    )
     with sqlite3.connect(x / "run.db") as connection:
-        connection.execute("UPDATE metrics SET loss = loss - 0.5 WHERE client = 0 AND split = 'test'")
+        connection.execute(
+            "UPDATE metrics SET loss = loss - 0.5 WHERE client = 0 AND split = 'test'"
+        )
     found = comparison([x, local])
     (row,) = found.against.to_dict("records")
-    assert (row["measure"], row["difference"], row["better"]) == ("loss", pytest.approx(-0.5 / 3), pytest.approx(1 / 3))
+    assert (row["measure"], row["difference"], row["better"]) == (
+        "loss",
+        pytest.approx(-0.5 / 3),
+        pytest.approx(1 / 3),
+    )
     assert found.hints == []
     assert "-0.1667" in printed(sheets.compare(found), 160)
 
 
-# --- the choice among settings --------------------------------------------------------------------------------------
+# --- the choice among settings
+# --------------------------------------------------------------------------------------
 
 
 def test_validation_chooses_and_test_is_not_asked(tmp_path: Path) -> None:
-    # λ = 0.5 is better on test, λ = 2 on validation: the second stays. All samples' validation accuracy is 0.5 + 0.1.
-    runs = [shift(lam(tmp_path / "a", 0.5), [0.2, 0.2, 0.2]), validated(lam(tmp_path / "b", 2.0), 0.1)]
+    # λ = 0.5 is better on test, λ = 2 on validation: the second stays. All samples' validation
+    # accuracy is 0.5 + 0.1.
+    runs = [
+        shift(lam(tmp_path / "a", 0.5), [0.2, 0.2, 0.2]),
+        validated(lam(tmp_path / "b", 2.0), 0.1),
+    ]
     runs += [write(tmp_path / "l", method="local", hyper={})]
     found = comparison(runs, best=True)
     assert list(found.runs["run"]) == ["b", "l"]
     rows = found.choice.to_dict("records")
-    assert [(row["setting"], row["chosen"]) for row in rows] == [("lam = 0.5", False), ("lam = 2.0", True)]
+    assert [(row["setting"], row["chosen"]) for row in rows] == [
+        ("lam = 0.5", False),
+        ("lam = 2.0", True),
+    ]
     assert [row["validation"] for row in rows] == [pytest.approx(0.5), pytest.approx(0.6)]
     assert found.against["difference"].tolist() == [0.0]
     assert "chosen" in printed(sheets.compare(found), 160)
@@ -155,11 +201,17 @@ def test_validation_chooses_and_test_is_not_asked(tmp_path: Path) -> None:
 
 
 def test_validation_accuracy_is_weighted_by_validation_samples(tmp_path: Path) -> None:
-    # Clients have 4, 4, 8 validation samples and 0.5 each; +0.2 for the third alone: 0.5 + 0.2 · 8 / 16 = 0.6.
+    # Clients have 4, 4, 8 validation samples and 0.5 each; +0.2 for the third alone: 0.5 + 0.2 · 8
+    # / 16 = 0.6.
     runs = [lam(tmp_path / "a", 0.5), lam(tmp_path / "b", 2.0)]
     with sqlite3.connect(runs[1] / "run.db") as connection:
-        connection.execute("UPDATE metrics SET accuracy = accuracy + 0.2 WHERE client = 2 AND split = 'val'")
-    assert comparison(runs, best=True).choice["validation"].tolist() == [pytest.approx(0.5), pytest.approx(0.6)]
+        connection.execute(
+            "UPDATE metrics SET accuracy = accuracy + 0.2 WHERE client = 2 AND split = 'val'"
+        )
+    assert comparison(runs, best=True).choice["validation"].tolist() == [
+        pytest.approx(0.5),
+        pytest.approx(0.6),
+    ]
 
 
 def test_settings_are_compared_on_the_seeds_that_they_share(tmp_path: Path) -> None:
@@ -179,7 +231,12 @@ def test_only_hyper_parameters_are_chosen(tmp_path: Path) -> None:
     plain = write(tmp_path / "a", spec={**FACTS["spec"], "train": {"steps": 4}})
     tuned = validated(write(tmp_path / "b", spec=train), 0.1)
     split = {**FACTS["spec"], "split": {"name": "dirichlet", "alpha": 9.0}}
-    for other in ({"model": "cnn"}, {"rounds": 9}, {"participation": 0.5}, {"data_digest": "d8", "spec": split}):
+    for other in (
+        {"model": "cnn"},
+        {"rounds": 9},
+        {"participation": 0.5},
+        {"data_digest": "d8", "spec": split},
+    ):
         rival = validated(write(tmp_path / "-".join(other), **other), 0.4)  # type: ignore[arg-type]
         found = comparison([plain, tuned, rival], best=True)
         assert found.runs["run"][0] == "b", other
@@ -196,7 +253,8 @@ def test_a_setting_without_validation_data_cannot_be_chosen(tmp_path: Path) -> N
     assert "comet: no setting is chosen, for a setting has no validation score" in found.warnings
 
 
-# --- the command ----------------------------------------------------------------------------------------------------
+# --- the command
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_the_command_writes_markdown_and_json(tmp_path: Path) -> None:
@@ -208,7 +266,10 @@ def test_the_command_writes_markdown_and_json(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     assert fedkin("compare", *folders, "--markdown", page).stdout.strip() == str(page)
     text = page.read_text()
-    assert "| method | setting | seeds | pairs | mean difference | 95% interval | p | better % | worse % |" in text
+    assert (
+        "| method | setting | seeds | pairs | mean difference | 95% interval | p | better % "
+        "| worse % |" in text
+    )
     assert "| comet |  | 7 | 3 | +20.00 |" in text
     assert "| a\\|b | comet |" in text
     assert "- u is unfinished: round 1 of 2" in text
@@ -217,11 +278,15 @@ def test_the_command_writes_markdown_and_json(tmp_path: Path) -> None:
     assert found["against"][0]["p"] == 0.25
     assert [run["run"] for run in found["runs"]] == ["a|b", "l", "u"]
     assert found["warnings"] == ["u is unfinished: round 1 of 2"]
-    assert told("compare", *folders, "--against", "comte").startswith("--against comte: no finished run")
+    assert told("compare", *folders, "--against", "comte").startswith(
+        "--against comte: no finished run"
+    )
 
 
 def test_one_file_for_two_kinds_of_page(tmp_path: Path) -> None:
     page = tmp_path / "page"
-    said = told("compare", write(tmp_path / "a"), "--markdown", page, "--html", tmp_path / "." / "page")
+    said = told(
+        "compare", write(tmp_path / "a"), "--markdown", page, "--html", tmp_path / "." / "page"
+    )
     assert said == f"--markdown and --html both name {page}: give each a file of its own"
     assert not page.exists()

@@ -16,15 +16,26 @@ from tests.report.records_for_tests import write
 def test_settings_and_progress(tmp_path: Path) -> None:
     found = summary(write(tmp_path / "one"))
     assert found["run"] == "one"
-    assert (found["method"], found["hyper"], found["seed"], found["clients"]) == ("comet", {"lam": 0.5}, 7, 3)
+    assert (found["method"], found["hyper"], found["seed"], found["clients"]) == (
+        "comet",
+        {"lam": 0.5},
+        7,
+        3,
+    )
     assert (found["data"], found["split"], found["model"]) == ("digits", "dirichlet", "dnn")
-    assert (found["rounds"], found["planned"], found["finished"], found["fingerprint"]) == (2, 2, True, "f00d")
+    assert (found["rounds"], found["planned"], found["finished"], found["fingerprint"]) == (
+        2,
+        2,
+        True,
+        "f00d",
+    )
     json.dumps(found, allow_nan=False)
 
 
 def test_final_accuracy_is_of_the_last_round_that_has_one(tmp_path: Path) -> None:
-    # The finish (row 3): 0.5, 0.5, 0.8 with 10, 30, 60 test samples. Mean 1.8/3; weighted (5 + 15 + 48)/100;
-    # deviations −0.1, −0.1, 0.2, so variance 0.06/3; the worst tenth of three clients is one client.
+    # The finish (row 3): 0.5, 0.5, 0.8 with 10, 30, 60 test samples. Mean 1.8/3; weighted (5 + 15 +
+    # 48)/100; deviations −0.1, −0.1, 0.2, so variance 0.06/3; the worst tenth of three clients is
+    # one client.
     final = summary(write(tmp_path))["accuracy"]["personal"]["final"]
     assert final["round"] == 3
     assert final["mean"] == pytest.approx(0.6)
@@ -35,8 +46,9 @@ def test_final_accuracy_is_of_the_last_round_that_has_one(tmp_path: Path) -> Non
 
 
 def test_best_by_validation_weights_validation_samples_and_reports_test(tmp_path: Path) -> None:
-    # Validation, weights 4, 4, 8: round 1 (3 + 3 + 4)/16 = 0.625, round 2 (1 + 2 + 8)/16 = 0.6875, finish 0.5. Plain
-    # means would choose round 1 (0.667 against 0.583). Test in round 2: 0.9, 0.5, 0.7.
+    # Validation, weights 4, 4, 8: round 1 (3 + 3 + 4)/16 = 0.625, round 2 (1 + 2 + 8)/16 = 0.6875,
+    # finish 0.5. Plain means would choose round 1 (0.667 against 0.583). Test in round 2: 0.9, 0.5,
+    # 0.7.
     best = summary(write(tmp_path))["accuracy"]["personal"]["best_by_validation"]
     assert best["round"] == 2
     assert best["mean"] == pytest.approx(0.7)
@@ -46,7 +58,11 @@ def test_best_by_validation_weights_validation_samples_and_reports_test(tmp_path
 def test_best_on_test_is_the_highest_mean(tmp_path: Path) -> None:
     # Means 0.8, 0.7, 0.6.
     best = summary(write(tmp_path))["accuracy"]["personal"]["best_on_test"]
-    assert (best["round"], best["mean"], best["worst_decile"]) == (1, pytest.approx(0.8), pytest.approx(0.6))
+    assert (best["round"], best["mean"], best["worst_decile"]) == (
+        1,
+        pytest.approx(0.8),
+        pytest.approx(0.6),
+    )
 
 
 def test_views_are_kept_apart(tmp_path: Path) -> None:
@@ -58,7 +74,11 @@ def test_views_are_kept_apart(tmp_path: Path) -> None:
 def test_loss_has_its_worst_decile_at_the_top(tmp_path: Path) -> None:
     # 1, 2, 3 with weights 10, 30, 60: weighted (10 + 60 + 180)/100.
     final = summary(write(tmp_path))["loss"]["personal"]["final"]
-    assert (final["mean"], final["weighted"], final["worst_decile"]) == (2.0, pytest.approx(2.5), 3.0)
+    assert (final["mean"], final["weighted"], final["worst_decile"]) == (
+        2.0,
+        pytest.approx(2.5),
+        3.0,
+    )
     assert final["std"] == pytest.approx(math.sqrt(2 / 3))
 
 
@@ -69,8 +89,9 @@ def test_regression_has_losses_only(tmp_path: Path) -> None:
 
 
 def test_communication(tmp_path: Path) -> None:
-    # Two rounds, in each: down 3 × 100 parameters, of which 2 are one broadcast with 1 control scalar; up 3 × (10
-    # predictions and 1 control). Bytes: down 450 + 450 + 440, up 3 × 60. ``paper``: no second copy, no control.
+    # Two rounds, in each: down 3 × 100 parameters, of which 2 are one broadcast with 1 control
+    # scalar; up 3 × (10 predictions and 1 control). Bytes: down 450 + 450 + 440, up 3 × 60.
+    # ``paper``: no second copy, no control.
     found = summary(write(tmp_path))["communication"]
     unicast, paper = found["unicast"], found["paper"]
     assert unicast["scalars"] == {"up": 66, "down": 604, "total": 670}
@@ -114,7 +135,12 @@ def test_missing_and_extras_name_the_clients(tmp_path: Path) -> None:
 
 def test_unfinished_run_is_summed_up_as_far_as_it_is(tmp_path: Path) -> None:
     found = summary(write(tmp_path, finished=False, until=1))
-    assert (found["finished"], found["rounds"], found["planned"], found["fingerprint"]) == (False, 1, 2, None)
+    assert (found["finished"], found["rounds"], found["planned"], found["fingerprint"]) == (
+        False,
+        1,
+        2,
+        None,
+    )
     assert found["accuracy"]["personal"]["final"]["round"] == 1
 
 
@@ -129,7 +155,12 @@ def test_absent_facts_are_none(tmp_path: Path) -> None:
     with sqlite3.connect(folder / "run.db") as connection:
         connection.execute("DELETE FROM facts WHERE name != 'version'")
     found = summary(folder)
-    assert (found["method"], found["planned"], found["finished"], found["clients"]) == (None, None, False, 3)
+    assert (found["method"], found["planned"], found["finished"], found["clients"]) == (
+        None,
+        None,
+        False,
+        3,
+    )
 
 
 @pytest.mark.parametrize("wrong", ["no folder", "garbage", "cut", "json"])
@@ -149,7 +180,9 @@ def test_damaged_runs_say_so(tmp_path: Path, wrong: str) -> None:
 
 
 def test_worst_decile_is_the_worst_tenth_rounded_down() -> None:
-    values = {k: k / 100 for k in range(29)}  # ⌊29 / 10⌋ = 2 clients: 0.00 and 0.01, or 0.27 and 0.28
+    values = {
+        k: k / 100 for k in range(29)
+    }  # ⌊29 / 10⌋ = 2 clients: 0.00 and 0.01, or 0.27 and 0.28
     weights = dict.fromkeys(values, 1)
     assert spread(values, weights)["worst_decile"] == pytest.approx(0.005)
     assert spread(values, weights, worst="high")["worst_decile"] == pytest.approx(0.275)
@@ -157,7 +190,11 @@ def test_worst_decile_is_the_worst_tenth_rounded_down() -> None:
 
 def test_clients_without_a_value_are_counted_not_hidden() -> None:
     found = spread({0: 0.5, 1: None, 2: None}, {0: 10, 1: 5, 2: 0})
-    assert (found["mean"], found["clients"], found["without"]) == (0.5, 1, 1)  # client 2 has no test samples at all
+    assert (found["mean"], found["clients"], found["without"]) == (
+        0.5,
+        1,
+        1,
+    )  # client 2 has no test samples at all
 
 
 def test_ties_go_to_the_earliest_round() -> None:

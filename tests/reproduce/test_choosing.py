@@ -1,4 +1,6 @@
-"""benchmarks/choosing.py: every row is a valid experiment, and the pages' commands are those rows."""
+"""benchmarks/choosing.py: every row is a valid experiment, and the pages' commands are
+those rows.
+"""
 
 import shlex
 from pathlib import Path
@@ -33,8 +35,12 @@ def test_commands_of_the_pages(command: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("fedkin.cli.app.train", lambda spec, work: trained.append(spec))
     monkeypatch.chdir(ROOT)
     for changes in ([], ["run.rounds=7"]):
-        words = shlex.split(command.replace("--set CHANGES", " ".join(f"--set {change}" for change in changes)))
+        words = shlex.split(
+            command.replace("--set CHANGES", " ".join(f"--set {change}" for change in changes))
+        )
         result = fedkin(*words[1:])
         assert result.exit_code == 0, result.output
-        rows = [specification(t.spec, {}, [*t.base, *changes, "run.seed=0"])[0] for t in TABLES.values()]
+        rows = [
+            specification(t.spec, {}, [*t.base, *changes, "run.seed=0"])[0] for t in TABLES.values()
+        ]
         assert trained[-1] in rows, command

@@ -1,4 +1,6 @@
-"""The presets: each is there, its specifications are valid, its commands mean the same, and a row really runs."""
+"""The presets: each is there, its specifications are valid, its commands mean the same, and a row
+really runs.
+"""
 
 import json
 import shlex
@@ -45,13 +47,17 @@ def test_every_table_and_figure_has_its_preset() -> None:
 
 
 @pytest.mark.parametrize("name", names())
-def test_specifications_are_valid_and_commands_mean_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_specifications_are_valid_and_commands_mean_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
     for scale in SCALES:
         rows = preset(name, scale).rows
         assert len({row.name for row in rows}) == len(rows) > 0
         for row in rows:
-            assert estimate(row).seconds > 0  # nan would fail too: what a row costs is known before it runs
+            assert (
+                estimate(row).seconds > 0
+            )  # nan would fail too: what a row costs is known before it runs
             if row.runner != "experiment":
                 continue
             spec = spec_of(row, 0, {})
@@ -64,7 +70,9 @@ def test_specifications_are_valid_and_commands_mean_the_same(name: str, monkeypa
             settings = [value.partition("=")[0] for key, value in pairs if key == "--set"]
             assert len(set(settings)) == len(settings), row.name
             options = {key.removeprefix("--"): value for key, value in pairs if key != "--set"}
-            again, _ = specification(Path(words[0]), options, [value for key, value in pairs if key == "--set"])
+            again, _ = specification(
+                Path(words[0]), options, [value for key, value in pairs if key == "--set"]
+            )
             assert again == spec, row.name
 
 
@@ -76,16 +84,31 @@ def test_tables_have_their_published_numbers(name: str) -> None:
 
 
 def test_published_numbers_are_read() -> None:
-    row = next(row for row in preset("cgpfl-table-1", "full").rows if row.name == "cgpfl-t1-mnist-mlr-cgpfl_k4")
+    row = next(
+        row
+        for row in preset("cgpfl-table-1", "full").rows
+        if row.name == "cgpfl-t1-mnist-mlr-cgpfl_k4"
+    )
     assert row.values[0].published == 95.65
-    row = next(row for row in preset("persfl-table-2", "full").rows if row.name == "persfl-t2-ds3-pfedme")
+    row = next(
+        row for row in preset("persfl-table-2", "full").rows if row.name == "persfl-t2-ds3-pfedme"
+    )
     assert [value.published for value in row.values] == [78.1, 9.2]
     assert row.changes["run.rounds"] == 800  # taken from the table
-    row = next(row for row in preset("comet-table-5", "full").rows if row.name == "comet-t3-hypcluster-c=6-C0.15")
+    row = next(
+        row
+        for row in preset("comet-table-5", "full").rows
+        if row.name == "comet-t3-hypcluster-c=6-C0.15"
+    )
     assert [value.published for value in row.values] == [63.28, 4.1e10]
     assert len(published("ppfl_table1_pathological")) == 8
-    row = next(row for row in preset("comet-table-3", "full").rows if row.name == "comet-t3-ditto-C0.15")
-    assert [value.published for value in row.values] == [68.88, 19.16]  # the local view, the global one
+    row = next(
+        row for row in preset("comet-table-3", "full").rows if row.name == "comet-t3-ditto-C0.15"
+    )
+    assert [value.published for value in row.values] == [
+        68.88,
+        19.16,
+    ]  # the local view, the global one
 
 
 def test_rows_of_another_preset_can_be_run_anew_with_changes() -> None:
@@ -97,22 +120,49 @@ def test_rows_of_another_preset_can_be_run_anew_with_changes() -> None:
 
 def test_published_numbers_that_contradict_themselves_are_flagged() -> None:
     flagged = {name: preset(name).flagged for name in names() if preset(name).flagged}
-    assert {"comet-table-3", "comet-table-5", "perfed-ckt-table-1", "persfl-table-3", "persfl-table-7"} == set(flagged)
+    assert {
+        "comet-table-3",
+        "comet-table-5",
+        "perfed-ckt-table-1",
+        "persfl-table-3",
+        "persfl-table-7",
+    } == set(flagged)
     found = preset("persfl-table-3")
     users = [
-        line for line in published("persfl_tables2_3_accuracy") if (line["dataset"], line["split"]) == ("mnist", "ds2")
+        line
+        for line in published("persfl_tables2_3_accuracy")
+        if (line["dataset"], line["split"]) == ("mnist", "ds2")
     ]
     assert {line["avg"] for line in users if line["method"] in ("fedper", "fedavg")} == {"85.5"}
-    assert "FedPer on DS-2 equals FedAvg" in markdown(found, [], "full", "fedkin reproduce persfl-table-3")
+    assert "FedPer on DS-2 equals FedAvg" in markdown(
+        found, [], "full", "fedkin reproduce persfl-table-3"
+    )
 
 
-def test_a_preset_runs_what_it_can_and_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_preset_runs_what_it_can_and_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FEDKIN_DATA", str(tmp_path))  # there are no files
     quick = [
-        f"--set={key}" for key in ("run.rounds=2", "engine.name=inprocess", "data.clients=6", "run.evaluate_every=1")
+        f"--set={key}"
+        for key in (
+            "run.rounds=2",
+            "engine.name=inprocess",
+            "data.clients=6",
+            "run.evaluate_every=1",
+        )
     ]
-    asked = ["reproduce", "ppfl-table-1", "--rows", "synthetic-fedavg", "--seeds", "2", *quick, "--json"]
+    asked = [
+        "reproduce",
+        "ppfl-table-1",
+        "--rows",
+        "synthetic-fedavg",
+        "--seeds",
+        "2",
+        *quick,
+        "--json",
+    ]
     result = fedkin(*asked)
     assert result.exit_code == 0, result.output
     (line,) = json.loads(result.stdout)["lines"]
@@ -131,7 +181,9 @@ def test_a_preset_runs_what_it_can_and_says_what_is_missing(tmp_path: Path, monk
     assert "Not run, 1 row" in (tmp_path / "reproduction" / "ppfl-table-1.md").read_text()
 
 
-def test_ctrl_c_ends_a_preset_and_no_page_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_a_preset_and_no_page_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begun: list[str] = []
 
     def stopped(row: Row, *_: object) -> Outcome:
@@ -153,12 +205,16 @@ def test_a_run_of_another_setting_is_not_taken(tmp_path: Path) -> None:
     assert first.missing == ""
     (again,) = outcomes([row], 1, tmp_path, quick)
     assert again.numbers == first.numbers  # not run again
-    (first.folders[0] / "run.db").unlink()  # as a run leaves it that is killed between its first two files
+    (
+        first.folders[0] / "run.db"
+    ).unlink()  # as a run leaves it that is killed between its first two files
     (resumed,) = outcomes([row], 1, tmp_path, quick)
     assert resumed.numbers == first.numbers
     (other,) = outcomes([row], 1, tmp_path, {**quick, "train.lr": 0.5})
     assert "another setting (train.lr)" in other.missing
-    (other,) = outcomes([row], 1, tmp_path, {**quick, "method.theta_share": 0.9})  # where the row has its default
+    (other,) = outcomes(
+        [row], 1, tmp_path, {**quick, "method.theta_share": 0.9}
+    )  # where the row has its default
     assert "another setting (method.theta_share)" in other.missing
     (wider,) = outcomes([row], 1, tmp_path / "w", {**quick, "method.theta_share": 0.9})
     assert wider.missing == ""
@@ -167,9 +223,17 @@ def test_a_run_of_another_setting_is_not_taken(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_is_taken_where_data_decided_a_setting(tmp_path: Path) -> None:
-    """[model] family is "auto" in the preset, and what it came to in the run's own specification."""
+    """[model] family is "auto" in the preset, and what it came to in the run's own
+    specification.
+    """
     (row,) = preset("cgpfl-figure-4").rows
-    quick = {"run.rounds": 2, "run.clients": 4, "data.name": "digits", "split.low": 20, "split.high": 60}
+    quick = {
+        "run.rounds": 2,
+        "run.clients": 4,
+        "data.name": "digits",
+        "split.low": 20,
+        "split.high": 60,
+    }
     for _ in range(2):
         (one,) = outcomes([row], 1, tmp_path, {**quick, "engine.name": "inprocess"})
         assert one.missing == ""
@@ -182,7 +246,13 @@ def test_a_finished_run_is_taken_where_data_decided_a_setting(tmp_path: Path) ->
 def test_a_run_is_the_same_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its files are those that were there, not those of the same relative name."""
     (row,) = preset("cgpfl-figure-4").rows
-    quick = {"run.rounds": 1, "run.clients": 4, "split.low": 20, "split.high": 60, "engine.name": "inprocess"}
+    quick = {
+        "run.rounds": 1,
+        "run.clients": 4,
+        "split.low": 20,
+        "split.high": 60,
+        "engine.name": "inprocess",
+    }
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
         x = np.random.default_rng(len(name)).integers(0, 255, (800, 1, 8, 8), dtype=np.uint8)
@@ -210,7 +280,9 @@ def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.Monk
     assert str(tmp_path) not in page
 
 
-def test_a_narrower_call_keeps_what_is_there_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrower_call_keeps_what_is_there_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     names = [row.name for row in preset("ppfl-figure-8").rows]
     quick = [f"--set={s}" for s in ("run.rounds=2", "data.clients=4", "engine.name=inprocess")]
@@ -222,29 +294,47 @@ def test_a_narrower_call_keeps_what_is_there_on_the_page(tmp_path: Path, monkeyp
     assert [line["row"] for line in json.loads(result.stdout)["lines"]] == [names[1]]
     now = table(tmp_path)
     assert list(now) == names
-    assert all(now[names[0]][name] == first[name] for name in ("measured", "seeds", "taken"))  # both seeds, still
-    assert [one["measured"] == "not run" for one in now.values()] == [False, False, True, True, True]
+    assert all(
+        now[names[0]][name] == first[name] for name in ("measured", "seeds", "taken")
+    )  # both seeds, still
+    assert [one["measured"] == "not run" for one in now.values()] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
     for kind in ("md", "html"):
-        assert "Not run, 3 rows, " in (tmp_path / "reproduction" / f"ppfl-figure-8.{kind}").read_text()
+        assert (
+            "Not run, 3 rows, " in (tmp_path / "reproduction" / f"ppfl-figure-8.{kind}").read_text()
+        )
     (tmp_path / "reproduction" / "runs" / f"{names[0]}-seed0" / "run.db").write_text("damaged")
     monkeypatch.setattr(running, "run", None)  # what is not asked for is not trained
     assert fedkin(*asked, "N3").exit_code == 0
     assert table(tmp_path)[names[0]]["measured"] == "not run"
-    assert fedkin(*asked, "N2").exit_code == 1  # though another row is there: it is not the one that was asked for
+    assert (
+        fedkin(*asked, "N2").exit_code == 1
+    )  # though another row is there: it is not the one that was asked for
 
 
 def table(folder: Path) -> dict[str, dict[str, str]]:
     """The page's table by the names of its rows."""
     lines = (folder / "reproduction" / "ppfl-figure-8.md").read_text().splitlines()
     cut = [
-        dict(zip(COLUMNS, line.strip("| ").split(" | "), strict=True)) for line in lines if line.startswith("| ppfl")
+        dict(zip(COLUMNS, line.strip("| ").split(" | "), strict=True))
+        for line in lines
+        if line.startswith("| ppfl")
     ]
     return {one["row"]: one for one in cut}
 
 
-def test_the_probe_has_one_thread_whatever_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_probe_has_one_thread_whatever_the_environment_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[int] = []
-    monkeypatch.setattr(estimating, "_training", lambda: float(seen.append(torch.get_num_threads()) or 1.0))
+    monkeypatch.setattr(
+        estimating, "_training", lambda: float(seen.append(torch.get_num_threads()) or 1.0)
+    )
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -264,16 +354,28 @@ def test_estimates_follow_the_rounds_and_the_machine() -> None:
     assert estimate(row, speed=2.0).seconds == pytest.approx(estimate(row).seconds / 2)
     assert estimate(row, seeds=3).seconds == pytest.approx(estimate(row).seconds * 3)
     assert PROBE in costs()
-    assert set(costs()) <= {PROBE, *(r.name for n in names() for s in SCALES for r in preset(n, s).rows if r.spec)}
+    assert set(costs()) <= {
+        PROBE,
+        *(r.name for n in names() for s in SCALES for r in preset(n, s).rows if r.spec),
+    }
 
 
-def test_an_estimate_from_another_rows_run_is_told_as_rough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_estimate_from_another_rows_run_is_told_as_rough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     first, second = preset("ppfl-figure-8").rows[:2]
     known = {first.name: Costs(2.0, 1.0, 0.0, MEASURED), second.name: Costs(4.0, 2.0, 0.0, COUNTED)}
     monkeypatch.setattr(estimating, "costs", lambda: known)
     sure, rough = (estimate(row, {"run.rounds": 11}) for row in (first, second))
-    assert [str(sure), str(rough), str(together([sure, rough]))] == ["12.0 s", "~ 24.0 s", "~ 36.0 s"]
-    told = [Outcome(row, [], {}, None, [], "not here", found) for row, found in ((first, sure), (second, rough))]
+    assert [str(sure), str(rough), str(together([sure, rough]))] == [
+        "12.0 s",
+        "~ 24.0 s",
+        "~ 36.0 s",
+    ]
+    told = [
+        Outcome(row, [], {}, None, [], "not here", found)
+        for row, found in ((first, sure), (second, rough))
+    ]
     assert "Not run, 2 rows, processor time ~ 36.0 s: not here" in notes(told)
     assert [line["estimate_is_rough"] for line in lines(told)] == [False, True]
     assert [cells(line)[6] for line in lines(told)] == ["12.0 s", "~ 24.0 s"]
@@ -293,7 +395,9 @@ def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:
         return work
 
     clocked(tmp_path, session(4, "round"))
-    assert cost(tmp_path) is None  # a session before it was killed: what this one took is not what the run took
+    assert (
+        cost(tmp_path) is None
+    )  # a session before it was killed: what this one took is not what the run took
     clocked(tmp_path, session(0, "setup", "round"))
     first = cost(tmp_path)
     clocked(tmp_path, session(2, "round"))
@@ -324,7 +428,8 @@ def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not (tmp_path / "reproduction").exists()
     assert "did you mean 'cgpfl-table-1'" in fedkin("reproduce", "cgpfl-table1").output
     assert (
-        "no row of comet-figure-2 contains nothing" in fedkin("reproduce", "comet-figure-2", "--rows", "nothing").output
+        "no row of comet-figure-2 contains nothing"
+        in fedkin("reproduce", "comet-figure-2", "--rows", "nothing").output
     )
     assert "unknown scale" in fedkin("reproduce", "comet-figure-2", "--scale", "tiny").output
     assert len(json.loads(fedkin("reproduce", "--list", "--json").stdout)) == len(names())
@@ -341,5 +446,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_small_scale_of_every_preset_runs(name: str, runs: Path) -> None:
     found = preset(name, "small")
     for one in outcomes(found.rows, 1, runs, {"engine.name": "inprocess"}):
-        lacking = one.missing and ("file" in one.missing or "folder" in one.missing)  # data that are not here
+        lacking = one.missing and (
+            "file" in one.missing or "folder" in one.missing
+        )  # data that are not here
         assert not one.missing or lacking, f"{one.row.name}: {one.missing}"

@@ -1,7 +1,9 @@
-"""Every row of every preset starts: its full-scale specification, one round, on a handful of made-up samples.
+"""Every row of every preset starts: its full-scale specification, one round, on a handful of
+made-up samples.
 
-Only sizes shrink (rounds, steps, clients, samples, the large networks): every key of the specification stays. Rows that
-then ask for the same are started once. Rows that differ in a method's numbers alone are left to scripts/nightly.
+Only sizes shrink (rounds, steps, clients, samples, the large networks): every key of the
+specification stays. Rows that then ask for the same are started once. Rows that differ in a
+method's numbers alone are left to scripts/nightly.
 """
 
 import json
@@ -49,12 +51,23 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, draw = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
 
     def pictures(shape: tuple[int, ...], classes: int, rows: int) -> tuple[Any, Any]:
-        return draw.integers(0, 256, (rows, *shape), np.uint8), (np.arange(rows) % classes).astype(np.uint8)
+        return draw.integers(0, 256, (rows, *shape), np.uint8), (np.arange(rows) % classes).astype(
+            np.uint8
+        )
 
-    def save(name: str, shape: tuple[int, ...], classes: int, train: int, test: int, **more: Any) -> None:
+    def save(
+        name: str, shape: tuple[int, ...], classes: int, train: int, test: int, **more: Any
+    ) -> None:
         x_train, y_train = pictures(shape, classes, train)
         x_test, y_test = pictures(shape, classes, test)
-        np.savez(folder / f"{name}.npz", x_train=x_train, y_train=y_train, x_test=x_test, y_test=y_test, **more)
+        np.savez(
+            folder / f"{name}.npz",
+            x_train=x_train,
+            y_train=y_train,
+            x_test=x_test,
+            y_test=y_test,
+            **more,
+        )
 
     for name, shape in PICTURES.items():
         save(name, shape, 10, 800 if len(shape) == 2 else 480, 100)
@@ -65,18 +78,28 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "client_test": np.arange(9) % 3,
         "client_name": np.array([b"a", b"b", b"c"]),
     }
-    extra = {"x_extra": draw.integers(0, 256, (4, 28, 28), np.uint8), "y_extra": np.zeros(4, np.uint8)}
+    extra = {
+        "x_extra": draw.integers(0, 256, (4, 28, 28), np.uint8),
+        "y_extra": np.zeros(4, np.uint8),
+    }
     save("femnist", (28, 28), 62, 60, 9, **people, **extra, client_extra=np.full(4, 2))
     with h5py.File(folder / "stackoverflow_train.h5", "w") as file:
         for user in range(3):
-            posts = [" ".join(f"w{word}" for word in row).encode() for row in draw.integers(0, 50, (5, 6))]
+            posts = [
+                " ".join(f"w{word}" for word in row).encode()
+                for row in draw.integers(0, 50, (5, 6))
+            ]
             file[f"examples/{user:06d}/tokens"] = np.array(posts, dtype=object).astype("S")
     return folder
 
 
 def _narrow(shape: tuple[int, ...], classes: int, width: int) -> nn.Module:
-    """What the large networks have, and nothing more: a convolution with batch norm, two linear layers."""
-    first = nn.Sequential(nn.Conv2d(shape[0], width, 3, stride=8), nn.BatchNorm2d(width), nn.ReLU(), nn.Flatten())
+    """What the large networks have, and nothing more: a convolution with batch norm, two linear
+    layers.
+    """
+    first = nn.Sequential(
+        nn.Conv2d(shape[0], width, 3, stride=8), nn.BatchNorm2d(width), nn.ReLU(), nn.Flatten()
+    )
     return nn.Sequential(*first, nn.Linear(16 * width, 5), nn.ReLU(), nn.Linear(5, classes))
 
 
@@ -103,7 +126,12 @@ def started(row: Row, folder: Path) -> Spec:
     if full.model.name == "transformer_lm":
         few |= {"model.width": 8, "model.layers": 1}
     few |= LESS.get(full.method.name, {})
-    short = {"run.rounds": 1, "run.evaluate_every": 1, "engine.name": "inprocess", "engine.compile": "never"}
+    short = {
+        "run.rounds": 1,
+        "run.evaluate_every": 1,
+        "engine.name": "inprocess",
+        "engine.compile": "never",
+    }
     return spec_of(row, 0, {**few, **short, "data.dir": str(folder)})
 
 
@@ -113,7 +141,9 @@ def rows_of(name: str) -> list[Row]:
 
 @cache
 def kinds() -> dict[str, Row]:
-    """One row for each kind: what it asks for but for its method's numbers and those that are made small."""
+    """One row for each kind: what it asks for but for its method's numbers and those that are made
+    small.
+    """
     found: dict[str, Row] = {}
     for name in names():
         for row in rows_of(name):
@@ -130,7 +160,11 @@ def _kind(spec: Spec) -> Any:
 
 
 def _type(value: Any) -> Any:
-    return type(value).__name__ if isinstance(value, (int, float, list)) and not isinstance(value, bool) else value
+    return (
+        type(value).__name__
+        if isinstance(value, (int, float, list)) and not isinstance(value, bool)
+        else value
+    )
 
 
 def test_every_full_scale_row_is_one_of_the_kinds() -> None:

@@ -17,9 +17,22 @@ SCORES = {0: {"personal": {"val": (0.5, 0.75), "test": (float("nan"), float("nan
 
 
 def record(number: int, phase: str = "round", missing=None) -> Record:
-    sent = [Sent(0, "down", 0, dict.fromkeys(KINDS, 1), 10), Sent(1, "down", 1, dict.fromkeys(KINDS, 1), 10)]
+    sent = [
+        Sent(0, "down", 0, dict.fromkeys(KINDS, 1), 10),
+        Sent(1, "down", 1, dict.fromkeys(KINDS, 1), 10),
+    ]
     lens = {"cluster": {0: 2, -1: 0.5}}
-    return Record(number, phase, [0, 1], sent, missing or {}, SCORES, {0: {"teacher": [1, 2]}}, lens, {"total": 0.1})
+    return Record(
+        number,
+        phase,
+        [0, 1],
+        sent,
+        missing or {},
+        SCORES,
+        {0: {"teacher": [1, 2]}},
+        lens,
+        {"total": 0.1},
+    )
 
 
 @pytest.fixture
@@ -66,17 +79,28 @@ def test_rows_of_a_round(tmp_path, database):
     kept.add(record(1, missing={1: "BadMessage: NaN"}))
     with read_only(tmp_path) as reader:  # while the writer has it open
         assert reader.last_round() == 1
-        assert reader.rows("SELECT phase, participants FROM rounds") == [("setup", "[0, 1]"), ("round", "[0, 1]")]
-        metrics = reader.rows("SELECT split, loss, accuracy FROM metrics WHERE round = 1 ORDER BY split")
+        assert reader.rows("SELECT phase, participants FROM rounds") == [
+            ("setup", "[0, 1]"),
+            ("round", "[0, 1]"),
+        ]
+        metrics = reader.rows(
+            "SELECT split, loss, accuracy FROM metrics WHERE round = 1 ORDER BY split"
+        )
         assert metrics == [("test", None, None), ("val", 0.5, 0.75)]  # nan is NULL
-        notes = reader.rows("SELECT client, name, value FROM notes WHERE round = 1 ORDER BY client, name")
+        notes = reader.rows(
+            "SELECT client, name, value FROM notes WHERE round = 1 ORDER BY client, name"
+        )
         assert notes == [(-1, "cluster", "0.5"), (0, "cluster", "2"), (0, "teacher", "[1, 2]")]
         assert reader.rows("SELECT * FROM events") == [(1, 1, "missing", "BadMessage: NaN")]
-        messages = reader.rows(f"SELECT phase, client, copy, bytes, {KINDS[0]} FROM messages WHERE round = 1")
+        messages = reader.rows(
+            f"SELECT phase, client, copy, bytes, {KINDS[0]} FROM messages WHERE round = 1"
+        )
         assert messages == [("round", 0, 0, 10, 1), ("round", 1, 1, 10, 1)]
         paths = checkpoint.committed(tmp_path, reader)
     assert {path.name for path in paths.values()} == {"server.1.safetensors", "0.1.safetensors"}
-    assert set((tmp_path / "checkpoint").iterdir()) == set(paths.values())  # superseded files are gone
+    assert set((tmp_path / "checkpoint").iterdir()) == set(
+        paths.values()
+    )  # superseded files are gone
 
 
 def test_rounds_wait_for_their_commit(tmp_path, database):
@@ -88,7 +112,10 @@ def test_rounds_wait_for_their_commit(tmp_path, database):
     kept.commit(finished=True)
     assert database.last_round() == 2
     assert database.facts()["finished"] is True
-    assert {path.name for path in (tmp_path / "checkpoint").iterdir()} == {"server.2.safetensors", "0.2.safetensors"}
+    assert {path.name for path in (tmp_path / "checkpoint").iterdir()} == {
+        "server.2.safetensors",
+        "0.2.safetensors",
+    }
 
 
 def test_a_round_is_recorded_once(tmp_path, database):
@@ -102,7 +129,10 @@ def test_a_round_is_recorded_once(tmp_path, database):
 @pytest.fixture
 def crowded(tmp_path, database):
     """A recorder whose database somebody reads, and the reader, whose ``commit`` ends that."""
-    with closing(open_run(tmp_path, write=True, busy=0.01)) as own, closing(connected(tmp_path)) as reader:
+    with (
+        closing(open_run(tmp_path, write=True, busy=0.01)) as own,
+        closing(connected(tmp_path)) as reader,
+    ):
         kept = recorder(tmp_path, own)
         kept.add(record(0, "setup"))
         reader.execute("BEGIN")
@@ -132,7 +162,13 @@ def test_rounds_wait_for_a_reader(tmp_path, crowded, database):
     reader.execute("COMMIT")
     kept.add(record(4))
     assert saved == [1, 4]
-    assert [number for (number,) in database.rows("SELECT round FROM rounds ORDER BY round")] == [0, 1, 2, 3, 4]
+    assert [number for (number,) in database.rows("SELECT round FROM rounds ORDER BY round")] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
     paths = checkpoint.committed(tmp_path, database)
     assert {path.name for path in paths.values()} == {"server.4.safetensors", "0.1.safetensors"}
     assert set((tmp_path / "checkpoint").iterdir()) == set(paths.values())
@@ -154,7 +190,8 @@ def test_a_reader_who_never_ends_is_told_of(crowded, database):
     kept.patience = 0.1
     kept.add(record(1))
     with pytest.raises(
-        FedkinError, match=r"another program holds its run\.db\. Committed up to round 0.*fedkin resume"
+        FedkinError,
+        match=r"another program holds its run\.db\. Committed up to round 0.*fedkin resume",
     ):
         kept.commit(finished=True)
 
@@ -183,7 +220,9 @@ def test_readers_cannot_write(tmp_path, database):
 def test_other_versions_are_refused(version, write, tmp_path, database):
     with database.commit() as transaction:
         put_facts(transaction, {"version": version})
-    with pytest.raises(FedkinError, match=f"version {version} of the run format, this fedkin reads {VERSION}"):
+    with pytest.raises(
+        FedkinError, match=f"version {version} of the run format, this fedkin reads {VERSION}"
+    ):
         open_run(tmp_path, write=write)
 
 

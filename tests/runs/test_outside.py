@@ -1,4 +1,6 @@
-"""What a user names as a file to be written: written whole, through links, and never in place of what is no page."""
+"""What a user names as a file to be written: written whole, through links, and never in place of
+what is no page.
+"""
 
 import os
 import re
@@ -32,7 +34,11 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
-    for name, why in (("pipe", "a device or a pipe"), ("folder", "a folder"), ("circle", "symbolic links")):
+    for name, why in (
+        ("pipe", "a device or a pipe"),
+        ("folder", "a folder"),
+        ("circle", "symbolic links"),
+    ):
         with pytest.raises(OSError, match=why) as caught:
             write_file(tmp_path / name, b"new")
         assert caught.value.filename == str(tmp_path / name)
@@ -51,7 +57,10 @@ def test_compare_writes_pages_only(option: str, tmp_path: Path) -> None:
     (tmp_path / "record").symlink_to(run / "run.db")
     before = (run / "run.db").read_bytes()
     for name in (run / "run.db", tmp_path / "record"):
-        assert re.search(f"{name} cannot be written: it is a file of .*run itself", told("compare", run, option, name))
+        assert re.search(
+            f"{name} cannot be written: it is a file of .*run itself",
+            told("compare", run, option, name),
+        )
     assert (run / "run.db").read_bytes() == before
     assert "it is a device or a pipe" in told("compare", run, option, "/dev/null")
     assert "it is a folder" in told("compare", run, option, tmp_path)
@@ -60,7 +69,10 @@ def test_compare_writes_pages_only(option: str, tmp_path: Path) -> None:
 
 def test_a_runs_own_files_stay_and_pages_in_its_folder_are_renewed(tmp_path: Path) -> None:
     run = write(tmp_path / "run")
-    own = [run / name for name in ("experiment.toml", "asked.json", "joined/a/join.json", "export/a/model.onnx")]
+    own = [
+        run / name
+        for name in ("experiment.toml", "asked.json", "joined/a/join.json", "export/a/model.onnx")
+    ]
     for path in own:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("own")
@@ -78,9 +90,14 @@ def test_a_runs_own_files_stay_and_pages_in_its_folder_are_renewed(tmp_path: Pat
 
 
 def test_the_file_that_the_output_goes_to_is_left_to_it(tmp_path: Path) -> None:
-    code = "from pathlib import Path; from fedkin.runs.outside import write_outside as w; w(Path('/dev/stdout'), 'x')"
+    code = (
+        "from pathlib import Path; from fedkin.runs.outside import write_outside as w; "
+        "w(Path('/dev/stdout'), 'x')"
+    )
     with open(tmp_path / "log", "w") as log:
-        done = subprocess.run([sys.executable, "-c", code], stdout=log, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdout=log, stderr=subprocess.PIPE, text=True, check=False
+        )
     assert "/dev/stdout cannot be written: the output of this command goes there" in done.stderr
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "it is a device or a pipe" in done.stderr

@@ -21,11 +21,28 @@ from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
 
 pytest.importorskip("optuna")
-QUICK = [f"--set={s}" for s in ("engine.name=inprocess", "run.rounds=2", "run.clients=4", "model=mlr", "method=fedavg")]
+QUICK = [
+    f"--set={s}"
+    for s in (
+        "engine.name=inprocess",
+        "run.rounds=2",
+        "run.clients=4",
+        "model=mlr",
+        "method=fedavg",
+    )
+]
 
 
 def test_a_grid_is_done_once_and_the_best_is_by_validation(tmp_path: Path) -> None:
-    asked = ["sweep", *QUICK, "--space", "train.lr=0.0001, 0.3", "--out", str(tmp_path / "s"), "--json"]
+    asked = [
+        "sweep",
+        *QUICK,
+        "--space",
+        "train.lr=0.0001, 0.3",
+        "--out",
+        str(tmp_path / "s"),
+        "--json",
+    ]
     found = json.loads(fedkin(*asked, "--trials", "1").stdout)
     assert len(found["trials"]) == 1
     found = json.loads(fedkin(*asked).stdout)  # goes on
@@ -43,12 +60,23 @@ def test_a_study_goes_on_with_its_own_data_only(tmp_path: Path) -> None:
     rows = [f"{c},{x}.5,{x % 2}" for c in "abcd" for x in range(20)]
     table.write_text("\n".join(["client,x,label", *rows]))
     whose = [f"--set={s}" for s in (f"data.name={table}", "data.client=client", "data.label=label")]
-    asked = ["sweep", QUICK[0], QUICK[1], *QUICK[3:], *whose, "--space", "train.lr=0.1, 0.2", "--out", tmp_path / "s"]
+    asked = [
+        "sweep",
+        QUICK[0],
+        QUICK[1],
+        *QUICK[3:],
+        *whose,
+        "--space",
+        "train.lr=0.1, 0.2",
+        "--out",
+        tmp_path / "s",
+    ]
     assert fedkin(*asked, "--trials", "1").exit_code == 0
     before = table.read_text()
     table.write_text(before.replace("7.5", "8.5"))
     assert told(*asked) == (
-        f"{tmp_path / 's'} holds a sweep that began with other data: put them back, or choose another --out"
+        f"{tmp_path / 's'} holds a sweep that began with other data: put them back, or choose "
+        "another --out"
     )
     assert len(list((tmp_path / "s").glob("*/run.db"))) == 1
     table.write_text(before)
@@ -58,10 +86,27 @@ def test_a_study_goes_on_with_its_own_data_only(tmp_path: Path) -> None:
 
 def test_a_regressions_loss_is_shown_as_it_is(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
-    rows = [f"{c},{x % 7},{3 * (x % 7) + len(c)}.5" for c in ("a", "bb", "ccc", "dddd") for x in range(20)]
+    rows = [
+        f"{c},{x % 7},{3 * (x % 7) + len(c)}.5"
+        for c in ("a", "bb", "ccc", "dddd")
+        for x in range(20)
+    ]
     table.write_text("\n".join(["client,x,label", *rows]))
-    whose = [f"--set={s}" for s in (f"data.name={table}", "data.client=client", "data.label=label", "model=glm")]
-    asked = ["sweep", QUICK[0], QUICK[1], QUICK[4], *whose, "--space", "train.lr=0.001, 0.05", "--out", tmp_path / "s"]
+    whose = [
+        f"--set={s}"
+        for s in (f"data.name={table}", "data.client=client", "data.label=label", "model=glm")
+    ]
+    asked = [
+        "sweep",
+        QUICK[0],
+        QUICK[1],
+        QUICK[4],
+        *whose,
+        "--space",
+        "train.lr=0.001, 0.05",
+        "--out",
+        tmp_path / "s",
+    ]
     done = fedkin(*asked)
     lines = done.stdout.splitlines()  # of which some go on with a long path's rest
     best, other = (line.split() for line in lines if re.match(r"\s*\d+\.\d{4}\s", line))
@@ -82,7 +127,10 @@ def test_all_that_is_in_a_sweeps_folder_is_compared_but_for_its_own_files(tmp_pa
         (out / name).write_text("")
     done = fedkin("compare", *sorted(out.iterdir()), "--json")
     assert [row["run"] for row in json.loads(done.stdout)["runs"]] == ["one", "two"]
-    said = f"note: passed over, for files of a sweep are no runs: {out / 'page.md'}, {out / 'study.db'}\n"
+    said = (
+        f"note: passed over, for files of a sweep are no runs: {out / 'page.md'}, "
+        f"{out / 'study.db'}\n"
+    )
     assert done.stderr == said
     assert "is not a run directory" in told("compare", out / "study.db")
     (tmp_path / "page.md").write_text("")
@@ -90,14 +138,31 @@ def test_all_that_is_in_a_sweeps_folder_is_compared_but_for_its_own_files(tmp_pa
 
 
 def test_tpe_samples_ranges(tmp_path: Path) -> None:
-    asked = ["sweep", *QUICK, "--space", "train.lr=log 0.001 .. 0.3", "--sampler", "tpe", "--trials", "2"]
+    asked = [
+        "sweep",
+        *QUICK,
+        "--space",
+        "train.lr=log 0.001 .. 0.3",
+        "--sampler",
+        "tpe",
+        "--trials",
+        "2",
+    ]
     found = json.loads(fedkin(*asked, "--out", str(tmp_path / "s"), "--json").stdout)
     assert all(0.001 <= row["train.lr"] <= 0.3 for row in found["trials"])
 
 
 def test_two_processes_share_a_study(tmp_path: Path) -> None:
     """Each point of the grid is tried once, whoever tries it; both are at work."""
-    asked = ["sweep", *QUICK, "--space", "train.lr=0.01, 0.03, 0.1, 0.3", "--out", str(tmp_path / "s"), "--json"]
+    asked = [
+        "sweep",
+        *QUICK,
+        "--space",
+        "train.lr=0.01, 0.03, 0.1, 0.3",
+        "--out",
+        str(tmp_path / "s"),
+        "--json",
+    ]
     both = [started(asked) for _ in range(2)]
     answers = [process.communicate(timeout=100) for process in both]
     assert [process.returncode for process in both] == [0, 0], answers
@@ -109,7 +174,16 @@ def test_two_processes_share_a_study(tmp_path: Path) -> None:
 
 def test_a_killed_process_leaves_its_trial_to_the_next(tmp_path: Path) -> None:
     long = ["--set=run.rounds=300", "--set=run.commit_every=0"]
-    asked = ["sweep", *QUICK, *long, "--space", "train.lr=0.1", "--out", str(tmp_path / "s"), "--json"]
+    asked = [
+        "sweep",
+        *QUICK,
+        *long,
+        "--space",
+        "train.lr=0.1",
+        "--out",
+        str(tmp_path / "s"),
+        "--json",
+    ]
     process = started(asked)
     while (before := last_round(tmp_path / "s")) < 1:
         assert process.poll() is None, process.communicate()
@@ -134,8 +208,18 @@ def test_a_trial_that_diverges_is_lost_and_the_others_go_on(tmp_path: Path) -> N
     assert "no trial has a value: round 1: training diverged" in alone.output
 
 
-def test_a_trial_that_this_machine_stopped_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ["sweep", *QUICK, "--space", "train.lr=0.1, 0.10, 0.2", "--out", str(tmp_path / "s"), "--json"]
+def test_a_trial_that_this_machine_stopped_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = [
+        "sweep",
+        *QUICK,
+        "--space",
+        "train.lr=0.1, 0.10, 0.2",
+        "--out",
+        str(tmp_path / "s"),
+        "--json",
+    ]
 
     def full(*_: object) -> None:
         raise Halted("s cannot be written: No space left on device")
@@ -144,13 +228,20 @@ def test_a_trial_that_this_machine_stopped_is_gone_on_with(tmp_path: Path, monke
         patch.setattr("fedkin.sweep.study.run", full)
         assert "No space left" in fedkin(*asked).stderr
     found = json.loads(fedkin(*asked).stdout)
-    assert sorted(row["train.lr"] for row in found["trials"]) == [0.1, 0.2]  # a value that was given twice is one
+    assert sorted(row["train.lr"] for row in found["trials"]) == [
+        0.1,
+        0.2,
+    ]  # a value that was given twice is one
     assert not found["lost"]
 
 
 def test_a_range_of_whole_numbers_is_drawn_from_them(tmp_path: Path) -> None:
     asked = ["sweep", *QUICK[:-1], "--set=method=hypcluster", "--space", "method.clusters=1 .. 3"]
-    found = json.loads(fedkin(*asked, "--sampler", "tpe", "--trials", "2", "--out", tmp_path / "s", "--json").stdout)
+    found = json.loads(
+        fedkin(
+            *asked, "--sampler", "tpe", "--trials", "2", "--out", tmp_path / "s", "--json"
+        ).stdout
+    )
     assert not found["lost"]
     assert {row["method.clusters"] for row in found["trials"]} <= {1, 2, 3}
 
@@ -163,7 +254,16 @@ def test_a_map_of_models_is_searched(tmp_path: Path) -> None:
         "--set=public.source=held-out",
         "--set=public.labeled=true",
     ]
-    asked = ["sweep", *quick, *settings, "--space", "model.map.a=mlr, dnn", "--out", str(tmp_path / "s"), "--json"]
+    asked = [
+        "sweep",
+        *quick,
+        *settings,
+        "--space",
+        "model.map.a=mlr, dnn",
+        "--out",
+        str(tmp_path / "s"),
+        "--json",
+    ]
     found = json.loads(fedkin(*asked).stdout)
     assert not found["lost"]
     assert {row["model.map.a"] for row in found["trials"]} == {"mlr", "dnn"}
@@ -177,12 +277,16 @@ class Net(nn.Sequential):
 """
 
 
-def test_whole_numbers_are_for_what_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_numbers_are_for_what_is_said_to_be_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "own_net.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)  # where it is found, as by fedkin run
     quick = [*QUICK[:3], "--set=method=fedavg", "--set=model.name=own_net:Net"]
     ranges = ["--space", "model.drop=0 .. 0.5", "--space", "model.width=2 .. 9"]
-    tried = fedkin("sweep", *quick, *ranges, "--sampler", "tpe", "--trials", "2", "--out", "s", "--json")
+    tried = fedkin(
+        "sweep", *quick, *ranges, "--sampler", "tpe", "--trials", "2", "--out", "s", "--json"
+    )
     rows = json.loads(tried.stdout)["trials"]
     assert all(0 < row["model.drop"] < 0.5 and isinstance(row["model.width"], int) for row in rows)
     refused = fedkin("sweep", *quick, "--space", "model.classes=3", "--out", "t")
@@ -190,7 +294,17 @@ def test_whole_numbers_are_for_what_is_said_to_be_one(tmp_path: Path, monkeypatc
 
 
 def test_a_range_of_a_models_sizes_too(tmp_path: Path) -> None:
-    asked = ["sweep", *QUICK, "--set=model=dnn", "--space", "model.hidden=3 .. 5", "--sampler", "tpe", "--trials", "2"]
+    asked = [
+        "sweep",
+        *QUICK,
+        "--set=model=dnn",
+        "--space",
+        "model.hidden=3 .. 5",
+        "--sampler",
+        "tpe",
+        "--trials",
+        "2",
+    ]
     found = json.loads(fedkin(*asked, "--out", tmp_path / "s", "--json").stdout)
     assert not found["lost"]
     assert {row["model.hidden"] for row in found["trials"]} <= {3, 4, 5}
@@ -206,7 +320,16 @@ def test_a_value_is_refused_only_where_no_combination_takes_it() -> None:
 
 def test_processes_do_not_draw_alike(tmp_path: Path) -> None:
     """A second process begins where the first one's draws end, not with the same ones."""
-    asked = ["sweep", *QUICK, "--space", "train.lr=log 0.001 .. 0.3", "--sampler", "tpe", "--out", str(tmp_path / "s")]
+    asked = [
+        "sweep",
+        *QUICK,
+        "--space",
+        "train.lr=log 0.001 .. 0.3",
+        "--sampler",
+        "tpe",
+        "--out",
+        str(tmp_path / "s"),
+    ]
     fedkin(*asked, "--trials", "1")
     found = json.loads(fedkin(*asked, "--trials", "2", "--json").stdout)
     assert len({row["train.lr"] for row in found["trials"]}) == 2
@@ -222,7 +345,10 @@ def last_round(study: Path) -> int:
 
 def started(asked: list[str]) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "fedkin", *asked], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "fedkin", *asked],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -237,11 +363,20 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
         (["--space", "public.samples=20, 200"], "different data or budgets"),
         (["--space", "lr=0.1, 0.2"], "lr is called train.lr here"),
         (["--space", "train.lr=0.1 .. 0.2"], "a grid needs values"),
-        (["--sampler", "tpe", "--space", "train.lr=0.5 .. 0.1"], "the first number must be the smaller one"),
+        (
+            ["--sampler", "tpe", "--space", "train.lr=0.5 .. 0.1"],
+            "the first number must be the smaller one",
+        ),
         (["--sampler", "tpe", "--space", "train.lr=log 0 .. 0.1"], "with log above 0"),
-        (["--sampler", "tpe", "--space", "train.lr=0.1 .. inf"], "the first number must be the smaller one"),
+        (
+            ["--sampler", "tpe", "--space", "train.lr=0.1 .. inf"],
+            "the first number must be the smaller one",
+        ),
         ([], "nothing to search"),
-        (["--space", "method.lam=1, 2"], "unknown fedavg hyper-parameter 'lam': did you mean 'lr'? (choices: lr)"),
+        (
+            ["--space", "method.lam=1, 2"],
+            "unknown fedavg hyper-parameter 'lam': did you mean 'lr'? (choices: lr)",
+        ),
         (["--space", "cgpfl"], "unknown fedavg hyper-parameter"),
         (
             ["--space", "method.name=comet, fedavg", "--space", "method.lam=1, 2"],
@@ -251,7 +386,13 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
         (["--set=method=comet", "--space", "method.lam=1, -2"], "lam"),
         (["--set=method=comet", "--space", "method.lam=1, many"], "method.lam of comet: "),
         (
-            ["--set=method=comet", "--sampler=tpe", "--trials=2", "--space", "method.clusters=2.1 .. 2.9"],
+            [
+                "--set=method=comet",
+                "--sampler=tpe",
+                "--trials=2",
+                "--space",
+                "method.clusters=2.1 .. 2.9",
+            ],
             "method.clusters of comet: ",
         ),
         (
@@ -263,7 +404,10 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
             "model.hidden of dnn is a whole number from 1 on, not 'wide'",
         ),
         (["--space", "model.name=dnn, mpl"], "unknown model 'mpl': did you mean 'mlr'?"),
-        (["--space", "model.name=dnn, mlr", "--space", "model.hidden=10"], "unknown option of model 'mlr' 'hidden'"),
+        (
+            ["--space", "model.name=dnn, mlr", "--space", "model.hidden=10"],
+            "unknown option of model 'mlr' 'hidden'",
+        ),
     ],
 )
 def test_mistakes_are_told_before_training(asked: list[str], said: str, tmp_path: Path) -> None:
@@ -278,7 +422,14 @@ def test_the_papers_grids_are_there() -> None:
 
 
 def test_every_trial_is_told(tmp_path: Path) -> None:
-    asked = [*QUICK[:-1], "--set=method=comet", "--space", "method.clusters=2, 9", "--out", str(tmp_path / "s")]
+    asked = [
+        *QUICK[:-1],
+        "--set=method=comet",
+        "--space",
+        "method.clusters=2, 9",
+        "--out",
+        str(tmp_path / "s"),
+    ]
     done = fedkin("sweep", *asked)
     assert done.exit_code == 0, done.output
     lines = [line for line in done.stderr.splitlines() if line.startswith("trial")]
@@ -288,14 +439,18 @@ def test_every_trial_is_told(tmp_path: Path) -> None:
     assert sum("validation accuracy 0." in line for line in lines) == 1
 
 
-def test_a_folder_is_free_again_after_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_free_again_after_a_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     where = ["--space", "train.lr=0.1, 0.2", "--out", str(tmp_path / "s"), "--json"]
     assert "set split.val above 0" in told("sweep", *QUICK, "--set=split.val=0", *where)
     assert "did you mean 'fedavg'" in told("sweep", *QUICK, "--set=method=fedavgg", *where)
     with monkeypatch.context() as patch:
         patch.setattr("fedkin.sweep.study.run", stopped)
         assert fedkin("sweep", *QUICK, *where).exit_code == 130
-    found = json.loads(fedkin("sweep", *QUICK, "--set=train.batch_size=7", *where).stdout)  # another experiment
+    found = json.loads(
+        fedkin("sweep", *QUICK, "--set=train.batch_size=7", *where).stdout
+    )  # another experiment
     assert len(found["trials"]) == 2
     assert "train.batch_size" not in found["best"]
     assert "another experiment" in fedkin("sweep", *QUICK, *where).output
@@ -308,7 +463,13 @@ def stopped(*_: object) -> None:
 def test_a_study_that_cannot_be_used_is_told(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "study.db").write_text("no database")
-    assert "study.db cannot be used" in told("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "s")
-    assert "cannot have a '?'" in told("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "a?b")
+    assert "study.db cannot be used" in told(
+        "sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "s"
+    )
+    assert "cannot have a '?'" in told(
+        "sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "a?b"
+    )
     (tmp_path / "file").write_text("")
-    assert "cannot be made" in told("sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "file" / "s")
+    assert "cannot be made" in told(
+        "sweep", *QUICK, "--space", "train.lr=0.1", "--out", tmp_path / "file" / "s"
+    )

@@ -15,7 +15,9 @@ def test_tensorboard_has_the_numbers(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     found = events.EventAccumulator(str(tmp_path / "logs" / "run"))
     found.Reload()
-    told = [(event.step, round(event.value, 5)) for event in found.Scalars("test_accuracy/personal")]
+    told = [
+        (event.step, round(event.value, 5)) for event in found.Scalars("test_accuracy/personal")
+    ]
     assert told == [(1, 0.8), (2, 0.7), (3, 0.6)]
     assert [event.value for event in found.Scalars("bytes")] == [1520, 1520]
 
@@ -33,7 +35,9 @@ def test_mlflow_has_the_numbers(tmp_path: Path) -> None:
     assert [(one.step, round(one.value, 5)) for one in told] == [(1, 0.8), (2, 0.7), (3, 0.6)]
 
 
-def test_a_store_that_is_none_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_is_none_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("mlflow.tracking")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     run, text = write(tmp_path / "run"), tmp_path / "text"
@@ -53,7 +57,9 @@ def test_a_store_that_is_none_is_told_in_a_sentence(tmp_path: Path, monkeypatch:
         assert re.search(why, said), said
     assert (text.read_text(), (run / "run.db").read_bytes()) == ("no database", before)
     for where in (text, text / "below"):
-        assert re.fullmatch(f"{where}.* cannot be written: .+", told("track", run, "--tensorboard", where))
+        assert re.fullmatch(
+            f"{where}.* cannot be written: .+", told("track", run, "--tensorboard", where)
+        )
 
 
 def test_nowhere_to_go_is_told(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The tutorials run as their pages show them, with few rounds; what the pages claim of the way they work holds."""
+"""The tutorials run as their pages show them, with few rounds; what the pages claim of the way they
+work holds.
+"""
 
 import importlib.util
 import re
@@ -18,7 +20,9 @@ SHORT = ["--rounds", "2", "--engine", "inprocess"]
 
 
 def script(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A script of a tutorial, imported by its own name from its own folder, as ``python NAME.py`` finds it."""
+    """A script of a tutorial, imported by its own name from its own folder, as ``python NAME.py``
+    finds it.
+    """
     monkeypatch.syspath_prepend(str(SCRIPTS))
     spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
     assert spec is not None
@@ -70,5 +74,8 @@ def test_understand_my_population(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_add_a_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = script("median", monkeypatch).main(tmp_path, rounds=2)
     assert results["fedmedian"].summary["method"] == "fedmedian"
-    models = [[p.detach() for p in results[name].personal(0).parameters()] for name in ("fedavg", "fedmedian")]
+    models = [
+        [p.detach() for p in results[name].personal(0).parameters()]
+        for name in ("fedavg", "fedmedian")
+    ]
     assert any(not a.equal(b) for a, b in zip(*models))

@@ -1,4 +1,6 @@
-"""Mixed-effects models on pooled data (Laird & Ware, 1982; Breslow & Clayton, 1993), with statsmodels (extra stats)."""
+"""Mixed-effects models on pooled data (Laird & Ware, 1982; Breslow & Clayton, 1993), with
+statsmodels (extra stats).
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -21,7 +23,9 @@ START = 0.6  # standard deviation that the variational fit starts from: statsmod
 
 
 class Effects(NamedTuple):
-    """A fit: fixed effects [1 + columns] (intercept first), and each client's deviations [clients, 1 + slopes]."""
+    """A fit: fixed effects [1 + columns] (intercept first), and each client's deviations [clients,
+    1 + slopes].
+    """
 
     fixed: Floats
     own: Floats
@@ -30,9 +34,10 @@ class Effects(NamedTuple):
 class Mixed(NamedTuple):
     """What ``mixed_effects`` found.
 
-    slopes: the columns whose slopes differ between clients, as chosen by validation. effects: on the scale of
-    standardised columns. predictions: split → one array a client, the means. scores: split → [clients, 2], loss and
-    accuracy (nan for numbers), as a run's records have them. validation: candidate → mean validation loss.
+    slopes: the columns whose slopes differ between clients, as chosen by validation. effects: on
+    the scale of standardised columns. predictions: split → one array a client, the means. scores:
+    split → [clients, 2], loss and accuracy (nan for numbers), as a run's records have them.
+    validation: candidate → mean validation loss.
     """
 
     slopes: Slopes
@@ -42,30 +47,45 @@ class Mixed(NamedTuple):
     validation: dict[Slopes, float]
 
 
-def mixed_effects(population: Population, family: str = "gaussian", slopes: Sequence[Sequence[int]] = ((),)) -> Mixed:
-    """A generalized linear model with fixed effects of all columns, and a random intercept a client.
+def mixed_effects(
+    population: Population, family: str = "gaussian", slopes: Sequence[Sequence[int]] = ((),)
+) -> Mixed:
+    """A generalized linear model with fixed effects of all columns, and a random intercept a
+    client.
 
-    family: gaussian (MixedLM, REML), bernoulli or poisson (posterior means of the variational Bayes fit). slopes:
-    candidates of columns that get a random slope, too; each is fitted to the training samples of all clients together,
-    and the one with the lowest loss on their validation samples is taken (test samples have no say).
+    family: gaussian (MixedLM, REML), bernoulli or poisson (posterior means of the variational Bayes
+    fit). slopes: candidates of columns that get a random slope, too; each is fitted to the training
+    samples of all clients together, and the one with the lowest loss on their validation samples is
+    taken (test samples have no say).
 
-    Readings: columns are standardised by the training samples' mean and deviation, constant ones have no effect; a
-    prediction is the inverse link of the fixed effects and the client's own, at their posterior means.
+    Readings: columns are standardised by the training samples' mean and deviation, constant ones
+    have no effect; a prediction is the inverse link of the fixed effects and the client's own, at
+    their posterior means.
     """
     _check(population, family)
     candidates = [_candidate(population, columns) for columns in slopes]
     if not candidates:
         raise FedkinError("mixed_effects: slopes is empty: give candidates, such as [(), (0,)]")
     if len(candidates) > 1 and not all(len(rows) for rows in population.val):
-        raise FedkinError("mixed_effects chooses slopes by validation: every client needs validation samples")
+        raise FedkinError(
+            "mixed_effects chooses slopes by validation: every client needs validation samples"
+        )
     x = _standardised(population)
     fits = {columns: _fit(population, x, family, columns) for columns in candidates}
-    losses = {columns: _validation(population, x, family, columns, fit) for columns, fit in fits.items()}
-    best = min(candidates, key=lambda columns: losses[columns]) if len(candidates) > 1 else candidates[0]
+    losses = {
+        columns: _validation(population, x, family, columns, fit) for columns, fit in fits.items()
+    }
+    best = (
+        min(candidates, key=lambda columns: losses[columns])
+        if len(candidates) > 1
+        else candidates[0]
+    )
     found: dict[str, tuple[Floats, ...]] = {
         split: _predictions(population, x, family, best, fits[best], split) for split in SPLITS
     }
-    scores: dict[str, Floats] = {split: _scores(population, family, found[split], split) for split in SPLITS}
+    scores: dict[str, Floats] = {
+        split: _scores(population, family, found[split], split) for split in SPLITS
+    }
     return Mixed(best, fits[best], found, scores, losses)
 
 
@@ -74,18 +94,27 @@ def _check(population: Population, family: str) -> None:
         raise unknown("family of mixed_effects", family, MIXED)
     y = population.y
     if family == "bernoulli" and population.classes != 2:
-        raise FedkinError(f"mixed_effects: bernoulli needs two classes, {population.name} has {population.classes}")
+        raise FedkinError(
+            f"mixed_effects: bernoulli needs two classes, {population.name} has "
+            f"{population.classes}"
+        )
     if family != "bernoulli" and population.task != "regression":
-        raise FedkinError(f"mixed_effects: {family} needs labels that are numbers, {population.name} has classes")
+        raise FedkinError(
+            f"mixed_effects: {family} needs labels that are numbers, {population.name} has classes"
+        )
     if family == "poisson" and (bool((y < 0).any()) or bool((y != y.round()).any())):
-        raise FedkinError(f"mixed_effects: poisson needs counts, {population.name} has other numbers")
+        raise FedkinError(
+            f"mixed_effects: poisson needs counts, {population.name} has other numbers"
+        )
 
 
 def _candidate(population: Population, columns: Sequence[int]) -> Slopes:
     many = population.x[0].numel()
     for column in columns:
         if not 0 <= column < many:
-            raise FedkinError(f"mixed_effects: column {column} is not there: columns are 0 to {many - 1}")
+            raise FedkinError(
+                f"mixed_effects: column {column} is not there: columns are 0 to {many - 1}"
+            )
     return tuple(sorted(set(columns)))
 
 
@@ -93,7 +122,9 @@ def _standardised(population: Population) -> Floats:
     x = population.x.reshape(len(population.x), -1).numpy().astype(np.float64)
     train = x[np.concatenate(population.train)]
     deviation = train.std(axis=0)
-    scaled: Floats = np.where(deviation > 0, (x - train.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0), 0.0)
+    scaled: Floats = np.where(
+        deviation > 0, (x - train.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0), 0.0
+    )
     return scaled
 
 
@@ -104,7 +135,9 @@ def _fit(population: Population, x: Floats, family: str, columns: Slopes) -> Eff
     fixed, own = _with_one(x[rows][:, varying]), _with_one(x[rows][:, list(columns)])
     y = population.y.numpy()[rows].astype(np.float64)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a variance at its bound 0 is an answer, too: the clients are alike
+        warnings.simplefilter(
+            "ignore"
+        )  # a variance at its bound 0 is an answer, too: the clients are alike
         fit = _gaussian if family == "gaussian" else _bayes
         few, deviations = fit(_models()[family], y, fixed, own, owner)
     effects = np.zeros(1 + x.shape[1])
@@ -112,18 +145,28 @@ def _fit(population: Population, x: Floats, family: str, columns: Slopes) -> Eff
     return Effects(effects, deviations)
 
 
-def _gaussian(recipe: Any, y: Floats, fixed: Floats, own: Floats, owner: Ints) -> tuple[Floats, Floats]:
+def _gaussian(
+    recipe: Any, y: Floats, fixed: Floats, own: Floats, owner: Ints
+) -> tuple[Floats, Floats]:
     result = recipe(y, fixed, owner, own).fit(reml=True)
-    return np.asarray(result.fe_params), np.stack([np.asarray(result.random_effects[k]) for k in np.unique(owner)])
+    return np.asarray(result.fe_params), np.stack(
+        [np.asarray(result.random_effects[k]) for k in np.unique(owner)]
+    )
 
 
-def _bayes(recipe: Any, y: Floats, fixed: Floats, own: Floats, owner: Ints) -> tuple[Floats, Floats]:
+def _bayes(
+    recipe: Any, y: Floats, fixed: Floats, own: Floats, owner: Ints
+) -> tuple[Floats, Floats]:
     clients, kinds = int(owner.max()) + 1, own.shape[1]
     at = np.arange(len(y))
-    design = sparse.hstack([sparse.csr_matrix((own[:, j], (at, owner)), (len(y), clients)) for j in range(kinds)])
+    design = sparse.hstack(
+        [sparse.csr_matrix((own[:, j], (at, owner)), (len(y), clients)) for j in range(kinds)]
+    )
     kind = np.repeat(np.arange(kinds), clients)
     size = fixed.shape[1] + kinds + kinds * clients
-    result = recipe(y, fixed, design.tocsr(), kind).fit_vb(mean=np.zeros(size), sd=np.full(size, START))
+    result = recipe(y, fixed, design.tocsr(), kind).fit_vb(
+        mean=np.zeros(size), sd=np.full(size, START)
+    )
     return np.asarray(result.fe_mean), np.asarray(result.vc_mean).reshape(kinds, clients).T
 
 
@@ -133,8 +176,14 @@ def _models() -> dict[str, Any]:
         from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM, PoissonBayesMixedGLM
         from statsmodels.regression.mixed_linear_model import MixedLM
     except ImportError:
-        raise FedkinError("mixed_effects needs statsmodels: install fedkin[stats], its extra") from None
-    return {"gaussian": MixedLM, "bernoulli": BinomialBayesMixedGLM, "poisson": PoissonBayesMixedGLM}
+        raise FedkinError(
+            "mixed_effects needs statsmodels: install fedkin[stats], its extra"
+        ) from None
+    return {
+        "gaussian": MixedLM,
+        "bernoulli": BinomialBayesMixedGLM,
+        "poisson": PoissonBayesMixedGLM,
+    }
 
 
 def _predictions(
@@ -142,7 +191,10 @@ def _predictions(
 ) -> tuple[Floats, ...]:
     means = []
     for client, rows in enumerate(population.rows(split)):
-        link = _with_one(x[rows]) @ effects.fixed + _with_one(x[rows][:, list(columns)]) @ effects.own[client]
+        link = (
+            _with_one(x[rows]) @ effects.fixed
+            + _with_one(x[rows][:, list(columns)]) @ effects.own[client]
+        )
         means.append(FAMILIES[family].mean(torch.from_numpy(link)[:, None])[:, 0].numpy())
     return tuple(means)
 
@@ -152,13 +204,17 @@ def _scores(population: Population, family: str, means: tuple[Floats, ...], spli
     for client, mean in enumerate(means):
         y = population.part(client, split)[1]
         if len(y):
-            scores[client, 0] = float(FAMILIES[family].nll_of_mean(torch.from_numpy(mean)[:, None], y).mean())
+            scores[client, 0] = float(
+                FAMILIES[family].nll_of_mean(torch.from_numpy(mean)[:, None], y).mean()
+            )
             if family == "bernoulli":
                 scores[client, 1] = float(((mean > 0.5) == y.numpy()).mean())
     return scores
 
 
-def _validation(population: Population, x: Floats, family: str, columns: Slopes, effects: Effects) -> float:
+def _validation(
+    population: Population, x: Floats, family: str, columns: Slopes, effects: Effects
+) -> float:
     means = _predictions(population, x, family, columns, effects, "val")
     sizes = population.sizes("val")
     losses = _scores(population, family, means, "val")[:, 0]

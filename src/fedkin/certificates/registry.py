@@ -1,6 +1,8 @@
-"""Fidelity certificates: what the tests have proved of each method, packaged with it. scripts/certify writes them.
+"""Fidelity certificates: what the tests have proved of each method, packaged with it.
+scripts/certify writes them.
 
-A certificate holds the digest of the sources it is about, so that one of an edited method is told to be stale.
+A certificate holds the digest of the sources it is about, so that one of an edited method is told
+to be stale.
 """
 
 import ast
@@ -17,14 +19,20 @@ from typing import Any, Literal, NamedTuple
 from fedkin.core.errors import unknown
 from fedkin.methods import ALIASES, METHODS, registry
 
-SECTIONS = ("reference", "closed form", "law", "messages")  # the kinds of evidence, as tests are marked
+SECTIONS = (
+    "reference",
+    "closed form",
+    "law",
+    "messages",
+)  # the kinds of evidence, as tests are marked
 GOLDEN = "golden"  # one more, where numbers of other people's code are at hand
 FILE = "certificates.json"
 PACKAGE = "fedkin.methods."
 STATES = {
     "current": "of the method as it is installed",
     "stale": "STALE: the method's source is no longer what was certified",
-    "unverified": "the method's source cannot be read, so it is not known whether it is what was certified",
+    "unverified": "the method's source cannot be read, so it is not known whether it is what "
+    "was certified",
     "none": "no certificate: the method is not one of fedkin's, whose tests it does not take",
 }
 
@@ -40,7 +48,9 @@ class Held(NamedTuple):
 @cache
 def packaged() -> dict[str, Any]:
     """The whole file: {about, methods: {name: certificate}}."""
-    found: dict[str, Any] = json.loads(files("fedkin.certificates").joinpath(FILE).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        files("fedkin.certificates").joinpath(FILE).read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -75,7 +85,10 @@ def sources(recipe: Callable[..., Any]) -> dict[str, Path]:
         module, path = waiting.pop()
         if module not in found:
             found[module] = path
-            waiting += [(name, path.parent / f"{name.removeprefix(PACKAGE)}.py") for name in _methods_used(path)]
+            waiting += [
+                (name, path.parent / f"{name.removeprefix(PACKAGE)}.py")
+                for name in _methods_used(path)
+            ]
     return dict(sorted(found.items()))
 
 
@@ -88,7 +101,9 @@ def digest(recipe: Callable[..., Any]) -> str:
 
 
 def readings(recipe: Callable[..., Any]) -> dict[str, list[str]]:
-    """{readings: […], deviations: […]}: the paragraphs so begun in the docstrings of a method's file."""
+    """{readings: […], deviations: […]}: the paragraphs so begun in the docstrings of a method's
+    file.
+    """
     others = {other.__name__ for other in METHODS.values() if other is not recipe}
     found: dict[str, list[str]] = {"readings": [], "deviations": []}
     for text in _docstrings(_file(recipe), others):
@@ -98,8 +113,12 @@ def readings(recipe: Callable[..., Any]) -> dict[str, list[str]]:
 
 
 def paragraphs(text: str) -> Iterator[tuple[str, str]]:
-    """Pairs of "readings" or "deviations" and what follows the colon, to the next such word or the empty line."""
-    pattern = r"^[ \t]*(Reading|Deviation)s?:[ \t]*(.*?)(?=^[ \t]*(?:Reading|Deviation)s?:|^[ \t]*$|\Z)"
+    """Pairs of "readings" or "deviations" and what follows the colon, to the next such word or the
+    empty line.
+    """
+    pattern = (
+        r"^[ \t]*(Reading|Deviation)s?:[ \t]*(.*?)(?=^[ \t]*(?:Reading|Deviation)s?:|^[ \t]*$|\Z)"
+    )
     for word, said in re.findall(pattern, text, re.DOTALL | re.MULTILINE):
         if said.strip():
             yield f"{word.lower()}s", " ".join(said.split())
@@ -125,7 +144,9 @@ def _file(recipe: Callable[..., Any]) -> Path:
 
 
 def _docstrings(path: Path, others: set[str]) -> Iterator[str]:
-    """Those of a module and of its functions at any depth, without the other methods that it defines."""
+    """Those of a module and of its functions at any depth, without the other methods that it
+    defines.
+    """
     module = ast.parse(path.read_text(encoding="utf-8"))
     for part in [module, *module.body]:
         if getattr(part, "name", None) in others:

@@ -23,7 +23,9 @@ STOPPED = 130  # exit code: Ctrl-C, as shells have it
 
 
 class Commands(TyperGroup):
-    """Every command, so that all mistakes end alike: one line on stderr, exit code 2, no traceback."""
+    """Every command, so that all mistakes end alike: one line on stderr, exit code 2,
+    no traceback.
+    """
 
     def main(self, *args: Any, **options: Any) -> Any:
         try:
@@ -33,11 +35,17 @@ class Commands(TyperGroup):
         except (typer.Abort, KeyboardInterrupt):
             code = _told("stopped", STOPPED)
         except FedkinError as error:
-            code = _told(str(error), STOPPED) if _interrupted(error) else _told(f"error: {error}", WRONG)
+            code = (
+                _told(str(error), STOPPED)
+                if _interrupted(error)
+                else _told(f"error: {error}", WRONG)
+            )
         except (OSError, sqlite3.Error) as error:  # a full disk, a folder that may not be written
             code = _told(f"error: {_of_the_system(error)}", WRONG)
         except Exception as error:
-            if not hasattr(error, "format_message"):  # what the parser of the command line raises has it
+            if not hasattr(
+                error, "format_message"
+            ):  # what the parser of the command line raises has it
                 raise
             code = _told(f"error: {_usage(error)}", WRONG)
         sys.exit(code if isinstance(code, int) else 0)
@@ -68,7 +76,8 @@ def main() -> None:
 
 @app.callback(invoke_without_command=True)
 def _root(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version:
         from fedkin import __version__
@@ -81,35 +90,63 @@ def _root(
 @app.command()
 def run(
     spec: Annotated[
-        Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment; options win over it.", show_default=False)
+        Path | None,
+        typer.Argument(
+            metavar="SPEC.toml", help="An experiment; options win over it.", show_default=False
+        ),
     ] = None,
-    method: Annotated[str | None, _option("--method", WHAT, "NAME", "comet, fedavg, …: see fedkin methods.")] = None,
-    data: Annotated[str | None, _option("--data", WHAT, "NAME", "A data set or a file: see fedkin data.")] = None,
-    split: Annotated[str | None, _option("--split", WHAT, "NAME", "Who holds what, such as dirichlet:0.01.")] = None,
-    model: Annotated[str | None, _option("--model", WHAT, "NAME", "mlr, dnn, …, or your package.module:Class.")] = None,
+    method: Annotated[
+        str | None, _option("--method", WHAT, "NAME", "comet, fedavg, …: see fedkin methods.")
+    ] = None,
+    data: Annotated[
+        str | None, _option("--data", WHAT, "NAME", "A data set or a file: see fedkin data.")
+    ] = None,
+    split: Annotated[
+        str | None, _option("--split", WHAT, "NAME", "Who holds what, such as dirichlet:0.01.")
+    ] = None,
+    model: Annotated[
+        str | None, _option("--model", WHAT, "NAME", "mlr, dnn, …, or your package.module:Class.")
+    ] = None,
     public: Annotated[
-        str | None, _option("--public", WHAT, "NAME", "Public set: a data set, or held-out; :500 for 500 samples.")
+        str | None,
+        _option(
+            "--public", WHAT, "NAME", "Public set: a data set, or held-out; :500 for 500 samples."
+        ),
     ] = None,
     clients: Annotated[int | None, _option("--clients", HOW, "N", "Number of clients.")] = None,
     participation: Annotated[
-        float | None, _option("--participation", HOW, "SHARE", "Share of the clients in a round, above 0, up to 1.")
+        float | None,
+        _option(
+            "--participation", HOW, "SHARE", "Share of the clients in a round, above 0, up to 1."
+        ),
     ] = None,
     holdout_clients: Annotated[
-        float | None, _option("--holdout-clients", HOW, "SHARE", "Clients that never train, and join after the run.")
+        float | None,
+        _option(
+            "--holdout-clients", HOW, "SHARE", "Clients that never train, and join after the run."
+        ),
     ] = None,
     rounds: Annotated[int | None, _option("--rounds", HOW, "N", "Communication rounds.")] = None,
-    seed: Annotated[int | None, _option("--seed", HOW, "N", "Equal seeds give equal results.")] = None,
+    seed: Annotated[
+        int | None, _option("--seed", HOW, "N", "Equal seeds give equal results.")
+    ] = None,
     set_: Annotated[
-        list[str] | None, _option("--set", HOW, "KEY=VALUE", "Any key of the file: --set train.lr=0.05. Repeatable.")
+        list[str] | None,
+        _option("--set", HOW, "KEY=VALUE", "Any key of the file: --set train.lr=0.05. Repeatable."),
     ] = None,
     data_dir: Annotated[
-        Path | None, _option("--data-dir", WHERE, "DIR", "Where data files lie; else FEDKIN_DATA says.")
+        Path | None,
+        _option("--data-dir", WHERE, "DIR", "Where data files lie; else FEDKIN_DATA says."),
     ] = None,
-    engine: Annotated[str | None, _option("--engine", WHERE, "NAME", "processes, inprocess or ray.")] = None,
+    engine: Annotated[
+        str | None, _option("--engine", WHERE, "NAME", "processes, inprocess or ray.")
+    ] = None,
     workers: Annotated[
         int | None, _option("--workers", WHERE, "N", "Worker processes; one a core if not given.")
     ] = None,
-    out: Annotated[Path | None, _option("--out", WHERE, "DIR", "The run directory; must be new or empty.")] = None,
+    out: Annotated[
+        Path | None, _option("--out", WHERE, "DIR", "The run directory; must be new or empty.")
+    ] = None,
 ) -> None:
     """Train: by default COMET on scikit-learn's digits, 20 clients."""
     from fedkin.cli.options import specification
@@ -141,10 +178,13 @@ def run(
 def resume(
     folder: Folder,
     workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Another number of processes.", min=1)
+        int | None,
+        typer.Option("--workers", metavar="N", help="Another number of processes.", min=1),
     ] = None,
 ) -> None:
-    """Continue a run from its last committed round; the result is that of a run that was never stopped."""
+    """Continue a run from its last committed round; the result is that of a run that was never
+    stopped.
+    """
     from fedkin.cli.progress import before
     from fedkin.runs.directory import SPEC
     from fedkin.runs.spec import parse, read
@@ -195,7 +235,9 @@ def _of_the_system(error: OSError | sqlite3.Error) -> str:
 
 
 def _interrupted(error: FedkinError) -> bool:
-    training = sys.modules.get("fedkin.experiment.training")  # who has not loaded it was not interrupted in it
+    training = sys.modules.get(
+        "fedkin.experiment.training"
+    )  # who has not loaded it was not interrupted in it
     return training is not None and isinstance(error, training.Interrupted)
 
 
@@ -205,5 +247,8 @@ def _usage(error: Any) -> str:
 
     option = str(getattr(error, "option_name", "") or "").lstrip("-").replace("-", "_")
     if option in USUAL_NAMES:
-        return f"--{option.replace('_', '-')} is called {USUAL_NAMES[option]} here: --set {USUAL_NAMES[option]}=VALUE"
+        return (
+            f"--{option.replace('_', '-')} is called {USUAL_NAMES[option]} here: --set "
+            f"{USUAL_NAMES[option]}=VALUE"
+        )
     return str(error.format_message())

@@ -20,7 +20,17 @@ HEADINGS = {
     "messages": "Messages",
 }
 SYMBOLS = {"current": "yes", "stale": "STALE", "unverified": "?", "none": "none"}
-COLUMNS = ("method", "certificate", "worst gap", "rounds", "clients", "participation", "closed forms", "laws", "sent")
+COLUMNS = (
+    "method",
+    "certificate",
+    "worst gap",
+    "rounds",
+    "clients",
+    "participation",
+    "closed forms",
+    "laws",
+    "sent",
+)
 
 
 class Section(NamedTuple):
@@ -37,7 +47,10 @@ def sections(certificate: Mapping[str, Any]) -> list[Section]:
         "reference": [_agreement(certificate["reference"])],
         "closed form": _without(certificate["closed form"]),
         "law": [],
-        "messages": [*map(_sent, certificate["messages"]["sent"]), *_personal(certificate["messages"]["personal"])],
+        "messages": [
+            *map(_sent, certificate["messages"]["sent"]),
+            *_personal(certificate["messages"]["personal"]),
+        ],
     }
     found = [Section(HEADINGS[kind], told[kind], certificate[kind]["tests"]) for kind in SECTIONS]
     if golden := certificate.get(GOLDEN):
@@ -50,7 +63,12 @@ def sections(certificate: Mapping[str, Any]) -> list[Section]:
 
 def overview(found: Sequence[Held]) -> RenderableType:
     """``fedkin methods --certificate``: a row a method."""
-    table = Table(box=box.SIMPLE_HEAD, title="Fidelity certificates", title_justify="left", caption_justify="left")
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title="Fidelity certificates",
+        title_justify="left",
+        caption_justify="left",
+    )
     for column in COLUMNS:
         table.add_column(column, overflow="fold")
     for one in found:
@@ -63,14 +81,21 @@ def overview(found: Sequence[Held]) -> RenderableType:
 def whole(one: Held, about: Mapping[str, str]) -> RenderableType:
     """``fedkin methods NAME --certificate``."""
     style = "green" if one.state == "current" else "yellow"
-    parts: list[RenderableType] = [Text.assemble((one.name, "bold"), "  ", (STATES[one.state], style))]
+    parts: list[RenderableType] = [
+        Text.assemble((one.name, "bold"), "  ", (STATES[one.state], style))
+    ]
     if not one.content:
         return parts[0]
     for section in sections(one.content):
         parts.append(Text(section.heading, style="bold"))
         parts += [Padding(Text(said), (0, 0, 0, 4)) for said in section.said]
         parts += [Padding(Text(_test(test), style="dim"), (0, 0, 0, 4)) for test in section.tests]
-    parts.append(Text(f"sources {', '.join(one.content['sources'])}, sha256 {one.content['sha256']}", style="dim"))
+    parts.append(
+        Text(
+            f"sources {', '.join(one.content['sources'])}, sha256 {one.content['sha256']}",
+            style="dim",
+        )
+    )
     parts += [Text(said, style="dim") for said in about.values()]
     return Group(*parts)
 
@@ -135,22 +160,30 @@ def _row(one: Held) -> list[str]:
 def _agreement(reference: Mapping[str, Any]) -> str:
     if reference["gap"] is None:
         return "not compared"
-    rounds, clients, shares = (_range(reference[name]) for name in ("rounds", "clients", "participation"))
+    rounds, clients, shares = (
+        _range(reference[name]) for name in ("rounds", "clients", "participation")
+    )
     cases = sum(test["cases"] for test in reference["tests"])
     return (
         f"worst gap {reference['gap']:.0e} in float64; "
-        f"{rounds} rounds, {clients} clients, participation {shares}, {formatting.many(cases, 'case')}"
+        f"{rounds} rounds, {clients} clients, participation {shares}, "
+        f"{formatting.many(cases, 'case')}"
     )
 
 
 def _golden(trace: Mapping[str, Any]) -> list[str]:
-    """What one trace says: what agrees with it and to what error, and each deviation with its figure."""
+    """What one trace says: what agrees with it and to what error, and each deviation with its
+    figure.
+    """
     whose = f"{trace['source']} at {trace['commit']}{', the authors’' if trace['authors'] else ''}"
     how = f"; {trace['how']}" if trace["how"] else ""
     told = [f"{trace['file']} ({whose}{how})"]
     if trace["errors"]:
         told.append(f"agrees to {max(trace['errors'].values()):.0e}: {', '.join(trace['errors'])}")
-    told += [f"deviation of {figure:.1e} in {what}: {why}" for what, (figure, why) in trace["deviations"].items()]
+    told += [
+        f"deviation of {figure:.1e} in {what}: {why}"
+        for what, (figure, why) in trace["deviations"].items()
+    ]
     return ["; ".join(told)]
 
 
@@ -168,7 +201,10 @@ def _sent(sent: Mapping[str, Any]) -> str:
 
 
 def _personal(told: Sequence[str]) -> list[str]:
-    return [f"personal: {text}" if text.startswith("none") else f"personal, in no message: {text}" for text in told]
+    return [
+        f"personal: {text}" if text.startswith("none") else f"personal, in no message: {text}"
+        for text in told
+    ]
 
 
 def _kinds(scalars: Mapping[str, int]) -> str:
@@ -192,9 +228,18 @@ def _cases(test: Mapping[str, Any]) -> str:
 
 
 def _everywhere(methods: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Laws and messages that all methods have in common, by id; none where there is one method only."""
+    """Laws and messages that all methods have in common, by id; none where there is one method
+    only.
+    """
     kinds = ("law", "messages")
-    tests = [{test["id"]: test for kind in kinds for test in one[kind]["tests"]} for one in methods.values()]
+    tests = [
+        {test["id"]: test for kind in kinds for test in one[kind]["tests"]}
+        for one in methods.values()
+    ]
     if len(tests) < 2:
         return {}
-    return {id: {**test, "cases": 1} for id, test in tests[0].items() if all(id in other for other in tests)}
+    return {
+        id: {**test, "cases": 1}
+        for id, test in tests[0].items()
+        if all(id in other for other in tests)
+    }

@@ -8,7 +8,9 @@ from fedkin.core.method import Needs
 from fedkin.methods import make
 from fedkin.report import formatting
 
-QUESTIONS: dict[str, Callable[[Needs], bool]] = {  # what somebody may not have → whether a method does without it
+QUESTIONS: dict[
+    str, Callable[[Needs], bool]
+] = {  # what somebody may not have → whether a method does without it
     "clients of different architectures": lambda needs: not needs.one_architecture,
     "no public data": lambda needs: needs.public == "none",
     "a public set without labels": lambda needs: needs.public == "unlabeled",
@@ -21,13 +23,19 @@ QUESTIONS: dict[str, Callable[[Needs], bool]] = {  # what somebody may not have 
 def table(names: Sequence[str]) -> str:
     """A row a method: what it needs, what a client receives and sends in a round by kind."""
     lines = ["| method | needs | receives / sends | before the first round |", "|---|---|---|---|"]
-    lines += [f"| {name} | {_needs(name)} | {_traffic(name)} | {_setup(name)} |" for name in sorted(names)]
+    lines += [
+        f"| {name} | {_needs(name)} | {_traffic(name)} | {_setup(name)} |" for name in sorted(names)
+    ]
     return "\n".join(lines) + "\n"
 
 
 def answers(names: Sequence[str]) -> str:
     """A row a question: the methods that fit."""
-    known = {name: needs for name in sorted(names) if (needs := needs_of(name)) is not None and not needs.pooled}
+    known = {
+        name: needs
+        for name in sorted(names)
+        if (needs := needs_of(name)) is not None and not needs.pooled
+    }
     lines = ["| you have | methods |", "|---|---|"]
     for question, fits in QUESTIONS.items():
         fitting = [name for name, needs in known.items() if fits(needs)]
@@ -65,7 +73,9 @@ def _traffic(name: str) -> str:
 
 def _setup(name: str) -> str:
     sent = _sent(name)
-    return formatting.NONE if sent is None or not sent["setup"] else f"sends {_kinds(sent['setup'])}"
+    return (
+        formatting.NONE if sent is None or not sent["setup"] else f"sends {_kinds(sent['setup'])}"
+    )
 
 
 def _sent(name: str) -> dict[str, dict[str, int]] | None:

@@ -22,7 +22,11 @@ def closing(folder: Path, console: Console) -> None:
     found = summary(folder)
     for name, text in zip(["result", *[""] * 2 * len(found["loss"])], _results(found)):
         _line(console, name, text)
-    _line(console, "time", f"{formatting.progress(found)}, {formatting.seconds(found['seconds']['total'])}")
+    _line(
+        console,
+        "time",
+        f"{formatting.progress(found)}, {formatting.seconds(found['seconds']['total'])}",
+    )
     _line(console, "run", str(folder))
     _notes(folder, quoted, formatting.diverged(found))
     try:
@@ -39,20 +43,30 @@ def _line(console: Console, name: str, text: str) -> None:
 
 def _results(found: Mapping[str, Any]) -> list[str]:
     """The final numbers of a summary, one line a view."""
-    measure, form = ("accuracy", formatting.percent) if found["accuracy"] else ("loss", formatting.decimal)
+    measure, form = (
+        ("accuracy", formatting.percent) if found["accuracy"] else ("loss", formatting.decimal)
+    )
     lines: list[str] = []
     for view, picks in found[measure].items():
         final = picks["final"]
         rest = f" (test, mean of {final['clients']} clients)" if not lines else ""
-        lines.append(f"{view} {measure} {form(final['mean'])}, worst decile {form(final['worst_decile'])}{rest}")
+        lines.append(
+            f"{view} {measure} {form(final['mean'])}, worst decile "
+            f"{form(final['worst_decile'])}{rest}"
+        )
     for view, measures in found["measures"].items():
-        told = ", ".join(f"{name.upper()} {formatting.decimal(numbers['mean'])}" for name, numbers in measures.items())
+        told = ", ".join(
+            f"{name.upper()} {formatting.decimal(numbers['mean'])}"
+            for name, numbers in measures.items()
+        )
         lines += [f"{view} {told}"] if told else []
     return lines or ["nothing was measured"]
 
 
 def _notes(folder: Path, quoted: str, diverged: list[str]) -> None:
-    """What is worth saying: steps that could not be compiled, clients that were left out, or that diverged."""
+    """What is worth saying: steps that could not be compiled, clients that were left out, or that
+    diverged.
+    """
     with read_only(folder) as database:
         said = [*(database.facts().get("said") or []), *diverged]
         ((left_out,),) = database.rows("SELECT count(*) FROM events WHERE kind = 'missing'")

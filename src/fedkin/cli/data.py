@@ -1,4 +1,6 @@
-"""``fedkin data``: what there is to choose from; ``fedkin data check``: what fedkin understands of your own files."""
+"""``fedkin data``: what there is to choose from; ``fedkin data check``: what fedkin understands of
+your own files.
+"""
 
 import shlex
 from typing import Annotated, Any
@@ -31,12 +33,18 @@ def data(context: typer.Context, data_dir: DataDir = None, as_json: AsJson = Fal
 @app.command()
 def check(
     path: Annotated[
-        str, typer.Argument(metavar="PATH", help="A file, a folder or a data set's name.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="PATH", help="A file, a folder or a data set's name.", show_default=False
+        ),
     ],
     client: Annotated[
-        str | None, typer.Option("--client", metavar="COLUMN", help="The column that names the client.")
+        str | None,
+        typer.Option("--client", metavar="COLUMN", help="The column that names the client."),
     ] = None,
-    label: Annotated[str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels.")] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels.")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any key, such as data.unlabeled=drop."),
@@ -44,12 +52,18 @@ def check(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """What is in your data: clients, samples, classes, columns, duplicates; what is left out, and what looks wrong."""
+    """What is in your data: clients, samples, classes, columns, duplicates; what is left out, and
+    what looks wrong.
+    """
     from fedkin.cli.options import specification
     from fedkin.data.tables.findings import findings
     from fedkin.setup.population import source_of
 
-    columns = [f"data.{key}={value}" for key, value in (("client", client), ("label", label)) if value is not None]
+    columns = [
+        f"data.{key}={value}"
+        for key, value in (("client", client), ("label", label))
+        if value is not None
+    ]
     settings = [*columns, *(set_ or [])]
     spec, hints = specification(None, {"data": path, "data_dir": as_given(data_dir)}, settings)
     tell_hints(hints)
@@ -58,10 +72,20 @@ def check(
         print_json(found)
         return
     _show(console(), found)
-    words = ["fedkin", "run", "--data", path, *(word for text in settings for word in ("--set", text))]
+    words = [
+        "fedkin",
+        "run",
+        "--data",
+        path,
+        *(word for text in settings for word in ("--set", text)),
+    ]
     if found["likely_clients"]:
         column = next(iter(found["likely_clients"]))
-        _line(console(), "next", shlex.join(["fedkin", "data", "check", *words[3:], "--client", column]))
+        _line(
+            console(),
+            "next",
+            shlex.join(["fedkin", "data", "check", *words[3:], "--client", column]),
+        )
     elif spec.split.name == "natural" or found["clients"] is None:
         _line(console(), "next", shlex.join([*words, "--method", "local"]))
     else:
@@ -93,8 +117,12 @@ def _shape(found: dict[str, Any]) -> str:
 
 
 def _clients(clients: dict[str, Any]) -> str:
-    names = ", ".join(clients["first"]) + (", …" if clients["count"] > len(clients["first"]) else "")
-    text = f"{clients['count']:,} ({names}); samples {clients['smallest']:,} to {clients['largest']:,}"
+    names = ", ".join(clients["first"]) + (
+        ", …" if clients["count"] > len(clients["first"]) else ""
+    )
+    text = (
+        f"{clients['count']:,} ({names}); samples {clients['smallest']:,} to {clients['largest']:,}"
+    )
     text += f", median {clients['median']:g}"
     if "one_class" in clients:
         text += f"; label mix {clients['label_distance']:.0%} away from everybody's (0%: alike)"
@@ -105,7 +133,9 @@ def _labels(found: dict[str, Any]) -> str:
     if not found["classes"]:
         return "numbers (regression)"
     classes = sorted(found["classes"], key=lambda one: -one["samples"])
-    shown = ", ".join(f"{one['name']} {one['samples'] / found['samples']:.1%}" for one in classes[:8])
+    shown = ", ".join(
+        f"{one['name']} {one['samples'] / found['samples']:.1%}" for one in classes[:8]
+    )
     return f"{many(len(classes), 'class', 'classes')}: {shown}{', …' if len(classes) > 8 else ''}"
 
 
@@ -124,7 +154,9 @@ def _same(twice: dict[str, int]) -> str:
         "across_clients": "across clients",
         "test_in_train": "in train and test",
     }
-    parts = [f"{twice[key]:,} {text}" for key, text in words.items() if key in twice] or [f"{twice['all']:,}"]
+    parts = [f"{twice[key]:,} {text}" for key, text in words.items() if key in twice] or [
+        f"{twice['all']:,}"
+    ]
     return f"repeated samples: {', '.join(parts)}"
 
 

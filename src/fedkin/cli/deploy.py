@@ -9,35 +9,60 @@ from fedkin.cli.reading import AsJson
 from fedkin.core.errors import FedkinError
 
 app = typer.Typer(
-    name="deploy", help=r"Train on real devices, with Flower (pip install 'fedkin\[flower]').", no_args_is_help=True
+    name="deploy",
+    help=r"Train on real devices, with Flower (pip install 'fedkin\[flower]').",
+    no_args_is_help=True,
 )
-Place = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a deployment.", show_default=False)]
-Node = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a node.", show_default=False)]
+Place = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The folder of a deployment.", show_default=False)
+]
+Node = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The folder of a node.", show_default=False)
+]
 KeptRun = Annotated[
     str | None,
-    typer.Option("--run", metavar="ID", help="The run's folder in state, or its first letters; default: the last run."),
+    typer.Option(
+        "--run",
+        metavar="ID",
+        help="The run's folder in state, or its first letters; default: the last run.",
+    ),
 ]
 
 
 @app.command()
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.", show_default=False)],
-    spec: Annotated[Path, typer.Option("--spec", metavar="SPEC.toml", help="The experiment.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A new folder.", show_default=False)
+    ],
+    spec: Annotated[
+        Path,
+        typer.Option("--spec", metavar="SPEC.toml", help="The experiment.", show_default=False),
+    ],
     clients: Annotated[
-        str, typer.Option("--clients", metavar="A,B,…", help="A name for every node.", show_default=False)
+        str,
+        typer.Option(
+            "--clients", metavar="A,B,…", help="A name for every node.", show_default=False
+        ),
     ],
     address: Annotated[
-        str, typer.Option("--address", metavar="HOST:PORT", help="The SuperLink's, as nodes dial it.")
+        str,
+        typer.Option("--address", metavar="HOST:PORT", help="The SuperLink's, as nodes dial it."),
     ] = "127.0.0.1:9092",
     rehearse: Annotated[
         bool,
-        typer.Option("--rehearse", help="Nodes take their part of the experiment's [data]: no files of their own."),
+        typer.Option(
+            "--rehearse",
+            help="Nodes take their part of the experiment's [data]: no files of their own.",
+        ),
     ] = False,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="No TLS, no node authentication; loopback addresses only.")
+        bool,
+        typer.Option("--insecure", help="No TLS, no node authentication; loopback addresses only."),
     ] = False,
 ) -> None:
-    """Write a deployment: certificates, keys, configuration, start scripts, a README for the operator."""
+    """Write a deployment: certificates, keys, configuration, start scripts, a README for the
+    operator.
+    """
     _extra()
     from fedkin.flower.operator.site import init as write
     from fedkin.runs.spec import parse, read
@@ -89,15 +114,21 @@ def run(
 @app.command()
 def add(
     folder: Place,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the new node.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Of the new node.", show_default=False)
+    ],
 ) -> None:
-    """Write the folder of a node that comes later, and register its key where the SuperLink is up."""
+    """Write the folder of a node that comes later, and register its key where the
+    SuperLink is up.
+    """
     _extra()
     from fedkin.flower.operator.site import add as write
     from fedkin.flower.operator.supervisor import register_now
 
     made = write(folder, name)
-    when = "it is registered" if register_now(folder) else "the SuperLink registers it when it starts"
+    when = (
+        "it is registered" if register_now(folder) else "the SuperLink registers it when it starts"
+    )
     print(f"{made}: {when}; put its data there, carry the folder to its machine and start it,")
     print(f"then: fedkin deploy join {folder} {name}")
 
@@ -105,17 +136,24 @@ def add(
 @app.command()
 def join(
     folder: Place,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the new node.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Of the new node.", show_default=False)
+    ],
     number: Annotated[
-        int | None, typer.Option("--run", metavar="N", help="The run that it joins; else the last one.")
+        int | None,
+        typer.Option("--run", metavar="N", help="The run that it joins; else the last one."),
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option("--rounds", metavar="N", min=0, help="Rounds of work; else validation data choose."),
+        typer.Option(
+            "--rounds", metavar="N", min=0, help="Rounds of work; else validation data choose."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """A personal model for a node that was not in a run, while no other node works; it stays on the node."""
+    """A personal model for a node that was not in a run, while no other node works; it stays on the
+    node.
+    """
     _extra()
     from fedkin.cli.join import tell
     from fedkin.flower.operator.submit import join as work
@@ -126,11 +164,17 @@ def join(
 @app.command()
 def export(
     folder: Node,
-    format: Annotated[str, typer.Option("--format", metavar="NAME", help="safetensors, pt2 or onnx.")] = "safetensors",
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="A folder; default: NODE/export.")] = None,
+    format: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="safetensors, pt2 or onnx.")
+    ] = "safetensors",
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="A folder; default: NODE/export.")
+    ] = None,
     run: KeptRun = None,
 ) -> None:
-    """On a node: its own model as a file with a card, for programs without fedkin. Nobody else is asked."""
+    """On a node: its own model as a file with a card, for programs without fedkin. Nobody else is
+    asked.
+    """
     from fedkin.cli.export import tell_file
     from fedkin.core.errors import unknown
     from fedkin.export.export import export as write
@@ -145,14 +189,20 @@ def export(
 def predict(
     folder: Node,
     data: Annotated[
-        Path, typer.Option("--data", metavar="FILE", help="New samples, as the node's.", show_default=False)
+        Path,
+        typer.Option(
+            "--data", metavar="FILE", help="New samples, as the node's.", show_default=False
+        ),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the table there; else it is printed.")
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the table there; else it is printed."),
     ] = None,
     run: KeptRun = None,
 ) -> None:
-    """On a node: what its own model says of new samples, a CSV with a probability for each class."""
+    """On a node: what its own model says of new samples, a CSV with a probability for
+    each class.
+    """
     from fedkin.cli.export import tell_table
     from fedkin.export.predict import predict as ask
 

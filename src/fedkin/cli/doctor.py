@@ -13,20 +13,31 @@ BASELINES = ("local", "fedavg", "finetune")  # what is always probed
 def doctor(
     spec: SpecFile = None,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="NAME", help="As in fedkin run: a table, a name.")
+        str | None,
+        typer.Option("--data", metavar="NAME", help="As in fedkin run: a table, a name."),
     ] = None,
-    method: Annotated[str | None, typer.Option("--method", metavar="NAME", help="As in fedkin run.")] = None,
-    split: Annotated[str | None, typer.Option("--split", metavar="NAME", help="As in fedkin run.")] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=0, help="Rounds of a probe; 0: none is run.")] = 3,
+    method: Annotated[
+        str | None, typer.Option("--method", metavar="NAME", help="As in fedkin run.")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", metavar="NAME", help="As in fedkin run.")
+    ] = None,
+    rounds: Annotated[
+        int, typer.Option("--rounds", min=0, help="Rounds of a probe; 0: none is run.")
+    ] = 3,
     methods: Annotated[
-        str | None, typer.Option("--methods", metavar="NAME,…", help="More methods to probe, with their defaults.")
+        str | None,
+        typer.Option(
+            "--methods", metavar="NAME,…", help="More methods to probe, with their defaults."
+        ),
     ] = None,
     set_: Changes = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Before spending a day: how unlike the clients are, what goes wrong by default, what it costs, and whether
-    federating is likely to help, by short probes on validation data."""
+    """Before spending a day: how unlike the clients are, what goes wrong by default, what it costs,
+    and whether federating is likely to help, by short probes on validation data.
+    """
     from fedkin.cli.options import specification
     from fedkin.doctor.data import data_of
     from fedkin.doctor.probe import probe, verdict
@@ -40,15 +51,26 @@ def doctor(
     given, hints = specification(spec, options, set_ or [])
     tell_hints(hints)
     parts = assemble(given)
-    whole = parts.spec  # with the public set that its method needs: every probe has the same clients' data
-    wanted = {whole.method.name: whole.method}  # as the experiment has it, also where it is one of the baselines
+    whole = (
+        parts.spec
+    )  # with the public set that its method needs: every probe has the same clients' data
+    wanted = {
+        whole.method.name: whole.method
+    }  # as the experiment has it, also where it is one of the baselines
     for name in (*BASELINES, *more):
         wanted.setdefault(name, MethodSection(name=name))
-    probes = [probe(whole, method, min(rounds, whole.run.rounds)) for method in wanted.values()] if rounds else []
+    probes = (
+        [probe(whole, method, min(rounds, whole.run.rounds)) for method in wanted.values()]
+        if rounds
+        else []
+    )
     found = {
         "data": data_of(parts.population, whole.run.seed),
         "traps": traps_of(parts),
-        "probes": [{**one._asdict(), "mean": one.mean, "validation": dict(one.validation)} for one in probes],
+        "probes": [
+            {**one._asdict(), "mean": one.mean, "validation": dict(one.validation)}
+            for one in probes
+        ],
         "verdict": verdict(probes),
         "rounds": rounds,
         "of": whole.run.rounds,
@@ -74,7 +96,10 @@ def _show(found: dict[str, Any]) -> None:
         out.print(f"! {trap}", style="yellow", highlight=False, markup=False)
     if not found["probes"]:
         return
-    title = f"\nThe whole experiment ({found['of']} rounds), estimated from probes of {found['rounds']} rounds"
+    title = (
+        f"\nThe whole experiment ({found['of']} rounds), estimated from probes of "
+        f"{found['rounds']} rounds"
+    )
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for column in ("method", "time", "sent", "states", "validation accuracy after the probe"):
         table.add_column(column, overflow="fold")
@@ -82,14 +107,21 @@ def _show(found: dict[str, Any]) -> None:
         if one["failed"]:
             table.add_row(one["method"], "", "", "", Text(f"cannot run: {one['failed']}"))
             continue
-        cost = [formatting.seconds(one["seconds"]), formatting.size(one["bytes"]), formatting.size(one["memory"])]
+        cost = [
+            formatting.seconds(one["seconds"]),
+            formatting.size(one["bytes"]),
+            formatting.size(one["memory"]),
+        ]
         table.add_row(one["method"], *cost, formatting.percent(one["mean"]))
     out.print(table)
     told = found["verdict"]
     if told is not None:
         gain = f"{100 * told['difference']:+.1f} ± {100 * told['error']:.1f} points"
         share = formatting.percent(told["better"])
-        out.print(f"{told['against']} against local: {gain}, better for {share} of the clients.", highlight=False)
+        out.print(
+            f"{told['against']} against local: {gain}, better for {share} of the clients.",
+            highlight=False,
+        )
         out.print(f"{told['says'][0].upper()}{told['says'][1:]}.", style="bold")
 
 
@@ -99,18 +131,22 @@ def _data_lines(data: dict[str, Any]) -> list[str]:
     lines = [
         f"{data['clients']} clients with {span}",
         "smallest: "
-        + ", ".join(f"{one['client']} ({one['train']} train, {one['val']} val)" for one in data["smallest"]),
+        + ", ".join(
+            f"{one['client']} ({one['train']} train, {one['val']} val)" for one in data["smallest"]
+        ),
     ]
     if data["labels"] is not None:
         told = data["labels"]
         lines.append(
-            f"labels:   {told['distance']:.2f} from those of all (total variation, 0 to 1; {told['chance']:.2f} by "
+            f"labels:   {told['distance']:.2f} from those of all (total variation, 0 to 1; "
+            f"{told['chance']:.2f} by "
             f"chance); a client has {told['classes']:.0f} classes (median)"
         )
     if data["features"] is not None:
         told = data["features"]
         lines.append(
-            f"features: {100 * told['between']:.1f} % of their variance within a class lies between clients "
+            f"features: {100 * told['between']:.1f} % of their variance within a class lies "
+            "between clients "
             f"({100 * told['chance']:.1f} % by chance)"
         )
     return lines

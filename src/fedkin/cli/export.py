@@ -1,4 +1,6 @@
-"""``fedkin export`` and ``fedkin predict``: personal models out of a run, and what they say of new samples."""
+"""``fedkin export`` and ``fedkin predict``: personal models out of a run, and what they say of new
+samples.
+"""
 
 import re
 import sys
@@ -13,7 +15,12 @@ from fedkin.core.errors import FedkinError
 
 Client = Annotated[
     str | None,
-    typer.Option("--client", metavar="NAME", help="A client's name or number; or one that joined.", show_default=False),
+    typer.Option(
+        "--client",
+        metavar="NAME",
+        help="A client's name or number; or one that joined.",
+        show_default=False,
+    ),
 ]
 
 
@@ -21,12 +28,17 @@ def export(
     folder: Folder,
     client: Client = None,
     everyone: Annotated[bool, typer.Option("--all", help="The models of all clients.")] = False,
-    format: Annotated[str, typer.Option("--format", metavar="NAME", help="safetensors, pt2 or onnx.")] = "safetensors",
+    format: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="safetensors, pt2 or onnx.")
+    ] = "safetensors",
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="A folder for them; default: DIR/export.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="A folder for them; default: DIR/export."),
     ] = None,
 ) -> None:
-    """Write personal models as files, each with a card: what it learned from, how well it does, what was sent."""
+    """Write personal models as files, each with a card: what it learned from, how well it does,
+    what was sent.
+    """
     from fedkin.core.errors import unknown
     from fedkin.export.export import export as write
     from fedkin.export.exportable import handed
@@ -37,7 +49,11 @@ def export(
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
     opened = _opened(folder)
-    chosen = [opened.member(k) for k in range(len(opened.names))] if client is None else [opened.member(client)]
+    chosen = (
+        [opened.member(k) for k in range(len(opened.names))]
+        if client is None
+        else [opened.member(client)]
+    )
     failed: list[str] = []
     for member in chosen:
         try:
@@ -53,14 +69,20 @@ def export(
 def predict(
     folder: Folder,
     data: Annotated[
-        Path, typer.Option("--data", metavar="FILE", help="New samples, as in training.", show_default=False)
+        Path,
+        typer.Option(
+            "--data", metavar="FILE", help="New samples, as in training.", show_default=False
+        ),
     ],
     client: Client = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the table there; else it is printed.")
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the table there; else it is printed."),
     ] = None,
 ) -> None:
-    """What a client's personal model says of new samples: a CSV with the label and the probability of each class."""
+    """What a client's personal model says of new samples: a CSV with the label and the probability
+    of each class.
+    """
     from fedkin.export.exportable import handed
     from fedkin.export.predict import predict as ask
 
@@ -110,4 +132,6 @@ def find_own_code() -> None:
 def _safe(name: str, number: int | None) -> str:
     """A client's name as a folder's, with its number where letters had to go."""
     plain = re.sub(r"[^\w.-]+", "_", name).strip("._")
-    return plain if plain == name else f"{plain}-{'joined' if number is None else number}".lstrip("-")
+    return (
+        plain if plain == name else f"{plain}-{'joined' if number is None else number}".lstrip("-")
+    )

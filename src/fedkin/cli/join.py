@@ -15,24 +15,35 @@ from fedkin.cli.reading import AsJson, Folder
 def join(
     folder: Folder,
     data: Annotated[
-        Path | None, typer.Option("--data", metavar="FILE", help="The newcomer's samples: .csv, .parquet or .npz.")
+        Path | None,
+        typer.Option(
+            "--data", metavar="FILE", help="The newcomer's samples: .csv, .parquet or .npz."
+        ),
     ] = None,
     client: Annotated[
-        str | None, typer.Option("--client", metavar="NAME", help="A client that run.holdout_clients kept out.")
+        str | None,
+        typer.Option(
+            "--client", metavar="NAME", help="A client that run.holdout_clients kept out."
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where its model goes; else DIR/joined/NAME.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Where its model goes; else DIR/joined/NAME."),
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option("--rounds", metavar="N", min=0, help="Rounds of work; else its validation data choose."),
+        typer.Option(
+            "--rounds", metavar="N", min=0, help="Rounds of work; else its validation data choose."
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="One of the run's architectures.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """A personal model for a client that was not in the run: no other client works, the run stays as it is."""
+    """A personal model for a client that was not in the run: no other client works, the run stays
+    as it is.
+    """
     from fedkin.newcomers.join import join as work
 
     found = work(folder, data, client, out=out, rounds=rounds, architecture=model)
@@ -42,7 +53,9 @@ def join(
     if not as_json:
         place = Path(found["model"]).parent
         member = place.relative_to(folder) if place.is_relative_to(folder) else place
-        print(f"next    {shlex.join(['fedkin', 'predict', str(folder), '--client', str(member), '--data', 'FILE'])}")
+        print(
+            f"next    {shlex.join(['fedkin', 'predict', str(folder), '--client', str(member), '--data', 'FILE'])}"
+        )
 
 
 def tell(found: Mapping[str, Any], as_json: bool) -> None:
@@ -62,7 +75,11 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     if all(part["accuracy"] is None for part in scores.values()):
         measure, form = "loss", formatting.decimal
     parts = {"validation": "val", "test": "test"}
-    told = [f"{name} {measure} {form(scores[split][measure])}" for name, split in parts.items() if found[split]]
+    told = [
+        f"{name} {measure} {form(scores[split][measure])}"
+        for name, split in parts.items()
+        if found[split]
+    ]
     by = "" if found["chosen_by"] == "given" else f", chosen on its {found['chosen_by']} data"
     place = "" if found["place"] is None else f", place {found['place']} of {found['places']}"
     notes = "; ".join(f"{name} {formatting.plain(value)}" for name, value in found["notes"].items())
@@ -70,19 +87,25 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     return [
         f"result  {', '.join(told) or 'no validation or test data to measure by'}",
         f"client  {found['client']}: {sizes}",
-        f"work    {formatting.many(found['rounds'], 'round')}{place}{by}, {formatting.seconds(found['seconds'])}",
+        f"work    {formatting.many(found['rounds'], 'round')}{place}{by}, "
+        f"{formatting.seconds(found['seconds'])}",
         *_measured(found["measures"].get("personal", {}), parts),
         *([f"told    {notes}"] if notes else []),
         f"model   {found['model']}",
     ]
 
 
-def _measured(measures: Mapping[str, Mapping[str, float | None]], parts: Mapping[str, str]) -> list[str]:
+def _measured(
+    measures: Mapping[str, Mapping[str, float | None]], parts: Mapping[str, str]
+) -> list[str]:
     """RMSE, MAE or AUC on its validation and test data, where there are any."""
     from fedkin.report import formatting
 
     told = [
-        f"{part} " + ", ".join(f"{name.upper()} {formatting.decimal(value)}" for name, value in measures[split].items())
+        f"{part} "
+        + ", ".join(
+            f"{name.upper()} {formatting.decimal(value)}" for name, value in measures[split].items()
+        )
         for part, split in parts.items()
         if measures.get(split)
     ]

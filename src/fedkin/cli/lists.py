@@ -1,4 +1,6 @@
-"""``fedkin methods`` and ``fedkin data``: what there is to choose from, as plain values and as text."""
+"""``fedkin methods`` and ``fedkin data``: what there is to choose from, as plain values and as
+text.
+"""
 
 import inspect
 import math
@@ -35,7 +37,9 @@ def methods() -> list[dict[str, Any]]:
                 "name": name,
                 "aliases": [alias for alias, target in ALIASES.items() if target == name],
                 "summary": _summary(recipe),
-                "hyper_parameters": {key: _plain(p.default) for key, p in own.items() if p.default is not p.empty},
+                "hyper_parameters": {
+                    key: _plain(p.default) for key, p in own.items() if p.default is not p.empty
+                },
                 "required": [key for key, p in own.items() if p.default is p.empty],
                 "needs": _needs(name),
             }
@@ -52,7 +56,10 @@ def _summary(recipe: Callable[..., Method]) -> str:
 def data(folder: Path | None) -> dict[str, Any]:
     """Every data set, whether and where it is present, and every partition with its parameters."""
     chosen = data_folder(folder)
-    own = [{"name": name, "summary": _first_line(SOURCES[name]), **_presence(name, chosen)} for name in SOURCES]
+    own = [
+        {"name": name, "summary": _first_line(SOURCES[name]), **_presence(name, chosen)}
+        for name in SOURCES
+    ]
     others = [name for name in (npz_names(chosen) if chosen else []) if name not in SOURCES]
     own += [
         {"name": n, "summary": "A file of the data folder.", **_there(str(chosen / f"{n}.npz"))}
@@ -76,7 +83,11 @@ def show_methods(console: Console, found: list[dict[str, Any]]) -> None:
         also = f"  (also {', '.join(one['aliases'])})" if one["aliases"] else ""
         values = "  ".join([*one["required"], _values(one["hyper_parameters"])])
         _paragraph(console, one["name"] + also, [one["summary"], values, _said(one["needs"])])
-    _note(console, "fedkin run --method NAME:key=value,key=value   (lr, batch size and steps are in the section train)")
+    _note(
+        console,
+        "fedkin run --method NAME:key=value,key=value   (lr, batch size and steps are in the "
+        "section train)",
+    )
 
 
 def show_data(console: Console, found: dict[str, Any]) -> None:
@@ -85,9 +96,15 @@ def show_data(console: Console, found: dict[str, Any]) -> None:
     _heading(console, "Data sets", f"data folder: {where}")
     for one in found["data"]:
         state = one["where"] if one["present"] else f"not found: {one['missing']}"
-        _paragraph(console, one["name"], [one["summary"], state], "green" if one["present"] else "yellow")
+        _paragraph(
+            console, one["name"], [one["summary"], state], "green" if one["present"] else "yellow"
+        )
     _note(console, "or a file of your own: --data table.csv, table.parquet, arrays.npz")
-    _heading(console, "Partitions", "--split NAME, NAME:VALUE (the first parameter) or NAME:key=value,key=value")
+    _heading(
+        console,
+        "Partitions",
+        "--split NAME, NAME:VALUE (the first parameter) or NAME:key=value,key=value",
+    )
     for one in found["partitions"]:
         _paragraph(console, one["name"], [one["summary"], _values(one["parameters"])])
 
@@ -134,7 +151,11 @@ def _presence(name: str, folder: Path | None) -> dict[str, Any]:
     elif name in IDX_SETS:
         either = " or the four IDX files"
     if folder is None:
-        return {"present": False, "where": None, "missing": f"name a data folder that holds {file}{either}"}
+        return {
+            "present": False,
+            "where": None,
+            "missing": f"name a data folder that holds {file}{either}",
+        }
     try:
         place = folder / file if (folder / file).is_file() else _official(name, folder)
     except FedkinError as error:  # some of the files are there

@@ -1,4 +1,6 @@
-"""What is typed after ``fedkin run``, as a checked specification: a file, options, short forms, ``--set``."""
+"""What is typed after ``fedkin run``, as a checked specification: a file, options, short forms,
+``--set``.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,11 +13,14 @@ from fedkin.runs.spec import PublicSection, Spec, assign, literal, our_names, pa
 Content = dict[str, Any]
 
 
-def specification(file: Path | None, options: Mapping[str, Any], settings: Sequence[str]) -> tuple[Spec, list[str]]:
-    """The file's experiment with the options, then the settings ("section.key=value"), in place of what it says.
+def specification(
+    file: Path | None, options: Mapping[str, Any], settings: Sequence[str]
+) -> tuple[Spec, list[str]]:
+    """The file's experiment with the options, then the settings ("section.key=value"), in place of
+    what it says.
 
-    Returns hints beside it: keys that have another name here, and keys of the file that no longer apply.
-    The file is checked by itself first, so that its mistakes are told with their lines.
+    Returns hints beside it: keys that have another name here, and keys of the file that no longer
+    apply. The file is checked by itself first, so that its mistakes are told with their lines.
     """
     content: Content = {}
     hints: list[str] = []
@@ -38,7 +43,8 @@ def _experiment_file(file: Path) -> None:
 
     if file.is_dir():
         raise FedkinError(
-            f"{file} is a folder: fedkin resume {file} goes on with a run, fedkin run {file}/experiment.toml does it "
+            f"{file} is a folder: fedkin resume {file} goes on with a run, fedkin run "
+            f"{file}/experiment.toml does it "
             f"again, fedkin run --data {file}/ trains on its files"
         )
     if file.suffix.lower() in FILES:
@@ -54,7 +60,9 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _names(key: str) -> bool:
-    """Whether a setting chooses by name: it goes first, since it drops the keys of what was chosen before."""
+    """Whether a setting chooses by name: it goes first, since it drops the keys of what was chosen
+    before.
+    """
     return key in SHORT_FORMS or (key.endswith(".name") and key.count(".") == 1)
 
 
@@ -69,14 +77,19 @@ def _place(content: Content, key: str, value: Any) -> list[str]:
 
 
 def _choose(content: Content, section: str, name: str, parameters: Content) -> list[str]:
-    """section.name = name; the keys that the file gave to another choice are dropped, and a hint says so."""
+    """section.name = name; the keys that the file gave to another choice are dropped, and a hint
+    says so.
+    """
     place: Content = content.setdefault(section, {})
     declared = type(getattr(Spec(), section)).model_fields if section in Spec.model_fields else {}
     before = place.get("name", declared["name"].default if "name" in declared else None)
     theirs = [key for key in place if key not in declared]
     hints = []
     if theirs and _same(section, before) != _same(section, name):
-        hints = [f"[{section}] {', '.join(theirs)} of the file went with {before!r}: not used for {name!r}"]
+        hints = [
+            f"[{section}] {', '.join(theirs)} of the file went with {before!r}: not used for "
+            f"{name!r}"
+        ]
         for key in theirs:
             del place[key]
     place.update({"name": name, **parameters})
@@ -113,7 +126,9 @@ def _split(content: Content, text: str) -> list[str]:
 
 
 def _data(content: Content, text: str) -> list[str]:
-    """A name, a file or a folder; keys of [data] follow a colon: patients.csv:client=hospital,label=died."""
+    """A name, a file or a folder; keys of [data] follow a colon:
+    patients.csv:client=hospital,label=died.
+    """
     from fedkin.data.formats.hugging_face import HUB
     from fedkin.data.formats.user_files import is_path
     from fedkin.data.sources import as_typed
@@ -121,18 +136,24 @@ def _data(content: Content, text: str) -> list[str]:
     hub = HUB if text.startswith(HUB) else ""
     if is_path(text) and not hub:
         return _choose(content, "data", text, {})
-    name, parameters = short_form(text.removeprefix(hub), lambda name: _no_first("data", text, name))
+    name, parameters = short_form(
+        text.removeprefix(hub), lambda name: _no_first("data", text, name)
+    )
     return _choose(content, "data", as_typed(hub + name), parameters)
 
 
 def _model(content: Content, text: str) -> list[str]:
-    """An architecture with options, a user's package.module:Class, or several of them with commas between."""
+    """An architecture with options, a user's package.module:Class, or several of them with commas
+    between.
+    """
     from fedkin.models.build import MODELS
 
     several = pieces(text)
     place: Content = content.setdefault("model", {})
     place.pop("map", None)
-    if len(several) > 1 and all(piece.partition(":")[0] in MODELS or ":" in piece for piece in several):
+    if len(several) > 1 and all(
+        piece.partition(":")[0] in MODELS or ":" in piece for piece in several
+    ):
         place["map"] = {name: name for name in several}
         return []
     if text.partition(":")[0] not in MODELS:

@@ -1,4 +1,6 @@
-"""What a run shows while it goes on: a small live table, or plain lines where there is no terminal."""
+"""What a run shows while it goes on: a small live table, or plain lines where there is
+no terminal.
+"""
 
 import math
 import time
@@ -25,7 +27,9 @@ WINDOW = 10  # rounds that the estimate of the time left looks back on
 
 
 def before(run: Path) -> tuple[int, int] | None:
-    """Rounds done and bytes sent before a resume; None where the run is finished. Raises FedkinError for no run."""
+    """Rounds done and bytes sent before a resume; None where the run is finished. Raises
+    FedkinError for no run.
+    """
     if unrecorded(run):
         return 0, 0
     with read_only(run) as database:
@@ -34,7 +38,10 @@ def before(run: Path) -> tuple[int, int] | None:
 
 
 class Tally:
-    """The numbers on display, kept up to date by records. ``done``, ``sent``: rounds and bytes before a resume."""
+    """The numbers on display, kept up to date by records.
+
+    ``done``, ``sent``: rounds and bytes before a resume.
+    """
 
     def __init__(self, spec: Spec, head: str, done: int = 0, sent: int = 0) -> None:
         self.head, self.rounds, self.sent = head, spec.run.rounds, sent
@@ -71,7 +78,9 @@ class Tally:
 
     @property
     def pace(self) -> float | None:
-        """Seconds a round; the first one, which prepares the steps, counts only while it is alone."""
+        """Seconds a round; the first one, which prepares the steps, counts only while
+        it is alone.
+        """
         paces = self._paces[1:] or self._paces
         return median(paces) if paces else None
 
@@ -88,14 +97,18 @@ class Tally:
         return "   ".join(f"{form(values[view])} {view}" for view in order)
 
     def _score(self, record: Record, view: str) -> None:
-        pairs = [views[view]["test"] for views in record.scores.values() if "test" in views.get(view, {})]
+        pairs = [
+            views[view]["test"] for views in record.scores.values() if "test" in views.get(view, {})
+        ]
         for place, measure in ((1, "accuracy"), (0, "loss")):  # a regression has no accuracy
             values = sorted(pair[place] for pair in pairs if math.isfinite(pair[place]))
             if values:
                 values = values if measure == "accuracy" else values[::-1]
                 self.measure = measure
                 self.means[view] = fmean(values)
-                self.worst[view] = fmean(values[: max(1, len(values) // 10)])  # as report.scores.spread has it
+                self.worst[view] = fmean(
+                    values[: max(1, len(values) // 10)]
+                )  # as report.scores.spread has it
                 return
 
 
@@ -107,13 +120,20 @@ class Display(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None: ...
 
 
 def display(tally: Tally, console: Console) -> Display:
     """The live table on a terminal, plain lines elsewhere."""
-    return LiveTable(tally, console) if console.is_terminal and not console.is_dumb_terminal else PlainLines(tally)
+    return (
+        LiveTable(tally, console)
+        if console.is_terminal and not console.is_dumb_terminal
+        else PlainLines(tally)
+    )
 
 
 class LiveTable:
@@ -121,7 +141,9 @@ class LiveTable:
 
     def __init__(self, tally: Tally, console: Console) -> None:
         self.tally = tally
-        self._live = Live(get_renderable=self._draw, console=console, refresh_per_second=4, transient=True)
+        self._live = Live(
+            get_renderable=self._draw, console=console, refresh_per_second=4, transient=True
+        )
 
     def update(self, record: Record) -> None:
         self.tally.add(record)
@@ -131,7 +153,10 @@ class LiveTable:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._live.stop()
 
@@ -141,7 +166,9 @@ class LiveTable:
         table.add_column(style="dim", no_wrap=True)
         table.add_column(overflow="fold")
         bar = Table.grid(padding=(0, 2, 0, 0))
-        bar.add_row(f"{tally.round}/{tally.rounds}", ProgressBar(tally.rounds, tally.round, width=36))
+        bar.add_row(
+            f"{tally.round}/{tally.rounds}", ProgressBar(tally.rounds, tally.round, width=36)
+        )
         table.add_row("round", bar)
         table.add_row(tally.measure, tally.means_shown or "…")
         table.add_row("worst decile", tally.worst_shown or "…")
@@ -149,8 +176,14 @@ class LiveTable:
         table.add_row("time", _time(tally))
         if tally.left_out:
             client, reason = next(iter(tally.left_out.items()))
-            table.add_row("left out", Text(f"{len(tally.left_out)} clients; client {client}: {reason}", style="yellow"))
-        foot = Text("Ctrl-C stops after the round, a second one at once; nothing committed is lost", style="dim")
+            table.add_row(
+                "left out",
+                Text(f"{len(tally.left_out)} clients; client {client}: {reason}", style="yellow"),
+            )
+        foot = Text(
+            "Ctrl-C stops after the round, a second one at once; nothing committed is lost",
+            style="dim",
+        )
         return Group(Text(tally.head, style="bold"), table, foot)
 
 
@@ -176,7 +209,10 @@ class PlainLines:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         pass
 
@@ -185,10 +221,15 @@ def line(tally: Tally) -> str:
     """The tally as one plain line."""
     parts = [f"round {tally.round}/{tally.rounds}"]
     if tally.means:
-        parts += [f"{tally.measure} {tally.means_shown}", f"worst decile {tally.worst_shown.split('   ')[0]}"]
+        parts += [
+            f"{tally.measure} {tally.means_shown}",
+            f"worst decile {tally.worst_shown.split('   ')[0]}",
+        ]
     parts += [f"{formatting.size(tally.sent)} sent", _time(tally)]
     if tally.left_out:
-        parts.append(f"left out: {', '.join(f'client {client}' for client in sorted(tally.left_out))}")
+        parts.append(
+            f"left out: {', '.join(f'client {client}' for client in sorted(tally.left_out))}"
+        )
     return "  ".join(parts)
 
 

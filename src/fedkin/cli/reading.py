@@ -16,11 +16,15 @@ from fedkin.runs.directory import RECORD, begun
 AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.", show_default=False)]
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", metavar="DIR", help="Where data files lie; else FEDKIN_DATA says.")
+    Path | None,
+    typer.Option("--data-dir", metavar="DIR", help="Where data files lie; else FEDKIN_DATA says."),
 ]
-SpecFile = Annotated[Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment.", show_default=False)]
+SpecFile = Annotated[
+    Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment.", show_default=False)
+]
 Changes = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any key of the file. Repeatable.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any key of the file. Repeatable."),
 ]
 
 
@@ -57,9 +61,15 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of them only.", show_default=False)] = None,
-    certificate: Annotated[bool, typer.Option("--certificate", help="What the tests have proved of them.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="A table of what each needs and sends.")] = False,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One of them only.", show_default=False)
+    ] = None,
+    certificate: Annotated[
+        bool, typer.Option("--certificate", help="What the tests have proved of them.")
+    ] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="A table of what each needs and sends.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """The methods, their hyper-parameters and what they need."""
@@ -84,19 +94,30 @@ def methods(
 
 
 def compare(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories.", show_default=False)],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Run directories.", show_default=False)
+    ],
     against: Annotated[
         str | None,
-        typer.Option("--against", metavar="NAME", help="Method or run to hold the others against; else local."),
+        typer.Option(
+            "--against",
+            metavar="NAME",
+            help="Method or run to hold the others against; else local.",
+        ),
     ] = None,
     best: Annotated[
-        bool, typer.Option("--best", help="Of a method's settings only the one that validation data choose.")
+        bool,
+        typer.Option(
+            "--best", help="Of a method's settings only the one that validation data choose."
+        ),
     ] = False,
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Write the tables as Markdown.")
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Write the tables as Markdown."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with charts, for a browser.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page with charts, for a browser."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -132,7 +153,11 @@ def report(
     folder: Folder,
     figures: Annotated[
         Path | None,
-        typer.Option("--figures", metavar="DIR", help="Write its charts there instead, each as SVG, PNG and PDF."),
+        typer.Option(
+            "--figures",
+            metavar="DIR",
+            help="Write its charts there instead, each as SVG, PNG and PDF.",
+        ),
     ] = None,
 ) -> None:
     """Write report.html into a run directory: one file, to be opened in a browser."""
@@ -148,13 +173,18 @@ def report(
 
 
 def _without_studies(folders: list[Path]) -> list[Path]:
-    """What is left of ``sweep/*``: the files beside the trials' folders are said and passed over."""
+    """What is left of ``sweep/*``: the files beside the trials' folders are said and
+    passed over.
+    """
     from fedkin.runs.outside import STUDY
 
     files = [path for path in folders if path.is_file() and (path.parent / STUDY).is_file()]
     if not files or len(files) == len(folders):  # a file alone is no comparison, and told so
         return folders
-    print(f"note: passed over, for files of a sweep are no runs: {some(map(str, files))}", file=sys.stderr)
+    print(
+        f"note: passed over, for files of a sweep are no runs: {some(map(str, files))}",
+        file=sys.stderr,
+    )
     return [path for path in folders if path not in files]
 
 

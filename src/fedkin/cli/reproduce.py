@@ -22,22 +22,33 @@ def reproduce(
         bool, typer.Option("--list", help="The presets, with their rows and their processor time.")
     ] = False,
     rows: Annotated[
-        str | None, typer.Option("--rows", metavar="WORD,…", help="Only rows whose name contains one of these.")
+        str | None,
+        typer.Option(
+            "--rows", metavar="WORD,…", help="Only rows whose name contains one of these."
+        ),
     ] = None,
     scale: Annotated[
         str, typer.Option("--scale", help="small: minutes on two cores; full: the paper's setting.")
     ] = "small",
     seeds: Annotated[
-        int, typer.Option("--seeds", min=1, max=MOST_SEEDS, help="Seeds 0, 1, …; their mean and sd are shown.")
+        int,
+        typer.Option(
+            "--seeds", min=1, max=MOST_SEEDS, help="Seeds 0, 1, …; their mean and sd are shown."
+        ),
     ] = 1,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="For the pages, and the runs below.")] = Path(
-        "reproduction"
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="For the pages, and the runs below.")
+    ] = Path("reproduction"),
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A change of every run. Repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A change of every run. Repeatable."),
     ] = None,
     finished: Annotated[
-        bool, typer.Option("--finished", help="Train nothing: the table of what is finished, and what the rest costs.")
+        bool,
+        typer.Option(
+            "--finished",
+            help="Train nothing: the table of what is finished, and what the rest costs.",
+        ),
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
@@ -57,14 +68,24 @@ def reproduce(
     wanted = [word.strip() for word in rows.split(",") if word.strip()] if rows else [""]
     chosen = tuple(row for row in found.rows if any(word in row.name for word in wanted))
     if not chosen:
-        raise FedkinError(f"no row of {name} contains {rows}: they are {', '.join(row.name for row in found.rows)}")
+        raise FedkinError(
+            f"no row of {name} contains {rows}: they are "
+            f"{', '.join(row.name for row in found.rows)}"
+        )
     changes = _changes(set_ or [], data_dir)
     check(chosen, changes)
-    asked = f"fedkin reproduce {name} --scale {scale}" + (f" --rows {shlex.quote(rows)}" if rows else "")
+    asked = f"fedkin reproduce {name} --scale {scale}" + (
+        f" --rows {shlex.quote(rows)}" if rows else ""
+    )
     asked += (f" --seeds {seeds}" if seeds > 1 else "") + "".join(
         f" --set {_quoted(*each)}" for each in portable(changes).items()
     )
-    _run(Asking(found, chosen, scale, seeds, out, changes, RUNNERS if not finished else READERS, asked), as_json)
+    _run(
+        Asking(
+            found, chosen, scale, seeds, out, changes, RUNNERS if not finished else READERS, asked
+        ),
+        as_json,
+    )
 
 
 class Asking(NamedTuple):
@@ -103,8 +124,12 @@ def _run(asking: Asking, as_json: bool) -> None:
         for line in lines([one]):
             why = f"  {one.missing}" if one.missing else ""
             print("  ".join(cells(line)[:-1]) + why, file=sys.stderr, flush=True)
-    now = {one.row.name: one for one in done}  # the page has all rows, whichever were asked for this time
-    whole = [now.get(row.name) or known(row, asking.seeds, runs, changes, here) for row in found.rows]
+    now = {
+        one.row.name: one for one in done
+    }  # the page has all rows, whichever were asked for this time
+    whole = [
+        now.get(row.name) or known(row, asking.seeds, runs, changes, here) for row in found.rows
+    ]
     written = write(found, whole, asking.scale, asking.asked, asking.out)
     if as_json:
         print_json(

@@ -15,17 +15,26 @@ def sweep(
     space: Annotated[
         list[str] | None,
         typer.Option(
-            "--space", metavar="KEY=…", help="'train.lr=0.01, 0.1', 'train.lr=log 0.001 .. 0.3', or a preset."
+            "--space",
+            metavar="KEY=…",
+            help="'train.lr=0.01, 0.1', 'train.lr=log 0.001 .. 0.3', or a preset.",
         ),
     ] = None,
     sampler: Annotated[str, typer.Option("--sampler", help="grid or tpe.")] = "grid",
-    trials: Annotated[int | None, typer.Option("--trials", min=1, help="How many; a grid is done whole.")] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The study and its runs; goes on.")] = Path("sweep"),
+    trials: Annotated[
+        int | None, typer.Option("--trials", min=1, help="How many; a grid is done whole.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="The study and its runs; goes on.")
+    ] = Path("sweep"),
     set_: Changes = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search hyper-parameters (extra sweep). Start it several times with the same --out to work in parallel."""
+    """Search hyper-parameters (extra sweep).
+
+    Start it several times with the same --out to work in parallel.
+    """
     from fedkin.cli.export import find_own_code
     from fedkin.cli.options import specification
     from fedkin.core.errors import FedkinError
@@ -36,9 +45,16 @@ def sweep(
     base, hints = specification(spec, {"data_dir": as_given(data_dir)}, set_ or [])
     tell_hints(hints)
     study = search(base, space_of(space or []), out, trials, sampler, _tell)
-    done = sorted((t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number))
+    done = sorted(
+        (t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number)
+    )
     plain = [
-        {"validation": one.value, "measure": one.measure, **t.params, "run": str(out / t.user_attrs["folder"])}
+        {
+            "validation": one.value,
+            "measure": one.measure,
+            **t.params,
+            "run": str(out / t.user_attrs["folder"]),
+        }
         for t in done
         if (one := scored(study, t)) is not None
     ]
@@ -50,7 +66,9 @@ def sweep(
     ]
     running = sum(t.state.name == "RUNNING" for t in study.trials)
     if not plain:
-        raise FedkinError(f"no trial has a value: {without[0]['lost']}" if without else "no trial is done yet")
+        raise FedkinError(
+            f"no trial has a value: {without[0]['lost']}" if without else "no trial is done yet"
+        )
     if as_json:
         print_json({"best": plain[0], "trials": plain, "lost": without, "running": running})
         return
@@ -76,7 +94,11 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
 
     from fedkin.report import formatting
 
-    table = Table(title="By validation, best first; test data were not read", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(
+        title="By validation, best first; test data were not read",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
     searched = [key for key in plain[0] if key not in ("validation", "measure")]
     for column in (f"validation {plain[0]['measure']}", *searched):
         table.add_column(column, overflow="fold")
@@ -86,4 +108,7 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
     for row in without:
         print(f"{Path(row['run']).name} has no value: {row['lost']}")
     if running:
-        print(f"{formatting.many(running, 'trial')} not done yet: another process works on it, or run it again")
+        print(
+            f"{formatting.many(running, 'trial')} not done yet: another process works on it, "
+            "or run it again"
+        )

@@ -12,9 +12,14 @@ from fedkin.core.errors import FedkinError
 def track(
     folder: Folder,
     mlflow: Annotated[
-        str | None, typer.Option("--mlflow", metavar="URI", help="A tracking server or store: sqlite:///mlflow.db")
+        str | None,
+        typer.Option(
+            "--mlflow", metavar="URI", help="A tracking server or store: sqlite:///mlflow.db"
+        ),
     ] = None,
-    tensorboard: Annotated[Path | None, typer.Option("--tensorboard", metavar="DIR", help="A log folder.")] = None,
+    tensorboard: Annotated[
+        Path | None, typer.Option("--tensorboard", metavar="DIR", help="A log folder.")
+    ] = None,
 ) -> None:
     """Copy a run's settings and numbers into MLflow or TensorBoard (extra track)."""
     from fedkin.tracking.track import to_mlflow, to_tensorboard

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def train(
-    spec: "Spec", work: Callable[[Callable[["Record"], None]], Path], before: tuple[int, int] | None = (0, 0)
+    spec: "Spec",
+    work: Callable[[Callable[["Record"], None]], Path],
+    before: tuple[int, int] | None = (0, 0),
 ) -> None:
     """Do the work under a display, then say what came out and where it is.
 

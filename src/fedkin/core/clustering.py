@@ -1,4 +1,6 @@
-"""k-means with k-means++ seeding, from a key: the same clusters on every machine with the same library."""
+"""k-means with k-means++ seeding, from a key: the same clusters on every machine with the same
+library.
+"""
 
 import warnings
 from typing import Any, NamedTuple
@@ -20,11 +22,16 @@ class Clusters(NamedTuple):
 
 
 def kmeans(points: Tensor, k: int, key: Key, starts: int = 1) -> Clusters:
-    """Lloyd's k-means on the rows of ``points`` [n, …], seeded by k-means++; the best of ``starts`` seedings.
+    """Lloyd's k-means on the rows of ``points`` [n, …], seeded by k-means++; the best of ``starts``
+    seedings.
 
-    Centroids are the means of their members. With fewer distinct points than k, the clusters are fewer in effect.
+    Centroids are the means of their members. With fewer distinct points than k, the clusters are
+    fewer in effect.
     """
-    from sklearn.cluster import KMeans, kmeans_plusplus  # imported late: half a second, and most methods need none
+    from sklearn.cluster import (  # imported late: half a second, and most methods need none
+        KMeans,
+        kmeans_plusplus,
+    )
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
@@ -33,13 +40,18 @@ def kmeans(points: Tensor, k: int, key: Key, starts: int = 1) -> Clusters:
     best: Clusters | None = None
     for start in range(starts):
         state = np.random.RandomState(key.integer(f"kmeans:{start}") % 2**32)
-        # sums over threads change their last bits; equal points are no fault: untrained clients predict alike
+        # sums over threads change their last bits; equal points are no fault: untrained clients
+        # predict alike
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             seeds, _ = kmeans_plusplus(flat, k, random_state=state)
-            found = KMeans(k, init=seeds, n_init=1, algorithm="lloyd", tol=0, max_iter=300).fit(flat)
+            found = KMeans(k, init=seeds, n_init=1, algorithm="lloyd", tol=0, max_iter=300).fit(
+                flat
+            )
         labels = torch.from_numpy(found.labels_.astype(np.int64))
-        centroids = torch.stack([_mean(points, labels, cluster, found.cluster_centers_) for cluster in range(k)])
+        centroids = torch.stack(
+            [_mean(points, labels, cluster, found.cluster_centers_) for cluster in range(k)]
+        )
         result = Clusters(labels, centroids, int(found.n_iter_), float(found.inertia_))
         best = result if best is None or result.cost < best.cost else best
     assert best is not None
@@ -54,7 +66,9 @@ def _mean(points: Tensor, labels: Tensor, cluster: int, centers: Any) -> Tensor:
 
 
 def match(new: Tensor, old: Tensor) -> list[int]:
-    """For each new centroid [k, d] the index of its old one [K, d], K ≥ k: the assignment of least total distance²."""
+    """For each new centroid [k, d] the index of its old one [K, d], K ≥ k: the assignment of least
+    total distance².
+    """
     from scipy.optimize import linear_sum_assignment
 
     distance = torch.cdist(new.to(torch.float64), old.to(torch.float64)).square().numpy()

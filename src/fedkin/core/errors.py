@@ -14,12 +14,15 @@ class FedkinError(Exception):
 
 
 class Halted(FedkinError):
-    """Work that could not go on here: no room, a lost worker, another process at it. No setting is to blame, and what
-    is committed can be gone on with."""
+    """Work that could not go on here: no room, a lost worker, another process at it. No setting is
+    to blame, and what is committed can be gone on with.
+    """
 
 
 def first_line(error: Exception) -> str:
-    """What somebody else's error says, in one line; where it says nothing, the name of its class."""
+    """What somebody else's error says, in one line; where it says nothing, the name of
+    its class.
+    """
     return (str(error).strip() or type(error).__name__).splitlines()[0][:MOST]
 
 
@@ -35,7 +38,9 @@ def some(names: Iterable[str], most: int = 5) -> str:
     'a, b and 1 more'
     """
     found = list(names)
-    return ", ".join(found[:most]) + (f" and {len(found) - most:,} more" if len(found) > most else "")
+    return ", ".join(found[:most]) + (
+        f" and {len(found) - most:,} more" if len(found) > most else ""
+    )
 
 
 def many(number: int, one: str, more: str = "") -> str:

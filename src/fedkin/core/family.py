@@ -1,4 +1,6 @@
-"""What a model's outputs mean: the likelihood they parametrise (classification and generalized linear models)."""
+"""What a model's outputs mean: the likelihood they parametrise (classification and generalized
+linear models).
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,7 +11,10 @@ from torch.nn import functional as F
 
 
 class Family(NamedTuple):
-    """A likelihood. ``outputs`` are linear predictors [batch, C] (logits, or X·θ), ``y`` the targets [batch]."""
+    """A likelihood.
+
+    ``outputs`` are linear predictors [batch, C] (logits, or X·θ), ``y`` the targets [batch].
+    """
 
     name: str
     nll: Callable[[Tensor, Tensor], Tensor]
@@ -21,7 +26,9 @@ class Family(NamedTuple):
     classes: bool
     """True where predictions are class probabilities, so that accuracy is defined."""
     unit: float = 1.0
-    """What ``nll`` and ``nll_of_mean`` are multiplied by where they are told, so that they are in the labels' units."""
+    """What ``nll`` and ``nll_of_mean`` are multiplied by where they are told, so that they are in
+    the labels' units.
+    """
 
 
 def _pick(values: Tensor, y: Tensor) -> Tensor:
@@ -67,7 +74,9 @@ POISSON = Family(
 
 
 def standardised(offset: float, scale: float) -> Family:
-    """The Gaussian of labels that are trained as (y − offset) / scale; its means are in the labels' own units."""
+    """The Gaussian of labels that are trained as (y − offset) / scale; its means are in the labels'
+    own units.
+    """
     return Family(
         "gaussian",
         nll=lambda outputs, y: GAUSSIAN.nll(outputs, (y - offset) / scale),

@@ -8,8 +8,10 @@ from pathlib import Path
 
 
 def write_file(path: Path, content: bytes, durable: bool = True) -> None:
-    """Write, fsync, rename: a reader sees the old file or the whole new one. A link stays one: what it points at is
-    written. Raises OSError, also for what a rename would put an end to: a folder, a device, a pipe."""
+    """Write, fsync, rename: a reader sees the old file or the whole new one. A link stays one: what
+    it points at is written. Raises OSError, also for what a rename would put an end to: a folder, a
+    device, a pipe.
+    """
     try:
         target = _target(path)
         # a worker that outlived its run may write here too
@@ -26,7 +28,9 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
                 part.unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None  # of the file that was asked for
+        raise OSError(
+            error.errno, error.strerror, str(path)
+        ) from None  # of the file that was asked for
 
 
 def _target(path: Path) -> Path:

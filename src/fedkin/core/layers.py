@@ -8,16 +8,21 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.tree import BUFFER, is_buffer
 
 Choice = str | Sequence[str]
-"""Prefixes of names, one or several ("2." is that layer, "*bias" every bias), or "all", "first", "last"; () is none."""
+"""Prefixes of names, one or several ("2." is that layer, "*bias" every bias), or "all", "first",
+"last"; () is none.
+"""
 
-ENDS: dict[str, Callable[[list[str]], str]] = {"first": lambda names: names[0], "last": lambda names: names[-1]}
+ENDS: dict[str, Callable[[list[str]], str]] = {
+    "first": lambda names: names[0],
+    "last": lambda names: names[-1],
+}
 
 
 def select(params: Mapping[str, Any], choice: Choice, kind: str) -> frozenset[str]:
     """The names of ``params`` that ``choice`` means; running statistics go with their layer.
 
-    "last" is the layer whose parameters come last, "first" the one whose come first: either is refused where it is
-    the whole model. ``kind`` says in a FedkinError what the choice is for.
+    "last" is the layer whose parameters come last, "first" the one whose come first: either is
+    refused where it is the whole model. ``kind`` says in a FedkinError what the choice is for.
     """
     weights = [name for name in params if not is_buffer(name)]
     if choice == "all":
@@ -26,7 +31,8 @@ def select(params: Mapping[str, Any], choice: Choice, kind: str) -> frozenset[st
         layer = _layer(ENDS[choice](weights))
         if all(_layer(name) == layer for name in weights):
             raise FedkinError(
-                f"{kind} {choice!r}: the model has one layer only: name parameters of it, as in [{weights[-1]!r}], "
+                f"{kind} {choice!r}: the model has one layer only: name parameters of it, as "
+                f"in [{weights[-1]!r}], "
                 f"or choose 'all' (names: {', '.join(weights)})"
             )
         return frozenset(name for name in params if _layer(name) == layer)

@@ -1,8 +1,9 @@
 """The contract: a method is a value, a few pure functions written for ONE client.
 
-Nothing in a method knows how many clients there are, where they run, or that messages are counted. The server state S,
-the personal state P, the messages D (down) and U (up) are trees: dicts and tuples of tensors and numbers. The top-level
-names of a message say what kind of thing is sent; they are the ledger's columns (see ``KINDS``).
+Nothing in a method knows how many clients there are, where they run, or that messages are counted.
+The server state S, the personal state P, the messages D (down) and U (up) are trees: dicts and
+tuples of tensors and numbers. The top-level names of a message say what kind of thing is sent; they
+are the ledger's columns (see ``KINDS``).
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from fedkin.core.tree import Params, Tree
 KINDS = ("parameters", "predictions", "centroids", "coefficients", "control")
 
 
-class Info(NamedTuple):
+class ClientInfo(NamedTuple):
     """What a client knows of itself before training."""
 
     client: int
@@ -30,14 +31,16 @@ class Info(NamedTuple):
     classes: int  # 0 for regression
 
 
-class Start(NamedTuple):
+class FederationInit(NamedTuple):
     """What the server knows before the first message."""
 
     parameters: Mapping[str, Params]  # initial parameters of each architecture
     clients: tuple[int, ...]
     public: int
     classes: int
-    draw: Callable[[int], Params]  # other initial parameters of the one architecture; draw(0) are the initial ones
+    draw: Callable[
+        [int], Params
+    ]  # other initial parameters of the one architecture; draw(0) are the initial ones
     architectures: Mapping[int, str] = {}  # client → name of its architecture
     key: Key = Key(0)  # (seed,): randomness of the first server state
 
@@ -54,21 +57,28 @@ class Reply(NamedTuple):
     weight: float
 
 
-class Target(NamedTuple):
-    """What a round teaches a model that is no torch module (``fedkin.transforms.black_box_models``)."""
+class DistillationTarget(NamedTuple):
+    """What a round teaches a model that is no torch module
+    (``fedkin.transforms.black_box_models``).
+    """
 
-    target: Tensor | None  # class probabilities [public, classes] to come near to; None: private data alone
+    target: (
+        Tensor | None
+    )  # class probabilities [public, classes] to come near to; None: private data alone
     pull: float  # how much that counts beside one mean over private samples
     public_batch: int  # public rows beside each private mini-batch
     own: Mapping[str, Any] = MappingProxyType({})  # what the personal state keeps beside the model
     temperature: float = 1.0  # predictions are sent as softmax(log s / T)
 
 
-class Data(Protocol):
-    """One client's data and tools during one round's work. Nothing of it leaves the client but what U holds."""
+class ClientContext(Protocol):
+    """One client's data and tools during one round's work.
+
+    Nothing of it leaves the client but what U holds.
+    """
 
     @property
-    def info(self) -> Info:
+    def info(self) -> ClientInfo:
         """What the client knows of itself."""
 
     @property
@@ -100,23 +110,33 @@ class Data(Protocol):
         epochs: int | None = None,
         beside: Tensor | None = None,
     ) -> Batches:
-        """Mini-batches of private training data: Batch leaves, as many as [train] says, or so many steps or epochs.
+        """Mini-batches of private training data: Batch leaves, as many as [train] says, or so many
+        steps or epochs.
 
-        With ``beside`` [n_i, …], one row a training sample in the order of whole("train"): pairs (Batch, its rows).
+        With ``beside`` [n_i, …], one row a training sample in the order of whole("train"): pairs
+        (Batch, its rows).
         """
 
     def rows(self, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
-        """Mini-batches of ``size`` rows, drawn uniformly, of tensors that share a first axis (a public set)."""
+        """Mini-batches of ``size`` rows, drawn uniformly, of tensors that share a first axis (a
+        public set).
+        """
 
     def whole(self, split: str) -> list[Batch]:
-        """All samples of "train", "val" or "test", in large batches; the weights of ALL rows together sum to 1."""
+        """All samples of "train", "val" or "test", in large batches; the weights of ALL rows
+        together sum to 1.
+        """
 
     def score(self, w: Params, split: str) -> tuple[float, float]:
-        """(mean loss, accuracy) of parameters on "train", "val" or "test"; nan where it is empty."""
+        """(mean loss, accuracy) of parameters on "train", "val" or "test"; nan where it
+        is empty.
+        """
 
 
-class Server(Protocol):
-    """The server's tools during one round's merge: what it may use beside its state and the replies."""
+class ServerContext(Protocol):
+    """The server's tools during one round's merge: what it may use beside its state and the
+    replies.
+    """
 
     @property
     def key(self) -> Key:
@@ -138,11 +158,15 @@ class Server(Protocol):
     def public_y(self) -> Tensor | None:
         """Its labels [public], where [public] labeled = true."""
 
-    def rows(self, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
-        """Mini-batches of ``size`` rows, drawn uniformly, of tensors that share a first axis, for ``model``."""
+    def rows(
+        self, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str
+    ) -> Batches:
+        """Mini-batches of ``size`` rows, drawn uniformly, of tensors that share a first axis, for
+        ``model``.
+        """
 
 
-def public_set(data: Data | Server) -> Tensor:
+def public_set(data: ClientContext | ServerContext) -> Tensor:
     """The public set [public, …] of a method that needs one."""
     if data.public is None:
         raise ValueError("this method uses a public set: say so in its needs")
@@ -157,30 +181,37 @@ class Needs(NamedTuple):
     full_participation: bool = False
     classes: bool = False  # class probabilities, not regression
     validation: bool = False  # validation samples at every client
-    sampling: Literal["uniform", "size"] = "uniform"  # participants drawn uniformly, or with probability p_k
-    introduction: Literal["none", "participants", "everyone"] = "none"  # who sends before the first round
+    sampling: Literal["uniform", "size"] = (
+        "uniform"  # participants drawn uniformly, or with probability p_k
+    )
+    introduction: Literal["none", "participants", "everyone"] = (
+        "none"  # who sends before the first round
+    )
     server_models: bool = False  # the server runs models itself, and is given them
-    pooled: bool = False  # a comparator outside federation: one worker trains on the union of all training data
+    # A comparator outside federation: one worker trains on the union of all training data
+    pooled: bool = False
 
 
 def _nothing(*_: Any) -> dict[str, Any]:
     return {}
 
 
-def _accept(start: Start, participants: int) -> None:
+def _accept(start: FederationInit, participants: int) -> None:
     pass
 
 
-def _as_it_is(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+def _as_it_is(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
     return (state,)
 
 
-def _unmoved(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
+def _unmoved(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
     return state
 
 
 def likelihood(model: Model, outputs: Tensor) -> Tensor:
-    """Outputs as predictions: log-probabilities [batch, classes], or means [batch, 1] for regression."""
+    """Outputs as predictions: log-probabilities [batch, classes], or means [batch, 1] for
+    regression.
+    """
     if not model.family.classes:
         return model.family.mean(outputs)
     if model.family.name == "bernoulli":
@@ -205,58 +236,76 @@ class Method(NamedTuple):
     """A personalized federated learning method. See METHODS in fedkin.methods for all of them."""
 
     name: str
-    server: Callable[[Start], Tree]
+    server: Callable[[FederationInit], Tree]
     """First server state S."""
-    client: Callable[[Params, Info], Tree]
+    client: Callable[[Params, ClientInfo], Tree]
     """One client's first personal state P, given the initial parameters of its architecture."""
-    down: Callable[[Tree, int], Tree]
-    """(S, client) → D, the message to one client. Equal tensors are sent once and counted as a broadcast."""
-    local: Callable[[Tree, Tree, Data], tuple[Tree, Tree]]
-    """(D, P, data) → (P, U): the round's work of one client and its message up."""
-    expects: Callable[[Tree, Info], Tree]
-    """(D, info) → a tree with the structure, shapes and dtypes that U must have; anything else is rejected."""
-    merge: Callable[[Tree, Mapping[int, Reply], Server], Tree]
-    """(S, replies, server) → S: the server's update from the replies that arrived, in client order."""
-    personal: Callable[[Tree, Tree, Data], dict[str, Tree]]
-    """(D, P, data) → views: {"personal": what the client would deploy, "global": … where there is one}.
+    broadcast: Callable[[Tree, int], Tree]
+    """(S, client) → D, the message to one client.
 
-    ``data`` is for methods whose personal model is made when it is asked for (a step from the global model, the choice
-    among several): training data only.
+    Equal tensors are sent once and counted as a broadcast.
+    """
+    client_update: Callable[[Tree, Tree, ClientContext], tuple[Tree, Tree]]
+    """(D, P, data) → (P, U): the round's work of one client and its message up."""
+    expected_update: Callable[[Tree, ClientInfo], Tree]
+    """(D, info) → a tree with the structure, shapes and dtypes that U must have; anything else is
+    rejected.
+    """
+    server_update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree]
+    """(S, replies, server) → S: the server's update from the replies that arrived, in
+    client order.
+    """
+    personal_models: Callable[[Tree, Tree, ClientContext], dict[str, Tree]]
+    """(D, P, data) → views: {"personal": what the client would deploy, "global": … where there is
+    one}.
+
+    ``data`` is for methods whose personal model is made when it is asked for (a step from the
+    global model, the choice among several): training data only.
     """
     predict: Callable[[Model, Tree, Tensor], Tensor] = plain_prediction
-    """(model, Q, x) → log-probabilities [batch, classes] of a view Q (means [batch, 1] for regression).
+    """(model, Q, x) → log-probabilities [batch, classes] of a view Q (means [batch, 1] for
+    regression).
 
-    A pure function, and one object for all calls: where Q is a model's parameters it is traced, as steps are.
+    A pure function, and one object for all calls: where Q is a model's parameters it is traced, as
+    steps are.
     """
-    finish: Callable[[Tree, Tree, Data], Tree] | None = None
+    finalize: Callable[[Tree, Tree, ClientContext], Tree] | None = None
     """(D, P, data) → P: local work after the last round; also what a new client runs to join."""
-    introduce: Callable[[Tree, Data], Tree] | None = None
+    setup_message: Callable[[Tree, ClientContext], Tree] | None = None
     """(P, data) → U: a message before the first round (``needs.introduction`` says whose)."""
-    expected_setup: Callable[[Tree, Info], Tree] | None = None
-    """(S, info) → what ``expects`` is for a round, for the message before the first one; whoever has ``introduce``
-    says it."""
-    meet: Callable[[Tree, Mapping[int, Reply], Server], Tree] | None = None
+    expected_setup: Callable[[Tree, ClientInfo], Tree] | None = None
+    """(S, info) → what ``expects`` is for a round, for the message before the first one; whoever
+    has ``introduce`` says it.
+    """
+    setup_update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree] | None = None
     """(S, introductions, server) → S."""
-    lesson: Callable[[Tree, Tree, Tensor], Target] | None = None
-    """(D, P, its predictions on the public set) → what a round teaches a client whose model is no torch module.
+    distillation_target: Callable[[Tree, Tree, Tensor], DistillationTarget] | None = None
+    """(D, P, its predictions on the public set) → what a round teaches a client whose model is no
+    torch module.
 
-    For methods that send nothing but predictions, and keep the model under P["parameters"]; None refuses such models.
+    For methods that send nothing but predictions, and keep the model under P["parameters"]; None
+    refuses such models.
     """
-    notes: Callable[[Tree], dict[str, Any]] = _nothing
+    client_metrics: Callable[[Tree], dict[str, Any]] = _nothing
     """P → what the record should tell of a client: {name: number, or vector}. Not a message."""
-    lens: Callable[[Tree], dict[str, dict[int, Any]]] = _nothing
+    server_metrics: Callable[[Tree], dict[str, dict[int, Any]]] = _nothing
     """S → what the record should tell of the federation: {name: {client: number or vector}}."""
-    check: Callable[[Start, int], None] = _accept
-    """(start, participants a round) raises FedkinError where the hyper-parameters do not fit the federation."""
-    seats: Callable[[Tree, int, Info], tuple[Tree, ...]] = _as_it_is
-    """(S, newcomer, info) → S with a place for a client that was not in the run, once for every place it may take.
-
-    Its number is the first free one. It works in each place against a server that stands still and takes the one that
-    serves it best on its own data. A method whose ``down`` is the same for all clients needs none of this.
+    check: Callable[[FederationInit, int], None] = _accept
+    """(start, participants a round) raises FedkinError where the hyper-parameters do not fit the
+    federation.
     """
-    heed: Callable[[Tree, int, Reply, Server], Tree] = _unmoved
-    """(S, newcomer, its reply, server) → S: what the reply says of the newcomer's own place; no other client's changes,
-    and nothing that is shared."""
+    newcomer_placements: Callable[[Tree, int, ClientInfo], tuple[Tree, ...]] = _as_it_is
+    """(S, newcomer, info) → S with a place for a client that was not in the run, once for every
+    place it may take.
+
+    Its number is the first free one. It works in each place against a server that stands still and
+    takes the one that serves it best on its own data. A method whose ``down`` is the same for all
+    clients needs none of this.
+    """
+    update_newcomer: Callable[[Tree, int, Reply, ServerContext], Tree] = _unmoved
+    """(S, newcomer, its reply, server) → S: what the reply says of the newcomer's own place; no
+    other client's changes, and nothing that is shared.
+    """
     hyper: Mapping[str, Any] = {}
     """The hyper-parameters it was made with."""
     needs: Needs = Needs()

@@ -1,4 +1,6 @@
-"""A model as methods see it: pure functions of parameters; the torch module is only their recipe."""
+"""A model as methods see it: pure functions of parameters; the torch module is only
+their recipe.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +20,10 @@ State = Mapping[str, Array]  # what a model that is no torch module has learned
 
 
 class Batch(NamedTuple):
-    """One mini-batch. Rows with weight 0 are padding; the other weights are 1 / (samples in the batch)."""
+    """One mini-batch.
+
+    Rows with weight 0 are padding; the other weights are 1 / (samples in the batch).
+    """
 
     x: Tensor  # [batch, …] uint8 pixels (scaled to [0, 1] by the model), float features, or tokens
     y: Tensor  # [batch] int64 classes, or float targets
@@ -26,10 +31,12 @@ class Batch(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One mini-batch: private samples x [b, …] with labels y [b]; beside them public ones [p, …] with a target.
+    """One mini-batch: private samples x [b, …] with labels y [b]; beside them public ones [p, …]
+    with a target.
 
-    target: class probabilities [p, classes] that predictions on ``public`` are to come near to, None where there is
-    none yet. pull: how much that counts beside one mean over the private samples.
+    target: class probabilities [p, classes] that predictions on ``public`` are to come near to,
+    None where there is none yet. pull: how much that counts beside one mean over the private
+    samples.
     """
 
     x: Array
@@ -40,7 +47,10 @@ class Part(NamedTuple):
 
 
 class Learner(Protocol):
-    """What a user's class must have. It is made once; all that changes is in the state, which it must not keep."""
+    """What a user's class must have.
+
+    It is made once; all that changes is in the state, which it must not keep.
+    """
 
     def start(self) -> State:
         """The first state: named arrays of numbers."""
@@ -53,7 +63,10 @@ class Learner(Protocol):
 
 
 class Model(NamedTuple):
-    """One architecture. ``w`` is a flat dict, name → tensor; running statistics are named ``buffer:…``."""
+    """One architecture.
+
+    ``w`` is a flat dict, name → tensor; running statistics are named ``buffer:…``.
+    """
 
     name: str
     initial: Params
@@ -63,9 +76,13 @@ class Model(NamedTuple):
     train_outputs: Callable[[Params, Tensor], Tensor]
     """The same in training mode: batch statistics, dropout."""
     pads: bool
-    """Whether padded rows change nothing (False with batch norm, which would mix them into its statistics)."""
+    """Whether padded rows change nothing (False with batch norm, which would mix them into its
+    statistics).
+    """
     learner: "tuple[Learner, Inputs] | None" = None
-    """What fits it, where it is no torch module (``fedkin.transforms.black_box_models``): it has no gradients then."""
+    """What fits it, where it is no torch module (``fedkin.transforms.black_box_models``): it has no
+    gradients then.
+    """
 
     def loss(self, w: Params, batch: Batch) -> Tensor:
         """f(w; batch) = Σ weight · negative log-likelihood: the mean over the batch's real rows."""
@@ -81,7 +98,9 @@ _refreshed: ContextVar[list[Params] | None] = ContextVar("fedkin_refreshed_buffe
 
 @contextmanager
 def collecting_buffers() -> Iterator[list[Params]]:
-    """Collect the running statistics that training-mode forward passes leave behind (used by the kit's gradient)."""
+    """Collect the running statistics that training-mode forward passes leave behind (used by the
+    kit's gradient).
+    """
     found: list[Params] = []
     token = _refreshed.set(found)
     try:
@@ -91,14 +110,18 @@ def collecting_buffers() -> Iterator[list[Params]]:
 
 
 class Inputs(NamedTuple):
-    """How samples enter a model: (x − mean) / std, one number for all or one a channel; () leaves them as they are."""
+    """How samples enter a model: (x − mean) / std, one number for all or one a channel; () leaves
+    them as they are.
+    """
 
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
     tokens: bool = False  # samples are rows of symbols, which are integers
 
     def __call__(self, x: Tensor, like: Tensor) -> Tensor:
-        """uint8 images become numbers in [0, 1] first; floats take the model's dtype; tokens become int64."""
+        """uint8 images become numbers in [0, 1] first; floats take the model's dtype; tokens become
+        int64.
+        """
         if x.dtype != torch.uint8 and not x.is_floating_point():
             return x.to(torch.int64)
         x = x.to(like.dtype) / 255 if x.dtype == torch.uint8 else x.to(like.dtype)
@@ -117,13 +140,17 @@ def _by_channel(values: tuple[float, ...], x: Tensor) -> Tensor | float:
 
 
 def from_module(
-    name: str, module: nn.Module, family: Family = CATEGORICAL, inputs: Inputs = PLAIN, keep_buffers: bool = True
+    name: str,
+    module: nn.Module,
+    family: Family = CATEGORICAL,
+    inputs: Inputs = PLAIN,
+    keep_buffers: bool = True,
 ) -> Model:
-    """A torch module as a Model. Its current parameters are the initial ones, and stay as they are in the module, which
-    is in evaluation mode between passes.
+    """A torch module as a Model. Its current parameters are the initial ones, and stay as they are
+    in the module, which is in evaluation mode between passes.
 
-    Integer buffers (``num_batches_tracked``) are left out: they carry no statistics. Without ``keep_buffers`` all are,
-    and stay as they are in the module.
+    Integer buffers (``num_batches_tracked``) are left out: they carry no statistics. Without
+    ``keep_buffers`` all are, and stay as they are in the module.
     """
     weights = {key: value.detach().clone() for key, value in module.named_parameters()}
     buffers = dict(module.named_buffers())
@@ -134,14 +161,22 @@ def from_module(
 
     def forward(w: Params, x: Tensor, training: bool) -> Tensor:
         seen = _refreshed.get() if training else None
-        held = {**w, **seen[-1]} if seen else w  # a second pass moves the statistics on from the first, as torch does
-        own = {key.removeprefix(BUFFER): value.clone() for key, value in held.items() if is_buffer(key)}
+        held = (
+            {**w, **seen[-1]} if seen else w
+        )  # a second pass moves the statistics on from the first, as torch does
+        own = {
+            key.removeprefix(BUFFER): value.clone() for key, value in held.items() if is_buffer(key)
+        }
         values = {key: value for key, value in w.items() if not is_buffer(key)}
-        fixed = {key: value.to(x.device, copy=True) for key, value in buffers.items() if key not in kept}
+        fixed = {
+            key: value.to(x.device, copy=True) for key, value in buffers.items() if key not in kept
+        }
         entering = inputs(x, next(iter(values.values())))
         if module.training != training:
             module.train(training)
-        out: Tensor = torch.func.functional_call(module, {**values, **own, **fixed}, (entering,), tie_weights=tied)
+        out: Tensor = torch.func.functional_call(
+            module, {**values, **own, **fixed}, (entering,), tie_weights=tied
+        )
         if own and seen is not None:
             seen.append({BUFFER + key: value for key, value in own.items()})
         return out
@@ -158,6 +193,8 @@ def from_module(
 
 
 def _tied(module: nn.Module) -> bool:
-    """Whether one tensor of a module goes by two names: functional_call must look for it then, at every call."""
+    """Whether one tensor of a module goes by two names: functional_call must look for it then, at
+    every call.
+    """
     named = (module.named_parameters, module.named_buffers)
     return any(len(list(each(remove_duplicate=False))) > len(list(each())) for each in named)

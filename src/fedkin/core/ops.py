@@ -13,8 +13,9 @@ from fedkin.core.tree import Params, Tree, is_buffer, map_tree
 def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
     """∇ of a scalar function with respect to its first argument, a parameter dict.
 
-    ``buffer:`` entries of the result are not derivatives but the refreshed running statistics; ``descend`` puts them
-    in place. Combine losses inside ``function``, rather than gradients afterwards, so that they stay what they are.
+    ``buffer:`` entries of the result are not derivatives but the refreshed running statistics;
+    ``descend`` puts them in place. Combine losses inside ``function``, rather than gradients
+    afterwards, so that they stay what they are.
     """
 
     def at(w: Params, *rest: Any) -> Params:
@@ -34,21 +35,35 @@ def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
 
 def descend(w: Params, slope: Params, rate: float | Tensor) -> Params:
     """w − rate · slope for weights; running statistics take their refreshed values."""
-    return {name: slope[name] if is_buffer(name) else value - rate * slope[name] for name, value in w.items()}
+    return {
+        name: slope[name] if is_buffer(name) else value - rate * slope[name]
+        for name, value in w.items()
+    }
 
 
 Step = Callable[..., Tree]
 
 
 class Scanner(Protocol):
-    """What walks through a client's batches: a ``Runtime``, or the steps of several clients made as one."""
+    """What walks through a client's batches: a ``Runtime``, or the steps of several clients made as
+    one.
+    """
 
     @property
     def said(self) -> list[str]:
         """What the run record should tell."""
 
-    def scan(self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: tuple[Tree, ...]) -> Tree:
-        """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a first axis."""
+    def scan(
+        self,
+        step: Step,
+        model: Model,
+        carry: Tree,
+        blocks: Iterable[Tree],
+        constants: tuple[Tree, ...],
+    ) -> Tree:
+        """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a
+        first axis.
+        """
 
 
 class Batches(NamedTuple):
@@ -64,7 +79,8 @@ class Batches(NamedTuple):
     def beside(self, other: "Batches") -> "Batches":
         """Batches that are pairs: one of these and one of the others, step by step."""
         return self._replace(
-            steps=min(self.steps, other.steps), gather=lambda a, b: (self.gather(a, b), other.gather(a, b))
+            steps=min(self.steps, other.steps),
+            gather=lambda a, b: (self.gather(a, b), other.gather(a, b)),
         )
 
     def blocks(self) -> Iterator[Tree]:
@@ -76,38 +92,49 @@ class Batches(NamedTuple):
 def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
     """carry ← step(model, carry, batch, *constants) for every batch; returns the last carry.
 
-    ``step`` is pure, for one client, and keeps the structure, shapes and dtypes of ``carry``. It is traced once per
-    shapes and then replayed, so it must not branch on values. Numbers among carry and constants become 0-d tensors:
-    changing a learning rate or a λ does not trace anew.
+    ``step`` is pure, for one client, and keeps the structure, shapes and dtypes of ``carry``. It is
+    traced once per shapes and then replayed, so it must not branch on values. Numbers among carry
+    and constants become 0-d tensors: changing a learning rate or a λ does not trace anew.
     """
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
     return batches.runtime.scan(step, batches.model, carry, batches.blocks(), fixed)
 
 
 def _tensor(leaf: Tensor | float) -> Tensor:
-    # float64 is exact for a Python number, and a 0-d tensor does not widen the float32 tensors it is multiplied with
+    # float64 is exact for a Python number, and a 0-d tensor does not widen the float32 tensors it
+    # is multiplied with
     return leaf if isinstance(leaf, Tensor) else torch.tensor(leaf, dtype=torch.float64)
 
 
 def outputs(model: Model, w: Params, batches: list[Batch]) -> Tensor:
-    """Linear predictors (logits) of all samples of these batches, one after the other: [n, C], evaluation mode."""
+    """Linear predictors (logits) of all samples of these batches, one after the other: [n, C],
+    evaluation mode.
+    """
     with torch.inference_mode():
         return torch.cat([model.outputs(w, batch.x) for batch in batches])
 
 
-def over_rows(of: Callable[[Tensor], Tensor], model: Model, w: Params, x: Tensor, rows: int = 1024) -> Tensor:
+def over_rows(
+    of: Callable[[Tensor], Tensor], model: Model, w: Params, x: Tensor, rows: int = 1024
+) -> Tensor:
     """``of(outputs)`` of every row of x [n, …] in evaluation mode, ``rows`` of them at a time."""
     with torch.inference_mode():
         return torch.cat([of(model.outputs(w, part)) for part in torch.split(x, rows)])
 
 
 def predictions(model: Model, w: Params, x: Tensor) -> Tensor:
-    """s(w, x): class probabilities [n, classes] of a public set, in evaluation mode. Rows lie on the simplex."""
+    """s(w, x): class probabilities [n, classes] of a public set, in evaluation mode. Rows lie on
+    the simplex.
+    """
     return over_rows(model.family.mean, model, w, x)
 
 
-def slope(function: Callable[..., Tensor], at: Tree, batches: list[Batch], *constants: Tree) -> Tree:
-    """Σ over batches of ∇ function(at, batch, *constants), by plain autograd: a full gradient that is needed once."""
+def slope(
+    function: Callable[..., Tensor], at: Tree, batches: list[Batch], *constants: Tree
+) -> Tree:
+    """Σ over batches of ∇ function(at, batch, *constants), by plain autograd: a full gradient that
+    is needed once.
+    """
     with torch.inference_mode(False):
         at = map_tree(lambda leaf: leaf.clone(), at)
         parts = [torch.func.grad(function)(at, batch, *constants) for batch in batches]
@@ -118,10 +145,11 @@ def slope(function: Callable[..., Tensor], at: Tree, batches: list[Batch], *cons
 
 
 def simplex_step(c: Tensor, direction: Tensor, rate: float | Tensor, floor: float = 1e-6) -> Tensor:
-    """One entropic mirror-descent step on the unit simplex: c ∘ exp(−rate · direction), normalised (PPFL eq. 25).
+    """One entropic mirror-descent step on the unit simplex: c ∘ exp(−rate · direction), normalised
+    (PPFL eq. 25).
 
-    ``c`` and ``direction`` are [..., K]. Entries are kept at ``floor`` or above and the result sums to 1, so that no
-    model is lost for good.
+    ``c`` and ``direction`` are [..., K]. Entries are kept at ``floor`` or above and the result sums
+    to 1, so that no model is lost for good.
     """
     logits = torch.log(c) - rate * direction
     moved = torch.softmax(logits, -1).clamp_min(floor)

@@ -11,8 +11,9 @@ import torch
 class Key(NamedTuple):
     """Names one independent random stream.
 
-    Two keys that differ anywhere give independent streams; the same key gives the same stream on every machine, in
-    every process, whatever was drawn before. ``round`` and ``client`` are -1 where a stream belongs to neither.
+    Two keys that differ anywhere give independent streams; the same key gives the same stream on
+    every machine, in every process, whatever was drawn before. ``round`` and ``client`` are -1
+    where a stream belongs to neither.
     """
 
     seed: int
@@ -25,7 +26,10 @@ class Key(NamedTuple):
 
     def integer(self, purpose: str) -> int:
         """A 63-bit seed for libraries that take only a number."""
-        return int.from_bytes(hashlib.sha256(repr(self._words(purpose)).encode()).digest()[:8], "big") >> 1
+        return (
+            int.from_bytes(hashlib.sha256(repr(self._words(purpose)).encode()).digest()[:8], "big")
+            >> 1
+        )
 
     def torch(self, purpose: str) -> torch.Generator:
         """A CPU torch generator for one purpose."""

@@ -1,7 +1,9 @@
-"""Trees: nested dicts and tuples of tensors and numbers, and the arithmetic that methods are written with.
+"""Trees: nested dicts and tuples of tensors and numbers, and the arithmetic that methods are
+written with.
 
-A model's parameters are a flat dict, name → tensor. Entries whose name begins with ``buffer:`` are batch-norm
-statistics: they are averaged and sent like parameters, but gradients and distances do not see them.
+A model's parameters are a flat dict, name → tensor. Entries whose name begins with ``buffer:`` are
+batch-norm statistics: they are averaged and sent like parameters, but gradients and distances do
+not see them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,7 +45,9 @@ def map_tree(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     if kids is None:
         return function(tree, *others)
     rows = [dict(children(other) or []) for other in others]
-    return rebuild(tree, [map_tree(function, child, *(row[name] for row in rows)) for name, child in kids])
+    return rebuild(
+        tree, [map_tree(function, child, *(row[name] for row in rows)) for name, child in kids]
+    )
 
 
 def leaves(tree: Tree) -> list[Any]:
@@ -108,7 +112,8 @@ def sq_dist(a: Params, b: Params) -> Tensor:
 def weighted_mean(trees: Iterable[Tree], weights: Iterable[float]) -> Tree:
     """Σ weight · tree / Σ weight, summed in the order given, one tree in memory at a time.
 
-    Sums in double precision, so that a mean does not depend on how large the federation is; leaves keep their dtype.
+    Sums in double precision, so that a mean does not depend on how large the federation is; leaves
+    keep their dtype.
     """
     total: Tree | None = None
     like: Tree = None

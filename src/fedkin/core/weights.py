@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from fedkin.core.errors import unknown
-from fedkin.core.method import Method, Reply, Server
+from fedkin.core.method import Method, Reply, ServerContext
 from fedkin.core.tree import Tree
 
 Weights = Literal["samples", "uniform"]
@@ -26,10 +26,12 @@ def counted(method: Method, weights: Weights) -> Method:
     if weights not in get_args(Weights):
         raise unknown("weights", str(weights), get_args(Weights))
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
-        return method.merge(state, {k: r._replace(weight=1.0) for k, r in replies.items()}, server)
+    def merge(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+        return method.server_update(
+            state, {k: r._replace(weight=1.0) for k, r in replies.items()}, server
+        )
 
     hyper = {**method.hyper, "weights": weights}
     if weights == "samples":
         return method._replace(hyper=hyper)
-    return method._replace(merge=merge, hyper=hyper)
+    return method._replace(server_update=merge, hyper=hyper)

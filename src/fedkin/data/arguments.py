@@ -1,4 +1,6 @@
-"""What a user gives to a source or a partition, held against what its function takes, before it is called."""
+"""What a user gives to a source or a partition, held against what its function takes, before it is
+called.
+"""
 
 import inspect
 import json
@@ -11,11 +13,18 @@ from pydantic import TypeAdapter, ValidationError
 
 from fedkin.core.errors import FedkinError
 
-KINDS = {int: ("a whole number", "whole numbers"), float: ("a number", "numbers"), str: ("text", "texts")}
+KINDS = {
+    int: ("a whole number", "whole numbers"),
+    float: ("a number", "numbers"),
+    str: ("text", "texts"),
+}
 
 
-def check_arguments(recipe: Callable[..., Any], given: Mapping[str, Any], section: str, name: str) -> None:
-    """Raises FedkinError for the first value of a kind that ``recipe`` does not take; ranges are its own business.
+def check_arguments(
+    recipe: Callable[..., Any], given: Mapping[str, Any], section: str, name: str
+) -> None:
+    """Raises FedkinError for the first value of a kind that ``recipe`` does not take; ranges are
+    its own business.
 
     ``section`` and ``name`` say where it was given: "split" and "dirichlet", "data" and "a table".
     """
@@ -50,7 +59,9 @@ def _words(hint: Any, many: bool = False) -> str:
 
 
 def _nearest(key: str, value: Any, hint: Any, default: Any) -> str:
-    """A number where text is wanted may be a name in quotes; any other value has a default beside it."""
+    """A number where text is wanted may be a name in quotes; any other value has a default beside
+    it.
+    """
     if isinstance(value, int | float) and str in (hint, *get_args(hint)):
         return f": in quotes it is text, --set '{key}={json.dumps(str(value))}'"
     if default is None or default == ():

@@ -20,10 +20,15 @@ def features(x: Array, where: str) -> Array:
     if x.dtype.kind not in "buif":
         raise FedkinError(f"{where}: x holds {x.dtype} values: give uint8 pixels or numbers")
     if x.ndim < 2:
-        raise FedkinError(f"{where}: x has shape {x.shape}: give one row a sample, [n, features] or an image shape")
+        raise FedkinError(
+            f"{where}: x has shape {x.shape}: give one row a sample, [n, features] or an "
+            "image shape"
+        )
     if x.size == 0:
         raise FedkinError(
-            f"{where} has no rows" if len(x) == 0 else f"{where}: x has shape {x.shape}: it holds no features"
+            f"{where} has no rows"
+            if len(x) == 0
+            else f"{where}: x has shape {x.shape}: it holds no features"
         )
     if x.dtype == np.uint8:
         return np.ascontiguousarray(x)
@@ -31,7 +36,9 @@ def features(x: Array, where: str) -> Array:
         x = np.ascontiguousarray(x, dtype=np.float32)
     bad = first_not_finite(x)
     if bad is not None:
-        raise FedkinError(f"{where}: row {bad} of x holds NaN, infinity or a number too large for float32")
+        raise FedkinError(
+            f"{where}: row {bad} of x holds NaN, infinity or a number too large for float32"
+        )
     return x
 
 
@@ -48,19 +55,29 @@ def targets(y: Array, where: str) -> Array:
 def class_labels(y: Array, classes: int | None, where: str) -> tuple[Ints, int]:
     """Labels as int64 in 0..classes-1, and the number of classes."""
     if y.dtype.kind not in "bui":
-        raise FedkinError(f"{where}: y holds {y.dtype} values: give integers (classes) or floats (regression)")
+        raise FedkinError(
+            f"{where}: y holds {y.dtype} values: give integers (classes) or floats (regression)"
+        )
     low, high = int(y.min()), int(y.max())
     if low < 0:
         raise FedkinError(f"{where}: y holds the label {low}: number the classes from 0")
     if classes is not None and high >= classes:
-        raise FedkinError(f"{where}: y holds the label {high}, but there are {classes} classes: use 0 to {classes - 1}")
+        raise FedkinError(
+            f"{where}: y holds the label {high}, but there are {classes} classes: use 0 to "
+            f"{classes - 1}"
+        )
     if classes is None and high >= max(1000, len(y)):
-        raise FedkinError(f"{where}: y reaches {high} with only {len(y)} rows: number the classes from 0, without gaps")
+        raise FedkinError(
+            f"{where}: y reaches {high} with only {len(y)} rows: number the classes from 0, "
+            "without gaps"
+        )
     return y.astype(np.int64), classes or high + 1
 
 
 def images(x: Array) -> Array:
-    """uint8 images with the channel axis first: [n,h,w] gets one, [n,h,w,1 or 3] is turned; the rest stays."""
+    """uint8 images with the channel axis first: [n,h,w] gets one, [n,h,w,1 or 3] is turned; the
+    rest stays.
+    """
     if x.dtype != np.uint8:
         return x
     if x.ndim == 3:

@@ -10,10 +10,11 @@ from fedkin.data.arrays import Array
 
 
 class Plan(NamedTuple):
-    """index: int64 [steps, batch], positions 0..n-1 in the client's own split. weight: float32 [steps, batch].
+    """index: int64 [steps, batch], positions 0..n-1 in the client's own split. weight: float32
+    [steps, batch].
 
-    A row's weights sum to 1: 1/size on real samples, 0 on padding (whose index is 0). So the weighted sum of the
-    per-sample losses is the mean over the real batch, whatever its size.
+    A row's weights sum to 1: 1/size on real samples, 0 on padding (whose index is 0). So the
+    weighted sum of the per-sample losses is the mean over the real batch, whatever its size.
     """
 
     index: torch.Tensor  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
@@ -23,9 +24,10 @@ class Plan(NamedTuple):
 def epochs(n: int, batch: int, epochs: int, rng: np.random.Generator, *, pad: bool = True) -> Plan:
     """``epochs`` passes over n samples, each a fresh permutation: epochs·ceil(n/batch) steps.
 
-    pad=True: the last, partial batch of a pass is kept, filled with index 0 and weight 0. pad=False, for models with
-    batch norm, where padding would enter the statistics: it is completed from the start of the pass's permutation, and
-    with n < batch every batch is all n samples (table width n).
+    pad=True: the last, partial batch of a pass is kept, filled with index 0 and weight 0.
+    pad=False, for models with batch norm, where padding would enter the statistics: it is completed
+    from the start of the pass's permutation, and with n < batch every batch is all n samples (table
+    width n).
     """
     _check(n, batch, epochs, "epochs")
     width = batch if pad else min(batch, n)
@@ -46,8 +48,9 @@ def epochs(n: int, batch: int, epochs: int, rng: np.random.Generator, *, pad: bo
 def steps(n: int, batch: int, steps: int, rng: np.random.Generator, *, pad: bool = True) -> Plan:
     """Exactly ``steps`` full batches, running through one reshuffled permutation after the other.
 
-    A batch that crosses the border of two permutations may hold a sample twice. With n < batch every batch is all n
-    samples, padded to ``batch`` where pad is set (so that all clients share one shape).
+    A batch that crosses the border of two permutations may hold a sample twice. With n < batch
+    every batch is all n samples, padded to ``batch`` where pad is set (so that all clients share
+    one shape).
     """
     _check(n, batch, steps, "steps")
     if n <= batch:
@@ -58,7 +61,8 @@ def steps(n: int, batch: int, steps: int, rng: np.random.Generator, *, pad: bool
 
 
 def uniform(n: int, batch: int, steps: int, rng: np.random.Generator, *, pad: bool = True) -> Plan:
-    """``steps`` batches, each drawn afresh and uniformly, without repetition within the batch (COMET's eq. 2).
+    """``steps`` batches, each drawn afresh and uniformly, without repetition within the batch
+    (COMET's eq. 2).
 
     With n <= batch every batch is all n samples, padded as in ``steps``.
     """
@@ -94,4 +98,6 @@ def _check(n: int, batch: int, times: int, name: str) -> None:
         if value < 1:
             raise FedkinError(f"{key}={value} must be at least 1")
     if n < 1:
-        raise FedkinError("a client without samples cannot train: give every client at least one training sample")
+        raise FedkinError(
+            "a client without samples cannot train: give every client at least one training sample"
+        )

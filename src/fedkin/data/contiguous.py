@@ -1,6 +1,8 @@
-"""A population as workers read it: the samples of a client lie side by side, and a gather runs through them in one go.
+"""A population as workers read it: the samples of a client lie side by side, and a gather runs
+through them in one go.
 
-Samples that are scattered over a table of some hundred megabytes cost a page and several cache lines each.
+Samples that are scattered over a table of some hundred megabytes cost a page and several cache
+lines each.
 """
 
 from dataclasses import replace
@@ -16,16 +18,22 @@ BLOCK = 4096  # rows in memory at a time: the table may be most of it
 
 
 def save_side_by_side(population: Population, directory: Path) -> None:
-    """``Population.save`` with the rows of x, y and truth in the order of clients, and their numbers changed.
+    """``Population.save`` with the rows of x, y and truth in the order of clients, and their
+    numbers changed.
 
-    A client finds the same samples in the same order. Across clients the order is another one (``pooled``).
+    A client finds the same samples in the same order. Across clients the order is another one
+    (``pooled``).
     """
     order = _order(population)
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     rows = {split: tuple(place[part] for part in population.rows(split)) for split in SPLITS}
     many = order.shape
-    of_rows = {"x", "y", *(f"truth_{key}" for key, value in population.truth.items() if np.shape(value)[:1] == many)}
+    of_rows = {
+        "x",
+        "y",
+        *(f"truth_{key}" for key, value in population.truth.items() if np.shape(value)[:1] == many),
+    }
 
     def write(path: Path, array: Array) -> None:
         if path.stem in of_rows:
@@ -38,7 +46,9 @@ def save_side_by_side(population: Population, directory: Path) -> None:
 
 def _order(population: Population) -> Ints:
     """Every row once: clients' own, one client after the other, then those that are nobody's."""
-    parts = [population.rows(split)[client] for client in range(population.clients) for split in SPLITS]
+    parts = [
+        population.rows(split)[client] for client in range(population.clients) for split in SPLITS
+    ]
     owned = np.concatenate([*parts, np.empty(0, np.int64)])
     _, first = np.unique(owned, return_index=True)
     owned = owned[np.sort(first)]
@@ -46,7 +56,10 @@ def _order(population: Population) -> Ints:
 
 
 def _write_rows(path: Path, array: Array, order: Ints) -> None:
-    """Rows of an array as a .npy file. Raises OSError where they do not fit, which a mapped file would not."""
+    """Rows of an array as a .npy file.
+
+    Raises OSError where they do not fit, which a mapped file would not.
+    """
     with open(path, "wb") as file:
         _write_header(file, array)
         for first in range(0, len(order), BLOCK):

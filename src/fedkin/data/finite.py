@@ -1,4 +1,6 @@
-"""Where a table is not a number: looked for block by block, so that the look costs no copy of the table."""
+"""Where a table is not a number: looked for block by block, so that the look costs no copy of the
+table.
+"""
 
 from typing import Any
 
@@ -9,7 +11,9 @@ BLOCK = 1 << 20  # numbers looked at at a time
 
 
 def first_not_finite(x: npt.NDArray[Any]) -> int | None:
-    """The first row of x [n, ...] that holds NaN or infinity; None where none does, or x holds whole numbers."""
+    """The first row of x [n, ...] that holds NaN or infinity; None where none does, or x holds
+    whole numbers.
+    """
     if x.dtype.kind != "f" or x.size == 0:
         return None
     step = max(1, BLOCK * len(x) // x.size)

@@ -1,4 +1,6 @@
-"""Each client's samples into train, validation and test: seeded per client, exact, never empty by accident."""
+"""Each client's samples into train, validation and test: seeded per client, exact, never empty by
+accident.
+"""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +23,9 @@ DROP = "such clients out with --set split.empty=drop"
 
 
 class Holdout(NamedTuple):
-    """One ascending int64 index array a client for each split; ``share`` [clients] is the train fraction asked for."""
+    """One ascending int64 index array a client for each split; ``share`` [clients] is the train
+    fraction asked for.
+    """
 
     train: list[Ints]
     val: list[Ints]
@@ -38,22 +42,29 @@ def holdout(
     group: Array | None = None,
     names: Sequence[str] | None = None,
 ) -> Holdout:
-    """Divides every client's indices at random; a client's division depends on the seed, its number and its indices.
+    """Divides every client's indices at random; a client's division depends on the seed, its number
+    and its indices.
 
-    fractions: (train, val, test), sum at most 1 (the rest stays unused); "comet" draws the train share of each client
-    from {0.1, 0.3, 0.4}, with val 0.1 and test 0.5 (COMET, appendix "Data Partitioning"). Sizes are the largest
-    remainders of fraction·n; every split whose fraction is above 0 gets at least one sample.
-    official [n]: a client's test set is its official test rows; its other rows are train and val in the ratio of their
-    fractions (the test fraction is then not used). group [n]: rows of one group (a recording) stay in one split.
-    Raises FedkinError naming the client that is too small for the splits.
+    fractions: (train, val, test), sum at most 1 (the rest stays unused); "comet" draws the train
+    share of each client from {0.1, 0.3, 0.4}, with val 0.1 and test 0.5 (COMET, appendix "Data
+    Partitioning"). Sizes are the largest remainders of fraction·n; every split whose fraction is
+    above 0 gets at least one sample. official [n]: a client's test set is its official test rows;
+    its other rows are train and val in the ratio of their fractions (the test fraction is then not
+    used). group [n]: rows of one group (a recording) stay in one split. Raises FedkinError naming
+    the client that is too small for the splits.
     """
     parts: list[list[Ints]] = []
     shares = np.empty(len(indices))
     checked = None if isinstance(fractions, str) else check_fractions(fractions)
     if checked is None and fractions != "comet":
-        raise FedkinError(f"fractions={fractions!r} is not known: use 'comet' or three numbers (train, val, test)")
+        raise FedkinError(
+            f"fractions={fractions!r} is not known: use 'comet' or three numbers (train, val, test)"
+        )
     if checked is None and official is not None:
-        raise FedkinError("fractions='comet' sets its own test share: leave out test='official', or give three numbers")
+        raise FedkinError(
+            "fractions='comet' sets its own test share: leave out test='official', or give "
+            "three numbers"
+        )
     for k, mine in enumerate(indices):
         rng = Key(key.seed, client=k).numpy("holdout")
         wanted = checked or (float(rng.choice(COMET_TRAIN)), COMET_VAL, COMET_TEST)
@@ -69,10 +80,14 @@ def holdout(
 
 
 def whole_clients(clients: int, share: float, key: Key) -> tuple[list[int], list[int]]:
-    """(those that stay, those that are held out) of so many clients: a share of them, at least one, in order."""
+    """(those that stay, those that are held out) of so many clients: a share of them, at least one,
+    in order.
+    """
     count = max(1, round(share * clients))
     if count >= clients:
-        raise FedkinError(f"run.holdout_clients = {share:g} leaves none of {clients} clients to train: lower it")
+        raise FedkinError(
+            f"run.holdout_clients = {share:g} leaves none of {clients} clients to train: lower it"
+        )
     apart = key.numpy("holdout_clients").choice(clients, count, replace=False)
     return np.setdiff1d(np.arange(clients), apart).tolist(), np.sort(apart).tolist()
 
@@ -82,25 +97,34 @@ def check_fractions(fractions: Sequence[float]) -> tuple[float, float, float]:
     try:
         values = tuple(float(f) for f in fractions)
     except (TypeError, ValueError):
-        raise FedkinError(f"fractions={fractions!r} must be three numbers (train, val, test)") from None
+        raise FedkinError(
+            f"fractions={fractions!r} must be three numbers (train, val, test)"
+        ) from None
     if len(values) != 3 or not all(math.isfinite(f) and 0 <= f <= 1 for f in values):
-        raise FedkinError(f"fractions={values} must be three numbers from 0 to 1 (train, val, test)")
+        raise FedkinError(
+            f"fractions={values} must be three numbers from 0 to 1 (train, val, test)"
+        )
     if sum(values) > 1 + 1e-9:
         raise FedkinError(f"fractions={values} sum to {sum(values):g}: they may sum to 1 at most")
     if values[0] == 0:
-        raise FedkinError(f"fractions={values} leave nothing to train on: the first is the training fraction")
+        raise FedkinError(
+            f"fractions={values} leave nothing to train on: the first is the training fraction"
+        )
     return values[0], values[1], values[2]
 
 
 def split_sizes(n: int, fractions: Sequence[float]) -> list[int]:
-    """Whole sizes: round(n·sum) in all by largest remainders, then at least 1 wherever a fraction is above 0.
+    """Whole sizes: round(n·sum) in all by largest remainders, then at least 1 wherever a fraction
+    is above 0.
 
     Needs n >= the number of fractions above 0.
     """
     exact = [n * f for f in fractions]
     sizes = [math.floor(e + 1e-9) for e in exact]
     total = max(round(sum(exact)), sum(f > 0 for f in fractions))
-    for i in sorted(range(len(sizes)), key=lambda i: sizes[i] - exact[i])[: max(0, total - sum(sizes))]:
+    for i in sorted(range(len(sizes)), key=lambda i: sizes[i] - exact[i])[
+        : max(0, total - sum(sizes))
+    ]:
         sizes[i] += fractions[i] > 0
     for i, f in enumerate(fractions):
         if f > 0 and sizes[i] == 0:
@@ -119,7 +143,8 @@ def _divide(
     have = len(mine) if group is None else len(pieces)
     if have < len(asked):
         raise FedkinError(
-            f"{who} has {have} {unit if have != 1 else unit[:-1]}, too few for {' and '.join(asked)}: ask for "
+            f"{who} has {have} {unit if have != 1 else unit[:-1]}, too few for "
+            f"{' and '.join(asked)}: ask for "
             f"fewer clients, do without a part (--set split.val=0), or leave {DROP}"
         )
     if group is None:
@@ -131,11 +156,18 @@ def _divide(
 
 
 def _keep_official(
-    mine: Ints, fractions: Sequence[float], rng: np.random.Generator, group: Array | None, who: str, official: Mask
+    mine: Ints,
+    fractions: Sequence[float],
+    rng: np.random.Generator,
+    group: Array | None,
+    who: str,
+    official: Mask,
 ) -> list[Ints]:
     test, rest = mine[official[mine]], mine[~official[mine]]
     if len(test) == 0:
-        raise FedkinError(f"{who} holds no official test rows: use --set data.test=holdout, or leave {DROP}")
+        raise FedkinError(
+            f"{who} holds no official test rows: use --set data.test=holdout, or leave {DROP}"
+        )
     train, val = fractions[0], fractions[1]
     whole = train + val
     first, second, _ = _divide(rest, (train / whole, val / whole, 0.0), rng, group, who)
@@ -149,7 +181,9 @@ def _groups(mine: Ints, group: Array) -> list[Ints]:
 
 
 def _whole_groups(pieces: list[Ints], fractions: Sequence[float], n: int) -> list[Ints]:
-    """Consecutive pieces to each split, cut where the running size comes nearest to the fractions; none empty."""
+    """Consecutive pieces to each split, cut where the running size comes nearest to the fractions;
+    none empty.
+    """
     ends = np.cumsum([0, *(len(piece) for piece in pieces)])
     parts: list[Ints] = []
     low, target = 0, 0.0

@@ -1,4 +1,6 @@
-"""The data of all clients: one shared table, and for every client the rows of its train, validation and test split."""
+"""The data of all clients: one shared table, and for every client the rows of its train, validation
+and test split.
+"""
 
 import hashlib
 import json
@@ -26,12 +28,14 @@ def write_array(path: Path, array: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """x: [n, ...] uint8, float32 or tokens, y: [n] int64 (float32 targets for regression), shared by all clients.
+    """x: [n, ...] uint8, float32 or tokens, y: [n] int64 (float32 targets for regression), shared
+    by all clients.
 
-    train, val, test: one ascending int64 array of rows of x a client, all disjoint. public: [p, ...] like x, or None;
-    public_y: its labels where they are known. truth: what the generator knows, see ``Partition`` and ``Source``.
-    encoding: how x came from the cells of a table. said: what was left out of the data, in sentences.
-    apart: clients that are held out, and of whose rows not even the encoding knows.
+    train, val, test: one ascending int64 array of rows of x a client, all disjoint. public: [p,
+    ...] like x, or None; public_y: its labels where they are known. truth: what the generator
+    knows, see ``Partition`` and ``Source``. encoding: how x came from the cells of a table. said:
+    what was left out of the data, in sentences. apart: clients that are held out, and of whose rows
+    not even the encoding knows.
     """
 
     name: str
@@ -81,7 +85,9 @@ class Population:
         return flat.reshape(self.clients, self.classes)
 
     def digest(self) -> str:
-        """SHA-256 (hex) over everything: data, splits, public set, truth and names, in a fixed order."""
+        """SHA-256 (hex) over everything: data, splits, public set, truth and names, in a fixed
+        order.
+        """
         total = hashlib.sha256(json.dumps(_facts(self), sort_keys=True).encode())
         for key, array in sorted(_arrays(self).items()):
             total.update(f"{key} {array.dtype.str} {array.shape}".encode())
@@ -89,45 +95,62 @@ class Population:
         return total.hexdigest()
 
     def pooled(self) -> "Population":
-        """The same samples, but every client trains on the union of all training rows (one array, shared by all)."""
+        """The same samples, but every client trains on the union of all training rows (one array,
+        shared by all).
+        """
         union = np.sort(_joined(self.train))
         return replace(self, train=(union,) * self.clients)
 
     def only(self, clients: Sequence[int]) -> "Population":
-        """Some of the clients, numbered anew, with the same table of samples. Of ``truth``, what has a row a client."""
+        """Some of the clients, numbered anew, with the same table of samples.
+
+        Of ``truth``, what has a row a client.
+        """
         rows = {split: tuple(self.rows(split)[client] for client in clients) for split in SPLITS}
         names = tuple(self.names[client] for client in clients) if self.names else ()
         chosen = np.asarray(clients, dtype=np.int64)
-        truth = {k: v[chosen] if np.shape(v)[:1] == (self.clients,) else v for k, v in self.truth.items()}
+        truth = {
+            k: v[chosen] if np.shape(v)[:1] == (self.clients,) else v for k, v in self.truth.items()
+        }
         return replace(self, **rows, names=names, truth=truth, apart=())  # type: ignore[arg-type]
 
     def alone(self, client: int, clients: int) -> "Population":
-        """The first client at number ``client`` of ``clients``, of whom nobody else has samples here."""
+        """The first client at number ``client`` of ``clients``, of whom nobody else has samples
+        here.
+        """
         nobody = np.empty(0, dtype=np.int64)
         rows = {
-            split: tuple(self.rows(split)[0] if k == client else nobody for k in range(clients)) for split in SPLITS
+            split: tuple(self.rows(split)[0] if k == client else nobody for k in range(clients))
+            for split in SPLITS
         }
         return replace(self, **rows, names=tuple(map(str, range(clients))), truth={})  # type: ignore[arg-type]
 
     def save(self, directory: Path, write: Callable[[Path, Array], None] = write_array) -> None:
-        """Writes .npy files and population.json (last, so that an interrupted save is not taken for a whole one)."""
+        """Writes .npy files and population.json (last, so that an interrupted save is not taken for
+        a whole one).
+        """
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "population.json").unlink(missing_ok=True)
         arrays = _arrays(self)
         for key, array in arrays.items():
             write(directory / f"{key}.npy", array)
-        facts = _facts(self) | {"arrays": {k: [a.dtype.str, list(a.shape)] for k, a in sorted(arrays.items())}}
+        facts = _facts(self) | {
+            "arrays": {k: [a.dtype.str, list(a.shape)] for k, a in sorted(arrays.items())}
+        }
         (directory / "population.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
 
     @staticmethod
     def load(directory: Path) -> "Population":
-        """Reads what ``save`` wrote. Samples are memory-mapped, so that worker processes share the pages.
+        """Reads what ``save`` wrote. Samples are memory-mapped, so that worker processes share the
+        pages.
 
         The mapping is copy-on-write: torch may treat it as writable, and no write reaches the file.
         """
         facts = _read_facts(directory)
         arrays = {key: _read(directory, key, *kind) for key, kind in facts["arrays"].items()}
-        public, public_y = (torch.from_numpy(arrays[k]) if k in arrays else None for k in ("public", "public_y"))
+        public, public_y = (
+            torch.from_numpy(arrays[k]) if k in arrays else None for k in ("public", "public_y")
+        )
         train, val, test = (_parted(arrays[s], arrays[f"{s}_sizes"]) for s in SPLITS)
         return Population(
             name=facts["name"],
@@ -191,9 +214,14 @@ def _read_facts(directory: Path) -> dict[str, Any]:
 def _read(directory: Path, key: str, dtype: str, shape: list[int]) -> Array:
     path = directory / f"{key}.npy"
     try:
-        array: Array = np.load(path, mmap_mode="c" if key in TENSORS and 0 not in shape else None, allow_pickle=False)
+        array: Array = np.load(
+            path, mmap_mode="c" if key in TENSORS and 0 not in shape else None, allow_pickle=False
+        )
     except (OSError, ValueError, EOFError):
         raise FedkinError(f"{path} is missing or damaged: build the population again") from None
     if array.dtype.str != dtype or list(array.shape) != shape:
-        raise FedkinError(f"{path} holds {array.dtype} {array.shape}, not what was saved: build the population again")
+        raise FedkinError(
+            f"{path} holds {array.dtype} {array.shape}, not what was saved: build the "
+            "population again"
+        )
     return array

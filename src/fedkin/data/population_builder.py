@@ -1,4 +1,6 @@
-"""A data set, a partition and split fractions into a Population: the one path from files to clients."""
+"""A data set, a partition and split fractions into a Population: the one path from files to
+clients.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -38,19 +40,25 @@ def build(
 ) -> Population:
     """A checked Population. Equal arguments give equal populations, sample for sample.
 
-    pool: "train" divides only the official training rows where the source has an official test set, and leaves the
-    official test rows unused; "all" merges both before dividing (as COMET, PersFL and PPFL do). Sources without an
-    official test set are divided whole. Merging silently is a known trap, so the name of the population says it.
-    test: "official" makes each client's test set of the official test rows it holds (needs pool="all").
-    public: drawn first; held-out rows leave the pool before it is divided. group: the key of ``source.truth`` whose
-    equal values stay in one split ("bout"); None takes the source's own where clients are the natural ones, "none" is
-    rows one by one, "duplicates" keeps equal samples of a client together. empty: "drop" leaves out clients too small
-    for the splits, and truth["kept"] [clients] says which numbers are left; "error" refuses them.
-    apart: a share of the clients, whom nothing that is learned may know (``Population.apart``).
-    clients: None takes all natural clients. truth: the partition's, the rows of the source's per-client truth (natural
-    partition only), its other truth, and "train_share" for fractions="comet".
+    pool: "train" divides only the official training rows where the source has an official test set,
+    and leaves the official test rows unused; "all" merges both before dividing (as COMET, PersFL
+    and PPFL do). Sources without an official test set are divided whole. Merging silently is a
+    known trap, so the name of the population says it. test: "official" makes each client's test set
+    of the official test rows it holds (needs pool="all"). public: drawn first; held-out rows leave
+    the pool before it is divided. group: the key of ``source.truth`` whose equal values stay in one
+    split ("bout"); None takes the source's own where clients are the natural ones, "none" is rows
+    one by one, "duplicates" keeps equal samples of a client together. empty: "drop" leaves out
+    clients too small for the splits, and truth["kept"] [clients] says which numbers are left;
+    "error" refuses them. apart: a share of the clients, whom nothing that is learned may know
+    (``Population.apart``). clients: None takes all natural clients. truth: the partition's, the
+    rows of the source's per-client truth (natural partition only), its other truth, and
+    "train_share" for fractions="comet".
     """
-    _choices(pool=(pool, ("train", "all")), test=(test, ("holdout", "official")), empty=(empty, ("error", "drop")))
+    _choices(
+        pool=(pool, ("train", "all")),
+        test=(test, ("holdout", "official")),
+        empty=(empty, ("error", "drop")),
+    )
     rows = _pool(source, pool, test)
     drawn = None if public is None else draw(public, source, rows, key)
     rows = rows if drawn is None else drawn.rows
@@ -65,7 +73,9 @@ def build(
     left_out: list[str] = []
     if empty == "drop":
         kept = np.flatnonzero([_serves(mine, fractions, official, groups) for mine in indices])
-        truth = {k: v[kept] if k in _by_client(source, part) else v for k, v in truth.items()} | {"kept": kept}
+        truth = {k: v[kept] if k in _by_client(source, part) else v for k, v in truth.items()} | {
+            "kept": kept
+        }
         left_out = _left_out(indices, names, kept)
         indices, names = [indices[k] for k in kept], tuple(names[k] for k in kept)
         if not len(kept):
@@ -73,7 +83,9 @@ def build(
     held = holdout(indices, key, fractions, official=official, group=groups, names=names)
     stay, left = whole_clients(len(names), apart, key) if apart else (range(len(names)), [])
     seen = [held.train[client] for client in stay]
-    encoding = None if source.columns is None else fit(source.columns, source.x, np.concatenate(seen))
+    encoding = (
+        None if source.columns is None else fit(source.columns, source.x, np.concatenate(seen))
+    )
     population = Population(
         name=_name(source, partition_name, pool),
         x=torch.from_numpy(_encoded(source, source.x, encoding)),
@@ -108,7 +120,11 @@ def _class_names(source: Source, drawn: Drawn | None) -> tuple[str, ...]:
 
 def _encoded(source: Source, x: Array, encoding: Encoding | None) -> Array:
     """Cells of a table as numbers; ``source`` is where they are from. Whatever else is as it is."""
-    return x if encoding is None or source.columns is None else encoding.encode(x, source.columns.columns)
+    return (
+        x
+        if encoding is None or source.columns is None
+        else encoding.encode(x, source.columns.columns)
+    )
 
 
 def _not_chosen(source: Source, part: Partition) -> list[str]:
@@ -120,7 +136,8 @@ def _not_chosen(source: Source, part: Partition) -> list[str]:
         return []
     rows = len(source.client) - int(np.isin(source.client, part.truth["name"]).sum())
     return [
-        f"{taken:,} of the {there:,} natural clients were drawn, as run.clients asks; the other {there - taken:,} "
+        f"{taken:,} of the {there:,} natural clients were drawn, as run.clients asks; the "
+        f"other {there - taken:,} "
         f"{'holds' if there - taken == 1 else 'hold'} {rows:,} rows"
     ]
 
@@ -131,7 +148,10 @@ def _left_out(indices: Sequence[Ints], names: Sequence[str], kept: Ints) -> list
         return []
     shown = some(names[k] for k in gone)
     rows = sum(len(indices[k]) for k in gone)
-    return [f"{len(gone)} of {len(indices)} clients are too small for the splits and left out, {rows} rows: {shown}"]
+    return [
+        f"{len(gone)} of {len(indices)} clients are too small for the splits and left out, "
+        f"{rows} rows: {shown}"
+    ]
 
 
 def _pool(source: Source, pool: str, test: str) -> Ints:
@@ -139,7 +159,9 @@ def _pool(source: Source, pool: str, test: str) -> Ints:
         if source.official_test is None:
             raise FedkinError(f"{source.name} has no official test rows: use test='holdout'")
         if pool != "all":
-            raise FedkinError("test='official' needs pool='all', so that clients receive official test rows")
+            raise FedkinError(
+                "test='official' needs pool='all', so that clients receive official test rows"
+            )
     if source.official_test is None or pool == "all":
         return np.arange(len(source.x))
     return np.flatnonzero(~source.official_test)
@@ -151,10 +173,14 @@ def _partition(
     if name == "natural":
         if source.client is None:
             others = ", ".join(sorted({*PARTITIONS} - {"natural"}))
-            raise FedkinError(f"{source.name} has no natural clients: choose another partition ({others})")
+            raise FedkinError(
+                f"{source.name} has no natural clients: choose another partition ({others})"
+            )
         params = {**params, "client": source.client[rows]}
     elif clients is None:
-        raise FedkinError(f"partition {name} needs a number of clients: only natural can do without")
+        raise FedkinError(
+            f"partition {name} needs a number of clients: only natural can do without"
+        )
     return partition(name, source.y[rows], clients, key.numpy("partition"), **params)
 
 
@@ -189,10 +215,13 @@ def _serves(mine: Ints, fractions: Fractions, official: Array | None, groups: Ar
 def _group(source: Source, group: str) -> Array:
     if group == DUPLICATES:
         return same_rows(source.x, source.y)
-    fitting = [k for k, v in source.truth.items() if k not in source.per_client and len(v) == len(source.x)]
+    fitting = [
+        k for k, v in source.truth.items() if k not in source.per_client and len(v) == len(source.x)
+    ]
     if group not in fitting:
         raise FedkinError(
-            f"{source.name} has no row-wise truth {group!r} to group by: it has {', '.join(fitting) or 'none'}"
+            f"{source.name} has no row-wise truth {group!r} to group by: it has "
+            f"{', '.join(fitting) or 'none'}"
         )
     return source.truth[group]
 
@@ -205,4 +234,6 @@ def _name(source: Source, partition_name: str, pool: str) -> str:
 def _choices(**asked: tuple[str, Sequence[str]]) -> None:
     for key, (value, allowed) in asked.items():
         if value not in allowed:
-            raise FedkinError(f"{key}={value!r} is not known: use {' or '.join(repr(a) for a in allowed)}")
+            raise FedkinError(
+                f"{key}={value!r} is not known: use {' or '.join(repr(a) for a in allowed)}"
+            )

@@ -1,4 +1,6 @@
-"""The public set: samples that every client and the server may see, from another data set or held out of this one."""
+"""The public set: samples that every client and the server may see, from another data set or held
+out of this one.
+"""
 
 from typing import NamedTuple
 
@@ -12,11 +14,12 @@ from fedkin.data.tables.columns import same_columns
 
 
 class Public(NamedTuple):
-    """What is asked for: ``size`` samples from ``source`` (None: held out of the private data before it is divided).
+    """What is asked for: ``size`` samples from ``source`` (None: held out of the private data
+    before it is divided).
 
-    labeled: keep the labels (FedMD needs them), as the private classes are numbered. Otherwise they are stripped.
-    own: they are classes of their own, numbered after the private ones: models have outputs for both (FedMD's CIFAR-100
-    beside CIFAR-10). Needs another source.
+    labeled: keep the labels (FedMD needs them), as the private classes are numbered. Otherwise they
+    are stripped. own: they are classes of their own, numbered after the private ones: models have
+    outputs for both (FedMD's CIFAR-100 beside CIFAR-10). Needs another source.
     """
 
     size: int = 2000
@@ -26,8 +29,10 @@ class Public(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """x: [p, ...] as the private samples; y: [p] labels or None; rows: what is left of the private pool (ascending);
-    classes: how many there are beside the private ones; class_names: theirs, () where they have none."""
+    """x: [p, ...] as the private samples; y: [p] labels or None; rows: what is left of the private
+    pool (ascending); classes: how many there are beside the private ones; class_names: theirs, ()
+    where they have none.
+    """
 
     x: Array
     y: Array | None
@@ -39,9 +44,10 @@ class Drawn(NamedTuple):
 def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
     """Draws the public samples at random, without repetition.
 
-    From another source, its official test rows are left alone and sample shapes and type must equal the private ones:
-    nothing is resized. From the same source, the chosen rows leave the private pool, and official test rows are never
-    chosen. Raises FedkinError where there are too few samples, or where shapes or labels do not fit.
+    From another source, its official test rows are left alone and sample shapes and type must equal
+    the private ones: nothing is resized. From the same source, the chosen rows leave the private
+    pool, and official test rows are never chosen. Raises FedkinError where there are too few
+    samples, or where shapes or labels do not fit.
     """
     origin = spec.source or source
     if spec.own:
@@ -53,13 +59,21 @@ def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
         candidates = candidates[~origin.official_test[candidates]]
     limit = len(candidates) if spec.source is not None else len(candidates) - 1
     if not 1 <= spec.size <= limit:
-        raise FedkinError(f"public size={spec.size} is not possible: {origin.name} can give 1 to {limit} samples")
+        raise FedkinError(
+            f"public size={spec.size} is not possible: {origin.name} can give 1 to {limit} samples"
+        )
     chosen = np.sort(key.numpy("public").choice(candidates, spec.size, replace=False))
     left = rows if spec.source is not None else np.setdiff1d(rows, chosen, assume_unique=True)
     if spec.own and spec.source is not None:
         y, other = source.classes + spec.source.y[chosen], spec.source
         return Drawn(origin.x[chosen], y, left, other.classes, other.class_names)
-    y = None if not spec.labeled else source.y if spec.source is None else _labels(source, spec.source)
+    y = (
+        None
+        if not spec.labeled
+        else source.y
+        if spec.source is None
+        else _labels(source, spec.source)
+    )
     return Drawn(origin.x[chosen], None if y is None else y[chosen], left)
 
 
@@ -68,10 +82,14 @@ def _may_have_its_own(spec: Public, source: Source) -> None:
         raise FedkinError("public.labels = 'own' is for labels: set public.labeled = true too")
     if spec.source is None:
         raise FedkinError(
-            "a held-out public set has the private labels: set public.labels to 'private', or name another source"
+            "a held-out public set has the private labels: set public.labels to 'private', "
+            "or name another source"
         )
     if source.task != "classification":
-        raise FedkinError(f"public.labels = 'own' is for classes, {source.name} is for {source.task}: use 'private'")
+        raise FedkinError(
+            f"public.labels = 'own' is for classes, {source.name} is for {source.task}: use "
+            "'private'"
+        )
 
 
 def _fits(spec: Public, source: Source, other: Source) -> None:
@@ -79,32 +97,39 @@ def _fits(spec: Public, source: Source, other: Source) -> None:
         same_columns(source.columns.columns, other.columns.columns, other.name)
     elif source.columns is not None or other.columns is not None:
         raise FedkinError(
-            f"{other.name} and {source.name} must both be tables: hold the public set out of {source.name}"
+            f"{other.name} and {source.name} must both be tables: hold the public set out of "
+            f"{source.name}"
         )
     if other.x.shape[1:] != source.x.shape[1:]:
         raise FedkinError(
             f"public samples of {other.name} have shape {other.x.shape[1:]}, but {source.name} has "
-            f"{source.x.shape[1:]}: choose a set of the same shape, or hold the public set out of {source.name}"
+            f"{source.x.shape[1:]}: choose a set of the same shape, or hold the public set "
+            f"out of {source.name}"
         )
     if other.x.dtype.kind == "i":
         raise FedkinError(
-            f"symbols of {other.name} have other numbers than those of {source.name}: hold the public set out of it "
+            f"symbols of {other.name} have other numbers than those of {source.name}: hold "
+            "the public set out of it "
             "(public source 'held-out')"
         )
     if other.x.dtype != source.x.dtype:
         raise FedkinError(
-            f"public samples of {other.name} are {other.x.dtype}, but {source.name} has {source.x.dtype}: "
+            f"public samples of {other.name} are {other.x.dtype}, but {source.name} has "
+            f"{source.x.dtype}: "
             "choose a set of the same type"
         )
     if spec.labeled and other.task != source.task:
         raise FedkinError(
-            f"public labels of {other.name} are for {other.task}, those of {source.name} for {source.task}: set "
+            f"public labels of {other.name} are for {other.task}, those of {source.name} for "
+            f"{source.task}: set "
             "public.labeled to false, or choose another set"
         )
 
 
 def _labels(source: Source, other: Source) -> Array:
-    """Public labels as the private classes are numbered: by their names, for each table numbers its own."""
+    """Public labels as the private classes are numbered: by their names, for each table numbers its
+    own.
+    """
     ours, theirs = source.class_names, other.class_names
     if not ours and all(name.isdecimal() for name in theirs):
         ours = tuple(map(str, range(source.classes)))
@@ -115,8 +140,10 @@ def _labels(source: Source, other: Source) -> Array:
     strange = [theirs[label] for label in there if theirs[label] not in ours]
     if strange:
         raise FedkinError(
-            f"public label {strange[0]!r} of {other.name} is none of the classes of {source.name} ({some(ours, 9)}): "
-            "leave out its rows, set public.labels to 'own' (classes after the private ones) or public.labeled to false"
+            f"public label {strange[0]!r} of {other.name} is none of the classes of "
+            f"{source.name} ({some(ours, 9)}): "
+            "leave out its rows, set public.labels to 'own' (classes after the private ones) "
+            "or public.labeled to false"
         )
     numbers = np.zeros(other.classes, dtype=np.int64)
     numbers[there] = [ours.index(theirs[label]) for label in there]
@@ -126,7 +153,9 @@ def _labels(source: Source, other: Source) -> Array:
 def _few_enough(source: Source, other: Source) -> None:
     if other.classes > source.classes:
         raise FedkinError(
-            f"public labels of {other.name} ({other.classes} classes) do not fit models for {source.name} "
-            f"({source.classes} classes): set public.labels to 'own' (classes after the private ones) or "
+            f"public labels of {other.name} ({other.classes} classes) do not fit models for "
+            f"{source.name} "
+            f"({source.classes} classes): set public.labels to 'own' (classes after the "
+            "private ones) or "
             "public.labeled to false, or choose a set with at most as many classes"
         )

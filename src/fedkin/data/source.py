@@ -1,4 +1,6 @@
-"""What every reader returns: one table of samples, checked once, with what is known about its origin."""
+"""What every reader returns: one table of samples, checked once, with what is known about its
+origin.
+"""
 
 from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack
@@ -13,15 +15,16 @@ from fedkin.data.tables.columns import Recipe
 class Source(NamedTuple):
     """One data set, before it is divided over clients.
 
-    x: [n, ...] uint8 pixels in 0..255 (images are [n, channels, height, width]), float32 features, or int16 or int32
-    tokens: 0..classes-1 are the classes themselves, then come the unknown symbol and padding.
-    y: [n] int64 labels in 0..classes-1; float32 targets where the task is regression (classes = 0).
-    client: [n] natural client labels (str or int), or None. official_test: [n] bool, or None.
-    truth: what is known beyond labels: a row a sample ("bout"), or a row a natural client where the key is in
-    ``per_client`` ("alpha"; clients in sorted order of their labels), or anything else ("theta").
-    group: the key of ``truth`` whose equal values overlap, so that a client must keep them in one split.
-    columns: of a table: x holds its cells (nan is a missing one), and this says how they are to be encoded.
-    said: what was left out or looks wrong, in sentences.
+    x: [n, ...] uint8 pixels in 0..255 (images are [n, channels, height, width]), float32 features,
+    or int16 or int32 tokens: 0..classes-1 are the classes themselves, then come the unknown symbol
+    and padding. y: [n] int64 labels in 0..classes-1; float32 targets where the task is regression
+    (classes = 0). client: [n] natural client labels (str or int), or None. official_test: [n] bool,
+    or None. truth: what is known beyond labels: a row a sample ("bout"), or a row a natural client
+    where the key is in ``per_client`` ("alpha"; clients in sorted order of their labels), or
+    anything else ("theta"). group: the key of ``truth`` whose equal values overlap, so that a
+    client must keep them in one split. columns: of a table: x holds its cells (nan is a missing
+    one), and this says how they are to be encoded. said: what was left out or looks wrong, in
+    sentences.
     """
 
     name: str
@@ -42,7 +45,8 @@ class Source(NamedTuple):
 class Known(TypedDict, total=False):
     """What a reader may know of its samples besides their labels.
 
-    ``classes`` is the number of classes; without it, it is the number of ``class_names``, or the largest label + 1.
+    ``classes`` is the number of classes; without it, it is the number of ``class_names``, or the
+    largest label + 1.
     """
 
     classes: int | None
@@ -64,14 +68,20 @@ def labelled(name: str, x: Array, y: Array, *, where: str, **known: Unpack[Known
     """``classified`` for an x that is checked already: the labels are checked."""
     y = np.asarray(y)
     if y.ndim != 1 or len(y) != len(x):
-        raise FedkinError(f"{where}: x has {len(x)} rows but y has shape {y.shape}: give one label a row")
+        raise FedkinError(
+            f"{where}: x has {len(x)} rows but y has shape {y.shape}: give one label a row"
+        )
     client, truth = known.get("client"), known.get("truth", {})
     for label, column in (("client", client), *truth.items()):
         if column is not None and len(column) != len(x):
-            raise FedkinError(f"{where}: {label} has {len(column)} entries for {len(x)} rows: give one a row")
+            raise FedkinError(
+                f"{where}: {label} has {len(column)} entries for {len(x)} rows: give one a row"
+            )
     official_test, names = known.get("official_test"), known.get("class_names", ())
     if y.dtype.kind == "f":
-        return Source(name, x, targets(y, where), 0, client, official_test, task="regression", truth=truth)
+        return Source(
+            name, x, targets(y, where), 0, client, official_test, task="regression", truth=truth
+        )
     labels, classes = class_labels(y, known.get("classes") or len(names) or None, where)
     return Source(name, x, labels, classes, client, official_test, names, truth=truth)
 

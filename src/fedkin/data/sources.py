@@ -24,21 +24,31 @@ ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "s
 
 
 def load(
-    name: str, dir: Path | str | None = None, *, client: str | None = None, label: str | None = None, **params: Any
+    name: str,
+    dir: Path | str | None = None,
+    *,
+    client: str | None = None,
+    label: str | None = None,
+    **params: Any,
 ) -> Source:
-    """A data set by name (see ``SOURCES``), by the name of an .npz file in the data folder, or by path (``own``).
+    """A data set by name (see ``SOURCES``), by the name of an .npz file in the data folder, or by
+    path (``own``).
 
-    dir: the data folder; None takes the environment variable FEDKIN_DATA. client, label: column names of tables.
-    params: arguments of the generated sets (``clients=30``, ``seed=1``), of texts (``length=40``), or of the importer
-    of a path (``task=``, ``scale=``, …). Raises FedkinError in one sentence for an unknown name, a missing or a damaged
-    file.
+    dir: the data folder; None takes the environment variable FEDKIN_DATA. client, label: column
+    names of tables. params: arguments of the generated sets (``clients=30``, ``seed=1``), of texts
+    (``length=40``), or of the importer of a path (``task=``, ``scale=``, …). Raises FedkinError in
+    one sentence for an unknown name, a missing or a damaged file.
     """
     folder = data_folder(dir)
-    columns = {key: value for key, value in (("client", client), ("label", label)) if value is not None}
+    columns = {
+        key: value for key, value in (("client", client), ("label", label)) if value is not None
+    }
     if is_path(name):
         return read_own(name, folder, {**columns, **params})
     if columns:
-        raise FedkinError(f"data set {name!r} has no columns to choose: leave out data.{next(iter(columns))}")
+        raise FedkinError(
+            f"data set {name!r} has no columns to choose: leave out data.{next(iter(columns))}"
+        )
     if name in SOURCES:
         reader = SOURCES[name]
         known = set(inspect.signature(reader).parameters)
@@ -52,19 +62,25 @@ def load(
 
 
 def check_name(name: str, dir: Path | str | None = None) -> None:
-    """Raises FedkinError where ``load`` would not know the name; whether a named file is there is not asked."""
+    """Raises FedkinError where ``load`` would not know the name; whether a named file is there is
+    not asked.
+    """
     if name in SOURCES or is_path(name):
         return
     folder = data_folder(dir)
     found = npz_names(folder) if folder else []
     if "/" in name:
-        raise FedkinError(f"{name} does not exist: check the path of the folder, or name a file in it")
+        raise FedkinError(
+            f"{name} does not exist: check the path of the folder, or name a file in it"
+        )
     if name not in found:
         raise unknown("data set", name, {*SOURCES, *found})
 
 
 def as_typed(name: str | Path) -> str:
-    """A data set as it is typed: where its bare name is that of a folder, with the slash that makes it one's path."""
+    """A data set as it is typed: where its bare name is that of a folder, with the slash that makes
+    it one's path.
+    """
     name = str(name)
     bare = name and not is_path(name) and name not in SOURCES and Path(name).expanduser().is_dir()
     return f"{name}/" if bare else name
@@ -77,7 +93,9 @@ def located(name: str) -> str:
 
 
 def whole(path: Path) -> str:
-    """From the root on, without "..": links stay as they are, but for those that one goes back over."""
+    """From the root on, without "..": links stay as they are, but for those that one goes back
+    over.
+    """
     return str(path.resolve() if ".." in path.parts else path.absolute())
 
 
@@ -89,36 +107,51 @@ def data_folder(dir: Path | str | None) -> Path | None:
     folder = Path(chosen).expanduser()
     if not folder.is_dir():
         whence = "FEDKIN_DATA" if dir is None else "--data-dir"
-        raise FedkinError(f"{whence} names {folder}, which is not a folder: name the folder that holds the data files")
+        raise FedkinError(
+            f"{whence} names {folder}, which is not a folder: name the folder that holds the "
+            "data files"
+        )
     return folder
 
 
 def digits(dir: Path | None = None) -> Source:
-    """Scikit-learn's 1,797 handwritten digits, uint8 [1797,1,8,8]; its 0..16 are scaled to 0..255. Needs no file."""
+    """Scikit-learn's 1,797 handwritten digits, uint8 [1797,1,8,8]; its 0..16 are scaled to 0..255.
+    Needs no file.
+    """
     from sklearn.datasets import load_digits
 
     x, y = load_digits(return_X_y=True)
     pixels = np.rint(x / 16 * 255).astype(np.uint8).reshape(-1, 8, 8)
-    return classified("digits", images(pixels), y.astype(np.int64), where="digits", class_names=DIGITS)
+    return classified(
+        "digits", images(pixels), y.astype(np.int64), where="digits", class_names=DIGITS
+    )
 
 
 def mnist(dir: Path | None = None) -> Source:
-    """MNIST uint8 [70000,1,28,28], the last 10,000 official test: mnist.npz or the four IDX files."""
+    """MNIST uint8 [70000,1,28,28], the last 10,000 official test: mnist.npz or the four
+    IDX files.
+    """
     return _mnist_like("mnist", dir, DIGITS)
 
 
 def fashion_mnist(dir: Path | None = None) -> Source:
-    """Fashion-MNIST uint8 [70000,1,28,28], the last 10,000 official test: fashion_mnist.npz or the four IDX files."""
+    """Fashion-MNIST uint8 [70000,1,28,28], the last 10,000 official test: fashion_mnist.npz or the
+    four IDX files.
+    """
     return _mnist_like("fashion_mnist", dir, FASHION)
 
 
 def cifar10(dir: Path | None = None) -> Source:
-    """CIFAR-10 uint8 [60000,3,32,32], the last 10,000 official test: cifar10.npz or the binary version."""
+    """CIFAR-10 uint8 [60000,3,32,32], the last 10,000 official test: cifar10.npz or the binary
+    version.
+    """
     return _cifar("cifar10", dir)
 
 
 def cifar100(dir: Path | None = None) -> Source:
-    """CIFAR-100 (fine labels) uint8 [60000,3,32,32], the last 10,000 official test: cifar100.npz or the binary one."""
+    """CIFAR-100 (fine labels) uint8 [60000,3,32,32], the last 10,000 official test: cifar100.npz or
+    the binary one.
+    """
     return _cifar("cifar100", dir)
 
 
@@ -128,12 +161,16 @@ def cifar100_12k(dir: Path | None = None) -> Source:
 
 
 def femnist(dir: Path | None = None) -> Source:
-    """FEMNIST, uint8 [n,1,28,28], 62 classes, writers as natural clients, official test rows per writer."""
+    """FEMNIST, uint8 [n,1,28,28], 62 classes, writers as natural clients, official test rows per
+    writer.
+    """
     return read_npz(_npz("femnist", dir), "femnist", classes=62, class_names=LETTERS)
 
 
 def femnist_extra(dir: Path | None = None) -> Source:
-    """The FEMNIST writers of femnist.npz that ``femnist`` leaves out: clients who join later. No official test."""
+    """The FEMNIST writers of femnist.npz that ``femnist`` leaves out: clients who join later. No
+    official test.
+    """
     path = _npz("femnist", dir)
     return read_npz(path, "femnist_extra", classes=62, class_names=LETTERS, parts=("extra",))
 
@@ -141,12 +178,15 @@ def femnist_extra(dir: Path | None = None) -> Source:
 def har(dir: Path | None = None) -> Source:
     """UCI HAR, float32 [n, 9 channels, 128 samples], 6 activities, 30 subjects as natural clients.
 
-    ``truth["bout"]`` [n] numbers the unbroken recordings. Windows of one bout overlap by half, and ``group`` says so.
+    ``truth["bout"]`` [n] numbers the unbroken recordings. Windows of one bout overlap by half, and
+    ``group`` says so.
     """
     path = _npz("har", dir)
     source = read_npz(path, "har", classes=6, class_names=ACTIVITIES)
     if source.x.shape[1:] != (128, 9):
-        raise FedkinError(f"{path}: x has shape {source.x.shape}: it needs [n, 128, 9] (time, channel)")
+        raise FedkinError(
+            f"{path}: x has shape {source.x.shape}: it needs [n, 128, 9] (time, channel)"
+        )
     return source._replace(x=np.ascontiguousarray(source.x.transpose(0, 2, 1)), group="bout")
 
 
@@ -174,7 +214,10 @@ def _mnist_like(name: str, dir: Path | None, class_names: tuple[str, ...]) -> So
     files = find_idx([dir / name, dir]) if dir is not None else None
     if files is None:
         raise absent(
-            name, file_of(name), dir, f"the four IDX files (train-images-idx3-ubyte.gz, …) into its folder {name}"
+            name,
+            file_of(name),
+            dir,
+            f"the four IDX files (train-images-idx3-ubyte.gz, …) into its folder {name}",
         )
     return read_mnist_like(name, files, class_names)
 
@@ -184,7 +227,12 @@ def _cifar(name: str, dir: Path | None) -> Source:
         return read_npz(dir / f"{name}.npz", name, classes=100 if name == "cifar100" else 10)
     folder = find_cifar(name, [dir / name, dir]) if dir is not None else None
     if folder is None:
-        raise absent(name, file_of(name), dir, "the .bin files of the official binary version into its folder " + name)
+        raise absent(
+            name,
+            file_of(name),
+            dir,
+            "the .bin files of the official binary version into its folder " + name,
+        )
     return read_cifar(name, folder)
 
 

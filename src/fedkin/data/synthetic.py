@@ -1,4 +1,6 @@
-"""Data made here, with its truth: a mixture of logistic models (PPFL), and three lines (COMET's toy)."""
+"""Data made here, with its truth: a mixture of logistic models (PPFL), and three lines (COMET's
+toy).
+"""
 
 from collections.abc import Sequence
 
@@ -24,35 +26,55 @@ def synthetic_mixture(
     features: str = "uniform",
     seed: int = 0,
 ) -> Source:
-    """PPFL's synthetic set (its appendix C; generator of Marfoq et al. 2021), float32 [n, dim], labels 0 and 1.
+    """PPFL's synthetic set (its appendix C; generator of Marfoq et al. 2021), float32 [n, dim],
+    labels 0 and 1.
 
-    Component k has coefficients theta_k ~ U[-1,1]^dim. Client i mixes components with alpha_i ~ Dirichlet(alpha), holds
-    min(smallest + floor(lognormal(mean, sigma)), largest) training rows and ``test_rows`` official test rows of the
-    same mixture. Counts per component are multinomial; y = round(sigmoid(x theta + e)), e ~ N(0, noise).
-    Reading: x ~ U[-1,1]^dim as in the authors' script; features="normal" gives N(0, 1), as the paper's text has it.
-    Needs 4·dim bytes a row: the defaults make about 0.9 GB; tests use fewer clients and ``test_rows`` each.
-    truth: "alpha" [clients, components], "theta" [components, dim], "component" [n].
+    Component k has coefficients theta_k ~ U[-1,1]^dim. Client i mixes components with alpha_i ~
+    Dirichlet(alpha), holds min(smallest + floor(lognormal(mean, sigma)), largest) training rows and
+    ``test_rows`` official test rows of the same mixture. Counts per component are multinomial; y =
+    round(sigmoid(x theta + e)), e ~ N(0, noise). Reading: x ~ U[-1,1]^dim as in the authors'
+    script; features="normal" gives N(0, 1), as the paper's text has it. Needs 4·dim bytes a row:
+    the defaults make about 0.9 GB; tests use fewer clients and ``test_rows`` each. truth: "alpha"
+    [clients, components], "theta" [components, dim], "component" [n].
     """
-    _positive(clients=clients, components=components, dim=dim, smallest=smallest, test_rows=test_rows, alpha=alpha)
+    _positive(
+        clients=clients,
+        components=components,
+        dim=dim,
+        smallest=smallest,
+        test_rows=test_rows,
+        alpha=alpha,
+    )
     if features not in ("uniform", "normal"):
-        raise FedkinError(f"synthetic_mixture: features={features!r} is not known: use 'uniform' or 'normal'")
+        raise FedkinError(
+            f"synthetic_mixture: features={features!r} is not known: use 'uniform' or 'normal'"
+        )
     if largest < smallest or noise < 0 or sigma < 0:
-        raise FedkinError("synthetic_mixture: largest must be at least smallest, and noise and sigma at least 0")
+        raise FedkinError(
+            "synthetic_mixture: largest must be at least smallest, and noise and sigma at least 0"
+        )
     rng = Key(seed).numpy("synthetic mixture")
     theta = rng.uniform(-1, 1, (components, dim)).astype(np.float32)
     weights = rng.dirichlet(np.full(components, alpha), size=clients)
     drawn = np.minimum(rng.lognormal(mean, sigma, clients), float(largest))
     train = np.minimum(smallest + drawn.astype(np.int64), largest)
-    counts = np.stack([rng.multinomial(train, weights), rng.multinomial(np.full(clients, test_rows), weights)], axis=1)
+    counts = np.stack(
+        [rng.multinomial(train, weights), rng.multinomial(np.full(clients, test_rows), weights)],
+        axis=1,
+    )
     rows = int(counts.sum())
-    component = np.repeat(np.tile(np.arange(components), 2 * clients), counts.ravel()).astype(np.int8)
+    component = np.repeat(np.tile(np.arange(components), 2 * clients), counts.ravel()).astype(
+        np.int8
+    )
     x = np.empty((rows, dim), np.float32)
     logit = np.empty(rows, np.float32)
     for start in range(0, rows, 65_536):  # in blocks, so that temporaries stay small
         part = slice(start, min(start + 65_536, rows))
         shape = (part.stop - part.start, dim)
         x[part] = (
-            rng.standard_normal(shape, np.float32) if features == "normal" else rng.random(shape, np.float32) * 2 - 1
+            rng.standard_normal(shape, np.float32)
+            if features == "normal"
+            else rng.random(shape, np.float32) * 2 - 1
         )
         logit[part] = np.einsum("nd,nd->n", x[part], theta[component[part]])
     noisy = logit + noise * rng.standard_normal(rows, np.float32)
@@ -78,11 +100,13 @@ def linear_toy(
     reach: float = 10.0,
     seed: int = 0,
 ) -> Source:
-    """COMET's toy (appendix, "Toy Example - Fig. 2"): linear regression, x float32 [clients·rows, dim], y = x·w_i + e.
+    """COMET's toy (appendix, "Toy Example - Fig. 2"): linear regression, x float32 [clients·rows,
+    dim], y = x·w_i + e.
 
-    w_i = theta + zeta_i with theta ~ U(-reach, reach)^dim and zeta_i ~ N(0, sigmas[i]); x ~ U(-reach, reach).
-    Reading: sigmas are standard deviations. The paper does not give the noise: e ~ N(0, noise) with noise = 10, nor the
-    (equal) sizes: 20 rows. truth: "w" [clients, dim], "theta" [dim].
+    w_i = theta + zeta_i with theta ~ U(-reach, reach)^dim and zeta_i ~ N(0, sigmas[i]); x ~
+    U(-reach, reach). Reading: sigmas are standard deviations. The paper does not give the noise: e
+    ~ N(0, noise) with noise = 10, nor the (equal) sizes: 20 rows. truth: "w" [clients, dim],
+    "theta" [dim].
     """
     _positive(rows=rows, dim=dim, reach=reach, clients=len(sigmas))
     if noise < 0 or min(sigmas) < 0:

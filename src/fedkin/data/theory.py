@@ -1,7 +1,8 @@
 """COMET's theory on linear regression (Theorem IV.7), and the toy of its Fig. 2.
 
-Model: w_k = theta + zeta_k, zeta_k ~ N(0, v_k² I), theta without prior; X_kᵀX_k = beta I, PᵀP = nu I, noise sigma².
-Client k knows its least-squares estimate ŵ_k = w_k + N(0, sigma²/beta I) and the others' predictions P ŵ_i.
+Model: w_k = theta + zeta_k, zeta_k ~ N(0, v_k² I), theta without prior; X_kᵀX_k = beta I, PᵀP = nu
+I, noise sigma². Client k knows its least-squares estimate ŵ_k = w_k + N(0, sigma²/beta I) and the
+others' predictions P ŵ_i.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +19,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def lambda_star(sigma: float, v: Any, nu: float) -> Floats:
-    """λ_k* = sigma² / (v_k² nu) (eq. 16), one a client: the more a client differs, the less it should listen."""
+    """λ_k* = sigma² / (v_k² nu) (eq.
+
+    16), one a client: the more a client differs, the less it should listen.
+    """
     v = _spread(v)
     if sigma < 0 or nu <= 0 or (v == 0).any():
         raise FedkinError("lambda_star needs sigma >= 0, nu > 0 and every v other than 0")
@@ -28,14 +32,16 @@ def lambda_star(sigma: float, v: Any, nu: float) -> Floats:
 def alpha_star(sigma: float, v: Any, beta: float, *, printed: bool = False) -> Floats:
     """α*_{k,i} = B_k / (sigma² + beta v_i²), [clients, clients], row k for client k (eq. 16).
 
-    Reading: B_k = A_k u_k / (u_k + A_k) with u_k = sigma² + beta v_k² and A_k = 1 / sum_{i≠k} 1/u_i, so B_k =
-    1 / sum_i 1/u_i: all rows are equal and sum to 1. The paper prints B_k = A_k u_k / (sigma² + A_k beta v_k²). There
-    the units do not match, the rows do not sum to 1, and the expected error is not minimal; ``printed=True`` gives it.
+    Reading: B_k = A_k u_k / (u_k + A_k) with u_k = sigma² + beta v_k² and A_k = 1 / sum_{i≠k}
+    1/u_i, so B_k = 1 / sum_i 1/u_i: all rows are equal and sum to 1. The paper prints B_k = A_k u_k
+    / (sigma² + A_k beta v_k²). There the units do not match, the rows do not sum to 1, and the
+    expected error is not minimal; ``printed=True`` gives it.
     """
     v = _spread(v)
     if sigma < 0 or beta <= 0 or len(v) < 2 or (sigma == 0 and (v == 0).any()):
         raise FedkinError(
-            "alpha_star needs sigma >= 0, beta > 0 and at least two clients, not all of them without spread"
+            "alpha_star needs sigma >= 0, beta > 0 and at least two clients, not all of them "
+            "without spread"
         )
     u = sigma**2 + beta * v**2
     a = 1 / ((1 / u).sum() - 1 / u)
@@ -44,21 +50,28 @@ def alpha_star(sigma: float, v: Any, beta: float, *, printed: bool = False) -> F
 
 
 def minimiser(xtx: Floats, ptp: Floats, lam: float, own: Floats, taught: Floats) -> Floats:
-    """w̃ = (XᵀX + λPᵀP)⁻¹ (XᵀX ŵ + λPᵀP Σ_i α_i ŵ_i), eq. 14 as METHODS reads it (two signs are lost in the paper).
+    """w̃ = (XᵀX + λPᵀP)⁻¹ (XᵀX ŵ + λPᵀP Σ_i α_i ŵ_i), eq. 14 as METHODS reads it (two signs are
+    lost in the paper).
 
-    xtx, ptp: [d, d]; own: ŵ_k [d]; taught: Σ_i α_i ŵ_i [d]. It minimises ‖Xw − y‖² + λ‖Pw − P·taught‖².
+    xtx, ptp: [d, d]; own: ŵ_k [d]; taught: Σ_i α_i ŵ_i [d]. It minimises ‖Xw − y‖² + λ‖Pw −
+    P·taught‖².
     """
     return np.asarray(np.linalg.solve(xtx + lam * ptp, xtx @ own + lam * ptp @ taught))
 
 
 def combination(k: int, lam: float, alpha: Floats, beta: float, nu: float) -> Floats:
-    """The weights [clients] with which w̃_k mixes all ŵ_i when XᵀX = beta I and PᵀP = nu I (eq. 49)."""
+    """The weights [clients] with which w̃_k mixes all ŵ_i when XᵀX = beta I and PᵀP = nu I (eq.
+
+    49).
+    """
     pull = lam * nu / (beta + lam * nu)
     return np.asarray(pull * alpha + (1 - pull) * np.eye(len(alpha))[k])
 
 
 def expected_error(k: int, weights: Floats, sigma: float, v: Any, beta: float) -> float:
-    """E‖Σ_i weights_i ŵ_i − w_k‖² per dimension; infinite unless the weights sum to 1, because theta has no prior."""
+    """E‖Σ_i weights_i ŵ_i − w_k‖² per dimension; infinite unless the weights sum to 1, because
+    theta has no prior.
+    """
     v = _spread(v)
     if abs(weights.sum() - 1) > 1e-9:
         return float("inf")
@@ -67,7 +80,9 @@ def expected_error(k: int, weights: Floats, sigma: float, v: Any, beta: float) -
 
 
 class Toy(NamedTuple):
-    """Models [clients, d] of the toy: the truth, each client's least squares, and what each method ends with."""
+    """Models [clients, d] of the toy: the truth, each client's least squares, and what each method
+    ends with.
+    """
 
     true: Floats
     local: Floats
@@ -84,17 +99,23 @@ class Toy(NamedTuple):
             "KT without clustering": self.plain,
             "KT with clustering": self.clustered,
         }
-        return {name: np.linalg.norm(models - self.true, axis=1) for name, models in methods.items()}
+        return {
+            name: np.linalg.norm(models - self.true, axis=1) for name, models in methods.items()
+        }
 
 
-def toy(seed: int = 0, *, rows: int = 20, lam: float = 50.0, clusters: int = 2, public: int = 20) -> Toy:
-    """The example of COMET's Fig. 2 (section III-B and appendix): three clients, of which two are alike.
+def toy(
+    seed: int = 0, *, rows: int = 20, lam: float = 50.0, clusters: int = 2, public: int = 20
+) -> Toy:
+    """The example of COMET's Fig. 2 (section III-B and appendix): three clients, of which two are
+    alike.
 
-    Without clustering, every client is taught the mean of all predictions (α = 1/3); with clustering, the mean of its
-    c-means cluster of predictions on ``public`` samples from the same range. Both in closed form (``minimiser``).
-    With λ = 50, far above ``lambda_star``, clients 0 and 1 end nearer to their truth with clustering than without it or
-    by FedAvg, but ``local`` least squares is nearer still: the figure does not show it, ``distances`` does.
-    Reading: sizes, noise and the number of public samples are not in the paper, see ``linear_toy``.
+    Without clustering, every client is taught the mean of all predictions (α = 1/3); with
+    clustering, the mean of its c-means cluster of predictions on ``public`` samples from the same
+    range. Both in closed form (``minimiser``). With λ = 50, far above ``lambda_star``, clients 0
+    and 1 end nearer to their truth with clustering than without it or by FedAvg, but ``local``
+    least squares is nearer still: the figure does not show it, ``distances`` does. Reading: sizes,
+    noise and the number of public samples are not in the paper, see ``linear_toy``.
     """
     source = linear_toy(rows=rows, seed=seed)
     clients = len(source.truth["w"])
@@ -109,11 +130,15 @@ def toy(seed: int = 0, *, rows: int = 20, lam: float = 50.0, clusters: int = 2, 
     taught = alike / alike.sum(axis=1, keepdims=True) @ local
 
     def teach(teachers: Floats) -> Floats:
-        return np.stack([minimiser(xtx[k], p.T @ p, lam, local[k], teachers[k]) for k in range(clients)])
+        return np.stack(
+            [minimiser(xtx[k], p.T @ p, lam, local[k], teachers[k]) for k in range(clients)]
+        )
 
     mean = np.broadcast_to(local.mean(axis=0), local.shape)
     fedavg = np.broadcast_to(pooled, local.shape)
-    return Toy(source.truth["w"], local, fedavg, teach(mean), teach(taught), groups.astype(np.int64))
+    return Toy(
+        source.truth["w"], local, fedavg, teach(mean), teach(taught), groups.astype(np.int64)
+    )
 
 
 def _spread(v: Any) -> Floats:

@@ -13,7 +13,9 @@ TOKENS = (torch.int16, torch.int32, torch.int64)
 
 
 def check_population(p: Population) -> None:
-    """One FedkinError for the first fault: shapes, types, NaN, labels, names, splits, public set."""
+    """One FedkinError for the first fault: shapes, types, NaN, labels, names, splits,
+    public set.
+    """
     _samples(p)
     _splits(p)
     _public(p)
@@ -21,16 +23,25 @@ def check_population(p: Population) -> None:
 
 def _samples(p: Population) -> None:
     if p.task not in ("classification", "regression"):
-        raise FedkinError(f"{p.name}: task={p.task!r} is not known: use 'classification' or 'regression'")
+        raise FedkinError(
+            f"{p.name}: task={p.task!r} is not known: use 'classification' or 'regression'"
+        )
     if p.x.dtype not in (*TYPES, *TOKENS) or len(p.x) == 0:
-        raise FedkinError(f"{p.name}: x is {p.x.dtype} {tuple(p.x.shape)}: samples are uint8 or float32, or tokens")
+        raise FedkinError(
+            f"{p.name}: x is {p.x.dtype} {tuple(p.x.shape)}: samples are uint8 or float32, or "
+            "tokens"
+        )
     if p.x.dtype in TOKENS and not 0 <= int(p.x.min()) <= int(p.x.max()) <= p.classes + 1:
         raise FedkinError(
-            f"{p.name}: tokens run from {int(p.x.min())} to {int(p.x.max())}: with {p.classes} classes they are 0 to "
+            f"{p.name}: tokens run from {int(p.x.min())} to {int(p.x.max())}: with "
+            f"{p.classes} classes they are 0 to "
             f"{p.classes - 1}, then the unknown symbol and padding"
         )
     if p.y.shape != (len(p.x),):
-        raise FedkinError(f"{p.name}: y has shape {tuple(p.y.shape)} for {len(p.x)} samples: give one label a sample")
+        raise FedkinError(
+            f"{p.name}: y has shape {tuple(p.y.shape)} for {len(p.x)} samples: give one label "
+            "a sample"
+        )
     wanted = torch.int64 if p.task == "classification" else torch.float32
     if p.y.dtype != wanted:
         raise FedkinError(f"{p.name}: y is {p.y.dtype}, but {p.task} needs {wanted}")
@@ -42,18 +53,24 @@ def _samples(p: Population) -> None:
         return
     if p.classes < 1 or int(p.y.min()) < 0 or int(p.y.max()) >= p.classes:
         raise FedkinError(
-            f"{p.name}: labels run from {int(p.y.min())} to {int(p.y.max())}, but there are {p.classes} classes: "
+            f"{p.name}: labels run from {int(p.y.min())} to {int(p.y.max())}, but there are "
+            f"{p.classes} classes: "
             f"number them 0 to classes - 1"
         )
     if p.class_names and len(p.class_names) != p.classes:
-        raise FedkinError(f"{p.name}: {len(p.class_names)} class names for {p.classes} classes: give one a class")
+        raise FedkinError(
+            f"{p.name}: {len(p.class_names)} class names for {p.classes} classes: give one a class"
+        )
 
 
 def _splits(p: Population) -> None:
     if p.clients == 0:
         raise FedkinError(f"{p.name} has no clients")
     if not len(p.train) == len(p.val) == len(p.test) == len(p.names):
-        counts = f"{len(p.train)} train, {len(p.val)} val, {len(p.test)} test splits and {len(p.names)} names"
+        counts = (
+            f"{len(p.train)} train, {len(p.val)} val, {len(p.test)} test splits and "
+            f"{len(p.names)} names"
+        )
         raise FedkinError(f"{p.name}: {counts}: there must be one a client")
     if len(set(p.names)) < p.clients:
         raise FedkinError(f"{p.name}: two clients have the same name: names must differ")
@@ -63,7 +80,8 @@ def _splits(p: Population) -> None:
         empty = np.flatnonzero(sizes == 0)
         if len(empty) and (split == "train" or sizes.any()):
             raise FedkinError(
-                f"{p.name}: client {p.names[empty[0]]} has no {split} samples ({len(empty)} of {p.clients} clients): "
+                f"{p.name}: client {p.names[empty[0]]} has no {split} samples ({len(empty)} "
+                f"of {p.clients} clients): "
                 "ask for fewer clients, or leave such ones out with --set split.empty=drop"
             )
         for k, rows in enumerate(p.rows(split)):
@@ -74,11 +92,17 @@ def _owned_once(p: Population, owner: Ints, k: int, rows: Ints, split: str) -> N
     if len(rows) == 0:
         return
     if rows.dtype != np.int64 or rows.min() < 0 or rows.max() >= len(p.x):
-        raise FedkinError(f"{p.name}: the {split} rows of client {p.names[k]} are not rows 0 to {len(p.x) - 1} of x")
+        raise FedkinError(
+            f"{p.name}: the {split} rows of client {p.names[k]} are not rows 0 to "
+            f"{len(p.x) - 1} of x"
+        )
     taken = rows[owner[rows] >= 0]
     if len(taken):
         other = p.names[owner[taken[0]]]
-        raise FedkinError(f"{p.name}: sample {taken[0]} belongs to clients or splits twice ({other} and {p.names[k]})")
+        raise FedkinError(
+            f"{p.name}: sample {taken[0]} belongs to clients or splits twice ({other} and "
+            f"{p.names[k]})"
+        )
     owner[rows] = k
     if len(np.unique(rows)) < len(rows):
         raise FedkinError(f"{p.name}: the {split} rows of client {p.names[k]} hold a sample twice")
@@ -91,14 +115,21 @@ def _public(p: Population) -> None:
         return
     if p.public.shape[1:] != p.x.shape[1:] or p.public.dtype != p.x.dtype or len(p.public) == 0:
         raise FedkinError(
-            f"{p.name}: public samples are {p.public.dtype} {tuple(p.public.shape)}, but private ones are {p.x.dtype} "
+            f"{p.name}: public samples are {p.public.dtype} {tuple(p.public.shape)}, but "
+            f"private ones are {p.x.dtype} "
             f"{tuple(p.x.shape)}: they must be alike"
         )
     if p.public_y is None:
         return
     if p.public_y.shape != (len(p.public),) or p.public_y.dtype != p.y.dtype:
         raise FedkinError(
-            f"{p.name}: public labels are {p.public_y.dtype} {tuple(p.public_y.shape)}: give one a sample"
+            f"{p.name}: public labels are {p.public_y.dtype} {tuple(p.public_y.shape)}: give "
+            "one a sample"
         )
-    if p.task == "classification" and not 0 <= int(p.public_y.min()) <= int(p.public_y.max()) < p.classes:
-        raise FedkinError(f"{p.name}: public labels leave 0 to {p.classes - 1}: use labels of the private classes")
+    if (
+        p.task == "classification"
+        and not 0 <= int(p.public_y.min()) <= int(p.public_y.max()) < p.classes
+    ):
+        raise FedkinError(
+            f"{p.name}: public labels leave 0 to {p.classes - 1}: use labels of the private classes"
+        )

@@ -1,4 +1,6 @@
-"""How unlike the clients' data are, in labels and in features, against what chance alone would make of it."""
+"""How unlike the clients' data are, in labels and in features, against what chance alone would make
+of it.
+"""
 
 from typing import Any
 
@@ -15,7 +17,9 @@ SMALLEST = 5
 
 
 def data_of(population: Population, seed: int = 0) -> dict[str, Any]:
-    """{labels, features, sizes}: plain values; labels and features are None where there is nothing to say."""
+    """{labels, features, sizes}: plain values; labels and features are None where there is nothing
+    to say.
+    """
     sizes = [len(rows) for rows in population.train]
     order = sorted(range(len(sizes)), key=lambda k: (sizes[k], k))
     names = population.names or tuple(map(str, range(len(sizes))))
@@ -24,18 +28,25 @@ def data_of(population: Population, seed: int = 0) -> dict[str, Any]:
         "labels": labels(population, seed),
         "features": features(population, seed),
         "samples": {"least": min(sizes), "median": float(np.median(sizes)), "most": max(sizes)},
-        "smallest": [{"client": names[k], "train": sizes[k], "val": len(population.val[k])} for k in order[:SMALLEST]],
+        "smallest": [
+            {"client": names[k], "train": sizes[k], "val": len(population.val[k])}
+            for k in order[:SMALLEST]
+        ],
     }
 
 
 def labels(population: Population, seed: int) -> dict[str, float] | None:
-    """``distance``: total variation between a client's label distribution and that of all, mean over clients, in
-    [0, 1]; ``chance``: the same if each client had drawn its samples from all; ``classes``: the median number that a
-    client has. None for a regression."""
+    """``distance``: total variation between a client's label distribution and that of all, mean
+    over clients, in [0, 1]; ``chance``: the same if each client had drawn its samples from all;
+    ``classes``: the median number that a client has. None for a regression.
+    """
     if not population.classes:
         return None
     y = population.y.numpy()
-    counts = np.array([np.bincount(y[rows], minlength=population.classes) for rows in population.train], dtype=float)
+    counts = np.array(
+        [np.bincount(y[rows], minlength=population.classes) for rows in population.train],
+        dtype=float,
+    )
     pool = counts.sum(0) / counts.sum()
     rng = Key(seed).numpy("doctor labels")
     drawn = np.array([rng.multinomial(int(n), pool) for n in counts.sum(1)], dtype=float)
@@ -47,8 +58,9 @@ def labels(population: Population, seed: int) -> dict[str, float] | None:
 
 
 def features(population: Population, seed: int) -> dict[str, float] | None:
-    """``between``: the share of the features' variance within a class that lies between clients; ``chance``: the same
-    with clients shuffled within each class. None for tokens."""
+    """``between``: the share of the features' variance within a class that lies between clients;
+    ``chance``: the same with clients shuffled within each class. None for tokens.
+    """
     if population.x.dtype in TOKENS:
         return None
     rng = Key(seed).numpy("doctor features")
@@ -68,12 +80,15 @@ def features(population: Population, seed: int) -> dict[str, float] | None:
 
 
 def public_apart(population: Population) -> float | None:
-    """How far the public samples lie from the private ones: difference of means by the pooled deviation, root mean
-    square over the features; None without a public set."""
+    """How far the public samples lie from the private ones: difference of means by the pooled
+    deviation, root mean square over the features; None without a public set.
+    """
     if population.public is None or not len(population.public):
         return None
     rows = np.concatenate(population.train)[:ROWS]
-    own, other = (t.flatten(1).double().numpy() for t in (population.x[rows], population.public[:ROWS]))
+    own, other = (
+        t.flatten(1).double().numpy() for t in (population.x[rows], population.public[:ROWS])
+    )
     if own.shape[1] != other.shape[1]:
         return None
     spread = np.sqrt((own.var(0) + other.var(0)) / 2)

@@ -1,4 +1,6 @@
-"""Short runs, from which the cost of the whole one is told, and whether federating is likely to help."""
+"""Short runs, from which the cost of the whole one is told, and whether federating is likely to
+help.
+"""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,9 +21,11 @@ from fedkin.setup.build import method_of
 
 
 class Probe(NamedTuple):
-    """``seconds``, ``bytes`` (unicast), ``memory`` (bytes of all states): of the whole experiment. ``validation``: the
-    personal models' accuracy on validation data after the probe, by client. ``failed``: why there is nothing. ``more``:
-    it works on after the last round, which weighs more in a probe than in the experiment."""
+    """``seconds``, ``bytes`` (unicast), ``memory`` (bytes of all states): of the whole experiment.
+    ``validation``: the personal models' accuracy on validation data after the probe, by client.
+    ``failed``: why there is nothing. ``more``: it works on after the last round, which weighs more
+    in a probe than in the experiment.
+    """
 
     method: str
     seconds: float = 0.0
@@ -44,7 +48,9 @@ def probe(spec: Spec, method: MethodSection, rounds: int) -> Probe:
         with tempfile.TemporaryDirectory(prefix="fedkin-doctor-") as scratch:
             asked = spec.model_copy(update={"method": method, "run": short})
             more = method_of(asked).finish is not None
-            return _told(run(asked, Path(scratch) / "run"), method.name, spec.run.rounds / rounds)._replace(more=more)
+            return _told(
+                run(asked, Path(scratch) / "run"), method.name, spec.run.rounds / rounds
+            )._replace(more=more)
     except Interrupted:
         raise
     except FedkinError as error:
@@ -55,7 +61,9 @@ def _told(folder: Path, name: str, times: float) -> Probe:
     found = summary(folder)
     with opened(folder) as run_:
         last = run_.rows("SELECT max(round) FROM metrics")[0][0]
-        values = {k: v for k, (_, v) in scores(run_, last, "personal", "val").items() if v is not None}
+        values = {
+            k: v for k, (_, v) in scores(run_, last, "personal", "val").items() if v is not None
+        }
         once = sum(spent.get("total", 0.0) for phase, spent in run_.seconds() if phase != "round")
     sent = found["communication"]
     apart = sum(sent[phase]["unicast"]["bytes"]["total"] for phase in ("setup", "finish"))
@@ -65,9 +73,11 @@ def _told(folder: Path, name: str, times: float) -> Probe:
 
 
 def verdict(probes: Sequence[Probe]) -> dict[str, Any] | None:
-    """Whether to federate, by validation data: {better, share, difference, says} of the best federated probe against
-    ``local``; None where one of them is missing, or there is one client only. A method that works on after the last
-    round is no candidate: its gain in a short probe would be that of the longer work."""
+    """Whether to federate, by validation data: {better, share, difference, says} of the best
+    federated probe against ``local``; None where one of them is missing, or there is one client
+    only. A method that works on after the last round is no candidate: its gain in a short probe
+    would be that of the longer work.
+    """
     by_name = {one.method: one for one in probes if len(one.validation) > 1 and not one.more}
     local = by_name.pop("local", None)
     if local is None or not by_name:
@@ -77,7 +87,13 @@ def verdict(probes: Sequence[Probe]) -> dict[str, Any] | None:
     apart = np.array([best.validation[k] - local.validation[k] for k in both])
     gain, share = float(apart.mean()), float((apart > 0).mean())
     error = float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else float("inf")
-    return {"against": best.method, "difference": gain, "better": share, "error": error, "says": _says(gain, error)}
+    return {
+        "against": best.method,
+        "difference": gain,
+        "better": share,
+        "error": error,
+        "says": _says(gain, error),
+    }
 
 
 def _says(gain: float, error: float) -> str:
@@ -85,4 +101,6 @@ def _says(gain: float, error: float) -> str:
         return "federating is likely to help"
     if gain < -2 * error:
         return "clients are likely better off alone: their own data beat what they share"
-    return "no clear difference yet: more rounds in the probe, or more validation samples, would tell"
+    return (
+        "no clear difference yet: more rounds in the probe, or more validation samples, would tell"
+    )

@@ -17,11 +17,16 @@ def traps_of(parts: Assembled) -> list[str]:
 
 
 def _batch_norm(parts: Assembled) -> str:
-    normed = [name for name, model in parts.models.items() if any(is_buffer(leaf) for leaf in model.initial)]
+    normed = [
+        name
+        for name, model in parts.models.items()
+        if any(is_buffer(leaf) for leaf in model.initial)
+    ]
     if not normed or parts.spec.model.buffers != "global" or len(parts.infos) < 2:
         return ""
     return (
-        f"{normed[0]} has batch norm and its statistics are averaged over clients: with unlike clients they fit none; "
+        f"{normed[0]} has batch norm and its statistics are averaged over clients: with "
+        "unlike clients they fit none; "
         'try model.buffers = "local"'
     )
 
@@ -31,9 +36,15 @@ def _too_many_groups(parts: Assembled) -> str:
     for name in GROUPS:
         wanted = parts.method.hyper.get(name)
         if isinstance(wanted, int) and wanted > people:
-            return f"method.{name} is {wanted}, and a round has {people} participants: groups will be empty"
+            return (
+                f"method.{name} is {wanted}, and a round has {people} participants: groups "
+                "will be empty"
+            )
         if isinstance(wanted, int) and wanted > 1 and people / wanted < 2:
-            return f"method.{name} is {wanted} for {people} participants a round: fewer than two clients a group"
+            return (
+                f"method.{name} is {wanted} for {people} participants a round: fewer than "
+                "two clients a group"
+            )
     return ""
 
 
@@ -43,7 +54,8 @@ def _small_clients(parts: Assembled) -> str:
     if not small:
         return ""
     return (
-        f"{len(small)} of {len(parts.infos)} clients have fewer training samples than a batch ({size}): each of their "
+        f"{len(small)} of {len(parts.infos)} clients have fewer training samples than a batch "
+        f"({size}): each of their "
         "steps sees all they have; lower train.batch_size"
     )
 
@@ -52,14 +64,20 @@ def _no_validation(parts: Assembled) -> str:
     without = sum(not len(rows) for rows in parts.population.val)
     if not without:
         return ""
-    return f"{without} of {len(parts.infos)} clients have no validation samples: nothing can be chosen for them"
+    return (
+        f"{without} of {len(parts.infos)} clients have no validation samples: nothing can "
+        "be chosen for them"
+    )
 
 
 def _untested(parts: Assembled) -> str:
     few = sum(0 < len(rows) < 5 for rows in parts.population.test)
     if 2 * few < len(parts.infos):
         return ""
-    return f"{few} of {len(parts.infos)} clients have fewer than 5 test samples: their accuracies are coarse"
+    return (
+        f"{few} of {len(parts.infos)} clients have fewer than 5 test samples: their "
+        "accuracies are coarse"
+    )
 
 
 def _public(parts: Assembled) -> str:
@@ -67,8 +85,10 @@ def _public(parts: Assembled) -> str:
     if apart is None or apart < FAR:
         return ""
     return (
-        f"the public set lies {apart:.2f} standard deviations from the clients' data (root mean square over features): "
-        'predictions on it may say little; public.source = "held-out" takes samples of the same data'
+        f"the public set lies {apart:.2f} standard deviations from the clients' data (root "
+        "mean square over features): "
+        'predictions on it may say little; public.source = "held-out" takes samples of the '
+        "same data"
     )
 
 
@@ -77,7 +97,11 @@ def _rarely_drawn(parts: Assembled) -> str:
     each = spec.run.rounds * participants_of(parts.federation) / len(parts.infos)
     if each >= 5:
         return ""
-    larger = ", or a larger run.participation" if participants_of(parts.federation) < len(parts.infos) else ""
+    larger = (
+        ", or a larger run.participation"
+        if participants_of(parts.federation) < len(parts.infos)
+        else ""
+    )
     return f"a client takes part in {each:.1f} rounds on average: ask for more rounds{larger}"
 
 

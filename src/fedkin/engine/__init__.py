@@ -1,1 +1,3 @@
-"""Hosts (own clients and their personal state), the coordinator (owns the server state), and what passes between."""
+"""Hosts (own clients and their personal state), the coordinator (owns the server state), and what
+passes between.
+"""

@@ -4,24 +4,28 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from fedkin.core.method import Info, Method, Reply
+from fedkin.core.method import ClientInfo, Method, Reply
 from fedkin.core.tree import Tree
 from fedkin.engine.codec import BadMessage, check, check_kinds, decode
-from fedkin.engine.host import Answer
+from fedkin.engine.host import TaskResult
 
 COMPARED = ("parameters", "predictions")  # kinds of which clients send numbers of one size
-FAR = 1e4  # times the others' largest number: weights of such a client would make the others' training diverge
+# Times the others' largest number: weights of such a client would make the others' training diverge
+FAR = 1e4
 TOO_LARGE = "too large to be merged"
 
 
 class Accepted(NamedTuple):
-    """A usable message. ``largest``: its largest number by kind, for the kinds that are compared."""
+    """A usable message.
+
+    ``largest``: its largest number by kind, for the kinds that are compared.
+    """
 
     reply: Reply
     largest: dict[str, float]
 
 
-def accepted(method: Method, info: Info, answer: Answer, expected: Tree) -> Accepted:
+def accepted(method: Method, info: ClientInfo, answer: TaskResult, expected: Tree) -> Accepted:
     """A client's message, checked against what the method promises.
 
     Args:
@@ -39,15 +43,19 @@ def accepted(method: Method, info: Info, answer: Answer, expected: Tree) -> Acce
     check_kinds(message, method.name)
     largest = check(message, expected)
     if answer.weight != info.samples:
-        raise BadMessage(f"it says that it has {answer.weight:g} samples, and began with {info.samples}")
-    return Accepted(Reply(message, answer.weight), {kind: largest[kind] for kind in COMPARED if kind in largest})
+        raise BadMessage(
+            f"it says that it has {answer.weight:g} samples, and began with {info.samples}"
+        )
+    return Accepted(
+        Reply(message, answer.weight), {kind: largest[kind] for kind in COMPARED if kind in largest}
+    )
 
 
 def far_off(largest: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
     """Clients whose numbers are far larger than the others', with the reason against each.
 
-    The measure is the (lower) median over the clients, so that half of them would have to agree on a lie. Numbers up to
-    ``FAR`` itself are never far off.
+    The measure is the (lower) median over the clients, so that half of them would have to agree on
+    a lie. Numbers up to ``FAR`` itself are never far off.
 
     Args:
         largest: {client: {kind: the largest number in its message}}.
@@ -61,5 +69,8 @@ def far_off(largest: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
         limit = FAR * max(usual, 1.0)
         for client, value in by.items():
             if value > limit and math.isfinite(limit):
-                found[client] = f"{kind}: a number of {value:.3g} is {TOO_LARGE}, the usual largest one is {usual:.3g}"
+                found[client] = (
+                    f"{kind}: a number of {value:.3g} is {TOO_LARGE}, the usual largest one "
+                    f"is {usual:.3g}"
+                )
     return found

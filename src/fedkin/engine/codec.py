@@ -1,7 +1,7 @@
 """The one codec: trees to bytes and back (safetensors), and the checks that every message passes.
 
-A message is a dict {kind: tree}; ``KINDS`` are the ledger's columns. Nothing is pickled: what arrives can only be
-tensors and numbers in the shapes that the method expects.
+A message is a dict {kind: tree}; ``KINDS`` are the ledger's columns. Nothing is pickled: what
+arrives can only be tensors and numbers in the shapes that the method expects.
 """
 
 import json
@@ -24,17 +24,32 @@ SHORT = 1 << 16  # bytes of a header that is remembered
 LARGEST = 1e30  # of any number in a message: sums and squares of more overflow
 LARGEST_WHOLE = 2**53  # of a whole number beside the tensors
 MOST_TENSORS = 100_000  # in one message
-EMPTY = 1 << 20  # entries that a tensor without any may stand for: whoever is sent [0, 10**12] may make room for them
+EMPTY = (
+    1 << 20
+)  # entries that a tensor without any may stand for: whoever is sent [0, 10**12] may make room for them
 DTYPES = {
     getattr(torch, name)
-    for name in ("float16", "bfloat16", "float32", "float64", "bool", "uint8", "int8", "int16", "int32", "int64")
+    for name in (
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+    )
 }
 
 NOT_FINITE = "NaN or infinity"
 
 
 class BadMessage(FedkinError):
-    """A message that is malformed: its sender is left out of the round, with this reason in the record."""
+    """A message that is malformed: its sender is left out of the round, with this reason in the
+    record.
+    """
 
 
 class Counted(NamedTuple):
@@ -60,17 +75,24 @@ def _tensor(leaf: Any) -> Tensor:
     if isinstance(leaf, Tensor):
         return leaf.detach().cpu().contiguous()
     if not isinstance(leaf, (int, float)):
-        raise FedkinError(f"a tree holds tensors and numbers, in dicts and tuples, not {leaf!r:.60}")
+        raise FedkinError(
+            f"a tree holds tensors and numbers, in dicts and tuples, not {leaf!r:.60}"
+        )
     return torch.tensor(leaf, dtype=torch.int64 if isinstance(leaf, int) else torch.float64)
 
 
 def encode(tree: Tree) -> bytes:
-    """A tree as safetensors bytes; its structure and the Python numbers in it are kept in the header."""
+    """A tree as safetensors bytes; its structure and the Python numbers in it are kept in the
+    header.
+    """
     outline = json.dumps(_outline(tree))
     named = [(path or ".", _tensor(leaf)) for path, leaf in named_leaves(tree)]
     tensors = {path: _spec(tensor) for path, tensor in named}
     if len(tensors) < len(named) or "__metadata__" in tensors:
-        raise FedkinError(f"two entries of a tree have one path, or one is called __metadata__: {sorted(tensors)[:9]}")
+        raise FedkinError(
+            "two entries of a tree have one path, or one is called __metadata__: "
+            f"{sorted(tensors)[:9]}"
+        )
     blob: bytes = serialize(tensors, {"tree": outline})  # reads the memory that ``named`` keeps
     return blob
 
@@ -78,7 +100,9 @@ def encode(tree: Tree) -> bytes:
 def _spec(tensor: Tensor) -> TensorSpec:
     """Where a tensor lies: the library's own ``save`` finds the same at several times the cost."""
     name = str(tensor.dtype).removeprefix("torch.")
-    return TensorSpec(dtype=name, shape=tensor.shape, data_ptr=tensor.data_ptr(), data_len=tensor.nbytes)
+    return TensorSpec(
+        dtype=name, shape=tensor.shape, data_ptr=tensor.data_ptr(), data_len=tensor.nbytes
+    )
 
 
 def decode(blob: bytes) -> Tree:
@@ -89,7 +113,9 @@ def decode(blob: bytes) -> Tree:
         tensors = load(blob)
         _bounded(tensors)
         header = blob[8 : 8 + int.from_bytes(blob[:8], "little")]
-        tree = _grow(_outline_in(header) if len(header) < SHORT else _read_outline(header), tensors, "")
+        tree = _grow(
+            _outline_in(header) if len(header) < SHORT else _read_outline(header), tensors, ""
+        )
         if len(tensors) != sum(1 for _ in named_leaves(tree)):
             raise ValueError("it holds more tensors than its outline names")
         return tree
@@ -114,8 +140,17 @@ def _read_outline(header: bytes) -> Any:
 _outline_in = lru_cache(maxsize=8)(_read_outline)  # a round's messages are as many with one header
 
 
-# What bytes of somebody else's making provoke in a parser; RuntimeError is torch's (shapes) and Python's (recursion).
-UNREADABLE = (SafetensorError, LookupError, ArithmeticError, ValueError, TypeError, AttributeError, RuntimeError)
+# What bytes of somebody else's making provoke in a parser; RuntimeError is torch's (shapes) and
+# Python's (recursion).
+UNREADABLE = (
+    SafetensorError,
+    LookupError,
+    ArithmeticError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+)
 
 
 def _number(leaf: Tensor, dtype: torch.dtype) -> Any:
@@ -159,18 +194,25 @@ def check_kinds(message: Tree, method: str) -> None:
     """A method's own mistake: a message whose top level is not {kind: tree}."""
     if not isinstance(message, dict) or not set(message) <= set(KINDS):
         found = sorted(message) if isinstance(message, dict) else type(message).__name__
-        raise BadMessage(f"method {method!r} sends {found}: the top level of a message must be among {list(KINDS)}")
+        raise BadMessage(
+            f"method {method!r} sends {found}: the top level of a message must be among "
+            f"{list(KINDS)}"
+        )
 
 
 def check(message: Tree, expected: Tree) -> dict[str, float]:
-    """The largest absolute weight by kind of a message {kind: tree} that is as expected; running statistics aside.
+    """The largest absolute weight by kind of a message {kind: tree} that is as expected; running
+    statistics aside.
 
-    Raises BadMessage unless it has the expected names, shapes and dtypes, and only finite numbers up to ``LARGEST``.
+    Raises BadMessage unless it has the expected names, shapes and dtypes, and only finite numbers
+    up to ``LARGEST``.
     """
     got, want = dict(named_leaves(message)), dict(named_leaves(expected))
     if got.keys() != want.keys():
         missing, extra = sorted(want.keys() - got.keys()), sorted(got.keys() - want.keys())
-        raise BadMessage(f"message has the wrong entries: missing {_few(missing)}, unknown {_few(extra)}")
+        raise BadMessage(
+            f"message has the wrong entries: missing {_few(missing)}, unknown {_few(extra)}"
+        )
     largest: dict[str, float] = {}
     for path, leaf in got.items():
         kind, _, name = path.partition("/")
@@ -185,7 +227,10 @@ def _few(paths: list[str]) -> list[str]:
 
 
 def _check_leaf(path: str, leaf: Any, like: Any) -> float:
-    """The largest absolute number in an entry. Raises BadMessage for one that is not like ``like``."""
+    """The largest absolute number in an entry.
+
+    Raises BadMessage for one that is not like ``like``.
+    """
     if isinstance(like, Tensor) != isinstance(leaf, Tensor):
         raise BadMessage(f"{path}: expected a {'tensor' if isinstance(like, Tensor) else 'number'}")
     if not isinstance(leaf, Tensor):

@@ -1,4 +1,6 @@
-"""One client's data and tools during one round: what a method's ``local`` is given (the Data protocol)."""
+"""One client's data and tools during one round: what a method's ``local`` is given (the Data
+protocol).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedkin.core.method import Info, plain_prediction
+from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches, Scanner
 from fedkin.core.rng import Key
@@ -37,7 +39,7 @@ class Schedule(NamedTuple):
 class LocalData:
     """The Data protocol over one client's rows of a population."""
 
-    info: Info
+    info: ClientInfo
     model: Model
     key: Key
     population: Population
@@ -78,9 +80,13 @@ class LocalData:
         batches = self._batches(planned)
         if beside is None:
             return batches
-        return batches.beside(batches._replace(gather=lambda a, b: _take(beside, planned.index[a:b])))
+        return batches.beside(
+            batches._replace(gather=lambda a, b: _take(beside, planned.index[a:b]))
+        )
 
-    def _plan(self, draw: str, purpose: str, steps: int | None, epochs: int | None) -> batching.Plan:
+    def _plan(
+        self, draw: str, purpose: str, steps: int | None, epochs: int | None
+    ) -> batching.Plan:
         n, size, pad = self.info.samples, self.schedule.batch_size, self.model.pads
         rng = self.key.numpy(purpose)
         if steps is None and epochs is None:
@@ -97,10 +103,13 @@ class LocalData:
     def whole(self, split: str) -> list[Batch]:
         rows = self._rows(split)
         return [
-            Batch(*self._take(part), torch.full((len(part),), 1 / len(rows), dtype=self._dtype)) for part in parts(rows)
+            Batch(*self._take(part), torch.full((len(part),), 1 / len(rows), dtype=self._dtype))
+            for part in parts(rows)
         ]
 
-    def score(self, view: Tree, split: str, predict: Predict = plain_prediction) -> tuple[float, float]:
+    def score(
+        self, view: Tree, split: str, predict: Predict = plain_prediction
+    ) -> tuple[float, float]:
         return score(self.runtime, self.model, view, predict, self._rows(split), self._take)
 
     def measure(self, view: Tree, split: str, predict: Predict) -> dict[str, float]:
@@ -110,14 +119,18 @@ class LocalData:
             return {}
         with torch.inference_mode():
             told = [(predict(self.model, view, x), y) for x, y in map(self._take, parts(rows))]
-            return measures(self.model.family, torch.cat([p for p, _ in told]), torch.cat([y for _, y in told]))
+            return measures(
+                self.model.family, torch.cat([p for p, _ in told]), torch.cat([y for _, y in told])
+            )
 
     @property
     def _dtype(self) -> torch.dtype:
         return dtype_of(self.model.initial)
 
     def _rows(self, split: str) -> Tensor:
-        chosen: np.ndarray[tuple[int], np.dtype[np.int64]] = getattr(self.population, split)[self.info.client]
+        chosen: np.ndarray[tuple[int], np.dtype[np.int64]] = getattr(self.population, split)[
+            self.info.client
+        ]
         return torch.from_numpy(np.asarray(chosen))
 
     def _take(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -149,16 +162,25 @@ class ServerTools:
     def decay(self) -> float:
         return self.schedule.factor(self.key.round)
 
-    def rows(self, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
+    def rows(
+        self, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str
+    ) -> Batches:
         return _rows(self.runtime, model, tensors, size, steps, self.key.numpy(purpose))
 
 
 def _rows(
-    runtime: Scanner, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, rng: np.random.Generator
+    runtime: Scanner,
+    model: Model,
+    tensors: tuple[Tensor, ...],
+    size: int,
+    steps: int,
+    rng: np.random.Generator,
 ) -> Batches:
     n = len(tensors[0])
     index = batching.uniform(n, min(size, n), steps, rng).index
-    return Batches(runtime, model, steps, lambda a, b: tuple(_take(tensor, index[a:b]) for tensor in tensors))
+    return Batches(
+        runtime, model, steps, lambda a, b: tuple(_take(tensor, index[a:b]) for tensor in tensors)
+    )
 
 
 def _take(tensor: Tensor, index: Tensor) -> Tensor:

@@ -1,4 +1,7 @@
-"""The coordinator owns the server state. A round: sample → down → [transport] → merge → evaluate → record."""
+"""The coordinator owns the server state.
+
+A round: sample → down → [transport] → merge → evaluate → record.
+"""
 
 import hashlib
 import math
@@ -9,26 +12,29 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Info, Method, Reply, Server, Start
+from fedkin.core.method import ClientInfo, FederationInit, Method, Reply, ServerContext
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.acceptance import Accepted, accepted, far_off
 from fedkin.engine.codec import LARGEST, NOT_FINITE, BadMessage, Counted, count, decode, encode
 from fedkin.engine.contexts import ServerTools
-from fedkin.engine.host import Answer, Order
+from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.reply_spool import Spool
 from fedkin.engine.server_guard import NotFinite, Without, guarded
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.runs.record import Record, Sent
 
-DIVERGED = (NOT_FINITE, f"numbers are at most {LARGEST:g}")  # how the reasons end against a model that diverged
+DIVERGED = (
+    NOT_FINITE,
+    f"numbers are at most {LARGEST:g}",
+)  # how the reasons end against a model that diverged
 
 
 class Federation(NamedTuple):
     """Who takes part, and how."""
 
-    start: Start
-    infos: Mapping[int, Info]
+    start: FederationInit
+    infos: Mapping[int, ClientInfo]
     seed: int
     participation: float
     tools: ServerTools
@@ -41,8 +47,19 @@ class Coordinator:
     ``aside``: a folder for a round's messages, where they shall not all be in memory.
     """
 
-    def __init__(self, method: Method, federation: Federation, transport: Transport, aside: Path | None = None) -> None:
-        self.method, self.federation, self.transport, self.aside = method, federation, transport, aside
+    def __init__(
+        self,
+        method: Method,
+        federation: Federation,
+        transport: Transport,
+        aside: Path | None = None,
+    ) -> None:
+        self.method, self.federation, self.transport, self.aside = (
+            method,
+            federation,
+            transport,
+            aside,
+        )
         self.state: Tree = method.server(federation.start)
 
     def setup(self) -> Record:
@@ -51,10 +68,10 @@ class Coordinator:
         who = self._introducing()
         sent: list[Sent] = []
         missing: dict[int, str] = {}
-        if who and method.meet is not None:
-            answers = self.transport.ask("introduce", 0, [Order(client, None) for client in who])
+        if who and method.setup_update is not None:
+            answers = self.transport.ask("introduce", 0, [Task(client, None) for client in who])
             replies = self._replies(answers, None, sent, missing, 0)
-            self._update(method.meet, replies, missing, 0)
+            self._update(method.setup_update, replies, missing, 0)
         return self._record(0, "setup", who, sent, missing, began, {})
 
     def round(self, number: int, evaluate: bool = True) -> Record:
@@ -67,17 +84,21 @@ class Coordinator:
         answers = self.transport.ask("local", number, orders)
         replies = self._replies(answers, downs, sent, missing, number)
         at = {"local": time.perf_counter() - began}
-        self._update(self.method.merge, replies, missing, number)
+        self._update(self.method.server_update, replies, missing, number)
         at["server"] = time.perf_counter() - began - at["local"]
-        return self._record(number, "round", who, sent, missing, began, at, "evaluate" if evaluate else None)
+        return self._record(
+            number, "round", who, sent, missing, began, at, "evaluate" if evaluate else None
+        )
 
     def finish(self, number: int) -> Record:
-        """After the last round: every client's ``finish`` (its message is the last one down), and a full evaluation."""
+        """After the last round: every client's ``finish`` (its message is the last one down), and a
+        full evaluation.
+        """
         began = time.perf_counter()
         everyone = sorted(self.federation.infos)
         sent: list[Sent] = []
         missing: dict[int, str] = {}
-        if self.method.finish is not None:
+        if self.method.finalize is not None:
             orders, _ = self._orders(everyone, sent)
             for answer in self.transport.ask("finish", number, orders):
                 if answer.error is not None:
@@ -90,7 +111,9 @@ class Coordinator:
         return participants(self.method, self.federation, number)
 
     def views(self, client: int, number: int) -> dict[str, Tree]:
-        """What a client would deploy after round ``number``: {view: parameters, or what the method predicts with}."""
+        """What a client would deploy after round ``number``: {view: parameters, or what the method
+        predicts with}.
+        """
         (answer,) = self.transport.ask("views", number, self._orders([client], [])[0])
         if answer.message is None:
             raise FedkinError(f"client {client} has no model to show: {answer.error}")
@@ -113,14 +136,18 @@ class Coordinator:
         everyone = self.method.needs.introduction == "everyone"
         return sorted(self.federation.infos) if everyone else self.sample(0)
 
-    def _orders(self, who: Sequence[int], sent: list[Sent]) -> tuple[list[Order], dict[int, Tree]]:
-        """Each client's message down, equal ones encoded once; the ledger notes which is the first copy."""
+    def _orders(self, who: Sequence[int], sent: list[Sent]) -> tuple[list[Task], dict[int, Tree]]:
+        """Each client's message down, equal ones encoded once; the ledger notes which is the first
+        copy.
+        """
         encoded: dict[Any, tuple[bytes, Counted]] = {}
         seen: dict[int, Any] = {}  # most methods give all their clients the same objects
         orders, downs = [], {}
         for client in who:
-            downs[client] = down = self.method.down(self.state, client)
-            identity = seen.get(id(down)) or tuple((path, _identity(leaf)) for path, leaf in named_leaves(down))
+            downs[client] = down = self.method.broadcast(self.state, client)
+            identity = seen.get(id(down)) or tuple(
+                (path, _identity(leaf)) for path, leaf in named_leaves(down)
+            )
             copy = int(identity in encoded)
             if not copy:
                 blob = encode(down)
@@ -128,7 +155,7 @@ class Coordinator:
             seen[id(down)] = identity
             blob, size = encoded[identity]
             sent.append(Sent(client, "down", copy, *size))
-            orders.append(Order(client, blob))
+            orders.append(Task(client, blob))
         return orders, downs
 
     def _replies(
@@ -139,7 +166,9 @@ class Coordinator:
         missing: dict[int, str],
         number: int,
     ) -> Mapping[int, Reply]:
-        """The messages that can be used, in client order; the others are noted with their reason."""
+        """The messages that can be used, in client order; the others are noted with
+        their reason.
+        """
         kept: dict[int, Reply] = {}
         largest: dict[int, dict[str, float]] = {}
         spool = None if self.aside is None else Spool(self.aside)
@@ -161,16 +190,22 @@ class Coordinator:
         return replies
 
     def _too_few(self, usable: int, missing: Mapping[int, str], number: int) -> NoReturn:
-        reasons = "; ".join(f"client {client}: {why}" for client, why in sorted(missing.items())[:3])
+        reasons = "; ".join(
+            f"client {client}: {why}" for client, why in sorted(missing.items())[:3]
+        )
         if missing and all(why.endswith(DIVERGED) for why in missing.values()):
             raise FedkinError(_diverged(number, f"{NOT_FINITE} in every reply", self.method))
         least = self.federation.min_replies
-        raise FedkinError(f"round {number}: {usable} usable replies, at least {least} needed. {reasons}")
+        raise FedkinError(
+            f"round {number}: {usable} usable replies, at least {least} needed. {reasons}"
+        )
 
-    def _accept(self, answer: Answer, downs: dict[int, Tree] | None, sent: list[Sent]) -> Accepted:
+    def _accept(
+        self, answer: TaskResult, downs: dict[int, Tree] | None, sent: list[Sent]
+    ) -> Accepted:
         method, info = self.method, self.federation.infos[answer.client]
         if downs is not None:
-            expected = method.expects(downs[answer.client], info)
+            expected = method.expected_update(downs[answer.client], info)
         else:
             assert method.expected_setup is not None
             expected = method.expected_setup(self.state, info)
@@ -181,7 +216,7 @@ class Coordinator:
 
     def _update(
         self,
-        update: Callable[[Tree, Mapping[int, Reply], Server], Tree],
+        update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree],
         replies: Mapping[int, Reply],
         missing: dict[int, str],
         number: int,
@@ -190,7 +225,9 @@ class Coordinator:
         tools, least = self._tools(number), self.federation.min_replies
         with one_thread():
             try:
-                found = guarded(lambda usable: update(self.state, usable, tools), self.state, replies, least)
+                found = guarded(
+                    lambda usable: update(self.state, usable, tools), self.state, replies, least
+                )
             except NotFinite as error:
                 raise FedkinError(_diverged(number, str(error), self.method)) from None
         self.state = found.state
@@ -213,7 +250,10 @@ class Coordinator:
             orders, _ = self._orders(sorted(self.federation.infos), [])
             for answer in self.transport.ask(evaluate, number, orders):
                 if answer.error is not None:
-                    raise FedkinError(f"round {number}: client {answer.client} cannot be evaluated: {answer.error}")
+                    raise FedkinError(
+                        f"round {number}: client {answer.client} cannot be evaluated: "
+                        f"{answer.error}"
+                    )
                 scores[answer.client] = answer.record["scores"]
                 notes[answer.client] = dict(answer.record["notes"])
                 measures[answer.client] = dict(answer.record.get("measures", {}))
@@ -221,7 +261,18 @@ class Coordinator:
         sent = [item for item in sent if item.direction == "down" or item.client not in missing]
         now = time.perf_counter()
         seconds = {**at, "evaluation": now - before, "total": now - began}
-        return Record(number, phase, who, sent, missing, scores, notes, self.method.lens(self.state), seconds, measures)
+        return Record(
+            number,
+            phase,
+            who,
+            sent,
+            missing,
+            scores,
+            notes,
+            self.method.server_metrics(self.state),
+            seconds,
+            measures,
+        )
 
 
 def _diverged(number: int, sign: str, method: Method) -> str:
@@ -231,10 +282,19 @@ def _diverged(number: int, sign: str, method: Method) -> str:
 
 
 def _some_finite(
-    number: int, scores: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]], method: Method
+    number: int,
+    scores: Mapping[int, Mapping[str, Mapping[str, tuple[float, float]]]],
+    method: Method,
 ) -> None:
-    """Clients who send nothing (``local``) diverge in silence otherwise: no message of theirs is refused."""
-    losses = [loss for views in scores.values() for splits in views.values() for loss, _ in splits.values()]
+    """Clients who send nothing (``local``) diverge in silence otherwise: no message of theirs is
+    refused.
+    """
+    losses = [
+        loss
+        for views in scores.values()
+        for splits in views.values()
+        for loss, _ in splits.values()
+    ]
     if losses and not any(map(math.isfinite, losses)):
         raise FedkinError(_diverged(number, "no client's model has a finite loss", method))
 

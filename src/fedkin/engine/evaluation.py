@@ -1,7 +1,9 @@
-"""How good a model is on a client's samples: steps through them like training's, so that they are compiled like those.
+"""How good a model is on a client's samples: steps through them like training's, so that they are
+compiled like those.
 
-A model whose rows are not each other's affair is given blocks of one size, the last one filled up with rows that do
-not count; any other model, and any view that is not just a model's parameters, is given the rows as they are.
+A model whose rows are not each other's affair is given blocks of one size, the last one filled up
+with rows that do not count; any other model, and any view that is not just a model's parameters, is
+given the rows as they are.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,13 +22,19 @@ Predict = Callable[[Model, Tree, Tensor], Tensor]
 Take = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 LARGE = 1024  # rows that are gathered at once
-FEW, SMALL, BLOCK = 64, 16, 128  # up to FEW rows go in blocks of SMALL, more of them in blocks of BLOCK: two graphs
+FEW, SMALL, BLOCK = (
+    64,
+    16,
+    128,
+)  # up to FEW rows go in blocks of SMALL, more of them in blocks of BLOCK: two graphs
 
 
 def score(
     scanner: Scanner, model: Model, view: Tree, predict: Predict, rows: Tensor, take: Take
 ) -> tuple[float, float]:
-    """(mean loss, accuracy) of a view on ``rows`` [n], whose samples and labels ``take`` gives; nan where n is 0."""
+    """(mean loss, accuracy) of a view on ``rows`` [n], whose samples and labels ``take`` gives; nan
+    where n is 0.
+    """
     if len(rows) == 0:
         return float("nan"), float("nan")
     if model.pads and _facts(view) == _facts(model.initial):
@@ -37,7 +45,9 @@ def score(
 
 
 def grade(model: Model, predictions: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """(summed loss, number right) of the rows whose weight is not 0, in double precision; nan right for regression."""
+    """(summed loss, number right) of the rows whose weight is not 0, in double precision; nan right
+    for regression.
+    """
     if model.family.classes:
         loss = -predictions.gather(1, y[:, None])[:, 0]
         right = (predictions.argmax(1) == y).to(torch.float64)
@@ -52,9 +62,13 @@ def grade(model: Model, predictions: Tensor, y: Tensor, weight: Tensor) -> tuple
 
 @cache
 def grading(predict: Predict) -> Step:
-    """A step that adds a batch's grades; one object for one ``predict``, by which graphs are found again."""
+    """A step that adds a batch's grades; one object for one ``predict``, by which graphs are found
+    again.
+    """
 
-    def step(model: Model, sums: tuple[Tensor, Tensor], batch: Batch, view: Tree) -> tuple[Tensor, Tensor]:
+    def step(
+        model: Model, sums: tuple[Tensor, Tensor], batch: Batch, view: Tree
+    ) -> tuple[Tensor, Tensor]:
         loss, right = grade(model, predict(model, view, batch.x), batch.y, batch.weight)
         return sums[0] + loss, sums[1] + right
 
@@ -66,7 +80,9 @@ def parts(rows: Tensor) -> Iterator[Tensor]:
     yield from (rows[first : first + LARGE] for first in range(0, len(rows), LARGE))
 
 
-def _plain(model: Model, view: Tree, predict: Predict, rows: Tensor, take: Take) -> tuple[float, float]:
+def _plain(
+    model: Model, view: Tree, predict: Predict, rows: Tensor, take: Take
+) -> tuple[float, float]:
     loss, right = 0.0, 0.0
     with torch.inference_mode():
         for part in parts(rows):
@@ -80,7 +96,10 @@ def _blocks(scanner: Scanner, model: Model, rows: Tensor, take: Take) -> Batches
     size = SMALL if len(rows) <= FEW else BLOCK
     blocks = -(-len(rows) // size)
     place = torch.arange(blocks * size).view(blocks, size)
-    index, weight = rows[place.clamp_max(len(rows) - 1)], (place < len(rows)).to(dtype_of(model.initial))
+    index, weight = (
+        rows[place.clamp_max(len(rows) - 1)],
+        (place < len(rows)).to(dtype_of(model.initial)),
+    )
 
     def gather(first: int, last: int) -> Tree:
         return Batch(*take(index[first:last]), weight[first:last])
@@ -90,4 +109,7 @@ def _blocks(scanner: Scanner, model: Model, rows: Tensor, take: Take) -> Batches
 
 def _facts(tree: Tree) -> list[tuple[str, Any, Any]]:
     """A number among the leaves is no tensor of any shape: who predicts by it may count with it."""
-    return [(path, getattr(leaf, "shape", None), getattr(leaf, "dtype", None)) for path, leaf in named_leaves(tree)]
+    return [
+        (path, getattr(leaf, "shape", None), getattr(leaf, "dtype", None))
+        for path, leaf in named_leaves(tree)
+    ]

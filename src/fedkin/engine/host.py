@@ -13,7 +13,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.core.method import Info, Method
+from fedkin.core.method import ClientInfo, Method
 from fedkin.core.model import Model
 from fedkin.core.ops import Scanner
 from fedkin.core.rng import Key
@@ -22,20 +22,20 @@ from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.store import Store, StoreError, read_state
-from fedkin.engine.vmap.batcher import Together
+from fedkin.engine.vmap.batcher import VmapBatcher
 from fedkin.runtime.replay import Runtime
 
 SPLITS = ("val", "test")
 
 
-class Order(NamedTuple):
+class Task(NamedTuple):
     """One thing that a client is asked to do in a round, with the message that came for it."""
 
     client: int
     message: bytes | None
 
 
-class Answer(NamedTuple):
+class TaskResult(NamedTuple):
     """What a client did: its message up (or why there is none), and what the record keeps of it."""
 
     client: int
@@ -50,16 +50,17 @@ class Answer(NamedTuple):
 class Host:
     """Runs a method's client side for the clients it owns.
 
-    ``do(op, round, orders)`` yields one Answer an order; ``op`` names one of the functions in OPS. An exception of one
-    client's work becomes its Answer's ``error``, and its personal state stays as it was. ``block``: how many clients'
-    steps are made together (``fedkin.engine.vmap.batcher``).
+    ``do(op, round, orders)`` yields one Answer an order; ``op`` names one of the functions in OPS.
+    An exception of one client's work becomes its Answer's ``error``, and its personal state stays
+    as it was. ``block``: how many clients' steps are made together
+    (``fedkin.engine.vmap.batcher``).
     """
 
     def __init__(
         self,
         method: Method,
         models: Mapping[str, Model],
-        infos: Mapping[int, Info],
+        infos: Mapping[int, ClientInfo],
         population: Population,
         schedule: Schedule,
         runtime: Runtime,
@@ -69,19 +70,19 @@ class Host:
     ) -> None:
         self.method, self.models, self.infos = method, models, infos
         self.population, self.schedule, self.block = population, schedule, block
-        self._together = Together(runtime)
+        self._together = VmapBatcher(runtime)
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
         self._dirty: set[int] = set()
         self._decoded: tuple[bytes, Tree] | None = None
 
-    def do(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+    def do(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
         waiting = iter(orders)
         while group := list(islice(waiting, self.block)):
             tasks = [partial(self._one, op, round, order) for order in group]
             yield from self._together.run(tasks) if self.block > 1 else (task() for task in tasks)
 
-    def _one(self, op: str, round: int, order: Order) -> Answer:
+    def _one(self, op: str, round: int, order: Task) -> TaskResult:
         began = time.perf_counter()
         try:
             with drawing_from(Key(self.seed, round, order.client).integer(f"{op}:dropout")):
@@ -89,13 +90,19 @@ class Host:
         except StoreError:
             raise
         except FedkinError as error:
-            answer = Answer(order.client, error=str(error))
-        except Exception as error:  # one client's failure is recorded and must not end the others' round
-            answer = Answer(order.client, error=f"{type(error).__name__}: {error}")
-        return answer._replace(seconds=time.perf_counter() - began, kept=order.client in self._dirty)
+            answer = TaskResult(order.client, error=str(error))
+        except (
+            Exception
+        ) as error:  # one client's failure is recorded and must not end the others' round
+            answer = TaskResult(order.client, error=f"{type(error).__name__}: {error}")
+        return answer._replace(
+            seconds=time.perf_counter() - began, kept=order.client in self._dirty
+        )
 
     def save(self, folder: Path, round: int) -> list[int]:
-        """Write the states that changed since the last call, as ``{client}.{round}.safetensors``; returns whose."""
+        """Write the states that changed since the last call, as ``{client}.{round}.safetensors``;
+        returns whose.
+        """
         changed = sorted(self._dirty)
         for client in changed:
             write_file(folder / f"{client}.{round}.safetensors", encode(self.store.get(client)))
@@ -127,7 +134,9 @@ class Host:
         return LocalData(info, model, key, self.population, self.runtime, self.schedule)
 
     def training(self, round: int, client: int) -> LocalData:
-        """The same for a round's work: of a comparator outside federation (``needs.pooled``), everybody's rows."""
+        """The same for a round's work: of a comparator outside federation (``needs.pooled``),
+        everybody's rows.
+        """
         data = self.data(round, client)
         return data.pooled(self._everyones) if self.method.needs.pooled else data
 
@@ -135,7 +144,7 @@ class Host:
     def _everyones(self) -> Population:
         return self.population.pooled()
 
-    def receive(self, order: Order) -> Tree:
+    def receive(self, order: Task) -> Tree:
         """The message that came for a client; a broadcast is read once."""
         if order.message is None:
             return {}
@@ -148,19 +157,21 @@ class Host:
             self.store.put(client, state)
             self._dirty.add(client)
 
-    def answer(self, client: int, message: Tree, down: Tree) -> Answer:
+    def answer(self, client: int, message: Tree, down: Tree) -> TaskResult:
         """Check a message against what the method promises, and encode it."""
         info = self.infos[client]
         check_kinds(message, self.method.name)
-        check(message, self.method.expects(down, info))
-        return Answer(client, encode(message), float(info.samples))
+        check(message, self.method.expected_update(down, info))
+        return TaskResult(client, encode(message), float(info.samples))
 
 
 @contextmanager
 def drawing_from(seed: int) -> Iterator[None]:
-    """What a module draws for itself (dropout) comes from ``seed``; the caller's generator is left as it was.
+    """What a module draws for itself (dropout) comes from ``seed``; the caller's generator is left
+    as it was.
 
-    ``torch.manual_seed`` would also queue a call for GPUs that are not there, stack trace and all, at every use.
+    ``torch.manual_seed`` would also queue a call for GPUs that are not there, stack trace and all,
+    at every use.
     """
     before = torch.default_generator.get_state()
     torch.default_generator.manual_seed(seed)
@@ -170,48 +181,64 @@ def drawing_from(seed: int) -> Iterator[None]:
         torch.default_generator.set_state(before)
 
 
-def _introduce(host: Host, round: int, order: Order) -> Answer:
-    assert host.method.introduce is not None
-    message = host.method.introduce(host.own(order.client), host.data(round, order.client))
+def _introduce(host: Host, round: int, order: Task) -> TaskResult:
+    assert host.method.setup_message is not None
+    message = host.method.setup_message(host.own(order.client), host.data(round, order.client))
     check_kinds(message, host.method.name)
-    return Answer(order.client, encode(message), float(host.infos[order.client].samples))
+    return TaskResult(order.client, encode(message), float(host.infos[order.client].samples))
 
 
-def _local(host: Host, round: int, order: Order) -> Answer:
+def _local(host: Host, round: int, order: Task) -> TaskResult:
     down = host.receive(order)
-    state, message = host.method.local(down, host.own(order.client), host.training(round, order.client))
+    state, message = host.method.client_update(
+        down, host.own(order.client), host.training(round, order.client)
+    )
     answer = host.answer(order.client, message, down)
     host.keep(order.client, state)
     return answer
 
 
-def _finish(host: Host, round: int, order: Order) -> Answer:
-    assert host.method.finish is not None
-    state = host.method.finish(host.receive(order), host.own(order.client), host.data(round, order.client))
+def _finish(host: Host, round: int, order: Task) -> TaskResult:
+    assert host.method.finalize is not None
+    state = host.method.finalize(
+        host.receive(order), host.own(order.client), host.data(round, order.client)
+    )
     host.keep(order.client, state)
-    return Answer(order.client)
+    return TaskResult(order.client)
 
 
-def _evaluate(host: Host, round: int, order: Order) -> Answer:
+def _evaluate(host: Host, round: int, order: Task) -> TaskResult:
     data, own, views = _viewed(host, round, order)
     scores = _each(views, lambda view: _scores(host, data, view, SPLITS))
-    return Answer(order.client, record={"scores": scores, "notes": host.method.notes(own)})
+    return TaskResult(
+        order.client, record={"scores": scores, "notes": host.method.client_metrics(own)}
+    )
 
 
-def _evaluate_all(host: Host, round: int, order: Order) -> Answer:
+def _evaluate_all(host: Host, round: int, order: Task) -> TaskResult:
     data, own, views = _viewed(host, round, order)
     scores = _each(views, lambda view: _scores(host, data, view, ("train", *SPLITS)))
-    measures = _each(views, lambda view: {split: data.measure(view, split, host.method.predict) for split in SPLITS})
-    return Answer(order.client, record={"scores": scores, "notes": host.method.notes(own), "measures": measures})
+    measures = _each(
+        views,
+        lambda view: {split: data.measure(view, split, host.method.predict) for split in SPLITS},
+    )
+    return TaskResult(
+        order.client,
+        record={"scores": scores, "notes": host.method.client_metrics(own), "measures": measures},
+    )
 
 
-def _viewed(host: Host, round: int, order: Order) -> tuple[LocalData, Tree, dict[str, Tree]]:
-    """A client's data, state and views; making views may train (``personal``), so they are made once."""
+def _viewed(host: Host, round: int, order: Task) -> tuple[LocalData, Tree, dict[str, Tree]]:
+    """A client's data, state and views; making views may train (``personal``), so they are made
+    once.
+    """
     data, own = host.data(round, order.client), host.own(order.client)
-    return data, own, host.method.personal(host.receive(order), own, data)
+    return data, own, host.method.personal_models(host.receive(order), own, data)
 
 
-def _scores(host: Host, data: LocalData, view: Tree, splits: Iterable[str]) -> dict[str, tuple[float, float]]:
+def _scores(
+    host: Host, data: LocalData, view: Tree, splits: Iterable[str]
+) -> dict[str, tuple[float, float]]:
     return {split: data.score(view, split, host.method.predict) for split in splits}
 
 
@@ -224,11 +251,11 @@ def _each(views: dict[str, Tree], of: Callable[[Tree], Any]) -> dict[str, Any]:
     return {name: found[id(view)] for name, view in views.items()}
 
 
-def _views(host: Host, round: int, order: Order) -> Answer:
-    return Answer(order.client, encode(_viewed(host, round, order)[2]))
+def _views(host: Host, round: int, order: Task) -> TaskResult:
+    return TaskResult(order.client, encode(_viewed(host, round, order)[2]))
 
 
-OPS: dict[str, Callable[[Host, int, Order], Answer]] = {
+OPS: dict[str, Callable[[Host, int, Task], TaskResult]] = {
     "introduce": _introduce,
     "local": _local,
     "finish": _finish,

@@ -16,7 +16,11 @@ def interrupts() -> Iterator[Callable[[], bool]]:
         if seen:
             raise KeyboardInterrupt
         seen.append(number)
-        print("ending this round, then stopping; Ctrl-C again stops at once", file=sys.stderr, flush=True)
+        print(
+            "ending this round, then stopping; Ctrl-C again stops at once",
+            file=sys.stderr,
+            flush=True,
+        )
 
     try:
         before = signal.signal(signal.SIGINT, remember)

@@ -1,4 +1,6 @@
-"""What is measured of a finished model beside loss and accuracy: RMSE and MAE of numbers, AUC of two classes."""
+"""What is measured of a finished model beside loss and accuracy: RMSE and MAE of numbers, AUC of
+two classes.
+"""
 
 import numpy as np
 from scipy.stats import rankdata
@@ -10,10 +12,12 @@ TWO = 2  # classes for which AUC is defined
 
 
 def measures(family: Family, predictions: Tensor, y: Tensor) -> dict[str, float]:
-    """{name: value} of predictions (log-probabilities [n, classes], or means [n, 1]) for labels y [n].
+    """{name: value} of predictions (log-probabilities [n, classes], or means [n, 1]) for labels y
+    [n].
 
-    "rmse" and "mae" in the units of the label; "auc": the probability that a random sample of class 1 gets a higher
-    probability of it than one of class 0 (ties count half). What is not defined (AUC where y has one class) is missing.
+    "rmse" and "mae" in the units of the label; "auc": the probability that a random sample of class
+    1 gets a higher probability of it than one of class 0 (ties count half). What is not defined
+    (AUC where y has one class) is missing.
     """
     if not family.classes:
         error = predictions[:, 0].double() - y.double()
@@ -25,7 +29,9 @@ def measures(family: Family, predictions: Tensor, y: Tensor) -> dict[str, float]
     return {} if found is None else {"auc": found}
 
 
-def _auc(scores: "np.typing.NDArray[np.float64]", positive: "np.typing.NDArray[np.bool_]") -> float | None:
+def _auc(
+    scores: "np.typing.NDArray[np.float64]", positive: "np.typing.NDArray[np.bool_]"
+) -> float | None:
     """The Mann-Whitney statistic over the number of pairs."""
     ones, zeros = int(positive.sum()), int((~positive).sum())
     if not ones or not zeros or not np.isfinite(scores).all():

@@ -1,4 +1,6 @@
-"""The messages of a round on disk: where thousands of clients send models at once, memory holds one of them."""
+"""The messages of a round on disk: where thousands of clients send models at once, memory holds one
+of them.
+"""
 
 import tempfile
 import weakref
@@ -11,14 +13,18 @@ from fedkin.engine.store import StoreError
 
 
 class Spool(Mapping[int, Reply]):
-    """{client: reply} in client order; a reply is read and decoded anew each time that it is asked for.
+    """{client: reply} in client order; a reply is read and decoded anew each time that it is asked
+    for.
 
-    It lives in a file without a name in ``folder``: gone with the mapping, and after a crash. Raises StoreError.
+    It lives in a file without a name in ``folder``: gone with the mapping, and after a crash.
+    Raises StoreError.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._end = folder, 0
-        self._places: dict[int, tuple[int, int, float]] = {}  # client: offset and length in bytes, weight
+        self._places: dict[
+            int, tuple[int, int, float]
+        ] = {}  # client: offset and length in bytes, weight
         try:
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as the replies
         except OSError as error:

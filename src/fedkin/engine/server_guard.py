@@ -1,7 +1,9 @@
-"""The server's update with replies that may break it: who does is left out, and the old state stays until it is well.
+"""The server's update with replies that may break it: who does is left out, and the old state stays
+until it is well.
 
-A message of the right shape can still make an update fail or overflow. The update is a function of values, so it is
-tried again without some of the clients: by halves, which finds one of n in log2(n) tries.
+A message of the right shape can still make an update fail or overflow. The update is a function of
+values, so it is tried again without some of the clients: by halves, which finds one of n in log2(n)
+tries.
 """
 
 import math
@@ -70,7 +72,9 @@ def _without_some(update: Update, state: Tree, replies: Replies, least: int) -> 
     return best
 
 
-def _attempt(update: Update, state: Tree, replies: Replies, out: list[int], least: int) -> Updated | None:
+def _attempt(
+    update: Update, state: Tree, replies: Replies, out: list[int], least: int
+) -> Updated | None:
     if len(replies) - len(out) < max(least, 1):
         return None
     try:
@@ -88,7 +92,9 @@ def _tried(update: Update, state: Tree, replies: Replies) -> Tree:
 
 
 def check_finite(new: Tree, old: Tree) -> None:
-    """Raise NotFinite where a new server state holds NaN or infinity at a place where the old one had none."""
+    """Raise NotFinite where a new server state holds NaN or infinity at a place where the old one
+    had none.
+    """
     before = dict(named_leaves(old))
     for path, leaf in named_leaves(new):
         was = before.get(path)
@@ -100,7 +106,11 @@ def _finite(leaf: Any) -> bool:
     if not isinstance(leaf, Tensor):
         return math.isfinite(leaf)
     # a finite sum proves every entry finite; only a sum that is not needs the look at each
-    return not leaf.is_floating_point() or math.isfinite(leaf.sum().item()) or bool(torch.isfinite(leaf).all())
+    return (
+        not leaf.is_floating_point()
+        or math.isfinite(leaf.sum().item())
+        or bool(torch.isfinite(leaf).all())
+    )
 
 
 class Without(Mapping[int, Reply]):

@@ -1,4 +1,6 @@
-"""Where a host keeps its clients' personal states: in memory, or on disk when there are too many."""
+"""Where a host keeps its clients' personal states: in memory, or on disk when there are
+too many.
+"""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -12,7 +14,9 @@ from fedkin.engine.codec import BadMessage, decode, encode
 
 
 class StoreError(Halted):
-    """A state cannot be read or written: the host's failure, not one client's, so it ends the run."""
+    """A state cannot be read or written: the host's failure, not one client's, so it
+    ends the run.
+    """
 
 
 class Store(Protocol):
@@ -45,7 +49,9 @@ class Memory:
 
 
 class Disk:
-    """One safetensors file a client, written under another name and renamed: memory holds one state at a time."""
+    """One safetensors file a client, written under another name and renamed: memory holds one state
+    at a time.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +76,10 @@ class Disk:
 
 
 class Copies:
-    """A checkpoint's states, copied aside, for their run may go on. Who looks at one client needs no other's file."""
+    """A checkpoint's states, copied aside, for their run may go on.
+
+    Who looks at one client needs no other's file.
+    """
 
     def __init__(self, folder: Path, states: Mapping[int, Path]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -100,7 +109,8 @@ class Copies:
 
 
 def read_state(path: Path, source: Path | None = None) -> Tree:
-    """The tree in a file that ``write_file`` wrote. Raises StoreError, naming the file, if it cannot be read.
+    """The tree in a file that ``write_file`` wrote. Raises StoreError, naming the file, if it
+    cannot be read.
 
     ``source``: the file to name, where ``path`` is a copy of it.
     """

@@ -1,4 +1,6 @@
-"""This machine as the place of a run's clients: hosts in its process, in worker processes, or as actors of Ray."""
+"""This machine as the place of a run's clients: hosts in its process, in worker processes, or as
+actors of Ray.
+"""
 
 import contextlib
 import os
@@ -19,7 +21,10 @@ from fedkin.setup.build import Assembled, host_from_setup, host_of, setup_of
 
 @contextlib.contextmanager
 def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
-    """All clients, as [engine] says. ``folder``: the run's; hosts keep states there while it goes on, if on disk."""
+    """All clients, as [engine] says.
+
+    ``folder``: the run's; hosts keep states there while it goes on, if on disk.
+    """
     engine, everyone = parts.spec.engine, sorted(parts.infos)
     state = folder / "state"
     shutil.rmtree(state, ignore_errors=True)  # a killed run's, ahead of its last commit
@@ -32,8 +37,13 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
         else:
             shared = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fedkin-")))
             _share(parts, shared)
-            placing = Placing(parts.infos, workers, engine.name == "processes" and _stateless(parts))
-            setups = [setup_of(parts.spec, shared, placing.known(worker), state) for worker in range(workers)]
+            placing = Placing(
+                parts.infos, workers, engine.name == "processes" and _stateless(parts)
+            )
+            setups = [
+                setup_of(parts.spec, shared, placing.known(worker), state)
+                for worker in range(workers)
+            ]
             if engine.name == "ray":
                 transport = Actors(host_from_setup, setups, placing.homes, shared)
             else:
@@ -44,16 +54,22 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
 
 def _stateless(parts: Assembled) -> bool:
     """Whether no client begins with a personal state."""
-    return not any(parts.method.client(parts.models[info.architecture].initial, info) for info in parts.infos.values())
+    return not any(
+        parts.method.client(parts.models[info.architecture].initial, info)
+        for info in parts.infos.values()
+    )
 
 
 def _share(parts: Assembled, folder: Path) -> None:
     """The samples, for worker processes to map into their memory."""
     try:
         # who trains on everybody's samples draws from them in the order that they have
-        (Population.save if parts.method.needs.pooled else save_side_by_side)(parts.population, folder)
+        (Population.save if parts.method.needs.pooled else save_side_by_side)(
+            parts.population, folder
+        )
     except OSError as error:
         where, why = folder.parent, error.strerror or error  # NumPy counts what it could not write
         raise Halted(
-            f"{where} cannot hold the samples for worker processes: {why}: name another folder with TMPDIR"
+            f"{where} cannot hold the samples for worker processes: {why}: name another "
+            "folder with TMPDIR"
         ) from None

@@ -25,7 +25,9 @@ def resume(
     workers: int | None = None,
     engine: Engine | None = None,
 ) -> Path:
-    """Continue a run from its last committed round; a finished run is left as it is. Returns the run directory."""
+    """Continue a run from its last committed round; a finished run is left as it is. Returns the
+    run directory.
+    """
     engine = engine or Engine(assemble, hosts)
     anew = unrecorded(folder)
     if not anew:
@@ -41,7 +43,10 @@ def resume(
             if facts.get("finished"):
                 return folder
             if facts.get("deployment") != engine.facts.get("deployment"):
-                raise FedkinError(f"{folder} is a run of a deployment: continue it with fedkin deploy run --resume")
+                raise FedkinError(
+                    f"{folder} is a run of a deployment: continue it with fedkin deploy run "
+                    "--resume"
+                )
             spec = spec_of(folder, workers)
             _unchanged(folder, spec, facts.get("spec", {}))
             check_engine(spec, method)
@@ -52,7 +57,9 @@ def resume(
 
 
 def _unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
-    """Rounds of one run belong to one specification; [engine] does not change results and may change."""
+    """Rounds of one run belong to one specification; [engine] does not change results and may
+    change.
+    """
     with contextlib.suppress(ValueError):  # what it did not know yet when it began has its default
         recorded = Spec.model_validate(recorded).model_dump(mode="json")
     for section, now in spec.model_dump(mode="json").items():

@@ -1,4 +1,7 @@
-"""Running an experiment from its beginning. The Python interface and the command line both come here."""
+"""Running an experiment from its beginning.
+
+The Python interface and the command line both come here.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +20,8 @@ from fedkin.setup.build import Assembled, assemble
 
 
 def experiment(content: Mapping[str, Any] | None = None, **settings: Any) -> Spec:
-    """A checked specification from sections (as in TOML) and keywords with dots as double underscores.
+    """A checked specification from sections (as in TOML) and keywords with dots as double
+    underscores.
 
     >>> experiment(method__name="fedavg", run__rounds=5).run.rounds
     5
@@ -38,9 +42,9 @@ def run(
 ) -> Path:
     """Run an experiment from its beginning; returns the run directory.
 
-    ``method``: a Method value in place of [method], for methods that are not registered (engine inprocess only).
-    ``engine``: where the clients are, if not in processes of this machine.
-    Raises FedkinError before training for whatever does not fit, Interrupted after Ctrl-C.
+    ``method``: a Method value in place of [method], for methods that are not registered (engine
+    inprocess only). ``engine``: where the clients are, if not in processes of this machine. Raises
+    FedkinError before training for whatever does not fit, Interrupted after Ctrl-C.
     """
     check_engine(spec, method)
     engine = engine or Engine(assemble, hosts)
@@ -63,10 +67,16 @@ def _new_folder(spec: Spec, parts: Assembled, out: Path | str | None) -> Path:
     chosen = out or spec.run.out
     if chosen is None:
         stem = f"{parts.method.name}-{Path(spec.data.name).stem}-seed{spec.run.seed}"
-        chosen = next(p for n in range(1, 100_000) if not (p := Path("runs") / f"{stem}-{n}").exists())
+        chosen = next(
+            p for n in range(1, 100_000) if not (p := Path("runs") / f"{stem}-{n}").exists()
+        )
     folder = Path(chosen)
-    if folder.exists() and (not folder.is_dir() or any(not leftover(path) for path in folder.iterdir())):
-        raise FedkinError(f"{folder} exists and is not empty: choose another run.out, or: fedkin resume {folder}")
+    if folder.exists() and (
+        not folder.is_dir() or any(not leftover(path) for path in folder.iterdir())
+    ):
+        raise FedkinError(
+            f"{folder} exists and is not empty: choose another run.out, or: fedkin resume {folder}"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

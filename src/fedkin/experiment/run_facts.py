@@ -1,4 +1,6 @@
-"""What a run directory says of its run as a whole: facts, clients, the specification it began with."""
+"""What a run directory says of its run as a whole: facts, clients, the specification it
+began with.
+"""
 
 import importlib.metadata
 from typing import Any
@@ -23,7 +25,9 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         "data": spec.data.name,
         "split": spec.split.name,
         "model": ", ".join(parts.models),
-        "parameters": {name: sum(t.numel() for t in m.initial.values()) for name, m in parts.models.items()},
+        "parameters": {
+            name: sum(t.numel() for t in m.initial.values()) for name, m in parts.models.items()
+        },
         "class_names": list(parts.population.class_names),
         "data_digest": parts.population.digest(),
         "spec": spec.model_dump(mode="json"),

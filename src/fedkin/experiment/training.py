@@ -29,7 +29,9 @@ Progress = Callable[[Record], None]
 
 
 class Engine(NamedTuple):
-    """Where clients are: how a run's objects are made there, how its hosts are reached, what its record says of it."""
+    """Where clients are: how a run's objects are made there, how its hosts are reached, what its
+    record says of it.
+    """
 
     assemble: Callable[[Spec, Method | None], Assembled]
     connect: Callable[[Assembled, Path], contextlib.AbstractContextManager[Transport]]
@@ -44,7 +46,8 @@ def check_engine(spec: Spec, method: Method | None) -> None:
     """A method that only this process knows cannot run in others."""
     if method is not None and spec.engine.name != "inprocess":
         raise FedkinError(
-            "a method that is given as a value runs with engine inprocess: register it (entry point fedkin.methods) "
+            "a method that is given as a value runs with engine inprocess: register it "
+            "(entry point fedkin.methods) "
             "to run it in worker processes"
         )
 
@@ -57,7 +60,9 @@ def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Eng
         train(parts, folder, database, progress, engine)
 
 
-def train(parts: Assembled, folder: Path, database: Database, progress: Progress | None, engine: Engine) -> None:
+def train(
+    parts: Assembled, folder: Path, database: Database, progress: Progress | None, engine: Engine
+) -> None:
     """The rounds that the record does not hold yet."""
     progress = progress or _silent
     spec = parts.spec
@@ -77,18 +82,28 @@ def train(parts: Assembled, folder: Path, database: Database, progress: Progress
                 progress(record)
                 if interrupted() and number <= spec.run.rounds:
                     recorder.commit()
-                    raise Interrupted(f"stopped after round {number}; continue with: fedkin resume {folder}")
+                    raise Interrupted(
+                        f"stopped after round {number}; continue with: fedkin resume {folder}"
+                    )
             _join(parts, coordinator, recorder, interrupted)
         except KeyboardInterrupt:
             last = database.last_round()
-            raise Interrupted(f"stopped at once, committed up to round {last}: fedkin resume {folder}") from None
+            raise Interrupted(
+                f"stopped at once, committed up to round {last}: fedkin resume {folder}"
+            ) from None
         recorder.commit(
-            finished=True, fingerprint=coordinator.fingerprint(), said=[*parts.population.said, *transport.said()]
+            finished=True,
+            fingerprint=coordinator.fingerprint(),
+            said=[*parts.population.said, *transport.said()],
         )
 
 
-def _join(parts: Assembled, coordinator: Coordinator, recorder: Recorder, interrupted: Callable[[], bool]) -> None:
-    """[run] holdout_clients: each joins the finished run, and what came of it is a fact of the run."""
+def _join(
+    parts: Assembled, coordinator: Coordinator, recorder: Recorder, interrupted: Callable[[], bool]
+) -> None:
+    """[run] holdout_clients: each joins the finished run, and what came of it is a fact
+    of the run.
+    """
     recorder.commit()
     known = recorder.database.facts().get("newcomers", [])
     done = len({one["client"] for one in known})
@@ -96,7 +111,9 @@ def _join(parts: Assembled, coordinator: Coordinator, recorder: Recorder, interr
         known = [*known, *found]
         recorder.commit(newcomers=known)
         if interrupted():
-            raise Interrupted(f"stopped while held-out clients join; continue with: fedkin resume {recorder.run}")
+            raise Interrupted(
+                f"stopped while held-out clients join; continue with: fedkin resume {recorder.run}"
+            )
 
 
 def _one(coordinator: Coordinator, spec: Spec, number: int) -> Record:
@@ -104,7 +121,9 @@ def _one(coordinator: Coordinator, spec: Spec, number: int) -> Record:
         return coordinator.setup()
     if number > spec.run.rounds:
         return coordinator.finish(number)
-    return coordinator.round(number, number % spec.run.evaluate_every == 0 or number == spec.run.rounds)
+    return coordinator.round(
+        number, number % spec.run.evaluate_every == 0 or number == spec.run.rounds
+    )
 
 
 def _saver(coordinator: Coordinator) -> Callable[[Path, int], list[int]]:

@@ -1,4 +1,6 @@
-"""``python -m fedkin.experiment.worker ADDRESS NUMBER``: a host in a process of its own, started by the engine."""
+"""``python -m fedkin.experiment.worker ADDRESS NUMBER``: a host in a process of its own, started by
+the engine.
+"""
 
 import signal
 import sys
@@ -9,6 +11,8 @@ from fedkin.engine.transports.processes import serve
 from fedkin.setup.build import host_from_setup
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the coordinator's to handle: it ends the round first
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is the coordinator's to handle: it ends the round first
     torch.set_num_threads(1)
     serve(sys.argv[1], sys.argv[2], host_from_setup)

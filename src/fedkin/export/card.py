@@ -14,10 +14,17 @@ from fedkin.report.scores import measures
 
 
 def card_of(opened: Opened, member: Member) -> dict[str, Any]:
-    """The card as plain values. Scores are those of the run's end, or of the join, on the client's own samples."""
+    """The card as plain values.
+
+    Scores are those of the run's end, or of the join, on the client's own samples.
+    """
     with records(opened.folder) as run:
         facts = run.facts
-        own = _of_newcomer(member.told) if member.number is None else _of_client(run, member.number, opened.at.round)
+        own = (
+            _of_newcomer(member.told)
+            if member.number is None
+            else _of_client(run, member.number, opened.at.round)
+        )
         return {
             "client": member.name,
             "number": member.number,
@@ -43,7 +50,10 @@ def card_of(opened: Opened, member: Member) -> dict[str, Any]:
 
 
 class Own(NamedTuple):
-    """What the record says of a client. ``joined``: of a newcomer, after which round it came and how long it worked."""
+    """What the record says of a client.
+
+    ``joined``: of a newcomer, after which round it came and how long it worked.
+    """
 
     samples: dict[str, int]
     scores: dict[str, Any]
@@ -72,7 +82,10 @@ def _of_newcomer(told: Mapping[str, Any]) -> Own:
 
 
 def _views(run: Run, client: int, last: int) -> list[str]:
-    query = "SELECT DISTINCT view FROM metrics WHERE round = ? AND client = ? ORDER BY view = 'personal' DESC, view"
+    query = (
+        "SELECT DISTINCT view FROM metrics WHERE round = ? AND client = ? ORDER BY view "
+        "= 'personal' DESC, view"
+    )
     return [view for (view,) in run.rows(query, last, client)]
 
 
@@ -80,7 +93,11 @@ def _scores(run: Run, client: int, last: int, view: str) -> dict[str, Any]:
     query = "SELECT split, loss, accuracy FROM metrics WHERE round = ? AND client = ? AND view = ?"
     return {
         split: {"loss": loss, "accuracy": None if accuracy is None else number(accuracy)}
-        | {name: by[client] for name, by in measures(run, last, view, split).items() if client in by}
+        | {
+            name: by[client]
+            for name, by in measures(run, last, view, split).items()
+            if client in by
+        }
         for split, loss, accuracy in run.rows(query, last, client, view)
     }
 
@@ -89,7 +106,9 @@ def _sent(run: Run, client: int, way: str, at: int) -> dict[str, int]:
     sums = ", ".join(f"coalesce(sum({kind}), 0)" for kind in ("bytes", *KINDS))
     where = "client = ? AND direction = ? AND round <= ?"
     ((total, *counts),) = run.rows(f"SELECT {sums} FROM messages WHERE {where}", client, way, at)
-    return {"bytes": total} | {kind: count for kind, count in zip(KINDS, counts, strict=True) if count}
+    return {"bytes": total} | {
+        kind: count for kind, count in zip(KINDS, counts, strict=True) if count
+    }
 
 
 def input_of(population: Population) -> dict[str, Any]:
@@ -108,27 +127,36 @@ def output_of(population: Population) -> dict[str, Any]:
     if population.task == "regression":
         return {"is": "the predicted mean", "shape": ["samples", 1]}
     names = population.class_names or tuple(str(c) for c in range(population.classes))
-    return {"is": "log-probabilities", "shape": ["samples", population.classes], "classes": list(names)}
+    return {
+        "is": "log-probabilities",
+        "shape": ["samples", population.classes],
+        "classes": list(names),
+    }
 
 
 def as_markdown(card: dict[str, Any]) -> str:
     """The card for people."""
     samples = card["data"]["samples"]
-    hyper = ", ".join(f"{key} = {value}" for key, value in card["hyper_parameters"].items()) or "none"
+    hyper = (
+        ", ".join(f"{key} = {value}" for key, value in card["hyper_parameters"].items()) or "none"
+    )
     lines = [
         f"# Personal model of client {card['client']}",
         "",
-        f"- method: {card['method']} ({hyper}), {many(card['rounds'], 'round')}, seed {card['seed']}"
+        f"- method: {card['method']} ({hyper}), {many(card['rounds'], 'round')}, seed "
+        f"{card['seed']}"
         + ("" if card["finished"] else ", not finished"),
         *([_joined(card["joined"])] if card["joined"] else []),
         f"- architecture: {card['architecture']}",
-        f"- data: {Path(card['data']['name']).name}; this client's samples: {samples['train']} for training, "
+        f"- data: {Path(card['data']['name']).name}; this client's samples: "
+        f"{samples['train']} for training, "
         f"{samples['val']} for validation, {samples['test']} for testing",
         *[f"- {view} model on {split}: {_said(values)}" for view, scores in card["scores"].items()
           for split, values in scores.items() if split != "train"],
         *[f"- the client {word} {_kinds(card['communicated'][way])}" for way, word in
           (("up", "sent"), ("down", "received")) if "communicated" in card],
-        f"- made with {', '.join(f'{name} {version}' for name, version in card['versions'].items())}",
+        "- made with "
+        f"{', '.join(f'{name} {version}' for name, version in card['versions'].items())}",
         "",
         "## Input",
         "",
@@ -139,7 +167,8 @@ def as_markdown(card: dict[str, Any]) -> str:
         "## Output",
         "",
         f"`y`: {card['output']['is']} {card['output']['shape']}"
-        + (f", the classes {', '.join(card['output']['classes'])}." if "classes" in card["output"] else "."),
+        + (", the classes "
+           f"{', '.join(card['output']['classes'])}." if "classes" in card["output"] else "."),
         "",
         "## Files",
         "",
@@ -151,24 +180,42 @@ def as_markdown(card: dict[str, Any]) -> str:
 
 
 def _joined(joined: Mapping[str, int]) -> str:
-    return f"- was not in the run: joined after round {joined['after_round']}, worked {many(joined['rounds'], 'round')}"
+    return (
+        f"- was not in the run: joined after round {joined['after_round']}, worked "
+        f"{many(joined['rounds'], 'round')}"
+    )
 
 
 def _parts(card: Mapping[str, Any]) -> list[str]:
     """The tensors of a model that is made of several parts, where a file holds them."""
     if not card["tensors"] or "model.safetensors" not in card["files"]:
         return []
-    return ["", "| tensor | shape |", "|---|---|", *(f"| {one['name']} | {one['shape']} |" for one in card["tensors"])]
+    return [
+        "",
+        "| tensor | shape |",
+        "|---|---|",
+        *(f"| {one['name']} | {one['shape']} |" for one in card["tensors"]),
+    ]
 
 
 def _said(values: dict[str, Any]) -> str:
     accuracy = "" if values["accuracy"] is None else f"accuracy {values['accuracy']:.4f}, "
-    others = [f", {name} {value:.4f}" for name, value in values.items() if name not in ("loss", "accuracy") and value]
-    return f"{accuracy}loss {values['loss']:.4f}{''.join(others)}" if values["loss"] is not None else "not measured"
+    others = [
+        f", {name} {value:.4f}"
+        for name, value in values.items()
+        if name not in ("loss", "accuracy") and value
+    ]
+    return (
+        f"{accuracy}loss {values['loss']:.4f}{''.join(others)}"
+        if values["loss"] is not None
+        else "not measured"
+    )
 
 
 def _kinds(sent: dict[str, int]) -> str:
-    kinds = ", ".join(f"{count:,} numbers of {kind}" for kind, count in sent.items() if kind != "bytes")
+    kinds = ", ".join(
+        f"{count:,} numbers of {kind}" for kind, count in sent.items() if kind != "bytes"
+    )
     return f"{kinds}; {sent['bytes']:,} bytes" if kinds else "nothing"
 
 
@@ -180,6 +227,14 @@ def _column(feature: dict[str, Any]) -> str:
         also = ", and a second number is 1" if feature["flag"] else ""
         return f"| {name} | {how}; missing: x = {feature['fill']:g}{also} |"
     if feature["kind"] == "category":
-        values = [*feature["values"], *(["another"] if feature["rest"] else []), *(["missing"] * feature["flag"])]
-        return f"| {name} | 1 in the place of its value, 0 elsewhere: {', '.join(values)} |".replace("\n", " ")
+        values = [
+            *feature["values"],
+            *(["another"] if feature["rest"] else []),
+            *(["missing"] * feature["flag"]),
+        ]
+        return (
+            f"| {name} | 1 in the place of its value, 0 elsewhere: {', '.join(values)} |".replace(
+                "\n", " "
+            )
+        )
     return f"| {name} | log(1 + times it has the word), for {len(feature['words'])} words |"

@@ -1,4 +1,6 @@
-"""Write personal models out of a run: files and a card; each file gives what the model gave in the run."""
+"""Write personal models out of a run: files and a card; each file gives what the model gave in the
+run.
+"""
 
 import hashlib
 import json
@@ -19,18 +21,23 @@ TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
 CARD = "card.json"
 
 USE = {
-    "safetensors": "tensors: `safetensors.torch.load_file`, then `load_state_dict` of a module of this architecture",
+    "safetensors": "tensors: `safetensors.torch.load_file`, then `load_state_dict` of a "
+    "module of this architecture",
     "pt2": 'a program: `torch.export.load("model.pt2").module()(x)`',
     "onnx": 'a program: `onnxruntime.InferenceSession("model.onnx").run(["y"], {"x": x})`',
 }
 PARTS = (
-    "the parts of which this method makes the personal model, under the names below: no parameters of one module, so "
+    "the parts of which this method makes the personal model, under the names below: no "
+    "parameters of one module, so "
     "`load_state_dict` does not take them; pt2 and onnx hold the program that puts them together"
 )
 
 
 class Written(NamedTuple):
-    """One exported model. ``apart``: its largest difference from the run on test samples, None where it is tensors."""
+    """One exported model.
+
+    ``apart``: its largest difference from the run on test samples, None where it is tensors.
+    """
 
     client: str
     file: Path
@@ -40,8 +47,9 @@ class Written(NamedTuple):
 def export(handed: Handed, format: str, out: Path) -> Written:
     """Write ``model.FORMAT``, ``card.md`` and ``card.json`` into the folder ``out``.
 
-    Files of other formats of the same model stay, and the card has them all. Raises FedkinError where the file would
-    not give the outputs that the model gave in the run, or where ``out`` holds another model.
+    Files of other formats of the same model stay, and the card has them all. Raises FedkinError
+    where the file would not give the outputs that the model gave in the run, or where ``out`` holds
+    another model.
     """
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
@@ -57,9 +65,13 @@ def export(handed: Handed, format: str, out: Path) -> Written:
         with torch.no_grad():
             apart = float((made.run(x) - personal(x)).abs().max())
         if not apart <= TOLERANCE:
-            raise FedkinError(f"{format}: the file of client {client} is {apart:g} away from the run's model")
+            raise FedkinError(
+                f"{format}: the file of client {client} is {apart:g} away from the run's model"
+            )
         told |= {"largest_difference": apart, "compared_samples": len(x)}
-        told["use"] += f"; on {len(x)} samples its outputs are within {apart:.1g} of the model's in the run"
+        told["use"] += (
+            f"; on {len(x)} samples its outputs are within {apart:.1g} of the model's in the run"
+        )
     told["sha256"] = hashlib.sha256(made.content).hexdigest()
     card["files"] = known | {f"model.{format}": told}
     try:
@@ -73,21 +85,28 @@ def export(handed: Handed, format: str, out: Path) -> Written:
 
 
 def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
-    """What the card that is there says of the other formats of this model; a card of another model is not replaced
-    while its other files are there."""
+    """What the card that is there says of the other formats of this model; a card of another model
+    is not replaced while its other files are there.
+    """
     try:
         before = json.loads((out / CARD).read_text(encoding="utf-8"))
         files = {
-            other: told for other, told in before.pop("files").items() if other != name and (out / other).is_file()
+            other: told
+            for other, told in before.pop("files").items()
+            if other != name and (out / other).is_file()
         }
         whose = before["client"]
     except (OSError, ValueError, KeyError, AttributeError):
         return {}
     if whose != card["client"]:
-        raise FedkinError(f"{out} holds the model of {whose}: choose another --out, or remove that folder")
+        raise FedkinError(
+            f"{out} holds the model of {whose}: choose another --out, or remove that folder"
+        )
     if files and before != json.loads(json.dumps(card)):
         other = next(iter(files))
-        raise FedkinError(f"{out} holds {other} of another model: choose another --out, or remove that folder")
+        raise FedkinError(
+            f"{out} holds {other} of another model: choose another --out, or remove that folder"
+        )
     return files
 
 
@@ -97,4 +116,7 @@ def _nested(view: Tree) -> bool:
 
 
 def _tensors(view: Tree) -> list[dict[str, Any]]:
-    return [{"name": name, "shape": list(torch.as_tensor(leaf).shape)} for name, leaf in named_leaves(view)]
+    return [
+        {"name": name, "shape": list(torch.as_tensor(leaf).shape)}
+        for name, leaf in named_leaves(view)
+    ]

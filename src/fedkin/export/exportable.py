@@ -1,4 +1,6 @@
-"""A personal model on its way out of where it was trained: what its files, its card and its predictions are made of."""
+"""A personal model on its way out of where it was trained: what its files, its card and its
+predictions are made of.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,8 +21,9 @@ SAMPLES = 256  # test samples on which a file is compared with the model in the 
 
 
 class Handed(NamedTuple):
-    """One client's model. ``view``: what the method predicts with for it. ``card`` and ``samples`` ([n, …] as in its
-    data, for comparing) are made when they are asked for."""
+    """One client's model. ``view``: what the method predicts with for it. ``card`` and ``samples``
+    ([n, …] as in its data, for comparing) are made when they are asked for.
+    """
 
     client: str
     personal: Personal
@@ -40,7 +43,13 @@ def handed(opened: Opened, member: Member) -> Handed:
     own = list(range(parts.population.clients)) if member.number is None else [member.number]
     samples = partial(samples_of, member.name, parts.population, own)
     return Handed(
-        member.name, personal, view, partial(card_of, opened, member), samples, parts.population, parts.spec.data
+        member.name,
+        personal,
+        view,
+        partial(card_of, opened, member),
+        samples,
+        parts.population,
+        parts.spec.data,
     )
 
 

@@ -19,15 +19,23 @@ from fedkin.export.personal import Personal
 
 
 class Exported(NamedTuple):
-    """``content``: the file. ``run``: its outputs for samples, as another program would get them; None: no program."""
+    """``content``: the file. ``run``: its outputs for samples, as another program would get them;
+    None: no program.
+    """
 
     content: bytes
     run: Callable[[Tensor], Tensor] | None
 
 
 def safetensors(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, Any]) -> Exported:
-    """The tensors under their names in the torch module, with the card as metadata. No program is in it."""
-    tensors = {_plain_name(name): torch.as_tensor(leaf).contiguous().clone() for name, leaf in named_leaves(view)}
+    """The tensors under their names in the torch module, with the card as metadata.
+
+    No program is in it.
+    """
+    tensors = {
+        _plain_name(name): torch.as_tensor(leaf).contiguous().clone()
+        for name, leaf in named_leaves(view)
+    }
     return Exported(to_safetensors(tensors, {"card": json.dumps(about)}), None)
 
 
@@ -46,17 +54,24 @@ def onnx(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, Any]) ->
         import onnxruntime
         import onnxscript  # noqa: F401  # torch asks for it late, and in many words
     except ImportError:
-        raise FedkinError("--format onnx needs onnx, onnxscript and onnxruntime: install fedkin[onnx]") from None
+        raise FedkinError(
+            "--format onnx needs onnx, onnxscript and onnxruntime: install fedkin[onnx]"
+        ) from None
     with _quiet():
         program = _program(personal, x)
         try:
-            made: Any = torch.onnx.export(program, dynamo=True, input_names=["x"], output_names=["y"], verbose=False)
+            made: Any = torch.onnx.export(
+                program, dynamo=True, input_names=["x"], output_names=["y"], verbose=False
+            )
         except Exception as error:  # whatever torch cannot say in ONNX
-            raise FedkinError(f"this model cannot be written as ONNX ({first_line(error)}): --format pt2") from None
+            raise FedkinError(
+                f"this model cannot be written as ONNX ({first_line(error)}): --format pt2"
+            ) from None
         content: bytes = made.model_proto.SerializeToString()
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     return Exported(
-        content, lambda samples: torch.from_numpy(np.asarray(session.run(["y"], {"x": samples.numpy()})[0]))
+        content,
+        lambda samples: torch.from_numpy(np.asarray(session.run(["y"], {"x": samples.numpy()})[0])),
     )
 
 
@@ -75,7 +90,8 @@ def _program(personal: Personal, x: Tensor) -> torch.export.ExportedProgram:
             return torch.export.export(personal, (example,), dynamic_shapes=sizes, strict=False)
     except Exception as error:  # whatever torch finds in the user's own module
         raise FedkinError(
-            f"this model cannot become a program of its own ({first_line(error)}): export it with --format safetensors"
+            f"this model cannot become a program of its own ({first_line(error)}): export it "
+            "with --format safetensors"
         ) from None
 
 

@@ -1,4 +1,6 @@
-"""A run, opened to take personal models out of it: of its own clients, and of those that joined it."""
+"""A run, opened to take personal models out of it: of its own clients, and of those
+that joined it.
+"""
 
 import json
 from pathlib import Path
@@ -14,7 +16,9 @@ from fedkin.setup.opened import load
 
 
 class Member(NamedTuple):
-    """Whose model: a client's ``number``; None for one that joined, of which ``told`` is what its join.json says."""
+    """Whose model: a client's ``number``; None for one that joined, of which ``told`` is what its
+    join.json says.
+    """
 
     name: str
     number: int | None
@@ -32,7 +36,9 @@ class Opened:
         self.round = min(self.at.round, self.parts.spec.run.rounds)
 
     def member(self, client: str | int) -> Member:
-        """The client that is called so, or has this number; one that joined, by its name or the folder of its join."""
+        """The client that is called so, or has this number; one that joined, by its name or the
+        folder of its join.
+        """
         if isinstance(client, int):
             return Member(self.names[client], client)
         if client in self.names:
@@ -45,10 +51,12 @@ class Opened:
         apart = self.parts.held_out
         if apart is not None and client in apart.names:
             raise FedkinError(
-                f"client {client!r} was held out of training: fedkin join {self.folder} --client {client} makes a model"
+                f"client {client!r} was held out of training: fedkin join {self.folder} "
+                f"--client {client} makes a model"
             )
         raise FedkinError(
-            f"client {client!r} is not there: clients are 0 to {len(self.names) - 1}, called {self._some}"
+            f"client {client!r} is not there: clients are 0 to {len(self.names) - 1}, called "
+            f"{self._some}"
         )
 
     @property
@@ -57,7 +65,9 @@ class Opened:
         return some(self.names, 8) + (f"; joined: {some(joined, 8)}" if joined else "")
 
     def _joined(self, folder: Path) -> Member:
-        """Somebody's model that ``fedkin join`` wrote: of this run, and with all that is asked of it here."""
+        """Somebody's model that ``fedkin join`` wrote: of this run, and with all that is asked of
+        it here.
+        """
         try:
             told = json.loads((folder / FOUND).read_text(encoding="utf-8"))
             name, architecture, digest = told["client"], told["architecture"], told["data_digest"]
@@ -72,7 +82,9 @@ class Opened:
             parts.population.digest(),
         )
         if not same or architecture not in parts.models:
-            raise FedkinError(f"{folder} holds a model of another run than {self.folder}: name the run it joined")
+            raise FedkinError(
+                f"{folder} holds a model of another run than {self.folder}: name the run it joined"
+            )
         return Member(name, None, folder, told)
 
     def architecture(self, member: Member) -> str:
@@ -84,10 +96,16 @@ class Opened:
     def view(self, member: Member, view: str = "personal") -> Tree:
         """What the method predicts with for it: parameters, or a mixture of several."""
         if member.folder is not None:
-            views = {"personal": read_state(member.folder / MODEL)} if view == "personal" else {"personal": {}}
+            views = (
+                {"personal": read_state(member.folder / MODEL)}
+                if view == "personal"
+                else {"personal": {}}
+            )
         else:
             assert member.number is not None
-            views = self.coordinator.views(member.number, self.parts.spec.run.rounds + 1)  # as it was evaluated
+            views = self.coordinator.views(
+                member.number, self.parts.spec.run.rounds + 1
+            )  # as it was evaluated
         if view not in views:
             raise unknown("view", view, views)
         return views[view]
@@ -98,14 +116,19 @@ class Opened:
 
     def deployed(self, member: Member, view: Tree) -> Personal:
         """The same of a view that ``view`` gave."""
-        return Personal(self.parts.models[self.architecture(member)], view, self.parts.method.predict).eval()
+        return Personal(
+            self.parts.models[self.architecture(member)], view, self.parts.method.predict
+        ).eval()
 
     @property
     def unfinished(self) -> str:
-        """A sentence where the run is not finished, so that its models are not its last ones; else empty."""
+        """A sentence where the run is not finished, so that its models are not its last ones; else
+        empty.
+        """
         after = f"after round {self.round} of {self.parts.spec.run.rounds}"
         return (
             ""
             if self.at.finished
-            else f"the run is not finished: its models are those {after} (fedkin resume {self.folder})"
+            else f"the run is not finished: its models are those {after} (fedkin resume "
+            f"{self.folder})"
         )

@@ -1,4 +1,6 @@
-"""A personal model as a torch module, whatever its method makes of it: one network, or a mixture of several."""
+"""A personal model as a torch module, whatever its method makes of it: one network, or a mixture of
+several.
+"""
 
 from collections.abc import Callable
 
@@ -14,18 +16,25 @@ def _trained(path: str, leaf: Tensor) -> bool:
 
 
 class Personal(nn.Module):
-    """One client's personal model: ``forward(x)`` gives log-probabilities [batch, classes] (means for regression).
+    """One client's personal model: ``forward(x)`` gives log-probabilities [batch, classes] (means
+    for regression).
 
     Its parameters are those of the run; they can be saved, exported, or trained on.
     """
 
-    def __init__(self, model: Model, view: Tree, predict: Callable[[Model, Tree, Tensor], Tensor]) -> None:
+    def __init__(
+        self, model: Model, view: Tree, predict: Callable[[Model, Tree, Tensor], Tensor]
+    ) -> None:
         super().__init__()
         self._model, self._predict, self._like = model, predict, view
         for path, leaf in named_leaves(view):
-            self.register_parameter(path.replace(".", "_"), nn.Parameter(leaf.clone(), _trained(path, leaf)))
+            self.register_parameter(
+                path.replace(".", "_"), nn.Parameter(leaf.clone(), _trained(path, leaf))
+            )
 
     def forward(self, x: Tensor) -> Tensor:
-        """x: [batch, …] as in the data set, like ``Result.data`` gives it; column c of the result is class number c."""
+        """x: [batch, …] as in the data set, like ``Result.data`` gives it; column c of the result
+        is class number c.
+        """
         view = fill(self._like, iter(self.parameters()))
         return self._predict(self._model, view, x)

@@ -1,4 +1,6 @@
-"""New samples through a personal model: read as the training data were, answered with the labels' own names."""
+"""New samples through a personal model: read as the training data were, answered with the labels'
+own names.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +26,9 @@ ROWS = 1024  # samples at a time
 
 
 class Asked(NamedTuple):
-    """Samples that came: x as the model takes it, the labels where the file has them, what is worth saying."""
+    """Samples that came: x as the model takes it, the labels where the file has them, what is worth
+    saying.
+    """
 
     x: Tensor
     labels: list[str | None] | None
@@ -34,7 +38,8 @@ class Asked(NamedTuple):
 def predict(handed: Handed, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """(a row a sample, what is worth saying). Columns: "prediction", and "p(LABEL)" for each class.
 
-    Raises FedkinError where the file lacks a column, or has other samples than the model was trained on.
+    Raises FedkinError where the file lacks a column, or has other samples than the model was
+    trained on.
     """
     population = handed.population
     asked = _read(path, population, handed.data)
@@ -56,17 +61,24 @@ def _read(path: Path, population: Population, data: DataSection) -> Asked:
         raise FedkinError(f"{path} is a folder: name the file with the new samples")
     if population.encoding is not None:
         if path.suffix.lower() not in SUFFIXES:
-            raise FedkinError(f"{path} is no table, and this model was trained on one: give {', '.join(SUFFIXES)}")
+            raise FedkinError(
+                f"{path} is no table, and this model was trained on one: give {', '.join(SUFFIXES)}"
+            )
         return _table(path, population.encoding, data)
     if path.suffix.lower() != ".npz":
-        raise FedkinError(f"{path}: this model takes arrays: save them with numpy.savez(x=…) as .npz")
+        raise FedkinError(
+            f"{path}: this model takes arrays: save them with numpy.savez(x=…) as .npz"
+        )
     arrays = load_arrays(path)
     if "x" not in arrays:
         raise FedkinError(f"{path} lacks x: it has {', '.join(arrays) or 'nothing'}")
     x = images(features(arrays["x"], str(path)))
-    if x.shape[1:] != tuple(population.x.shape[1:]) or str(x.dtype) != str(population.x.numpy().dtype):
+    if x.shape[1:] != tuple(population.x.shape[1:]) or str(x.dtype) != str(
+        population.x.numpy().dtype
+    ):
         raise FedkinError(
-            f"{path}: its samples are {x.dtype} {list(x.shape[1:])}, the model takes {population.x.numpy().dtype} "
+            f"{path}: its samples are {x.dtype} {list(x.shape[1:])}, the model takes "
+            f"{population.x.numpy().dtype} "
             f"{list(population.x.shape[1:])}"
         )
     return Asked(torch.from_numpy(x), None)
@@ -88,13 +100,25 @@ def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -
     """How the predictions compare with labels that the file has."""
     if labels is None:
         return ()
-    pairs = [(said, label) for said, label in zip(frame["prediction"], labels, strict=True) if label is not None]
+    pairs = [
+        (said, label)
+        for said, label in zip(frame["prediction"], labels, strict=True)
+        if label is not None
+    ]
     if not pairs:
         return ("the file's label column is empty: nothing to compare with",)
     rest = f" ({len(labels) - len(pairs):,} rows have none)" if len(pairs) < len(labels) else ""
     if task == "regression":
-        numbers = pd.to_numeric(pd.Series([label for _, label in pairs]), errors="coerce").to_numpy()
+        numbers = pd.to_numeric(
+            pd.Series([label for _, label in pairs]), errors="coerce"
+        ).to_numpy()
         error = np.array([said for said, _ in pairs], dtype=float) - numbers
-        return (f"root mean squared error against the labels in the file: {float(np.sqrt(np.mean(error**2))):g}{rest}",)
+        return (
+            "root mean squared error against the labels in the file: "
+            f"{float(np.sqrt(np.mean(error**2))):g}{rest}",
+        )
     right = sum(said == label for said, label in pairs)
-    return (f"accuracy against the labels in the file: {right / len(pairs):.2%} of {len(pairs):,}{rest}",)
+    return (
+        f"accuracy against the labels in the file: {right / len(pairs):.2%} of "
+        f"{len(pairs):,}{rest}",
+    )

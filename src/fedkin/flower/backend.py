@@ -14,7 +14,7 @@ from fedkin.engine.coordinator import participants
 from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.flower import config
-from fedkin.flower.dispatcher import Postman
+from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
 from fedkin.flower.transport import FlowerTransport
@@ -38,7 +38,9 @@ def known_facts(path: Path) -> dict[str, Facts | None]:
 class Fleet:
     """The nodes of a deployment as an Engine."""
 
-    def __init__(self, deployment: config.Deployment, postman: Postman, facts: dict[str, Facts | None]) -> None:
+    def __init__(
+        self, deployment: config.Deployment, postman: Dispatcher, facts: dict[str, Facts | None]
+    ) -> None:
         self.deployment, self.postman, self.facts = deployment, postman, facts
 
     def engine(self) -> Engine:
@@ -49,7 +51,8 @@ class Fleet:
         parts = self._unseen(spec, method) if self.deployment.own_data else assemble(spec, method)
         if len(parts.infos) != len(self.deployment.clients):
             raise FedkinError(
-                f"the experiment has {len(parts.infos)} clients, the deployment {len(self.deployment.clients)} names: "
+                f"the experiment has {len(parts.infos)} clients, the deployment "
+                f"{len(self.deployment.clients)} names: "
                 "set run.clients"
             )
         return parts
@@ -59,16 +62,23 @@ class Fleet:
         names = self.deployment.clients
         facts = [told for name in names if (told := self.facts[name]) is not None]
         if len(facts) < len(names):
-            raise FedkinError("a node has no data of its own: name its file in node.toml, or set own_data = false")
+            raise FedkinError(
+                "a node has no data of its own: name its file in node.toml, or set own_data = false"
+            )
         if method.needs.pooled:
             raise FedkinError(f"{method.name} needs everybody's data in one place")
         if spec.model.target == "standard":
-            raise FedkinError("nodes keep their labels: give model.target the labels' mean and deviation, [μ, σ]")
+            raise FedkinError(
+                "nodes keep their labels: give model.target the labels' mean and deviation, [μ, σ]"
+            )
         given = architectures_of(spec, [told.train for told in facts])
         held = [told.architecture or name for told, name in zip(facts, given, strict=True)]
         parts = around(resolved(spec, method), method, data.unseen(spec, names, facts), held)
         # nobody has told how many samples of which class it holds
-        infos = {k: info._replace(histogram=torch.zeros_like(info.histogram)) for k, info in parts.infos.items()}
+        infos = {
+            k: info._replace(histogram=torch.zeros_like(info.histogram))
+            for k, info in parts.infos.items()
+        }
         return parts._replace(infos=infos, federation=parts.federation._replace(infos=infos))
 
     @contextlib.contextmanager
@@ -82,7 +92,9 @@ class Fleet:
                     clients=len(parts.infos),
                     classes=parts.population.classes,
                     architecture=info.architecture,
-                    data="" if (told := self.facts[self.deployment.clients[client]]) is None else told.digest,
+                    data=""
+                    if (told := self.facts[self.deployment.clients[client]]) is None
+                    else told.digest,
                 ),
             )
             for client, info in parts.infos.items()
@@ -90,11 +102,17 @@ class Fleet:
         rounds = parts.spec.run.rounds
 
         def then(number: int) -> Sequence[tuple[str, int, Sequence[int]]]:
-            """What the coordinator asks for after the evaluation of a round, with the same messages down."""
+            """What the coordinator asks for after the evaluation of a round, with the same messages
+            down.
+            """
             if number < rounds:
-                return [("local", number + 1, participants(parts.method, parts.federation, number + 1))]
+                return [
+                    ("local", number + 1, participants(parts.method, parts.federation, number + 1))
+                ]
             everyone: Any = sorted(parts.infos)
             last = [("evaluate_all", rounds + 1, everyone)]
-            return last if parts.method.finish is None else [("finish", rounds + 1, everyone), *last]
+            return (
+                last if parts.method.finalize is None else [("finish", rounds + 1, everyone), *last]
+            )
 
         yield FlowerTransport(self.postman, places, then)

@@ -1,4 +1,6 @@
-"""The client app: what arrives goes to this node's host, its answer goes back. No torch, no data, no state."""
+"""The client app: what arrives goes to this node's host, its answer goes back. No torch, no data,
+no state.
+"""
 
 from pathlib import Path
 

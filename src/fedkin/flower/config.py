@@ -1,4 +1,6 @@
-"""The two configuration files of a deployment: deployment.toml beside the server, node.toml on every node."""
+"""The two configuration files of a deployment: deployment.toml beside the server, node.toml on
+every node.
+"""
 
 import hashlib
 import json
@@ -28,9 +30,14 @@ class Deployment(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     address: str  # host:port of the SuperLink, as nodes dial it
-    clients: tuple[Name, ...]  # names under which the nodes are registered; client number k is the k-th
-    newcomers: tuple[Name, ...] = ()  # nodes that came later: they are registered, and join runs that are there
-    own_data: bool = True  # nodes read files of their own; false: every node builds its part of [data] (rehearsals)
+    clients: tuple[
+        Name, ...
+    ]  # names under which the nodes are registered; client number k is the k-th
+    newcomers: tuple[
+        Name, ...
+    ] = ()  # nodes that came later: they are registered, and join runs that are there
+    # Nodes read files of their own; false: every node builds its part of [data] (rehearsals)
+    own_data: bool = True
     insecure: bool = False  # no TLS, no node authentication: loopback only
     deadline: float = Field(default=600, gt=0)  # seconds that a client has for one message
     wait: float = Field(default=600, gt=0)  # seconds that the start waits for nodes
@@ -46,7 +53,9 @@ class NodeConfig(BaseModel):
     client: Name
     superlink: str
     data: str | None = None  # .npz, .csv or .parquet; none: its part of the experiment's [data]
-    model: str | None = None  # this node's own, package.module:Class; none: what the experiment gives it
+    model: str | None = (
+        None  # this node's own, package.module:Class; none: what the experiment gives it
+    )
     state: str = "state"
     port: int = 9094  # of this node's own Flower runtime, on loopback
     insecure: bool = False
@@ -78,7 +87,10 @@ def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
 def _misnamed(name: str) -> str:
     near = re.sub("[^A-Za-z0-9_.-]+", "-", name).strip("_.-")[:63]
     hint = f": try {near!r}" if near else ""
-    return f"{name!r} is no name for a node (A-Z, a-z, 0-9, then '_', '.' and '-' too, at most 63){hint}"
+    return (
+        f"{name!r} is no name for a node (A-Z, a-z, 0-9, then '_', '.' and '-' too, at "
+        f"most 63){hint}"
+    )
 
 
 def text_of(config: BaseModel) -> str:
@@ -94,7 +106,9 @@ def spec_of(folder: Path) -> Spec:
 
 def fingerprint(spec: Spec) -> str:
     """sha256 of all that decides an experiment's result: what a node compares before it works."""
-    content: dict[str, Any] = spec.model_dump(mode="json", exclude={"engine": True, "run": {"out", "commit_every"}})
+    content: dict[str, Any] = spec.model_dump(
+        mode="json", exclude={"engine": True, "run": {"out", "commit_every"}}
+    )
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

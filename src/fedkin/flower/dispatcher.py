@@ -1,4 +1,6 @@
-"""Requests to the nodes of a Flower federation, and what comes back: replies from the right node, or reasons."""
+"""Requests to the nodes of a Flower federation, and what comes back: replies from the right node,
+or reasons.
+"""
 
 import time
 from collections import Counter
@@ -11,7 +13,16 @@ from flwr.app import Message
 from fedkin.core.errors import FedkinError
 from fedkin.engine.host import CHANGING
 from fedkin.flower.config import Deployment
-from fedkin.flower.envelope import HEADER_BYTES, Facts, Refused, Reply, Request, cleaned, opened, sealed
+from fedkin.flower.envelope import (
+    HEADER_BYTES,
+    Facts,
+    Refused,
+    Reply,
+    Request,
+    cleaned,
+    opened,
+    sealed,
+)
 from fedkin.flower.records import pack, unpack
 
 KIND = "train.fedkin"
@@ -36,18 +47,24 @@ class Federation(NamedTuple):
     version: str
 
 
-class Postman:
+class Dispatcher:
     """Requests to clients by their names, replies or reasons back, before the deadline."""
 
     def __init__(self, grid: Grid, deployment: Deployment, about: Federation) -> None:
         self.grid, self.deployment, self.about = grid, deployment, about
-        self._told: dict[int, str] = {}  # node → the client it says it is; used only where nodes are not registered
+        self._told: dict[
+            int, str
+        ] = {}  # node → the client it says it is; used only where nodes are not registered
         self._twice: set[str] = set()  # names that several nodes go by
 
     def request(self, name: str, **content: Any) -> Request:
         """A request of this run to a client."""
         return Request(
-            version=self.about.version, experiment=self.about.experiment, run=self.about.run, name=name, **content
+            version=self.about.version,
+            experiment=self.about.experiment,
+            run=self.about.run,
+            name=name,
+            **content,
         )
 
     def exchange(
@@ -63,9 +80,15 @@ class Postman:
                 found[name] = self.why_not(name)
                 continue
             content = pack([sealed(request), *([] if blob is None else [blob])])
-            messages[name] = Message(content, nodes[name], KIND, ttl=deadline + LATE, group_id=self.about.run)
+            messages[name] = Message(
+                content, nodes[name], KIND, ttl=deadline + LATE, group_id=self.about.run
+            )
         for name, reply in self._send(messages, deadline).items():
-            found[name] = reply if isinstance(reply, str) else self._open(reply, nodes[name], requests[name][0])
+            found[name] = (
+                reply
+                if isinstance(reply, str)
+                else self._open(reply, nodes[name], requests[name][0])
+            )
         return found
 
     def nodes(self) -> dict[str, int]:
@@ -77,7 +100,11 @@ class Postman:
             names = self._ask_names([node.node_id for node in online])
         counts = Counter(name for name, _ in names)
         self._twice = {name for name, count in counts.items() if count > 1}
-        return {name: node for name, node in names if name in self.deployment.clients and name not in self._twice}
+        return {
+            name: node
+            for name, node in names
+            if name in self.deployment.clients and name not in self._twice
+        }
 
     def why_not(self, name: str) -> str:
         """Why a client has no node."""
@@ -86,14 +113,20 @@ class Postman:
         return "its node is not connected"
 
     def _ask_names(self, nodes: list[int]) -> list[tuple[str, int]]:
-        """Without registration a node is who it says it is: good enough on one's own machine, and only there."""
+        """Without registration a node is who it says it is: good enough on one's own machine, and
+        only there.
+        """
         new = {str(node): node for node in nodes if node not in self._told}
         hello = [sealed(self.request(""))]
-        messages = {key: Message(pack(hello), node, KIND, ttl=60 + LATE) for key, node in new.items()}
+        messages = {
+            key: Message(pack(hello), node, KIND, ttl=60 + LATE) for key, node in new.items()
+        }
         for key, reply in self._send(messages, 60).items():
             if not isinstance(reply, str):
                 with suppress(Refused):
-                    self._told[new[key]] = opened(Reply, unpack(reply.content, HEADER_BYTES)[0]).name
+                    self._told[new[key]] = opened(
+                        Reply, unpack(reply.content, HEADER_BYTES)[0]
+                    ).name
         return [(self._told[node], node) for node in nodes if node in self._told]
 
     def _send(self, messages: Mapping[str, Message], deadline: float) -> dict[str, Message | str]:
@@ -102,7 +135,9 @@ class Postman:
         ids = list(self.grid.push_messages(list(messages.values()))) if messages else []
         waiting = {id: name for id, name in zip(ids, messages) if id}
         found: dict[str, Message | str] = {
-            name: "its message could not be sent" for name in messages if name not in waiting.values()
+            name: "its message could not be sent"
+            for name in messages
+            if name not in waiting.values()
         }
         while waiting:
             for reply in self.grid.pull_messages(list(waiting)):
@@ -116,8 +151,12 @@ class Postman:
                 time.sleep(self.deployment.poll)
         return found
 
-    def _open(self, message: Message, node: int, request: Request) -> tuple[Reply, list[bytes]] | str:
-        """A reply that is from the right node, of the right client, run and round; else the reason against it."""
+    def _open(
+        self, message: Message, node: int, request: Request
+    ) -> tuple[Reply, list[bytes]] | str:
+        """A reply that is from the right node, of the right client, run and round; else the reason
+        against it.
+        """
         try:
             if message.metadata.src_node_id != node:
                 raise Refused("its reply came from another node")
@@ -127,8 +166,12 @@ class Postman:
                 return reply.error
             for what in ("protocol", "version", "experiment", "run", "name"):
                 if getattr(reply, what) != getattr(request, what):
-                    raise Refused(f"its reply is of another {what}: {cleaned(str(getattr(reply, what)))[:40]}")
-            if [(done.op, done.round) for done in reply.steps] != [(step.op, step.round) for step in request.steps]:
+                    raise Refused(
+                        f"its reply is of another {what}: {cleaned(str(getattr(reply, what)))[:40]}"
+                    )
+            if [(done.op, done.round) for done in reply.steps] != [
+                (step.op, step.round) for step in request.steps
+            ]:
                 shown = ", ".join(f"{done.op} {done.round}" for done in reply.steps)
                 raise Refused(f"its reply is of another round or work: {shown}")
             states_follow(request, reply)
@@ -136,16 +179,20 @@ class Postman:
                 raise Refused("its reply has not the messages that it names")
             for blob in blobs:
                 if len(blob) > self.deployment.max_bytes:
-                    raise Refused(f"message of {len(blob)} bytes, more than the {self.deployment.max_bytes} allowed")
+                    raise Refused(
+                        f"message of {len(blob)} bytes, more than the "
+                        f"{self.deployment.max_bytes} allowed"
+                    )
         except Refused as error:
             return str(error)
         return reply, blobs
 
 
-def hello(postman: Postman, patience: float) -> dict[str, Facts | None]:
+def hello(postman: Dispatcher, patience: float) -> dict[str, Facts | None]:
     """What every client's node tells of its data.
 
-    Raises FedkinError for nodes that do not come in time, and, once all have come, for those that refuse.
+    Raises FedkinError for nodes that do not come in time, and, once all have come, for those that
+    refuse.
     """
     end = time.monotonic() + patience
     names = postman.deployment.clients
@@ -165,14 +212,17 @@ def hello(postman: Postman, patience: float) -> dict[str, Facts | None]:
             return facts
         if time.monotonic() > end or len(here) == len(open_names):
             missing = [f"{name}: {reason}" for name, reason in why.items()]
-            raise FedkinError(f"{len(missing)} of {len(names)} clients are not ready. {'; '.join(missing[:3])}")
+            raise FedkinError(
+                f"{len(missing)} of {len(names)} clients are not ready. {'; '.join(missing[:3])}"
+            )
         time.sleep(1)
 
 
 def states_follow(request: Request, reply: Reply) -> None:
     """Raise Refused unless the states that a reply names are those that its work leaves.
 
-    Work that went well leaves a state of its round, whose sha256 is told; anything else leaves the one before it.
+    Work that went well leaves a state of its round, whose sha256 is told; anything else leaves the
+    one before it.
     """
     own, digest = request.base.round, request.base.digest
     for done in reply.steps:

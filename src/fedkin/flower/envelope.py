@@ -1,4 +1,6 @@
-"""Headers of what passes between the server app and a node: JSON beside the codec's bytes, checked on both sides."""
+"""Headers of what passes between the server app and a node: JSON beside the codec's bytes, checked
+on both sides.
+"""
 
 import math
 from typing import Annotated, Any, Literal, TypeVar
@@ -9,7 +11,9 @@ from fedkin.core.errors import FedkinError
 
 PROTOCOL = 4
 HEADER_BYTES = 8 << 20  # of one header
-COLONS = 50_000  # in one header: what is wrong with an entry takes a thousand times its bytes to say
+COLONS = (
+    50_000  # in one header: what is wrong with an entry takes a thousand times its bytes to say
+)
 STEPS = 4  # at most, in one message
 VIEWS = 16  # at most, of one client's models
 COLUMNS, LONGEST = 20_000, 200  # at most, of one table, and letters of a name
@@ -26,14 +30,18 @@ Op = Literal["introduce", "local", "finish", "evaluate", "evaluate_all"]
 Round = Annotated[int, Field(ge=0, le=MOST_ROUNDS)]
 Samples = Annotated[int, Field(ge=0, le=MOST_SAMPLES)]
 Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # sha256, or not known
-Token = Annotated[str, Field(pattern=r"^([0-9a-f]{16}([0-9a-f]{4})?)?$")]  # of a run, or of a newcomer's place in it
+Token = Annotated[
+    str, Field(pattern=r"^([0-9a-f]{16}([0-9a-f]{4})?)?$")
+]  # of a run, or of a newcomer's place in it
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Short = Annotated[str, Field(max_length=1000)]
 Column = Annotated[str, Field(max_length=LONGEST)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .:-]{0,63}$")]  # a view, a note
 Size = Annotated[int, Field(ge=1, le=MOST_FEATURES)]
 Split = Literal["train", "val", "test"]
-Measure = Literal["rmse", "mae", "auc"]  # those of engine/measures.py, which needs more than a client app has
+Measure = Literal[
+    "rmse", "mae", "auc"
+]  # those of engine/measures.py, which needs more than a client app has
 Some = TypeVar("Some", bound=BaseModel)
 
 
@@ -42,7 +50,12 @@ class Refused(FedkinError):
 
 
 def _possible(found: dict[Measure, float]) -> dict[Measure, float]:
-    for name, value in found.items():  # nan and infinity are of models that diverged: the record holds NULL for them
+    for (
+        name,
+        value,
+    ) in (
+        found.items()
+    ):  # nan and infinity are of models that diverged: the record holds NULL for them
         if value < 0 or (name == "auc" and value > 1):
             raise ValueError(f"{name} is never {value:g}")
     return found
@@ -50,7 +63,9 @@ def _possible(found: dict[Measure, float]) -> dict[Measure, float]:
 
 def cleaned(text: str) -> str:
     """One printable line of a stranger's text."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * SENTENCE]).split())[:SENTENCE]
+    return " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * SENTENCE]).split())[
+        :SENTENCE
+    ]
 
 
 def _share(value: float) -> float:
@@ -71,7 +86,9 @@ def _notes(found: dict[str, Any]) -> dict[str, Any]:
     numbers = 0
     for name, value in found.items():
         vector = value if isinstance(value, list) else [value]
-        if not all(type(x) in (int, float, bool) and (abs(x) <= DIVERGED or _no_number(x)) for x in vector):
+        if not all(
+            type(x) in (int, float, bool) and (abs(x) <= DIVERGED or _no_number(x)) for x in vector
+        ):
             raise ValueError(f"{name} is a number or a list of numbers up to {DIVERGED:g}")
         numbers += len(vector)
     if numbers > NUMBERS:
@@ -95,7 +112,9 @@ Shape = Annotated[tuple[Size, ...], Field(max_length=8), AfterValidator(_room)]
 
 
 class _Header(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, ser_json_inf_nan="constants")
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, ser_json_inf_nan="constants"
+    )
 
 
 class Place(_Header):
@@ -110,7 +129,9 @@ class Place(_Header):
 
 
 class Base(_Header):
-    """A personal state: the round whose work left it (0: the first one), and its sha256 where it is known."""
+    """A personal state: the round whose work left it (0: the first one), and its sha256 where it is
+    known.
+    """
 
     round: Round = 0
     digest: Hash = ""
@@ -153,8 +174,9 @@ class Done(_Header):
 
 
 class Facts(_Header):
-    """What a node tells of its data: sizes, shapes and a table's columns, and a fingerprint that says whether they
-    changed."""
+    """What a node tells of its data: sizes, shapes and a table's columns, and a fingerprint that
+    says whether they changed.
+    """
 
     train: int = Field(ge=1, le=MOST_SAMPLES)
     val: Samples
@@ -164,7 +186,9 @@ class Facts(_Header):
     classes: int = Field(ge=0, le=MOST_CLASSES)
     task: Literal["classification", "regression"]
     digest: Hash
-    columns: tuple[Column, ...] = Field(default=(), max_length=COLUMNS)  # names of a table's inputs, in their order
+    columns: tuple[Column, ...] = Field(
+        default=(), max_length=COLUMNS
+    )  # names of a table's inputs, in their order
     architecture: Short = ""  # of the node's own choice; empty: what the experiment gives it
 
 
@@ -192,7 +216,9 @@ def opened(kind: type[Some], header: bytes) -> Some:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part)[:60] for part in first["loc"]) or "header"
-        raise Refused(cleaned(f"{kind.__name__.lower()} is malformed: {where}: {first['msg']}")) from None
+        raise Refused(
+            cleaned(f"{kind.__name__.lower()} is malformed: {where}: {first['msg']}")
+        ) from None
 
 
 def sealed(header: BaseModel) -> bytes:

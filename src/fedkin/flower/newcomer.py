@@ -1,4 +1,6 @@
-"""A node that was not in a run joins it: the server's state stands still, and no other node is asked for anything."""
+"""A node that was not in a run joins it: the server's state stands still, and no other node is
+asked for anything.
+"""
 
 import json
 import tempfile
@@ -10,12 +12,12 @@ from flwr.serverapp import Grid
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.core.method import Info
-from fedkin.engine.host import Answer
+from fedkin.core.method import ClientInfo
+from fedkin.engine.host import TaskResult
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.backend import NODES, Fleet, known_facts
-from fedkin.flower.dispatcher import Federation, Postman, hello
+from fedkin.flower.dispatcher import Dispatcher, Federation, hello
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, same_columns
 from fedkin.flower.transport import answers_of
@@ -30,18 +32,22 @@ from fedkin.setup.snapshot import snapshot
 class Afar:
     """A newcomer on its node. What it is asked in each seat is a run of its own there."""
 
-    def __init__(self, grid: Grid, deployment: config.Deployment, about: Federation, place: Place) -> None:
+    def __init__(
+        self, grid: Grid, deployment: config.Deployment, about: Federation, place: Place
+    ) -> None:
         self.grid, self.deployment, self.about, self.place = grid, deployment, about, place
         self._left: dict[tuple[int, int], Base] = {}
 
-    def ask(self, ask: Ask) -> list[Answer]:
+    def ask(self, ask: Ask) -> list[TaskResult]:
         about = self.about._replace(run=run_of(self.about.run, ask.seat))
         (name,) = self.deployment.clients
-        postman = Postman(self.grid, self.deployment, about)
+        postman = Dispatcher(self.grid, self.deployment, about)
         steps = tuple(Step(op=op, round=round) for op, round in ask.steps)  # type: ignore[arg-type]
         base = self._left.get((ask.seat, ask.base), Base())
         request = postman.request(name, place=self.place, base=base, keep=ask.keep, steps=steps)
-        found = answers_of(self.place.client, ask.steps, postman.exchange({name: (request, ask.message)})[name])
+        found = answers_of(
+            self.place.client, ask.steps, postman.exchange({name: (request, ask.message)})[name]
+        )
         for (_, round), (answer, own) in zip(ask.steps, found, strict=True):
             if answer.error is None and own.round == round:
                 self._left[ask.seat, round] = own
@@ -54,17 +60,26 @@ def run_of(token: str, seat: int) -> str:
 
 
 def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) -> dict[str, Any]:
-    """Let the node ``name`` join the run in ``out``, finished or not; what came of it goes to out/joined/NAME."""
+    """Let the node ``name`` join the run in ``out``, finished or not; what came of it goes to
+    out/joined/NAME.
+    """
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     if name not in deployment.newcomers:
-        raise FedkinError(f"{name} is no newcomer of this deployment: fedkin deploy add {folder} {name}")
+        raise FedkinError(
+            f"{name} is no newcomer of this deployment: fedkin deploy add {folder} {name}"
+        )
     alone = deployment.model_copy(update={"clients": (name,)})
     run, about = _learned(folder, out, deployment, grid)
-    facts = hello(Postman(grid, alone, about), deployment.wait)[name]
+    facts = hello(Dispatcher(grid, alone, about), deployment.wait)[name]
     if facts is None:
         raise FedkinError(f"{name} has no data of its own: name its file in node.toml")
     place, info = _place(run, name, facts)
-    found = join(standing(run, info, facts.val), Afar(grid, alone, about, place), rounds, run.parts.spec.run.rounds)
+    found = join(
+        standing(run, info, facts.val),
+        Afar(grid, alone, about, place),
+        rounds,
+        run.parts.spec.run.rounds,
+    )
     content = {
         "run": str(out),
         "client": name,
@@ -78,7 +93,9 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
     return content
 
 
-def _learned(folder: Path, out: Path, deployment: config.Deployment, grid: Grid) -> tuple[Learned, Federation]:
+def _learned(
+    folder: Path, out: Path, deployment: config.Deployment, grid: Grid
+) -> tuple[Learned, Federation]:
     """The run at its last commit."""
     spec = config.spec_of(folder)
     with tempfile.TemporaryDirectory(prefix="fedkin-") as aside:
@@ -86,12 +103,14 @@ def _learned(folder: Path, out: Path, deployment: config.Deployment, grid: Grid)
         state = at.server
     if state is None:
         raise FedkinError(f"{out} has no committed round that could be joined")
-    about = Federation(config.fingerprint(spec), str(at.facts.get("deployment", "")), versions()["fedkin"])
-    fleet = Fleet(deployment, Postman(grid, deployment, about), known_facts(out / NODES))
+    about = Federation(
+        config.fingerprint(spec), str(at.facts.get("deployment", "")), versions()["fedkin"]
+    )
+    fleet = Fleet(deployment, Dispatcher(grid, deployment, about), known_facts(out / NODES))
     return Learned(fleet.assemble(spec, None), state, at.round, Runtime()), about
 
 
-def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, Info]:
+def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, ClientInfo]:
     people = run.parts.population
     known = tuple(map(str, people.truth.get(COLUMNS, ())))
     if facts.columns and known:
@@ -107,8 +126,11 @@ def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, Info]:
         raise FedkinError(f"{name} has {facts.classes} classes, the run {people.classes}")
     number, given = place_for(run.parts, facts.train, None)
     architecture, method = facts.architecture or given, run.parts.method
-    if architecture not in names_of(run.parts.spec) and method.lesson is None:
-        raise FedkinError(f"{method.name} needs everybody's parameters: {architecture} is none of the run's models")
+    if architecture not in names_of(run.parts.spec) and method.distillation_target is None:
+        raise FedkinError(
+            f"{method.name} needs everybody's parameters: {architecture} is none of the run's "
+            "models"
+        )
     place = Place(
         client=number,
         clients=number + 1,
@@ -118,4 +140,6 @@ def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, Info]:
         joined=min(run.round, run.parts.spec.run.rounds),
     )
     public = 0 if people.public is None else len(people.public)
-    return place, Info(number, architecture, facts.train, torch.zeros(people.classes), public, people.classes)
+    return place, ClientInfo(
+        number, architecture, facts.train, torch.zeros(people.classes), public, people.classes
+    )

@@ -1,4 +1,7 @@
-"""Byte strings in Flower's records and back. The codec's bytes travel as arrays, which Flower sends in pieces."""
+"""Byte strings in Flower's records and back.
+
+The codec's bytes travel as arrays, which Flower sends in pieces.
+"""
 
 from collections import OrderedDict
 
@@ -13,7 +16,9 @@ RECORD = "fedkin"
 def pack(parts: list[bytes]) -> RecordDict:
     """Byte strings as one record."""
     arrays = [Array(dtype="uint8", shape=(len(part),), stype="fedkin", data=part) for part in parts]
-    return RecordDict({RECORD: ArrayRecord(OrderedDict((str(k), array) for k, array in enumerate(arrays)))})
+    return RecordDict(
+        {RECORD: ArrayRecord(OrderedDict((str(k), array) for k, array in enumerate(arrays)))}
+    )
 
 
 def unpack(content: RecordDict, limit: int) -> list[bytes]:

@@ -1,4 +1,6 @@
-"""The server app: the coordinator over the nodes of a Flower federation, into an ordinary run directory."""
+"""The server app: the coordinator over the nodes of a Flower federation, into an ordinary run
+directory.
+"""
 
 import json
 import secrets
@@ -17,7 +19,7 @@ from fedkin.experiment.run_facts import versions
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.flower import config, newcomer
 from fedkin.flower.backend import NODES, Fleet, known_facts
-from fedkin.flower.dispatcher import Federation, Postman, hello
+from fedkin.flower.dispatcher import Dispatcher, Federation, hello
 from fedkin.flower.envelope import Facts
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import begun, recorded
@@ -28,8 +30,12 @@ app = ServerApp()
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
-    """Flower's entry: where the deployment lies and where the run goes are in the run's configuration."""
-    folder, out, name, rounds = (str(context.run_config[key]) for key in ("deployment", "out", "join", "rounds"))
+    """Flower's entry: where the deployment lies and where the run goes are in the run's
+    configuration.
+    """
+    folder, out, name, rounds = (
+        str(context.run_config[key]) for key in ("deployment", "out", "join", "rounds")
+    )
     torch.set_num_threads(1)
     word = config.ended_of(Path(folder), name)
     try:
@@ -38,7 +44,11 @@ def main(grid: Grid, context: Context) -> None:
         else:
             serve(grid, Path(folder), Path(out))
     except Interrupted:
-        ended(word, f"stopped after a round; continue with: fedkin deploy run {folder} --resume", interrupted=True)
+        ended(
+            word,
+            f"stopped after a round; continue with: fedkin deploy run {folder} --resume",
+            interrupted=True,
+        )
         raise
     except FedkinError as error:
         ended(word, str(error))
@@ -64,7 +74,7 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
         with read_only(out) as database:
             token = str(database.facts().get("deployment", ""))
     about = Federation(config.fingerprint(spec), token, versions()["fedkin"])
-    postman = Postman(grid, deployment, about)
+    postman = Dispatcher(grid, deployment, about)
     known = out / NODES
     facts = known_facts(known) if goes_on and known.is_file() else hello(postman, deployment.wait)
     engine = Fleet(deployment, postman, facts).engine()
@@ -75,7 +85,9 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
 
 
 def progress_of(folder: Path, known: Path, facts: dict[str, Facts | None]) -> Progress:
-    """After every round: keep what the nodes told in the run directory, and look whether somebody wants to stop."""
+    """After every round: keep what the nodes told in the run directory, and look whether somebody
+    wants to stop.
+    """
 
     def progress(record: Record) -> None:
         if not known.is_file():
@@ -83,6 +95,9 @@ def progress_of(folder: Path, known: Path, facts: dict[str, Facts | None]) -> Pr
             write_file(known, json.dumps(told).encode())
         if (folder / config.STOP).exists() and record.phase != "finish":
             (folder / config.STOP).unlink()
-            raise Interrupted(f"stopped in round {record.round}; continue with: fedkin deploy run {folder} --resume")
+            raise Interrupted(
+                f"stopped in round {record.round}; continue with: fedkin deploy run {folder} "
+                "--resume"
+            )
 
     return progress

@@ -1,4 +1,6 @@
-"""Nodes of a Flower federation as a Transport: one message a round for every client carries all that is asked of it."""
+"""Nodes of a Flower federation as a Transport: one message a round for every client carries all
+that is asked of it.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,9 +11,9 @@ import torch
 
 from fedkin.core.files import write_file
 from fedkin.engine.codec import encode
-from fedkin.engine.host import CHANGING, SPLITS, Answer, Order
+from fedkin.engine.host import CHANGING, SPLITS, Task, TaskResult
 from fedkin.engine.store import read_state
-from fedkin.flower.dispatcher import Postman
+from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Base, Done, Place, Reply, Step
 from fedkin.runs import checkpoint
 
@@ -21,26 +23,30 @@ Then = Callable[[int], Sequence[tuple[str, int, Sequence[int]]]]
 
 
 class FlowerTransport:
-    """The Transport. ``then(round)``: what follows the evaluation of a round, (op, round, clients) each.
+    """The Transport. ``then(round)``: what follows the evaluation of a round, (op, round, clients)
+    each.
 
-    What follows travels with the evaluation and its answers wait here until they are asked for: the message down is
-    the same, and nothing else of the server is needed for it. Personal states stay on their nodes, by round; the
-    checkpoint holds receipts in their place: which round's state is a client's, and its sha256.
+    What follows travels with the evaluation and its answers wait here until they are asked for: the
+    message down is the same, and nothing else of the server is needed for it. Personal states stay
+    on their nodes, by round; the checkpoint holds receipts in their place: which round's state is a
+    client's, and its sha256.
     """
 
-    def __init__(self, postman: Postman, places: Mapping[int, tuple[str, Place]], then: Then) -> None:
+    def __init__(
+        self, postman: Dispatcher, places: Mapping[int, tuple[str, Place]], then: Then
+    ) -> None:
         self.postman, self.places, self.then = postman, places, then
         self.own: dict[int, Base] = {client: Base() for client in places}
         self._seen: dict[int, str] = {}  # digests of states that nobody has changed yet
         self._changed: set[int] = set()
         self._saved: dict[int, int] = {}
         self._committed: dict[int, int] = {}
-        self._ahead: dict[tuple[int, str, int], tuple[str, Answer, Base]] = {}
+        self._ahead: dict[tuple[int, str, int], tuple[str, TaskResult, Base]] = {}
         self._said: list[str] = []
 
-    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
-        found: list[tuple[Answer, Base]] = []
-        open_orders: list[Order] = []
+    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
+        found: list[tuple[TaskResult, Base]] = []
+        open_orders: list[Task] = []
         for order in orders:
             waiting = self._ahead.pop((order.client, op, round), None)
             if waiting is not None and waiting[0] == _sha(order.message):
@@ -58,7 +64,9 @@ class FlowerTransport:
             if op not in EVALUATIONS or answer.error is None:
                 yield answer
             else:  # a client that is away has no scores this time; the others have
-                self._said.append(f"{self.places[answer.client][0]} was not evaluated: {answer.error}")
+                self._said.append(
+                    f"{self.places[answer.client][0]} was not evaluated: {answer.error}"
+                )
 
     def save(self, folder: Path, round: int) -> list[int]:
         changed = sorted(self._changed)
@@ -68,14 +76,20 @@ class FlowerTransport:
             receipt = encode({"round": own.round, "digest": digest})
             write_file(folder / checkpoint.name(client, round), receipt)
         self._changed.clear()
-        # what is saved now is committed only after this call: until the next one, nodes keep what was committed before
-        self._committed, self._saved = self._saved, {client: own.round for client, own in self.own.items()}
+        # what is saved now is committed only after this call: until the next one, nodes keep what
+        # was committed before
+        self._committed, self._saved = (
+            self._saved,
+            {client: own.round for client, own in self.own.items()},
+        )
         return changed
 
     def load(self, states: Mapping[int, Path]) -> None:
         for client, path in states.items():
             receipt: Any = read_state(path)
-            self.own[client] = Base(round=receipt["round"], digest=bytes(receipt["digest"].tolist()).hex())
+            self.own[client] = Base(
+                round=receipt["round"], digest=bytes(receipt["digest"].tolist()).hex()
+            )
         self._seen.update({client: self.own[client].digest for client in states})
         self._committed = self._saved = {client: own.round for client, own in self.own.items()}
 
@@ -88,10 +102,11 @@ class FlowerTransport:
     def close(self) -> None:
         pass
 
-    def _send(self, op: str, round: int, orders: Sequence[Order]) -> list[tuple[Answer, Base]]:
+    def _send(self, op: str, round: int, orders: Sequence[Task]) -> list[tuple[TaskResult, Base]]:
         after = self.then(round) if op == EVALUATIONS[0] else []
         steps = {
-            order.client: ((op, round), *((do, at) for do, at, who in after if order.client in who)) for order in orders
+            order.client: ((op, round), *((do, at) for do, at, who in after if order.client in who))
+            for order in orders
         }
         requests = {}
         for order in orders:
@@ -117,19 +132,26 @@ class FlowerTransport:
 
 def answers_of(
     client: int, steps: Sequence[tuple[str, int]], reply: tuple[Reply, list[bytes]] | str
-) -> list[tuple[Answer, Base]]:
+) -> list[tuple[TaskResult, Base]]:
     """One answer a step, in order, with the personal state that it left."""
     if isinstance(reply, str):
-        return [(Answer(client, error=reply), Base()) for _ in steps]
+        return [(TaskResult(client, error=reply), Base()) for _ in steps]
     blobs = iter(reply[1])
-    return [(_answer(client, done, next(blobs) if done.message else None), done.own) for done in reply[0].steps]
+    return [
+        (_answer(client, done, next(blobs) if done.message else None), done.own)
+        for done in reply[0].steps
+    ]
 
 
-def _answer(client: int, done: Done, message: bytes | None) -> Answer:
-    if done.op in EVALUATIONS and done.error is None and set(SPLITS) - set(done.scores.get("personal", {})):
-        return Answer(client, error="its reply has no scores of its personal model")
+def _answer(client: int, done: Done, message: bytes | None) -> TaskResult:
+    if (
+        done.op in EVALUATIONS
+        and done.error is None
+        and set(SPLITS) - set(done.scores.get("personal", {}))
+    ):
+        return TaskResult(client, error="its reply has no scores of its personal model")
     record = {"scores": done.scores, "notes": done.notes, "measures": done.measures}
-    return Answer(client, message, done.weight, done.error, record, done.seconds)
+    return TaskResult(client, message, done.weight, done.error, record, done.seconds)
 
 
 def _sha(message: bytes | None) -> str:

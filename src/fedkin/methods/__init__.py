@@ -1,4 +1,7 @@
-"""Every method, by name. A method is a function of keyword-only hyper-parameters that returns a Method record."""
+"""Every method, by name.
+
+A method is a function of keyword-only hyper-parameters that returns a Method record.
+"""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -98,14 +101,18 @@ ALIASES = {
 
 
 def registry() -> dict[str, Callable[..., Method]]:
-    """fedkin's own methods and those of installed packages (entry-point group ``fedkin.methods``)."""
+    """fedkin's own methods and those of installed packages (entry-point group
+    ``fedkin.methods``).
+    """
     others = {entry.name: _loaded(entry) for entry in entry_points(group="fedkin.methods")}
     return {**others, **METHODS}
 
 
 @dataclass(frozen=True)
 class Unloadable:
-    """In the place of a method whose package cannot be imported: that spoils only its own methods."""
+    """In the place of a method whose package cannot be imported: that spoils only its
+    own methods.
+    """
 
     reason: str
 
@@ -117,7 +124,9 @@ def _loaded(entry: EntryPoint) -> Callable[..., Method]:
     try:
         found: Callable[..., Method] = entry.load()
     except Exception as error:  # whatever a foreign package raises when imported
-        return Unloadable(f"method {entry.name!r} of another package cannot be loaded: {named_line(error)}")
+        return Unloadable(
+            f"method {entry.name!r} of another package cannot be loaded: {named_line(error)}"
+        )
     return found
 
 
@@ -127,7 +136,10 @@ def known_name(name: str) -> str:
 
 
 def taken(name: str, keys: Iterable[str]) -> Mapping[str, inspect.Parameter]:
-    """What a method called ``name`` takes. Raises FedkinError for an unknown method, and for a key that it has not."""
+    """What a method called ``name`` takes.
+
+    Raises FedkinError for an unknown method, and for a key that it has not.
+    """
     return _accepted(*_looked_up(name), keys)
 
 
@@ -143,7 +155,9 @@ def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
     return name, found
 
 
-def _accepted(name: str, function: Callable[..., Method], keys: Iterable[str]) -> Mapping[str, inspect.Parameter]:
+def _accepted(
+    name: str, function: Callable[..., Method], keys: Iterable[str]
+) -> Mapping[str, inspect.Parameter]:
     accepted = inspect.signature(function).parameters
     for key in keys:
         if key not in accepted:
@@ -152,9 +166,11 @@ def _accepted(name: str, function: Callable[..., Method], keys: Iterable[str]) -
 
 
 def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
-    """The method called ``name`` with the hyper-parameters of [method]; ``shared`` ([train]) fills those it also takes.
+    """The method called ``name`` with the hyper-parameters of [method]; ``shared`` ([train]) fills
+    those it also takes.
 
-    Raises FedkinError for an unknown method or hyper-parameter, a missing one, or a value out of range.
+    Raises FedkinError for an unknown method or hyper-parameter, a missing one, or a value out of
+    range.
     """
     name, function = _looked_up(name)
     accepted = _accepted(name, function, given)
@@ -170,9 +186,18 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
 
 
 def _wrong(error: ValidationError) -> tuple[str, str, Any]:
-    """(key, what it should be, what it is) of the first wrong hyper-parameter; of all kinds of value it may have."""
+    """(key, what it should be, what it is) of the first wrong hyper-parameter; of all kinds of
+    value it may have.
+    """
     first, *others = error.errors()
-    same = [first, *(one for one in others if one["loc"][0] == first["loc"][0] and one["input"] == first["input"])]
+    same = [
+        first,
+        *(
+            one
+            for one in others
+            if one["loc"][0] == first["loc"][0] and one["input"] == first["input"]
+        ),
+    ]
     reasons = dict.fromkeys(one["msg"][0].lower() + one["msg"][1:] for one in same)
     path = first["loc"] if len(reasons) == 1 else first["loc"][:1]
     return ".".join(map(str, path)), " or ".join(reasons), first["input"]

@@ -1,11 +1,13 @@
-"""APFL (Deng, Kamani & Mahdavi, 2020): a personal model that mixes a local and the global one. Algorithm 1."""
+"""APFL (Deng, Kamani & Mahdavi, 2020): a personal model that mixes a local and the global one.
+Algorithm 1.
+"""
 
 from typing import Literal, NamedTuple
 
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Info, Method
+from fedkin.core.method import ClientContext, ClientInfo, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, mix, sub
@@ -14,7 +16,9 @@ from fedkin.methods.fedavg import fedavg, sgd_step
 
 
 class _Models(NamedTuple):
-    """A client's copy w of the global model, its local v, and their mixture v̄ = α v + (1−α) w as last formed."""
+    """A client's copy w of the global model, its local v, and their mixture v̄ = α v + (1−α) w as
+    last formed.
+    """
 
     w: Params
     v: Params
@@ -44,45 +48,61 @@ def apfl(
 ) -> Method:
     """APFL: w by FedAvg, v by α∇f(v̄), evaluated as v̄ = αv + (1−α)w, mixed in parameters.
 
-    lr: η of w, v and α. alpha: the share of v at the start, in [0, 1]; 0 without adaptation is FedAvg. adaptive:
-    whether each client learns its α. mixture: what v̄ is when a model is received, for the first step and for
-    evaluation: "kept" is Algorithm 1 read literally, v̄ stays what the last local step made of it; "received" forms it
-    anew with the model received. weights: of the server's mean, as in fedavg; the paper's is uniform.
+    lr: η of w, v and α. alpha: the share of v at the start, in [0, 1]; 0 without adaptation is
+    FedAvg. adaptive: whether each client learns its α. mixture: what v̄ is when a model is
+    received, for the first step and for evaluation: "kept" is Algorithm 1 read literally, v̄ stays
+    what the last local step made of it; "received" forms it anew with the model received. weights:
+    of the server's mean, as in fedavg; the paper's is uniform.
 
-    Readings: α moves once a round, before the first step, by that step's mini-batch, at the received w and the v̄ of
-    ``mixture``; v and w then see the same mini-batches. v starts at the initial model, as w does.
-    Deviation: the authors' code takes v̄ with the w after its step, and moves α after the first step of a round, by
-    (α² + (1−α)²) ⟨v − w, ∇f(v̄)⟩ + 0.02 α.
+    Readings: α moves once a round, before the first step, by that step's mini-batch, at the
+    received w and the v̄ of ``mixture``; v and w then see the same mini-batches. v starts at the
+    initial model, as w does. Deviation: the authors' code takes v̄ with the w after its step, and
+    moves α after the first step of a round, by (α² + (1−α)²) ⟨v − w, ∇f(v̄)⟩ + 0.02 α.
     """
     if not 0 <= alpha <= 1 or mixture not in ("kept", "received"):
         raise FedkinError("apfl needs alpha within [0, 1], and mixture 'kept' or 'received'")
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return held(initial, initial, alpha)
 
     def held(v: Params, mixed: Params, share: float) -> Tree:
-        return {"parameters": v, "alpha": share, **({"mixture": mixed} if mixture == "kept" else {})}
+        return {
+            "parameters": v,
+            "alpha": share,
+            **({"mixture": mixed} if mixture == "kept" else {}),
+        }
 
-    def present(down: Tree, own: Tree, share: float) -> _Models:
-        w, v = down["parameters"], own["parameters"]
+    def present(received: Tree, own: Tree, share: float) -> _Models:
+        w, v = received["parameters"], own["parameters"]
         return _Models(w, v, own["mixture"] if mixture == "kept" else mix(w, v, share))
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         share, batches, rate = own["alpha"], data.batches(), lr * data.decay
         if adaptive:
-            share = float(scan(_share_step, share, batches._replace(steps=1), rate, present(down, own, share)))
-        now = scan(_step, present(down, own, share), batches, rate, share)
+            share = float(
+                scan(
+                    _share_step,
+                    share,
+                    batches._replace(steps=1),
+                    rate,
+                    present(received, own, share),
+                )
+            )
+        now = scan(_step, present(received, own, share), batches, rate, share)
         return held(now.v, now.mixture, share), {"parameters": now.w}
 
-    def personal(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
-        return {"personal": present(down, own, own["alpha"]).mixture, "global": down["parameters"]}
+    def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
+        return {
+            "personal": present(received, own, own["alpha"]).mixture,
+            "global": received["parameters"],
+        }
 
     method = fedavg(lr=lr)._replace(
         name="apfl",
         client=client,
-        local=local,
-        personal=personal,
-        notes=lambda own: {"alpha": own["alpha"]},
+        client_update=client_update,
+        personal_models=personal_models,
+        client_metrics=lambda own: {"alpha": own["alpha"]},
         hyper={"lr": lr, "alpha": alpha, "adaptive": adaptive, "mixture": mixture},
     )
     return counted(method, weights)

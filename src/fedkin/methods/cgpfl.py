@@ -1,7 +1,7 @@
 """CGPFL: personalized FL with clustered generalization (under review at ICLR 2022). Algorithm 1.
 
-K cluster models Ω; each client solves a Moreau envelope around the model of its cluster and uploads its local copy; the
-server clusters the uploads. K = 1 is pFedMe.
+K cluster models Ω; each client solves a Moreau envelope around the model of its cluster and uploads
+its local copy; the server clusters the uploads. K = 1 is pFedMe.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,14 @@ from torch import Tensor
 
 from fedkin.core.clustering import Clusters, kmeans, match
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.method import Data, Info, Method, Reply, Server, Start
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Reply,
+    ServerContext,
+)
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, stack, weighted_mean
@@ -32,67 +39,91 @@ def cgpfl(
 ) -> Method:
     """CGPFL. The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
 
-    lr: β, the step of the local copy ω. clusters: K. lam: λ of the envelope. personal_lr: η, the step of the personal
-    model θ. inner: S, gradient steps on each mini-batch. alpha: α, the server's step towards the new means.
-    [train] steps is R. start: what θ goes on from in a round: "persistent", the client's own θ, or "received", the ω
-    that it was sent, as in pFedMe's public code.
+    lr: β, the step of the local copy ω. clusters: K. lam: λ of the envelope. personal_lr: η, the
+    step of the personal model θ. inner: S, gradient steps on each mini-batch. alpha: α, the
+    server's step towards the new means. [train] steps is R. start: what θ goes on from in a round:
+    "persistent", the client's own θ, or "received", the ω that it was sent, as in pFedMe's public
+    code.
 
-    Readings: η is not in the paper; 0.05 came nearer to its tables than our 0.1 where ηλ > 1 overshoots
-    (docs/reproduction). Algorithm 1 does not say what θ starts from. The mean within a cluster is uniform. New clusters
-    are matched to the old ones by the assignment of least squared distance, so that mixing (α < 1) is meaningful and
-    cluster numbers are stable; a cluster without members keeps its model.
-    Deviation: line 10 of Algorithm 1 prints (2/N)(ω − θ) as the slope of ω; here it is the envelope's, λ(ω − θ).
+    Readings: η is not in the paper; 0.05 came nearer to its tables than our 0.1 where ηλ > 1
+    overshoots (docs/reproduction). Algorithm 1 does not say what θ starts from. The mean within a
+    cluster is uniform. New clusters are matched to the old ones by the assignment of least squared
+    distance, so that mixing (α < 1) is meaningful and cluster numbers are stable; a cluster without
+    members keeps its model. Deviation: line 10 of Algorithm 1 prints (2/N)(ω − θ) as the slope of
+    ω; here it is the envelope's, λ(ω − θ).
     """
     if start not in get_args(ThetaStart):
         raise unknown("start of θ", str(start), get_args(ThetaStart))
     if clusters < 1 or inner < 1 or lam < 0 or personal_lr <= 0 or not 0 < alpha <= 1:
         raise FedkinError(
-            "cgpfl needs clusters, inner of at least 1, lam of at least 0, personal_lr > 0, 0 < alpha ≤ 1"
+            "cgpfl needs clusters, inner of at least 1, lam of at least 0, personal_lr > 0, "
+            "0 < alpha ≤ 1"
         )
 
     def envelope(theta: Params, model: Model, omega: Params, batch: Batch, pull: Tensor) -> Tensor:
         return model.loss(theta, batch) + pull / 2 * sq_dist(theta, omega)
 
-    def step(model: Model, both: tuple[Params, Params], batch: Batch, eta: Tensor, beta: Tensor, pull: Tensor) -> Tree:
+    def step(
+        model: Model,
+        both: tuple[Params, Params],
+        batch: Batch,
+        eta: Tensor,
+        beta: Tensor,
+        pull: Tensor,
+    ) -> Tree:
         theta, omega = both
         for _ in range(inner):
             theta = descend(theta, gradient(envelope)(theta, model, omega, batch, pull), eta)
         return theta, mix(omega, theta, beta * pull)  # ω ← ω − βλ (ω − θ)
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         models = stack([start.only()] * clusters)
-        return {"models": models, "cluster": torch.zeros(len(start.clients), dtype=torch.int64), "stability": 1.0}
+        return {
+            "models": models,
+            "cluster": torch.zeros(len(start.clients), dtype=torch.int64),
+            "stability": 1.0,
+        }
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"theta": initial}
 
-    def down(state: Tree, client: int) -> Tree:
+    def broadcast(state: Tree, client: int) -> Tree:
         return {"parameters": row(state["models"], int(state["cluster"][client]))}
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        both = own["theta"] if start == "persistent" else down["parameters"], down["parameters"]
-        theta, omega = scan(step, both, data.batches(), personal_lr * data.decay, lr * data.decay, lam)
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        both = (
+            own["theta"] if start == "persistent" else received["parameters"],
+            received["parameters"],
+        )
+        theta, omega = scan(
+            step, both, data.batches(), personal_lr * data.decay, lr * data.decay, lam
+        )
         return {"theta": theta}, {"parameters": omega}
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         return regroup(state, replies, kmeans(uploads(replies), clusters, server.key), alpha)
 
-    def check(start: Start, participants: int) -> None:
+    def check(start: FederationInit, participants: int) -> None:
         if clusters > participants:
-            raise FedkinError(f"cgpfl: {clusters} clusters of {participants} participants: lower method.clusters")
+            raise FedkinError(
+                f"cgpfl: {clusters} clusters of {participants} participants: lower method.clusters"
+            )
 
     return Method(
         name="cgpfl",
         server=server,
         client=client,
-        down=down,
-        local=local,
-        expects=lambda down, info: down,
-        merge=merge,
-        personal=lambda down, own, data: {"personal": own["theta"], "global": down["parameters"]},
-        lens=lens,
+        broadcast=broadcast,
+        client_update=client_update,
+        expected_update=lambda received, info: received,
+        server_update=server_update,
+        personal_models=lambda received, own, data: {
+            "personal": own["theta"],
+            "global": received["parameters"],
+        },
+        server_metrics=server_metrics,
         check=check,
-        seats=seats,
+        newcomer_placements=newcomer_placements,
         hyper={
             "lr": lr,
             "clusters": clusters,
@@ -105,10 +136,12 @@ def cgpfl(
     )
 
 
-def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
     """A newcomer in each of the clusters."""
     count = len(next(iter(state["models"].values())))
-    return tuple({**state, "cluster": torch.cat([state["cluster"], torch.tensor([k])])} for k in range(count))
+    return tuple(
+        {**state, "cluster": torch.cat([state["cluster"], torch.tensor([k])])} for k in range(count)
+    )
 
 
 def uploads(replies: Mapping[int, Reply]) -> Tensor:
@@ -117,7 +150,9 @@ def uploads(replies: Mapping[int, Reply]) -> Tensor:
 
 
 def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: float) -> Tree:
-    """ω_k ← (1−α) ω_k + α · mean of the members of the new cluster that is matched to k (line 14)."""
+    """ω_k ← (1−α) ω_k + α · mean of the members of the new cluster that is matched to k
+    (line 14).
+    """
     models, cluster = state["models"], state["cluster"].clone()
     count = len(next(iter(models.values())))
     used = sorted(set(found.labels.tolist()))
@@ -135,8 +170,10 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
     return {**state, "models": stack(renewed), "cluster": cluster, "stability": stability}
 
 
-def lens(state: Tree) -> dict[str, dict[int, float]]:
-    """Who is in which cluster, the share that stayed, and the mean distance between cluster models."""
+def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
+    """Who is in which cluster, the share that stayed, and the mean distance between
+    cluster models.
+    """
     models = state["models"]
     count = len(next(iter(models.values())))
     rows = torch.stack([flat(row(models, k)) for k in range(count)])
@@ -151,4 +188,7 @@ def lens(state: Tree) -> dict[str, dict[int, float]]:
 
 def widen(state: Tree, count: int) -> Tree:
     """The state with ``count`` copies of its one model: CGPFL-Heur's start once it knows K."""
-    return {**state, "models": map_tree(lambda x: x.expand(count, *x.shape[1:]).clone(), state["models"])}
+    return {
+        **state,
+        "models": map_tree(lambda x: x.expand(count, *x.shape[1:]).clone(), state["models"]),
+    }

@@ -1,4 +1,6 @@
-"""CGPFL-Heur: the number of clusters chosen by the server in the first round (CGPFL, section 5, eq. 12)."""
+"""CGPFL-Heur: the number of clusters chosen by the server in the first round (CGPFL, section 5, eq.
+12).
+"""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +9,7 @@ import torch
 
 from fedkin.core.clustering import Clusters, kmeans
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Method, Reply, Server, Start
+from fedkin.core.method import FederationInit, Method, Reply, ServerContext
 from fedkin.core.tree import Tree
 from fedkin.methods.cgpfl import ThetaStart, cgpfl, regroup, uploads, widen
 
@@ -17,7 +19,10 @@ def trade_off(k: int, samples: float, dimension: int, mu: float, cost: float) ->
 
     Reading: with more parameters than samples the logarithm is clamped at 1.
     """
-    return math.sqrt(dimension * k * max(math.log(math.e * samples / dimension), 1.0) / samples) + mu * cost
+    return (
+        math.sqrt(dimension * k * max(math.log(math.e * samples / dimension), 1.0) / samples)
+        + mu * cost
+    )
 
 
 def cost_of(found: Clusters, points: torch.Tensor, weights: torch.Tensor) -> float:
@@ -36,20 +41,23 @@ def cgpfl_heur(
     alpha: float = 1.0,
     start: ThetaStart = "persistent",
 ) -> Method:
-    """CGPFL whose server picks K in 1…⌊N/2⌋ by the least e(K) on the first round's uploads, and then keeps it.
+    """CGPFL whose server picks K in 1…⌊N/2⌋ by the least e(K) on the first round's uploads, and
+    then keeps it.
 
-    mu: μ, how much a client's distance to its cluster counts against the price of more clusters; in units of
-    1 / parameter², so it depends on model and step size: after a short first round distances are small. The other
-    hyper-parameters are those of cgpfl.
+    mu: μ, how much a client's distance to its cluster counts against the price of more clusters; in
+    units of 1 / parameter², so it depends on model and step size: after a short first round
+    distances are small. The other hyper-parameters are those of cgpfl.
     """
     if mu < 0:
         raise FedkinError("cgpfl_heur needs mu of at least 0")
-    base = cgpfl(lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=alpha, start=start)
+    base = cgpfl(
+        lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=alpha, start=start
+    )
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         return {**base.server(start), "chosen": 0}
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         points = uploads(replies)
         if state["chosen"]:
             return regroup(state, replies, kmeans(points, state["chosen"], server.key), alpha)
@@ -64,4 +72,4 @@ def cgpfl_heur(
 
     hyper = {**base.hyper, "mu": mu}
     del hyper["clusters"]
-    return base._replace(name="cgpfl_heur", server=server, merge=merge, hyper=hyper)
+    return base._replace(name="cgpfl_heur", server=server, server_update=server_update, hyper=hyper)

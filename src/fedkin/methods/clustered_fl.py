@@ -1,4 +1,5 @@
-"""Clustered federated learning (Sattler, Müller & Samek, 2019/2020): FedAvg that splits its clients when they disagree.
+"""Clustered federated learning (Sattler, Müller & Samek, 2019/2020): FedAvg that splits its clients
+when they disagree.
 
 Algorithm 2 (optimal bipartition) and the recursion around it.
 """
@@ -11,31 +12,37 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Info, Method, Needs, Reply, Server, Start
+from fedkin.core.method import ClientInfo, FederationInit, Method, Needs, Reply, ServerContext
 from fedkin.core.tree import Tree, dtype_of, flat, row, stack, sub, weighted_mean
 from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg
 
 
 class Halves(NamedTuple):
-    """A cluster in two: whether each member is in the half of the first one, and the largest similarity across."""
+    """A cluster in two: whether each member is in the half of the first one, and the largest
+    similarity across.
+    """
 
     first: list[bool]
     cross: float
 
 
 def bipartition(updates: Tensor) -> Halves:
-    """The two halves of rows [m, d], m ≥ 2, whose largest cosine similarity across, α_cross, is least (Algorithm 2).
+    """The two halves of rows [m, d], m ≥ 2, whose largest cosine similarity across, α_cross, is
+    least (Algorithm 2).
 
-    That is single linkage cut at two: to make the closest pair ACROSS as far apart as can be, the closest pairs are
-    joined first, until two groups are left; complete linkage would look at the farthest pairs within.
+    That is single linkage cut at two: to make the closest pair ACROSS as far apart as can be, the
+    closest pairs are joined first, until two groups are left; complete linkage would look at the
+    farthest pairs within.
     """
     from scipy.cluster.hierarchy import cut_tree, linkage
 
     unit = torch.nn.functional.normalize(updates, dim=1)
     similar = (unit @ unit.T).to(torch.float64).numpy()
     above = [(i, j) for i in range(len(similar)) for j in range(i + 1, len(similar))]
-    labels = cut_tree(linkage([max(1 - similar[pair], 0.0) for pair in above], "single"), n_clusters=[2])[:, 0]
+    labels = cut_tree(
+        linkage([max(1 - similar[pair], 0.0) for pair in above], "single"), n_clusters=[2]
+    )[:, 0]
     first = (labels == labels[0]).tolist()
     return Halves(first, float(max(similar[i, j] for i, j in above if first[i] != first[j])))
 
@@ -49,28 +56,34 @@ def clustered_fl(
     unit: Literal["first", "absolute"] = "first",
     weights: Weights = "samples",
 ) -> Method:
-    """Clustered FL: a cluster is split where its mean update has become small while some client still pulls hard.
+    """Clustered FL: a cluster is split where its mean update has become small while some client
+    still pulls hard.
 
-    lr: learning rate of local SGD. eps1: ε₁, a split needs ‖Σ p_i Δ_i‖ < ε₁. eps2: ε₂, and max ‖Δ_i‖ > ε₂.
-    gamma: γ_max, and γ_max < sqrt((1 − α_cross) / 2), that is α_cross < 1 − 2γ²: the assumed noise of updates; larger
-    splits less readily, at most 1. unit: what ε is measured in: "first", the largest ‖Δ_i‖ of the first round, or
-    "absolute", as the paper's. weights: of means, by samples or uniform (the authors' code).
+    lr: learning rate of local SGD. eps1: ε₁, a split needs ‖Σ p_i Δ_i‖ < ε₁. eps2: ε₂, and max
+    ‖Δ_i‖ > ε₂. gamma: γ_max, and γ_max < sqrt((1 − α_cross) / 2), that is α_cross < 1 − 2γ²: the
+    assumed noise of updates; larger splits less readily, at most 1. unit: what ε is measured in:
+    "first", the largest ‖Δ_i‖ of the first round, or "absolute", as the paper's. weights: of means,
+    by samples or uniform (the authors' code).
 
-    How to choose: ε₁ well under what ``mean_update`` of the record starts with, ε₂ between the ``update`` of clients
-    that agree and that of clients that do not; both are in the record of every round. The idea of the paper is that the
-    mean goes to 0 where a cluster has come to rest, and an ε₂ for the number of clusters that is wanted; after several
-    local steps the mean of clients that disagree does not come near 0.
+    How to choose: ε₁ well under what ``mean_update`` of the record starts with, ε₂ between the
+    ``update`` of clients that agree and that of clients that do not; both are in the record of
+    every round. The idea of the paper is that the mean goes to 0 where a cluster has come to rest,
+    and an ε₂ for the number of clusters that is wanted; after several local steps the mean of
+    clients that disagree does not come near 0.
 
-    Readings: both halves start from the parent's updated model (at a stationary point it is the parent's; the authors'
-    code averages within the halves at once). A cluster is split only in a round in which all its members replied. The
-    half of the lowest client keeps the cluster's number. Norms and similarities are of weights,
-    not of batch-norm statistics. Updates shrink with the learning rate: no milestone should come before the splits.
+    Readings: both halves start from the parent's updated model (at a stationary point it is the
+    parent's; the authors' code averages within the halves at once). A cluster is split only in a
+    round in which all its members replied. The half of the lowest client keeps the cluster's
+    number. Norms and similarities are of weights, not of batch-norm statistics. Updates shrink with
+    the learning rate: no milestone should come before the splits.
     """
     if eps1 <= 0 or eps2 <= 0 or not 0 < gamma <= 1 or unit not in ("first", "absolute"):
-        raise FedkinError("clustered_fl needs eps1, eps2 > 0, gamma in (0, 1], and unit 'first' or 'absolute'")
+        raise FedkinError(
+            "clustered_fl needs eps1, eps2 > 0, gamma in (0, 1], and unit 'first' or 'absolute'"
+        )
     base = fedavg(lr=lr)
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         nobody = torch.zeros(len(start.clients), dtype=dtype_of(start.only()))
         return {
             "parameters": stack([start.only()]),
@@ -80,18 +93,25 @@ def clustered_fl(
             "mean_update": nobody,
         }
 
-    def down(state: Tree, client: int) -> Tree:
+    def broadcast(state: Tree, client: int) -> Tree:
         return {"parameters": row(state["parameters"], int(state["cluster"][client]))}
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         place, scale = state["cluster"], state["unit"]
         models = [row(state["parameters"], k) for k in range(clusters_of(state))]
-        cluster, update, mean_update = place.clone(), state["update"].clone(), state["mean_update"].clone()
+        cluster, update, mean_update = (
+            place.clone(),
+            state["update"].clone(),
+            state["mean_update"].clone(),
+        )
         for k, before in enumerate(list(models)):
             members = [client for client in replies if int(place[client]) == k]
             if not members:
                 continue
-            sent, weights = [replies[i].message["parameters"] for i in members], [replies[i].weight for i in members]
+            sent, weights = (
+                [replies[i].message["parameters"] for i in members],
+                [replies[i].weight for i in members],
+            )
             models[k] = weighted_mean(sent, weights)
             updates = torch.stack([flat(sub(w, before)) for w in sent])
             norms, mean = updates.norm(dim=1), float(flat(sub(models[k], before)).norm())
@@ -101,7 +121,9 @@ def clustered_fl(
             if complete and mean < eps1 * scale and float(norms.max()) > eps2 * scale:
                 halves = bipartition(updates)
                 if gamma < math.sqrt(max(1 - halves.cross, 0.0) / 2):
-                    cluster[[i for i, stays in zip(members, halves.first, strict=True) if not stays]] = len(models)
+                    cluster[
+                        [i for i, stays in zip(members, halves.first, strict=True) if not stays]
+                    ] = len(models)
                     models.append(models[k])
         return {
             "parameters": stack(models),
@@ -114,21 +136,24 @@ def clustered_fl(
     method = base._replace(
         name="clustered_fl",
         server=server,
-        down=down,
-        merge=merge,
-        personal=lambda down, own, data: {"personal": down["parameters"]},
-        lens=lens,
-        seats=seats,
+        broadcast=broadcast,
+        server_update=server_update,
+        personal_models=lambda received, own, data: {"personal": received["parameters"]},
+        server_metrics=server_metrics,
+        newcomer_placements=newcomer_placements,
         hyper={"lr": lr, "eps1": eps1, "eps2": eps2, "gamma": gamma, "unit": unit},
         needs=Needs(full_participation=True),
     )
     return counted(method, weights)
 
 
-def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
     """A newcomer in each of the clusters."""
     place = state["cluster"]
-    return tuple({**state, "cluster": torch.cat([place, torch.tensor([k])])} for k in range(clusters_of(state)))
+    return tuple(
+        {**state, "cluster": torch.cat([place, torch.tensor([k])])}
+        for k in range(clusters_of(state))
+    )
 
 
 def clusters_of(state: Tree) -> int:
@@ -136,7 +161,11 @@ def clusters_of(state: Tree) -> int:
     return len(next(iter(state["parameters"].values())))
 
 
-def lens(state: Tree) -> dict[str, dict[int, float]]:
-    """Who is in which cluster, and the norms that decide: of each client's update, and of its cluster's mean."""
-    told = {name: dict(enumerate(state[name].tolist())) for name in ("cluster", "update", "mean_update")}
+def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
+    """Who is in which cluster, and the norms that decide: of each client's update, and of its
+    cluster's mean.
+    """
+    told = {
+        name: dict(enumerate(state[name].tolist())) for name in ("cluster", "update", "mean_update")
+    }
     return {**told, "clusters": {-1: clusters_of(state)}}

@@ -1,7 +1,8 @@
 """COMET (journal) = PerFed-CKT (preprint): clustered co-distillation (Cho, Wang, Chirvolu & Joshi).
 
-Clients of any architecture exchange only their predictions on a public set; the server clusters them, and each client
-is drawn towards the centroid nearest to its own predictions. Algorithm 1 of both papers.
+Clients of any architecture exchange only their predictions on a public set; the server clusters
+them, and each client is drawn towards the centroid nearest to its own predictions. Algorithm 1 of
+both papers.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,17 @@ from torch import Tensor
 
 from fedkin.core.clustering import Clusters, kmeans
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, Target, public_set
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    DistillationTarget,
+    FederationInit,
+    Method,
+    Needs,
+    Reply,
+    ServerContext,
+    public_set,
+)
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, predictions, scan
 from fedkin.core.rng import Key
@@ -20,30 +31,40 @@ from fedkin.core.tree import Params, Tree
 from fedkin.methods.parts.silhouette import by_silhouette
 
 
-def _objective(w: Params, model: Model, private: Batch, x: Tensor, target: Tensor, lam: Tensor) -> Tensor:
+def _objective(
+    w: Params, model: Model, private: Batch, x: Tensor, target: Tensor, lam: Tensor
+) -> Tensor:
     """Φ_k on mini-batches: f_k(w) + λ/b' Σ ‖s̄_k(x) − s(w, x)‖² (eq. 1, 2)."""
     apart = (target - model.probabilities(w, x)).square().sum(1).mean()
     return model.loss(w, private) + lam * apart
 
 
-def _step(model: Model, w: Params, batch: tuple[Batch, tuple[Tensor, Tensor]], lr: Tensor, lam: Tensor) -> Params:
+def _step(
+    model: Model, w: Params, batch: tuple[Batch, tuple[Tensor, Tensor]], lr: Tensor, lam: Tensor
+) -> Params:
     private, (x, target) = batch
     return descend(w, gradient(_objective)(w, model, private, x, target, lam), lr)
 
 
 def nearest(centroids: Tensor, own: Tensor) -> int:
-    """The centroid [c, public, classes] at the least ℓ2 distance from a client's predictions (eq. 4)."""
+    """The centroid [c, public, classes] at the least ℓ2 distance from a client's predictions (eq.
+
+    4).
+    """
     return int((centroids - own).square().sum((1, 2)).argmin())
 
 
-NEGLIGIBLE = 1e-6  # a squared distance a public row, where probabilities are 1 apart at most: clients that agree
+# A squared distance a public row, where probabilities are 1 apart at most: clients that agree
+NEGLIGIBLE = 1e-6
 
 
 def shrunk(lam: float, apart: float, usual: float) -> float:
-    """λ_k of a client at the squared distance ``apart`` from its centroid, where ``usual`` is the mean.
+    """λ_k of a client at the squared distance ``apart`` from its centroid, where ``usual`` is the
+    mean.
 
-    λ · 2 usual / (usual + apart): λ at the usual distance, up to 2λ nearer by, towards 0 far off. In Theorem IV.7's
-    linear regression λ_k* falls as 1 / υ_k², the client's variance around what all share; ``apart`` estimates that.
+    λ · 2 usual / (usual + apart): λ at the usual distance, up to 2λ nearer by, towards 0 far off.
+    In Theorem IV.7's linear regression λ_k* falls as 1 / υ_k², the client's variance around what
+    all share; ``apart`` estimates that.
     """
     return lam * 2 * (usual + NEGLIGIBLE) / (usual + apart + 2 * NEGLIGIBLE)
 
@@ -58,23 +79,32 @@ def comet(
     most_clusters: int = 8,
     pull: Literal["equal", "distance"] = "equal",
 ) -> Method:
-    """COMET. The paper's best: lr 0.001, batch 64, 50 steps, public_batch 128, lam 2, clusters 2 to 4.
+    """COMET. The paper's best: lr 0.001, batch 64, 50 steps, public_batch 128, lam 2, clusters 2 to
+    4.
 
-    lr: η of eq. 2. clusters: c, at most the participants of a round; 1 is plain co-distillation. lam: λ, the pull
-    towards the centroid; 0 is local training. public_batch: b'. starts: k-means++ seedings, the best is kept.
+    lr: η of eq. 2. clusters: c, at most the participants of a round; 1 is plain co-distillation.
+    lam: λ, the pull towards the centroid; 0 is local training. public_batch: b'. starts: k-means++
+    seedings, the best is kept.
 
-    Two choices that the papers leave open. clusters "silhouette": in each round the server takes the c of the highest
-    mean silhouette of the predictions it clusters, up to most_clusters and half the participants, or 1 where they show
-    no structure. pull "distance": λ_k falls with a client's squared distance from its centroid (``shrunk``); the server
-    adds one number to its message, the mean of that over those whose predictions it clustered.
+    Two choices that the papers leave open. clusters "silhouette": in each round the server takes
+    the c of the highest mean silhouette of the predictions it clusters, up to most_clusters and
+    half the participants, or 1 where they show no structure. pull "distance": λ_k falls with a
+    client's squared distance from its centroid (``shrunk``); the server adds one number to its
+    message, the mean of that over those whose predictions it clustered.
 
-    Reading: round 0 has no predictions, so the first participants send theirs before training (the Initialize line of
-    Algorithm 1); the ledger shows that exchange as "setup". Private and public rows are drawn uniformly each step.
-    A newcomer's first round is everybody's first one, towards predictions that tell nothing: a model that has learned
-    nothing yet would choose its centroid by chance, and then be drawn to it.
+    Reading: round 0 has no predictions, so the first participants send theirs before training (the
+    Initialize line of Algorithm 1); the ledger shows that exchange as "setup". Private and public
+    rows are drawn uniformly each step. A newcomer's first round is everybody's first one, towards
+    predictions that tell nothing: a model that has learned nothing yet would choose its centroid by
+    chance, and then be drawn to it.
     """
-    if min(most_clusters if clusters == "silhouette" else clusters, public_batch, starts) < 1 or lam < 0:
-        raise FedkinError("comet needs clusters, public_batch and starts of at least 1, and lam of at least 0")
+    if (
+        min(most_clusters if clusters == "silhouette" else clusters, public_batch, starts) < 1
+        or lam < 0
+    ):
+        raise FedkinError(
+            "comet needs clusters, public_batch and starts of at least 1, and lam of at least 0"
+        )
 
     def grouped(received: Tensor, key: Key) -> Clusters:
         if clusters == "silhouette":
@@ -83,78 +113,97 @@ def comet(
 
     noted = ("cluster", "lam") if pull == "distance" else ("cluster",)
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         like = next(iter(next(iter(start.parameters.values())).values()))
-        return {"centroids": torch.full((1, start.public, start.classes), 1 / start.classes, dtype=like.dtype)}
+        return {
+            "centroids": torch.full(
+                (1, start.public, start.classes), 1 / start.classes, dtype=like.dtype
+            )
+        }
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"parameters": initial, "cluster": 0, "lam": lam}
 
-    def introduce(own: Tree, data: Data) -> Tree:
+    def setup_message(own: Tree, data: ClientContext) -> Tree:
         return {"predictions": predictions(data.model, own["parameters"], public_set(data))}
 
-    def drawn(down: Tree, own: Tensor) -> tuple[int, Tensor, float]:
-        """The number of the nearest centroid to predictions [public, classes], s̄_k itself, and λ_k."""
-        cluster = nearest(down["centroids"], own)
-        target = down["centroids"][cluster]
-        if "control" not in down:
+    def drawn(received: Tree, own: Tensor) -> tuple[int, Tensor, float]:
+        """The number of the nearest centroid to predictions [public, classes], s̄_k itself, and
+        λ_k.
+        """
+        cluster = nearest(received["centroids"], own)
+        target = received["centroids"][cluster]
+        if "control" not in received:
             return cluster, target, lam
         apart = float((target - own).to(torch.float64).square().sum(1).mean())
-        return cluster, target, shrunk(lam, apart, down["control"]["spread"])
+        return cluster, target, shrunk(lam, apart, received["control"]["spread"])
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w, public = own["parameters"], public_set(data)
-        cluster, target, strength = drawn(down, predictions(data.model, w, public))  # fixed during the round
+        cluster, target, strength = drawn(
+            received, predictions(data.model, w, public)
+        )  # fixed during the round
         private = data.batches(draw="uniform")
         both = private.beside(data.rows((public, target), public_batch, private.steps, "public"))
         w = scan(_step, w, both, lr * data.decay, strength)
         own = {"parameters": w, "cluster": cluster, "lam": strength}
         return own, {"predictions": predictions(data.model, w, public)}
 
-    def lesson(down: Tree, own: Tree, told: Tensor) -> Target:
-        cluster, target, strength = drawn(down, told)
-        return Target(target, strength, public_batch, {"cluster": cluster, "lam": strength})
+    def distillation_target(received: Tree, own: Tree, told: Tensor) -> DistillationTarget:
+        cluster, target, strength = drawn(received, told)
+        return DistillationTarget(
+            target, strength, public_batch, {"cluster": cluster, "lam": strength}
+        )
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         received = torch.stack([reply.message["predictions"] for reply in replies.values()])
         found = grouped(received, server.key)
-        spread = found.cost / (len(received) * received.shape[1])  # mean over clients and public rows
+        spread = found.cost / (
+            len(received) * received.shape[1]
+        )  # mean over clients and public rows
         return {"centroids": found.centroids, "spread": spread}
 
-    def down(state: Tree, client: int) -> Tree:
-        asked = pull == "distance" and "spread" in state  # before there are predictions there is no distance
-        return {"centroids": state["centroids"], **({"control": {"spread": state["spread"]}} if asked else {})}
+    def broadcast(state: Tree, client: int) -> Tree:
+        asked = (
+            pull == "distance" and "spread" in state
+        )  # before there are predictions there is no distance
+        return {
+            "centroids": state["centroids"],
+            **({"control": {"spread": state["spread"]}} if asked else {}),
+        }
 
-    def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+    def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
         untrained = torch.full_like(state["centroids"][:1], 1 / info.classes)
         return ({"centroids": untrained, "settled": state},)
 
-    def heed(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
+    def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
         settled: Tree = state.get("settled", state)
         return settled
 
-    def check(start: Start, participants: int) -> None:
+    def check(start: FederationInit, participants: int) -> None:
         if clusters != "silhouette" and clusters > participants:
-            raise FedkinError(f"comet: {clusters} clusters of {participants} participants: lower method.clusters")
+            raise FedkinError(
+                f"comet: {clusters} clusters of {participants} participants: lower method.clusters"
+            )
 
     return Method(
         name="comet",
         server=server,
         client=client,
-        down=down,
-        local=local,
-        expects=lambda down, info: {"predictions": down["centroids"][0]},
-        merge=merge,
-        personal=lambda down, own, data: {"personal": own["parameters"]},
-        lesson=lesson,
-        introduce=introduce,
+        broadcast=broadcast,
+        client_update=client_update,
+        expected_update=lambda received, info: {"predictions": received["centroids"][0]},
+        server_update=server_update,
+        personal_models=lambda received, own, data: {"personal": own["parameters"]},
+        distillation_target=distillation_target,
+        setup_message=setup_message,
         expected_setup=lambda state, info: {"predictions": state["centroids"][0]},
-        meet=merge,
-        notes=lambda own: {name: own[name] for name in noted},
-        lens=lambda state: {"clusters": {-1: len(state["centroids"])}},
+        setup_update=server_update,
+        client_metrics=lambda own: {name: own[name] for name in noted},
+        server_metrics=lambda state: {"clusters": {-1: len(state["centroids"])}},
         check=check,
-        seats=seats,
-        heed=heed,
+        newcomer_placements=newcomer_placements,
+        update_newcomer=update_newcomer,
         hyper={
             "lr": lr,
             "clusters": clusters,
@@ -165,6 +214,10 @@ def comet(
             "pull": pull,
         },
         needs=Needs(
-            one_architecture=False, public="unlabeled", classes=True, sampling="size", introduction="participants"
+            one_architecture=False,
+            public="unlabeled",
+            classes=True,
+            sampling="size",
+            introduction="participants",
         ),
     )

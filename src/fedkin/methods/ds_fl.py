@@ -1,11 +1,13 @@
-"""DS-FL (Itahara, Nishio, Koda, Morikura & Yamamoto, 2021): distillation from sharpened mean predictions."""
+"""DS-FL (Itahara, Nishio, Koda, Morikura & Yamamoto, 2021): distillation from sharpened mean
+predictions.
+"""
 
 from collections.abc import Mapping
 
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Method, Reply, Server
+from fedkin.core.method import Method, Reply, ServerContext
 from fedkin.core.tree import Tree
 from fedkin.methods.parts.codistillation import codistil, uniform_mean
 
@@ -18,31 +20,41 @@ def ds_fl(
     distill_lr: float | None = None,
     public_batch: int = 100,
 ) -> Method:
-    """DS-FL with entropy reduction averaging: the target is softmax(mean prediction / T), T = 0.1 in the paper.
+    """DS-FL with entropy reduction averaging: the target is softmax(mean prediction / T), T = 0.1
+    in the paper.
 
-    lr: learning rate of private training. temperature: T; below 1 / classes or so it sharpens, a large one flattens.
-    distill_steps: mini-batches of public_batch public rows with which a client imitates the target (cross-entropy).
-    distill_lr: their learning rate; lr if not given, 0 is local training.
+    lr: learning rate of private training. temperature: T; below 1 / classes or so it sharpens, a
+    large one flattens. distill_steps: mini-batches of public_batch public rows with which a client
+    imitates the target (cross-entropy). distill_lr: their learning rate; lr if not given, 0 is
+    local training.
 
-    Readings: the paper's round is train, predict, average, distil. Ours begins where the message comes: distil from
-    the last round's target, train, predict; the first round has no target, as the paper's first has none before its
-    training. So the personal model is the one after private training, and the last target is not distilled. The whole
-    public set is exchanged, not a subset of it. The softmax is taken of mean probabilities, as printed, not of logits.
-    The server's own copy of the model, distilled from the same targets, is left out: no message depends on it.
+    Readings: the paper's round is train, predict, average, distil. Ours begins where the message
+    comes: distil from the last round's target, train, predict; the first round has no target, as
+    the paper's first has none before its training. So the personal model is the one after private
+    training, and the last target is not distilled. The whole public set is exchanged, not a subset
+    of it. The softmax is taken of mean probabilities, as printed, not of logits. The server's own
+    copy of the model, distilled from the same targets, is left out: no message depends on it.
     """
     rate = lr if distill_lr is None else distill_lr
     if temperature <= 0 or distill_steps < 1 or public_batch < 1 or rate < 0:
         raise FedkinError(
-            "ds_fl needs temperature above 0, distill_steps and public_batch of at least 1, distill_lr of at least 0"
+            "ds_fl needs temperature above 0, distill_steps and public_batch of at least 1, "
+            "distill_lr of at least 0"
         )
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         return {"predictions": torch.softmax(uniform_mean(replies) / temperature, 1)}
 
-    base = codistil(lr=lr, distill_lr=rate, distill_steps=distill_steps, public_batch=public_batch, temperature=1.0)
+    base = codistil(
+        lr=lr,
+        distill_lr=rate,
+        distill_steps=distill_steps,
+        public_batch=public_batch,
+        temperature=1.0,
+    )
     return base._replace(
         name="ds_fl",
-        merge=merge,
+        server_update=server_update,
         hyper={
             "lr": lr,
             "temperature": temperature,

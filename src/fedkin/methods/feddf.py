@@ -1,4 +1,6 @@
-"""FedDF (Lin, Kong, Stich & Jaggi, 2020): FedAvg per architecture, then distillation from all uploaded models."""
+"""FedDF (Lin, Kong, Stich & Jaggi, 2020): FedAvg per architecture, then distillation from all
+uploaded models.
+"""
 
 from collections.abc import Mapping
 
@@ -6,7 +8,15 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Info, Method, Needs, Reply, Server, Start, public_set
+from fedkin.core.method import (
+    ClientInfo,
+    FederationInit,
+    Method,
+    Needs,
+    Reply,
+    ServerContext,
+    public_set,
+)
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, weighted_mean
 from fedkin.core.weights import Weights, counted
@@ -22,54 +32,63 @@ def feddf(
     public_batch: int = 128,
     weights: Weights = "samples",
 ) -> Method:
-    """FedDF (Algorithms 1 and 3): the server starts each architecture's model at the mean of its participants' models
-    and lets it imitate σ(mean logits of all participants' models) on the public set, by KL.
+    """FedDF (Algorithms 1 and 3): the server starts each architecture's model at the mean of its
+    participants' models and lets it imitate σ(mean logits of all participants' models) on the
+    public set, by KL.
 
-    lr: learning rate of local SGD. distill_steps: mini-batches of public_batch public rows a round, for each
-    architecture; 0 is FedAvg. distill_lr: their learning rate. weights: of the mean of parameters, by samples
-    or uniform.
+    lr: learning rate of local SGD. distill_steps: mini-batches of public_batch public rows a round,
+    for each architecture; 0 is FedAvg. distill_lr: their learning rate. weights: of the mean of
+    parameters, by samples or uniform.
 
-    Readings: that of logits is uniform, as printed. An architecture without
-    participants starts from its last model and is distilled like the others.
-    Deviation: plain SGD for a fixed number of steps, where the paper has Adam (0.001, cosine schedule) until accuracy
-    on validation data at the server no longer rises; our server has no labeled data, and a model that agrees with its
+    Readings: that of logits is uniform, as printed. An architecture without participants starts
+    from its last model and is distilled like the others. Deviation: plain SGD for a fixed number of
+    steps, where the paper has Adam (0.001, cosine schedule) until accuracy on validation data at
+    the server no longer rises; our server has no labeled data, and a model that agrees with its
     teacher must stay where it is, which Adam does not promise.
     """
     if distill_steps < 0 or distill_lr <= 0 or public_batch < 1:
-        raise FedkinError("feddf needs distill_steps of at least 0, distill_lr above 0 and public_batch of at least 1")
+        raise FedkinError(
+            "feddf needs distill_steps of at least 0, distill_lr above 0 and public_batch of "
+            "at least 1"
+        )
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         names = sorted(start.parameters)
         kind = torch.tensor([names.index(start.architectures[client]) for client in start.clients])
         return {"parameters": {name: start.parameters[name] for name in names}, "kind": kind}
 
-    def down(state: Tree, client: int) -> Tree:
+    def broadcast(state: Tree, client: int) -> Tree:
         return {"parameters": state["parameters"][architecture(state, client)]}
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         means = {name: mean(state, name, replies) for name in state["parameters"]}
         if distill_steps:
             pairs = public_set(server), teacher(state, replies, server)
             means = {name: student(name, w, pairs, server) for name, w in means.items()}
         return {**state, "parameters": means}
 
-    def student(name: str, w: Params, pairs: tuple[Tensor, Tensor], server: Server) -> Tree:
+    def student(name: str, w: Params, pairs: tuple[Tensor, Tensor], server: ServerContext) -> Tree:
         batches = server.rows(server.models[name], pairs, public_batch, distill_steps, "distill")
         return scan(imitate, w, batches, distill_lr * server.decay, 1.0)
 
     method = fedavg(lr=lr)._replace(
         name="feddf",
         server=server,
-        down=down,
-        merge=merge,
-        seats=seats,
-        hyper={"lr": lr, "distill_steps": distill_steps, "distill_lr": distill_lr, "public_batch": public_batch},
+        broadcast=broadcast,
+        server_update=server_update,
+        newcomer_placements=newcomer_placements,
+        hyper={
+            "lr": lr,
+            "distill_steps": distill_steps,
+            "distill_lr": distill_lr,
+            "public_batch": public_batch,
+        },
         needs=Needs(one_architecture=False, public="unlabeled", classes=True, server_models=True),
     )
     return counted(method, weights)
 
 
-def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
     """A newcomer beside the others of its architecture."""
     kind = sorted(state["parameters"]).index(info.architecture)
     return ({**state, "kind": torch.cat([state["kind"], torch.tensor([kind])])},)
@@ -82,18 +101,24 @@ def architecture(state: Tree, client: int) -> str:
 
 
 def mean(state: Tree, name: str, replies: Mapping[int, Reply]) -> Tree:
-    """Σ n_i w_i / Σ n_i over the participants of one architecture; its last model where there are none."""
+    """Σ n_i w_i / Σ n_i over the participants of one architecture; its last model where there are
+    none.
+    """
     own = [reply for client, reply in replies.items() if architecture(state, client) == name]
     if not own:
         return state["parameters"][name]
-    return weighted_mean((reply.message["parameters"] for reply in own), (reply.weight for reply in own))
+    return weighted_mean(
+        (reply.message["parameters"] for reply in own), (reply.weight for reply in own)
+    )
 
 
-def teacher(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tensor:
+def teacher(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tensor:
     """σ(mean over all uploaded models of their logits) on the public set [public, classes]."""
     public = public_set(server)
     told = (
-        log_predictions(server.models[architecture(state, client)], reply.message["parameters"], public)
+        log_predictions(
+            server.models[architecture(state, client)], reply.message["parameters"], public
+        )
         for client, reply in replies.items()
     )
     return torch.softmax(weighted_mean(told, [1.0] * len(replies)), 1)

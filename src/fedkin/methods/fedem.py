@@ -1,13 +1,15 @@
-"""FedEM: federated learning under a mixture of distributions (Marfoq, Neglia, Bellet, Kameni & Vidal, 2021).
+"""FedEM: federated learning under a mixture of distributions (Marfoq, Neglia, Bellet, Kameni &
+Vidal, 2021).
 
-K component models are shared; each client mixes their PREDICTIONS with its own weights π. Algorithm 1 (2 in detail).
+K component models are shared; each client mixes their PREDICTIONS with its own weights π. Algorithm
+1 (2 in detail).
 """
 
 import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Info, Method, Start, plain_prediction
+from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, outputs, scan
 from fedkin.core.tree import Params, Tree, dtype_of, row, stack
@@ -20,17 +22,24 @@ def _weighted(w: Params, model: Model, batch: Batch, q: Tensor) -> Tensor:
     return model.loss(w, batch._replace(weight=batch.weight * q))
 
 
-def _step(model: Model, components: tuple[Params, ...], pair: tuple[Batch, Tensor], lr: Tensor) -> tuple[Params, ...]:
+def _step(
+    model: Model, components: tuple[Params, ...], pair: tuple[Batch, Tensor], lr: Tensor
+) -> tuple[Params, ...]:
     """One mini-batch for every component, each with its own column of q [batch, K]."""
     batch, q = pair
-    return tuple(descend(w, gradient(_weighted)(w, model, batch, q[:, k]), lr) for k, w in enumerate(components))
+    return tuple(
+        descend(w, gradient(_weighted)(w, model, batch, q[:, k]), lr)
+        for k, w in enumerate(components)
+    )
 
 
-def losses(models: Params, count: int, data: Data) -> Tensor:
+def losses(models: Params, count: int, data: ClientContext) -> Tensor:
     """l(h_k(x_s), y_s) [n_i, K] of all training samples, in evaluation mode."""
     batches = data.whole("train")
     y = torch.cat([batch.y for batch in batches])
-    each = [data.model.family.nll(outputs(data.model, row(models, k), batches), y) for k in range(count)]
+    each = [
+        data.model.family.nll(outputs(data.model, row(models, k), batches), y) for k in range(count)
+    ]
     return torch.stack(each, 1)
 
 
@@ -39,38 +48,40 @@ def responsibilities(loss: Tensor, membership: Tensor) -> Tensor:
     return torch.softmax(membership.log() - loss, 1)
 
 
-def fedem(*, lr: float, components: int = 3, fits: int = 10, weights: Weights = "samples") -> Method:
+def fedem(
+    *, lr: float, components: int = 3, fits: int = 10, weights: Weights = "samples"
+) -> Method:
     """FedEM.
 
-    lr: learning rate of local SGD. components: K (the paper's M), from different draws; 1 is FedAvg. fits: E-steps with
-    fixed components after the last round, by which any client, a new one too, finds its π.
-    weights: of the mean, by samples or uniform.
+    lr: learning rate of local SGD. components: K (the paper's M), from different draws; 1 is
+    FedAvg. fits: E-steps with fixed components after the last round, by which any client, a new one
+    too, finds its π. weights: of the mean, by samples or uniform.
 
-    Readings: one E-step a round, over all training samples and with the components as received (in evaluation mode);
-    π becomes the mean of q, and the SGD steps of all components run on the same mini-batches with q fixed. π stays home
-    and is kept from the client's last work: it is used with the newer components until it works again, and is uniform
-    before. For regression the mixture predicts its mean. ``fits`` starts from the π at home, also of
-    clients that took part.
+    Readings: one E-step a round, over all training samples and with the components as received (in
+    evaluation mode); π becomes the mean of q, and the SGD steps of all components run on the same
+    mini-batches with q fixed. π stays home and is kept from the client's last work: it is used with
+    the newer components until it works again, and is uniform before. For regression the mixture
+    predicts its mean. ``fits`` starts from the π at home, also of clients that took part.
     """
     if components < 1 or fits < 1:
         raise FedkinError("fedem needs components and fits of at least 1")
     base = fedavg(lr=lr)
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         return {"parameters": stack([start.draw(k) for k in range(components)])}
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"membership": torch.full((components,), 1 / components, dtype=dtype_of(initial))}
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        models = down["parameters"]
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        models = received["parameters"]
         q = responsibilities(losses(models, components, data), own["membership"])
         start = tuple(row(models, k) for k in range(components))
         trained = scan(_step, start, data.batches(beside=q), lr * data.decay)
         return {"membership": q.mean(0)}, {"parameters": stack(trained)}
 
-    def finish(down: Tree, own: Tree, data: Data) -> Tree:
-        loss, membership = losses(down["parameters"], components, data), own["membership"]
+    def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
+        loss, membership = losses(received["parameters"], components, data), own["membership"]
         for _ in range(fits):
             membership = responsibilities(loss, membership).mean(0)
         return {"membership": membership}
@@ -79,11 +90,13 @@ def fedem(*, lr: float, components: int = 3, fits: int = 10, weights: Weights = 
         name="fedem",
         server=server,
         client=client,
-        local=local,
-        personal=lambda down, own, data: {"personal": {"models": down["parameters"], "membership": own["membership"]}},
+        client_update=client_update,
+        personal_models=lambda received, own, data: {
+            "personal": {"models": received["parameters"], "membership": own["membership"]}
+        },
         predict=mixture,
-        finish=finish,
-        notes=lambda own: {"membership": own["membership"].tolist()},
+        finalize=finalize,
+        client_metrics=lambda own: {"membership": own["membership"].tolist()},
         hyper={"lr": lr, "components": components, "fits": fits},
     )
     return counted(method, weights)
@@ -92,7 +105,9 @@ def fedem(*, lr: float, components: int = 3, fits: int = 10, weights: Weights = 
 def mixture(model: Model, view: Tree, x: Tensor) -> Tensor:
     """log Σ_k π_k softmax(h_k(x)) [batch, classes], or Σ_k π_k h_k(x) for regression."""
     weights = view["membership"]
-    each = torch.stack([plain_prediction(model, row(view["models"], k), x) for k in range(len(weights))])
+    each = torch.stack(
+        [plain_prediction(model, row(view["models"], k), x) for k in range(len(weights))]
+    )
     if not model.family.classes:
         means: Tensor = torch.tensordot(weights, each, dims=1)
         return means

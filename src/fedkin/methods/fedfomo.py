@@ -1,4 +1,6 @@
-"""FedFomo (Zhang, Sapra, Fidler, Yeung & Alvarez, 2021): each client weighs other clients' models on its own data."""
+"""FedFomo (Zhang, Sapra, Fidler, Yeung & Alvarez, 2021): each client weighs other clients' models
+on its own data.
+"""
 
 from collections.abc import Mapping
 
@@ -7,33 +9,45 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Needs,
+    Reply,
+    ServerContext,
+)
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, dtype_of, map_tree, sq_dist, weighted_mean
 from fedkin.methods.fedavg import sgd_step
 
 
 def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
-    """FedFomo: θ_i ← θ̄_i + Σ_j w_j (θ_j − θ̄_i), then local training. θ̄_i is the client's model from before its last
-    training (θ_i at t − 1); the candidates j are the models sent to it and the one that it trained itself.
+    """FedFomo: θ_i ← θ̄_i + Σ_j w_j (θ_j − θ̄_i), then local training. θ̄_i is the client's model
+    from before its last training (θ_i at t − 1); the candidates j are the models sent to it and the
+    one that it trained itself.
 
-    w_j is the gain (L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j − θ̄_i‖ on the client's validation data, cut off at 0 and normalised.
-    The server adds the gains by others to row i of an affinity matrix and sends the client, next time, models of high
-    affinity.
+    w_j is the gain (L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j − θ̄_i‖ on the client's validation data, cut off
+    at 0 and normalised. The server adds the gains by others to row i of an affinity matrix and
+    sends the client, next time, models of high affinity.
 
-    lr: learning rate of local SGD. candidates: n, models sent to a client, fewer while fewer others have trained, none
-    in the first round. epsilon: ε, the chance that a place among them goes to a client drawn at random.
+    lr: learning rate of local SGD. candidates: n, models sent to a client, fewer while fewer others
+    have trained, none in the first round. epsilon: ε, the chance that a place among them goes to a
+    client drawn at random.
 
-    Readings: where nothing gains the client goes back to θ̄_i, as the sum says (so does the authors' code; PFLlib keeps
-    the trained model). As the weights sum to 1, the new θ_i is the weighted mean of the candidates that gain.
-    Affinities add up the gains as measured (the authors' code divides them by their sum), negative ones too, so a model
-    that hurt is not tried again soon. Equal affinities (all of those never tried) are ordered at random. ε is constant.
-    A client that never trained is nobody's candidate. The server knows whom it sent to whom: no numbers are sent.
+    Readings: where nothing gains the client goes back to θ̄_i, as the sum says (so does the
+    authors' code; PFLlib keeps the trained model). As the weights sum to 1, the new θ_i is the
+    weighted mean of the candidates that gain. Affinities add up the gains as measured (the authors'
+    code divides them by their sum), negative ones too, so a model that hurt is not tried again
+    soon. Equal affinities (all of those never tried) are ordered at random. ε is constant. A client
+    that never trained is nobody's candidate. The server knows whom it sent to whom: no numbers are
+    sent.
     """
     if candidates < 1 or not 0 <= epsilon <= 1:
         raise FedkinError("fedfomo needs candidates of at least 1 and epsilon between 0 and 1")
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         count, initial = len(start.clients), start.only()
         nothing = torch.zeros(count, count, dtype=dtype_of(initial))
         return {
@@ -44,37 +58,54 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
             "candidates": (torch.zeros(0, dtype=torch.int64),) * count,
         }
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"parameters": initial, "before": initial}
 
-    def down(state: Tree, client: int) -> Tree:
+    def broadcast(state: Tree, client: int) -> Tree:
         models = state["models"]
-        # the first message holds no model: ``like``, of zero rows, tells what one looks like and counts nothing
+        # the first message holds no model: ``like``, of zero rows, tells what one looks like and
+        # counts nothing
         like = map_tree(lambda x: x.new_empty((0, *x.shape)), models[client])
-        return {"parameters": {"models": tuple(models[j] for j in state["candidates"][client].tolist()), "like": like}}
+        return {
+            "parameters": {
+                "models": tuple(models[j] for j in state["candidates"][client].tolist()),
+                "like": like,
+            }
+        }
 
-    def expects(down: Tree, info: Info) -> Tree:
-        like = down["parameters"]["like"]
-        gains = torch.empty(len(down["parameters"]["models"]) + 1, dtype=dtype_of(like))
-        return {"parameters": map_tree(lambda x: x.new_empty(x.shape[1:]), like), "coefficients": gains}
+    def expected_update(received: Tree, info: ClientInfo) -> Tree:
+        like = received["parameters"]["like"]
+        gains = torch.empty(len(received["parameters"]["models"]) + 1, dtype=dtype_of(like))
+        return {
+            "parameters": map_tree(lambda x: x.new_empty(x.shape[1:]), like),
+            "coefficients": gains,
+        }
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        before, tried = own["before"], (*down["parameters"]["models"], own["parameters"])
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        before, tried = own["before"], (*received["parameters"]["models"], own["parameters"])
         found = gains(before, tried, data)
         if bool((found > 0).any()):
             before = weighted_mean(tried, found.clamp_min(0).tolist())
         theta = scan(sgd_step, before, data.batches(), lr * data.decay)
         return {"parameters": theta, "before": before}, {"parameters": theta, "coefficients": found}
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         models = list(state["models"])
-        trained, affinity, weights = (state[name].clone() for name in ("trained", "affinity", "weights"))
+        trained, affinity, weights = (
+            state[name].clone() for name in ("trained", "affinity", "weights")
+        )
         for i, reply in replies.items():
             models[i], trained[i] = reply.message["parameters"], True
             note(affinity[i], weights[i], i, state["candidates"][i], reply.message["coefficients"])
         pool = trained.nonzero()[:, 0].numpy()
         chosen = (
-            pick(affinity[i].numpy(), pool[pool != i], candidates, epsilon, server.key._replace(client=i).numpy("pick"))
+            pick(
+                affinity[i].numpy(),
+                pool[pool != i],
+                candidates,
+                epsilon,
+                server.key._replace(client=i).numpy("pick"),
+            )
             for i in range(len(models))
         )
         return {
@@ -85,11 +116,16 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
             "candidates": tuple(torch.from_numpy(others) for others in chosen),
         }
 
-    def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
-        helped = state["affinity"].clamp_min(0).sum(0)  # how much each one's model was worth to the others
+    def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
+        helped = (
+            state["affinity"].clamp_min(0).sum(0)
+        )  # how much each one's model was worth to the others
         pool = state["trained"].nonzero()[:, 0]
         first = pool[torch.argsort(-helped[pool], stable=True)[:candidates]]
-        wider = {name: torch.nn.functional.pad(state[name], (0, 1, 0, 1)) for name in ("affinity", "weights")}
+        wider = {
+            name: torch.nn.functional.pad(state[name], (0, 1, 0, 1))
+            for name in ("affinity", "weights")
+        }
         return (
             {
                 **wider,
@@ -99,7 +135,7 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
             },
         )
 
-    def heed(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
+    def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
         affinity, weights = state["affinity"].clone(), state["weights"].clone()
         sent, found = state["candidates"][newcomer], reply.message["coefficients"]
         note(affinity[newcomer], weights[newcomer], newcomer, sent, found)
@@ -109,10 +145,11 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
         chosen = (*state["candidates"][:newcomer], others)
         return {**state, "affinity": affinity, "weights": weights, "candidates": chosen}
 
-    def check(start: Start, participants: int) -> None:
+    def check(start: FederationInit, participants: int) -> None:
         if candidates >= len(start.clients):
             raise FedkinError(
-                f"fedfomo: {candidates} candidates, but a client has {len(start.clients) - 1} others: "
+                f"fedfomo: {candidates} candidates, but a client has {len(start.clients) - 1} "
+                "others: "
                 "lower method.candidates"
             )
 
@@ -120,14 +157,14 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
         name="fedfomo",
         server=server,
         client=client,
-        down=down,
-        local=local,
-        expects=expects,
-        merge=merge,
-        personal=lambda down, own, data: {"personal": own["parameters"]},
-        seats=seats,
-        heed=heed,
-        lens=lambda state: {"weights": dict(enumerate(state["weights"].tolist()))},
+        broadcast=broadcast,
+        client_update=client_update,
+        expected_update=expected_update,
+        server_update=server_update,
+        personal_models=lambda received, own, data: {"personal": own["parameters"]},
+        newcomer_placements=newcomer_placements,
+        update_newcomer=update_newcomer,
+        server_metrics=lambda state: {"weights": dict(enumerate(state["weights"].tolist()))},
         check=check,
         hyper={"lr": lr, "candidates": candidates, "epsilon": epsilon},
         needs=Needs(validation=True),
@@ -135,14 +172,18 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
 
 
 def note(affinity: Tensor, weights: Tensor, client: int, sent: Tensor, found: Tensor) -> None:
-    """Enter into a client's rows what it gained by the models that it was sent and, last, by its own."""
+    """Enter into a client's rows what it gained by the models that it was sent and, last, by its
+    own.
+    """
     affinity[sent] += found[:-1]
     positive = found.clamp_min(0)
     weights.zero_()
-    weights[[*sent.tolist(), client]] = positive / positive.sum().clamp_min(torch.finfo(found.dtype).tiny)
+    weights[[*sent.tolist(), client]] = positive / positive.sum().clamp_min(
+        torch.finfo(found.dtype).tiny
+    )
 
 
-def gains(before: Params, tried: tuple[Params, ...], data: Data) -> Tensor:
+def gains(before: Params, tried: tuple[Params, ...], data: ClientContext) -> Tensor:
     """(L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j − θ̄_i‖ for every candidate; 0 for one that equals θ̄_i."""
 
     def loss(w: Params) -> float:
@@ -150,12 +191,18 @@ def gains(before: Params, tried: tuple[Params, ...], data: Data) -> Tensor:
 
     here = loss(before)
     apart = [float(sq_dist(other, before)) ** 0.5 for other in tried]
-    found = [(here - loss(other)) / far if far else 0.0 for other, far in zip(tried, apart, strict=True)]
+    found = [
+        (here - loss(other)) / far if far else 0.0 for other, far in zip(tried, apart, strict=True)
+    ]
     return torch.tensor(found, dtype=dtype_of(before))
 
 
-def pick(affinity: np.ndarray, pool: np.ndarray, count: int, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-    """``count`` of the pool (all, if it has fewer): of the highest affinity, but each place with chance ε at random."""
+def pick(
+    affinity: np.ndarray, pool: np.ndarray, count: int, epsilon: float, rng: np.random.Generator
+) -> np.ndarray:
+    """``count`` of the pool (all, if it has fewer): of the highest affinity, but each place with
+    chance ε at random.
+    """
     count = min(count, len(pool))
     shuffled = rng.permutation(pool)
     ranked = shuffled[np.argsort(-affinity[shuffled], kind="stable")]

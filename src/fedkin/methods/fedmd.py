@@ -1,4 +1,6 @@
-"""FedMD (Li & Wang, 2019): clients of any architecture agree on class scores of a labeled public set. Algorithm 1."""
+"""FedMD (Li & Wang, 2019): clients of any architecture agree on class scores of a labeled public
+set. Algorithm 1.
+"""
 
 from collections.abc import Mapping
 
@@ -6,7 +8,17 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, public_set, two_classes
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Needs,
+    Reply,
+    ServerContext,
+    public_set,
+    two_classes,
+)
 from fedkin.core.model import Model
 from fedkin.core.ops import descend, gradient, over_rows, scan
 from fedkin.core.rng import Key
@@ -16,7 +28,9 @@ from fedkin.methods.parts.codistillation import uniform_mean
 
 
 def _scores(outputs: Tensor) -> Tensor:
-    """Class scores [batch, classes]: the logits; a single logit of two classes as their log-probabilities."""
+    """Class scores [batch, classes]: the logits; a single logit of two classes as their
+    log-probabilities.
+    """
     return two_classes(outputs) if outputs.shape[1] == 1 else outputs
 
 
@@ -45,75 +59,92 @@ def fedmd(
     public_batch: int = 128,
     public_lr: float | None = None,
 ) -> Method:
-    """FedMD. Round 1, transfer learning: train on the public set with its labels, then on private data. Later rounds:
-    digest (match the mean class scores on a random subset of the public set), then revisit (private data).
+    """FedMD. Round 1, transfer learning: train on the public set with its labels, then on private
+    data. Later rounds: digest (match the mean class scores on a random subset of the public set),
+    then revisit (private data).
 
-    lr: learning rate of private training. subset: public rows scored a round (5,000 in the paper); half of them if not
-    given. pretrain_steps, digest_steps: mini-batches of public_batch public rows. public_lr: learning rate of both; lr
-    if not given, 0 leaves local training.
+    lr: learning rate of private training. subset: public rows scored a round (5,000 in the paper);
+    half of them if not given. pretrain_steps, digest_steps: mini-batches of public_batch public
+    rows. public_lr: learning rate of both; lr if not given, 0 leaves local training.
 
-    Readings: class scores are logits, matched by mean absolute error, as the authors' code does. One exchange a round:
-    the server names the next subset with each message, and a client sends its scores of it after the private training,
-    which are those that the paper's next round would begin with; the last scores are not used. Private training is as
-    long in round 1 as in the others ([train]), and transfer learning has a number of steps instead of convergence. A
-    client whose first round is a later one does its transfer learning then, and digests from the next on.
+    Readings: class scores are logits, matched by mean absolute error, as the authors' code does.
+    One exchange a round: the server names the next subset with each message, and a client sends its
+    scores of it after the private training, which are those that the paper's next round would begin
+    with; the last scores are not used. Private training is as long in round 1 as in the others
+    ([train]), and transfer learning has a number of steps instead of convergence. A client whose
+    first round is a later one does its transfer learning then, and digests from the next on.
     """
     rate = lr if public_lr is None else public_lr
-    if min(1 if subset is None else subset, pretrain_steps, digest_steps, public_batch) < 1 or rate < 0:
+    if (
+        min(1 if subset is None else subset, pretrain_steps, digest_steps, public_batch) < 1
+        or rate < 0
+    ):
         raise FedkinError(
-            "fedmd needs subset, pretrain_steps, digest_steps and public_batch of at least 1, public_lr of at least 0"
+            "fedmd needs subset, pretrain_steps, digest_steps and public_batch of at least "
+            "1, public_lr of at least 0"
         )
 
     def drawn(key: Key, public: int) -> Tensor:
         size = -(-public // 2) if subset is None else subset
         return torch.from_numpy(key.numpy("subset").choice(public, size, replace=False))
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         rows = drawn(start.key, start.public)
         nothing = torch.zeros((0, start.classes), dtype=dtype_of(start.parameters))
         return {"rows": rows, "digest": rows[:0], "predictions": nothing}
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"parameters": initial, "transferred": 0}
 
-    def down(state: Tree, client: int) -> Tree:
+    def broadcast(state: Tree, client: int) -> Tree:
         control = {"rows": state["rows"], "digest": state["digest"]}
         return {"control": control, "predictions": state["predictions"]}
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w, public, labels = own["parameters"], public_set(data), data.public_y
         if own["transferred"]:
-            pairs = public[down["control"]["digest"]], down["predictions"]
-            w = scan(_digest, w, data.rows(pairs, public_batch, digest_steps, "digest"), rate * data.decay)
+            pairs = public[received["control"]["digest"]], received["predictions"]
+            w = scan(
+                _digest,
+                w,
+                data.rows(pairs, public_batch, digest_steps, "digest"),
+                rate * data.decay,
+            )
         else:
             if labels is None:
                 raise ValueError("fedmd uses the labels of the public set")
             shared = data.rows((public, labels), public_batch, pretrain_steps, "transfer")
             w = scan(_transfer, w, shared, rate * data.decay)
         w = scan(sgd_step, w, data.batches(), lr * data.decay)
-        told = over_rows(_scores, data.model, w, public[down["control"]["rows"]])
+        told = over_rows(_scores, data.model, w, public[received["control"]["rows"]])
         return {"parameters": w, "transferred": 1}, {"predictions": told}
 
-    def expects(down: Tree, info: Info) -> Tree:
-        return {"predictions": down["predictions"].new_zeros(len(down["control"]["rows"]), info.classes)}
+    def expected_update(received: Tree, info: ClientInfo) -> Tree:
+        return {
+            "predictions": received["predictions"].new_zeros(
+                len(received["control"]["rows"]), info.classes
+            )
+        }
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         rows = drawn(server.key, len(public_set(server)))
         return {"rows": rows, "digest": state["rows"], "predictions": uniform_mean(replies)}
 
-    def check(start: Start, participants: int) -> None:
+    def check(start: FederationInit, participants: int) -> None:
         if subset is not None and subset > start.public:
-            raise FedkinError(f"fedmd: a subset of {subset} of {start.public} public samples: lower method.subset")
+            raise FedkinError(
+                f"fedmd: a subset of {subset} of {start.public} public samples: lower method.subset"
+            )
 
     return Method(
         name="fedmd",
         server=server,
         client=client,
-        down=down,
-        local=local,
-        expects=expects,
-        merge=merge,
-        personal=lambda down, own, data: {"personal": own["parameters"]},
+        broadcast=broadcast,
+        client_update=client_update,
+        expected_update=expected_update,
+        server_update=server_update,
+        personal_models=lambda received, own, data: {"personal": own["parameters"]},
         check=check,
         hyper={
             "lr": lr,
@@ -123,5 +154,7 @@ def fedmd(
             "public_batch": public_batch,
             "public_lr": public_lr,
         },
-        needs=Needs(one_architecture=False, public="labeled", full_participation=True, classes=True),
+        needs=Needs(
+            one_architecture=False, public="labeled", full_participation=True, classes=True
+        ),
     )

@@ -1,9 +1,11 @@
-"""FedProx (Li, Sahu, Zaheer, Sanjabi, Talwalkar & Smith, 2020): FedAvg with a proximal term. Algorithm 2."""
+"""FedProx (Li, Sahu, Zaheer, Sanjabi, Talwalkar & Smith, 2020): FedAvg with a proximal term.
+Algorithm 2.
+"""
 
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Method
+from fedkin.core.method import ClientContext, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, sq_dist
@@ -16,27 +18,34 @@ def _objective(v: Params, model: Model, batch: Batch, anchor: Params, pull: Tens
     return model.loss(v, batch) + pull / 2 * sq_dist(v, anchor)
 
 
-def proximal_step(model: Model, v: Params, batch: Batch, lr: Tensor, pull: Tensor, anchor: Params) -> Params:
+def proximal_step(
+    model: Model, v: Params, batch: Batch, lr: Tensor, pull: Tensor, anchor: Params
+) -> Params:
     """v ← v − lr (∇f(v; batch) + pull · (v − anchor))."""
     return descend(v, gradient(_objective)(v, model, batch, anchor, pull), lr)
 
 
 def fedprox(*, lr: float, mu: float = 1.0, weights: Weights = "samples") -> Method:
-    """FedProx: every participant trains from the global model w and is held near it; the server averages.
+    """FedProx: every participant trains from the global model w and is held near it; the server
+    averages.
 
-    lr: learning rate of local SGD. mu: μ of (μ/2)‖v − w‖², from {0.001, 0.01, 0.1, 1} in the paper, most often 1;
-    0 is FedAvg. lr · mu should stay below 1. weights: of the server's mean, as in fedavg.
+    lr: learning rate of local SGD. mu: μ of (μ/2)‖v − w‖², from {0.001, 0.01, 0.1, 1} in the paper,
+    most often 1; 0 is FedAvg. lr · mu should stay below 1. weights: of the server's mean, as in
+    fedavg.
 
-    Readings: the local problem is solved by the SGD steps of [train], the same for everyone (the paper's γ-inexactness;
-    its stragglers do fewer). As fedavg: participants uniformly, mean by samples unless told; the paper draws
-    clients with probability p_k and takes the plain mean, which is the same in expectation.
+    Readings: the local problem is solved by the SGD steps of [train], the same for everyone (the
+    paper's γ-inexactness; its stragglers do fewer). As fedavg: participants uniformly, mean by
+    samples unless told; the paper draws clients with probability p_k and takes the plain mean,
+    which is the same in expectation.
     """
     if mu < 0:
         raise FedkinError("fedprox needs mu of at least 0")
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        w = down["parameters"]
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        w = received["parameters"]
         return own, {"parameters": scan(proximal_step, w, data.batches(), lr * data.decay, mu, w)}
 
-    method = fedavg(lr=lr)._replace(name="fedprox", local=local, hyper={"lr": lr, "mu": mu})
+    method = fedavg(lr=lr)._replace(
+        name="fedprox", client_update=client_update, hyper={"lr": lr, "mu": mu}
+    )
     return counted(method, weights)

@@ -1,4 +1,6 @@
-"""FedSim (Pillutla et al., 2022): partial personalization, personal and shared layers trained together."""
+"""FedSim (Pillutla et al., 2022): partial personalization, personal and shared layers trained
+together.
+"""
 
 from collections.abc import Sequence
 
@@ -16,9 +18,9 @@ def fedsim(
 ) -> Method:
     """FedSim: partial_fl with schedule "simultaneous". FedAlt is partial_fl as it is.
 
-    lr: learning rate of the shared layers, and of the personal ones unless personal_lr is given. personal: which
-    layers are personal, by name: prefixes of parameter names, "last", "first", "all", or () for none.
-    weights: of the mean, by samples or uniform.
+    lr: learning rate of the shared layers, and of the personal ones unless personal_lr is given.
+    personal: which layers are personal, by name: prefixes of parameter names, "last", "first",
+    "all", or () for none. weights: of the mean, by samples or uniform.
 
     Readings: those of partial_fl, of which it is the other schedule.
     """

@@ -1,37 +1,47 @@
-"""FedAvg-FT: FedAvg, then every client fine-tunes the final model at home (a baseline in PPFL's tables)."""
+"""FedAvg-FT: FedAvg, then every client fine-tunes the final model at home (a baseline in PPFL's
+tables).
+"""
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Method
+from fedkin.core.method import ClientContext, Method
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree
 from fedkin.core.weights import Weights, counted
 from fedkin.methods.fedavg import fedavg, sgd_step
 
 
-def finetune(*, lr: float, epochs: int = 5, personal_lr: float | None = None, weights: Weights = "samples") -> Method:
-    """FedAvg for all rounds; after the last one each client runs local epochs from the final w. Nothing more is sent.
+def finetune(
+    *, lr: float, epochs: int = 5, personal_lr: float | None = None, weights: Weights = "samples"
+) -> Method:
+    """FedAvg for all rounds; after the last one each client runs local epochs from the final w.
+    Nothing more is sent.
 
-    lr: learning rate of FedAvg's local SGD. epochs: passes over the client's training data at the end (1 to 5 in
-    PPFL). personal_lr: learning rate of those; lr if not given. weights: of the mean, as in fedavg.
+    lr: learning rate of FedAvg's local SGD. epochs: passes over the client's training data at the
+    end (1 to 5 in PPFL). personal_lr: learning rate of those; lr if not given. weights: of the
+    mean, as in fedavg.
 
-    Readings: the schedule's decay goes on: fine-tuning has the factor that a further round would have. All parameters
-    are tuned. Until the end the personal view is the global model. A new client fine-tunes the last w.
+    Readings: the schedule's decay goes on: fine-tuning has the factor that a further round would
+    have. All parameters are tuned. Until the end the personal view is the global model. A new
+    client fine-tunes the last w.
     """
     if epochs < 1 or (personal_lr is not None and personal_lr <= 0):
         raise FedkinError("finetune needs epochs of at least 1 and personal_lr above 0")
     rate = lr if personal_lr is None else personal_lr
 
-    def finish(down: Tree, own: Tree, data: Data) -> Tree:
+    def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
         batches = data.batches(purpose="finetune", epochs=epochs)
-        return {"parameters": scan(sgd_step, down["parameters"], batches, rate * data.decay)}
+        return {"parameters": scan(sgd_step, received["parameters"], batches, rate * data.decay)}
 
-    def personal(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
-        return {"personal": own.get("parameters", down["parameters"]), "global": down["parameters"]}
+    def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
+        return {
+            "personal": own.get("parameters", received["parameters"]),
+            "global": received["parameters"],
+        }
 
     method = fedavg(lr=lr)._replace(
         name="finetune",
-        finish=finish,
-        personal=personal,
+        finalize=finalize,
+        personal_models=personal_models,
         hyper={"lr": lr, "epochs": epochs, "personal_lr": personal_lr},
     )
     return counted(method, weights)

@@ -1,4 +1,6 @@
-"""HypCluster: hypothesis-based clustering (Mansour, Mohri, Ro & Suresh, 2020), the best of several random starts."""
+"""HypCluster: hypothesis-based clustering (Mansour, Mohri, Ro & Suresh, 2020), the best of several
+random starts.
+"""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +9,14 @@ from functools import partial
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Info, Method, Reply, Server, Start
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Reply,
+    ServerContext,
+)
 from fedkin.core.tree import Params, Tree, row
 from fedkin.core.weights import Weights, counted
 from fedkin.methods.ifca import Choice, choose, ifca
@@ -16,76 +25,98 @@ from fedkin.methods.ifca import Choice, choose, ifca
 def hypcluster(
     *, lr: float, clusters: int = 4, starts: int = 3, trial: int = 5, weights: Weights = "samples"
 ) -> Method:
-    """HypCluster: IFCA with model averaging, run from several random starts of which the best is kept.
+    """HypCluster: IFCA with model averaging, run from several random starts of which the best is
+    kept.
 
-    lr: learning rate of local SGD. clusters: q, the number of models (hypotheses). starts: how many sets of models are
-    tried; 1 is IFCA, and what published communication costs count. trial: rounds that all sets take part in, 2 or more.
-    weights: of means, of models and of losses: by samples or uniform.
+    lr: learning rate of local SGD. clusters: q, the number of models (hypotheses). starts: how many
+    sets of models are tried; 1 is IFCA, and what published communication costs count. trial: rounds
+    that all sets take part in, 2 or more. weights: of means, of models and of losses: by samples or
+    uniform.
 
-    Reading: "best of several random starts" is all that we have on the choice. Here, in the first ``trial`` rounds,
-    every participant receives all sets and trains its choice of each on the same mini-batches, so that such a round
-    costs ``starts`` times as much; beside each upload it says the loss of its choice on its own training data, as
-    received. After the trial the server keeps the set of least mean loss among the participants of that last
-    round. Until then a client deploys the best of all models on its training data.
+    Reading: "best of several random starts" is all that we have on the choice. Here, in the first
+    ``trial`` rounds, every participant receives all sets and trains its choice of each on the same
+    mini-batches, so that such a round costs ``starts`` times as much; beside each upload it says
+    the loss of its choice on its own training data, as received. After the trial the server keeps
+    the set of least mean loss among the participants of that last round. Until then a client
+    deploys the best of all models on its training data.
     """
     if clusters < 1 or starts < 1 or trial < 2:
-        raise FedkinError("hypcluster needs clusters and starts of at least 1, and trial of at least 2")
+        raise FedkinError(
+            "hypcluster needs clusters and starts of at least 1, and trial of at least 2"
+        )
     base = ifca(lr=lr, clusters=clusters)
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         sets = {
-            f"start{s}": base.server(start._replace(draw=partial(later, start, s * clusters))) for s in range(starts)
+            f"start{s}": base.server(start._replace(draw=partial(later, start, s * clusters)))
+            for s in range(starts)
         }
         return turned(sets)
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        parts = {s: base.local({"parameters": models}, own, data)[1] for s, models in down["parameters"].items()}
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        parts = {
+            s: base.client_update({"parameters": models}, own, data)[1]
+            for s, models in received["parameters"].items()
+        }
         if len(parts) > 1:
-            for s, found in choices(down, data).items():
+            for s, found in choices(received, data).items():
                 like = next(iter(found.parameters.values()))
                 parts[s]["control"]["loss"] = torch.tensor(found.loss, dtype=like.dtype)
         return own, turned(parts)
 
-    def expects(down: Tree, info: Info) -> Tree:
-        parts = {s: base.expects({"parameters": models}, info) for s, models in down["parameters"].items()}
+    def expected_update(received: Tree, info: ClientInfo) -> Tree:
+        parts = {
+            s: base.expected_update({"parameters": models}, info)
+            for s, models in received["parameters"].items()
+        }
         if len(parts) > 1:
             for part in parts.values():
                 part["control"]["loss"] = next(iter(part["parameters"].values())).new_zeros(())
         return turned(parts)
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         sets = turned(state)
         heard = {s: {client: of_set(reply, s) for client, reply in replies.items()} for s in sets}
         kept = list(sets)
         if len(kept) > 1 and server.key.round >= trial:
             kept = [min(kept, key=lambda s: total_loss(heard[s]))]
-        return turned({s: base.merge(sets[s], heard[s], server) for s in kept})
+        return turned({s: base.server_update(sets[s], heard[s], server) for s in kept})
 
-    def choices(down: Tree, data: Data) -> dict[str, Choice]:
+    def choices(received: Tree, data: ClientContext) -> dict[str, Choice]:
         """The client's choice of each set."""
-        return {s: choose([row(models, k) for k in range(clusters)], data) for s, models in down["parameters"].items()}
+        return {
+            s: choose([row(models, k) for k in range(clusters)], data)
+            for s, models in received["parameters"].items()
+        }
 
-    def personal(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
-        return {"personal": min(choices(down, data).values(), key=lambda found: found.loss).parameters}
+    def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
+        return {
+            "personal": min(
+                choices(received, data).values(), key=lambda found: found.loss
+            ).parameters
+        }
 
-    def lens(state: Tree) -> dict[str, dict[int, float]]:
+    def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
         sets = list(turned(state).values())
-        return {**(base.lens(sets[0]) if len(sets) == 1 else {}), "starts": {-1: len(sets)}}
+        return {
+            **(base.server_metrics(sets[0]) if len(sets) == 1 else {}),
+            "starts": {-1: len(sets)},
+        }
 
     method = base._replace(
         name="hypcluster",
         server=server,
-        local=local,
-        expects=expects,
-        merge=merge,
-        personal=personal,
-        lens=lens,
+        client_update=client_update,
+        expected_update=expected_update,
+        server_update=server_update,
+        personal_models=personal_models,
+        server_metrics=server_metrics,
         hyper={"lr": lr, "clusters": clusters, "starts": starts, "trial": trial},
     )
     return counted(method, weights)
 
 
-def later(start: Start, by: int, k: int) -> Params:
+def later(start: FederationInit, by: int, k: int) -> Params:
     """Draw k of the set whose draws begin at ``by``."""
     return start.draw(by + k)
 
@@ -101,5 +132,9 @@ def of_set(reply: Reply, name: str) -> Reply:
 
 
 def total_loss(replies: Mapping[int, Reply]) -> float:
-    """Σ n_i loss_i of the models that the participants chose: the order of its mean, all sets having the same ones."""
-    return math.fsum(reply.weight * float(reply.message["control"]["loss"]) for reply in replies.values())
+    """Σ n_i loss_i of the models that the participants chose: the order of its mean, all sets
+    having the same ones.
+    """
+    return math.fsum(
+        reply.weight * float(reply.message["control"]["loss"]) for reply in replies.values()
+    )

@@ -1,6 +1,7 @@
 """IFCA: iterative federated clustering (Ghosh, Chung, Yin & Ramchandran, 2020). Algorithm 1.
 
-The server keeps c models; a client takes the one of lowest loss on its own training data and works on it.
+The server keeps c models; a client takes the one of lowest loss on its own training data and works
+on it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +12,14 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.layers import Choice as Layers
 from fedkin.core.layers import select
-from fedkin.core.method import Data, Info, Method, Reply, Server, Start
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Reply,
+    ServerContext,
+)
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
 from fedkin.core.weights import Weights, counted
@@ -19,14 +27,16 @@ from fedkin.methods.fedavg import sgd_step
 
 
 class Choice(NamedTuple):
-    """The model that a client takes: its number, its parameters, and their loss on the client's training data."""
+    """The model that a client takes: its number, its parameters, and their loss on the client's
+    training data.
+    """
 
     cluster: int
     parameters: Params
     loss: float
 
 
-def choose(candidates: Sequence[Params], data: Data) -> Choice:
+def choose(candidates: Sequence[Params], data: ClientContext) -> Choice:
     """argmin_j F_i(θ_j) over all training data (line 6); of equals the first."""
     losses = [data.score(w, "train")[0] for w in candidates]
     best = losses.index(min(losses))
@@ -43,15 +53,16 @@ def ifca(
 ) -> Method:
     """IFCA. A participant chooses its model anew in every round; it keeps nothing at home.
 
-    lr: γ. clusters: k, the number of models; they start from different draws. average: "models" (option II) trains the
-    chosen model as [train] says and averages the results in each cluster; "gradients" (option I) is one gradient
-    on one mini-batch a round, whatever [train] says of steps. shared: layers that all clusters share, by name
-    (the paper's weight sharing): prefixes, "first" or "last"; they are sent once, and averaged over all participants.
-    weights: of averages, by samples or uniform, which is the same for the paper's machines, of equally many samples.
+    lr: γ. clusters: k, the number of models; they start from different draws. average: "models"
+    (option II) trains the chosen model as [train] says and averages the results in each cluster;
+    "gradients" (option I) is one gradient on one mini-batch a round, whatever [train] says of
+    steps. shared: layers that all clusters share, by name (the paper's weight sharing): prefixes,
+    "first" or "last"; they are sent once, and averaged over all participants. weights: of averages,
+    by samples or uniform, which is the same for the paper's machines, of equally many samples.
 
-    Readings: a cluster that nobody chose keeps its model. In "gradients" the client sends θ − γ g instead of g (as many
-    numbers) and the server's θ_j − γ Σ p_i g_i runs over the members of j with the p_i of ALL participants, as the
-    paper's 1/m. The loss is measured in evaluation mode.
+    Readings: a cluster that nobody chose keeps its model. In "gradients" the client sends θ − γ g
+    instead of g (as many numbers) and the server's θ_j − γ Σ p_i g_i runs over the members of j
+    with the p_i of ALL participants, as the paper's 1/m. The loss is measured in evaluation mode.
     """
     if clusters < 1 or average not in ("models", "gradients"):
         raise FedkinError("ifca needs clusters of at least 1, and average 'models' or 'gradients'")
@@ -62,60 +73,75 @@ def ifca(
 
     def one(models: Params, cluster: int) -> Params:
         together = common(models)
-        return {name: value if name in together else value[cluster] for name, value in models.items()}
+        return {
+            name: value if name in together else value[cluster] for name, value in models.items()
+        }
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         drawn = [start.draw(k) for k in range(clusters)]
         together = common(drawn[0])
-        models = {n: w if n in together else torch.stack([d[n] for d in drawn]) for n, w in drawn[0].items()}
+        models = {
+            n: w if n in together else torch.stack([d[n] for d in drawn])
+            for n, w in drawn[0].items()
+        }
         return {"parameters": models, "cluster": torch.full((len(start.clients),), -1)}
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {}
 
-    def down(state: Tree, client: int) -> Tree:
+    def broadcast(state: Tree, client: int) -> Tree:
         return {"parameters": state["parameters"]}
 
-    def chosen(down: Tree, data: Data) -> Choice:
-        return choose([one(down["parameters"], k) for k in range(clusters)], data)
+    def chosen(received: Tree, data: ClientContext) -> Choice:
+        return choose([one(received["parameters"], k) for k in range(clusters)], data)
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        found = chosen(down, data)
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        found = chosen(received, data)
         w = scan(sgd_step, found.parameters, data.batches(steps=steps), lr * data.decay)
         return own, {"parameters": w, "control": {"cluster": torch.tensor(found.cluster)}}
 
-    def expects(down: Tree, info: Info) -> Tree:
-        return {"parameters": one(down["parameters"], 0), "control": {"cluster": torch.tensor(0)}}
+    def expected_update(received: Tree, info: ClientInfo) -> Tree:
+        return {
+            "parameters": one(received["parameters"], 0),
+            "control": {"cluster": torch.tensor(0)},
+        }
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         models, cluster = state["parameters"], state["cluster"].clone()
         together = mean(common(models), list(replies.values()))
         for client, reply in replies.items():
             cluster[client] = reply.message["control"]["cluster"]
         apart = stack([renewed(models, k, replies) for k in range(clusters)])
-        return {"parameters": {n: together[n] if n in together else apart[n] for n in models}, "cluster": cluster}
+        return {
+            "parameters": {n: together[n] if n in together else apart[n] for n in models},
+            "cluster": cluster,
+        }
 
     def renewed(models: Params, k: int, replies: Mapping[int, Reply]) -> Params:
         """θ_k after the round, without what is shared: lines 13 and 14 of Algorithm 1."""
         before = {n: value[k] for n, value in models.items() if n not in common(models)}
-        members = [reply for reply in replies.values() if int(reply.message["control"]["cluster"]) == k]
+        members = [
+            reply for reply in replies.values() if int(reply.message["control"]["cluster"]) == k
+        ]
         mass = sum(reply.weight for reply in members)
         everyone = sum(reply.weight for reply in replies.values())
         if mass == 0:
             return before
-        after: Params = mix(before, mean(before, members), 1.0 if average == "models" else mass / everyone)
+        after: Params = mix(
+            before, mean(before, members), 1.0 if average == "models" else mass / everyone
+        )
         return after
 
     method = Method(
         name="ifca",
         server=server,
         client=client,
-        down=down,
-        local=local,
-        expects=expects,
-        merge=merge,
-        personal=lambda down, own, data: {"personal": chosen(down, data).parameters},
-        lens=lens,
+        broadcast=broadcast,
+        client_update=client_update,
+        expected_update=expected_update,
+        server_update=server_update,
+        personal_models=lambda received, own, data: {"personal": chosen(received, data).parameters},
+        server_metrics=server_metrics,
         hyper={
             "lr": lr,
             "clusters": clusters,
@@ -133,6 +159,6 @@ def mean(names: Iterable[str], members: Sequence[Reply]) -> Params:
     return total
 
 
-def lens(state: Tree) -> dict[str, dict[int, int]]:
+def server_metrics(state: Tree) -> dict[str, dict[int, int]]:
     """The last cluster that each client said it chose; nothing of those that never took part."""
     return {"cluster": {client: k for client, k in enumerate(state["cluster"].tolist()) if k >= 0}}

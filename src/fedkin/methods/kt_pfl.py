@@ -1,4 +1,5 @@
-"""KT-pFL (Zhang, Guo, Ma, Wang, Xu & Wu, 2021): each client imitates a team of its own, whose weights are learned.
+"""KT-pFL (Zhang, Guo, Ma, Wang, Xu & Wu, 2021): each client imitates a team of its own, whose
+weights are learned.
 
 κ [clients, clients], rows on the simplex: client k's target on the public set is Σ_j κ_kj z_j.
 """
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Info, Method, Reply, Server, Start
+from fedkin.core.method import ClientInfo, FederationInit, Method, Reply, ServerContext
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.parts.codistillation import codistil
 
@@ -26,26 +27,33 @@ def kt_pfl(
     public_batch: int = 128,
     temperature: float = 1.0,
 ) -> Method:
-    """KT-pFL: after every round the server takes one gradient step on Σ_k λ KL(Σ_j κ_kj z_j ‖ z_k) + ρ ‖κ_k − 1/M‖².
+    """KT-pFL: after every round the server takes one gradient step on Σ_k λ KL(Σ_j κ_kj z_j ‖ z_k)
+    + ρ ‖κ_k − 1/M‖².
 
-    lr: learning rate of private training. kappa_lr: step of κ; 0 keeps 1/M, plain co-distillation. lam: λ. rho: ρ, the
-    pull towards equal weights (the authors' scripts: 0.7). distill_steps: mini-batches of public_batch public rows with
-    which a client imitates its team. distill_lr: their learning rate; lr if not given, 0 is local training.
-    temperature: soft predictions are softmax(logits / T), at the clients and in the loss (the authors' scripts: 10).
+    lr: learning rate of private training. kappa_lr: step of κ; 0 keeps 1/M, plain co-distillation.
+    lam: λ. rho: ρ, the pull towards equal weights (the authors' scripts: 0.7). distill_steps:
+    mini-batches of public_batch public rows with which a client imitates its team. distill_lr:
+    their learning rate; lr if not given, 0 is local training. temperature: soft predictions are
+    softmax(logits / T), at the clients and in the loss (the authors' scripts: 10).
 
-    Readings: the KL is a mean over the public set and not weighted by p_k. κ stays on the simplex by Euclidean
-    projection. A round is distil, train, predict, as the order of the paper cut where the message comes; the first one
-    has no team. A client that did not take part stands in with its last predictions; one that never did is in no team
-    (its coefficients wait at 1/M, the others of a row are divided by their sum) and joins with the mean.
+    Readings: the KL is a mean over the public set and not weighted by p_k. κ stays on the simplex
+    by Euclidean projection. A round is distil, train, predict, as the order of the paper cut where
+    the message comes; the first one has no team. A client that did not take part stands in with its
+    last predictions; one that never did is in no team (its coefficients wait at 1/M, the others of
+    a row are divided by their sum) and joins with the mean.
     """
     rate = lr if distill_lr is None else distill_lr
-    if min(kappa_lr, lam, rho, rate) < 0 or temperature <= 0 or min(distill_steps, public_batch) < 1:
+    if (
+        min(kappa_lr, lam, rho, rate) < 0
+        or temperature <= 0
+        or min(distill_steps, public_batch) < 1
+    ):
         raise FedkinError(
             "kt_pfl needs kappa_lr, lam, rho and distill_lr of at least 0, temperature above 0, "
             "distill_steps and public_batch of at least 1"
         )
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         m, dtype = len(start.clients), dtype_of(start.parameters)
         return {
             "knowledge": torch.full((m, m), 1 / m, dtype=dtype),
@@ -54,7 +62,7 @@ def kt_pfl(
             "teams": torch.zeros((m, 0, start.classes), dtype=dtype),
         }
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         kappa, z, known = (state[name].clone() for name in ("knowledge", "predictions", "known"))
         for client, reply in replies.items():
             z[client], known[client] = reply.message["predictions"], True
@@ -65,35 +73,50 @@ def kt_pfl(
         teams = (kappa[:, who] / share @ z[who].flatten(1)).view_as(z)
         return {"knowledge": kappa, "predictions": z, "known": known, "teams": teams}
 
-    def moved(kappa: Tensor, z: Tensor, own: Tensor, server: Server) -> Tensor:
-        """Rows of κ after one step: each weighs the predictions z for the client whose own ones are in its row."""
+    def moved(kappa: Tensor, z: Tensor, own: Tensor, server: ServerContext) -> Tensor:
+        """Rows of κ after one step: each weighs the predictions z for the client whose own ones are
+        in its row.
+        """
         slope = lam * disagreement(kappa, z, own) + 2 * rho * (kappa - 1 / len(z))
         return project(kappa - kappa_lr * server.decay * slope)
 
-    def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+    def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
         teams, z = state["teams"], state["predictions"][state["known"]]
         mean = z.mean(0, keepdim=True) if teams.shape[1] else teams[:1]
         row = state["known"].to(z.dtype)[None] / max(len(z), 1)
-        return ({**state, "knowledge": torch.cat([state["knowledge"], row]), "teams": torch.cat([teams, mean])},)
+        return (
+            {
+                **state,
+                "knowledge": torch.cat([state["knowledge"], row]),
+                "teams": torch.cat([teams, mean]),
+            },
+        )
 
-    def heed(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
+    def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
         kappa, teams, known = state["knowledge"].clone(), state["teams"].clone(), state["known"]
         z, row = state["predictions"][known], kappa[newcomer, known][None]
         row = moved(row, z, reply.message["predictions"][None], server)
-        kappa[newcomer, known], teams[newcomer] = row[0], (row @ z.flatten(1)).view_as(teams[newcomer])
+        kappa[newcomer, known], teams[newcomer] = (
+            row[0],
+            (row @ z.flatten(1)).view_as(teams[newcomer]),
+        )
         return {**state, "knowledge": kappa, "teams": teams}
 
     base = codistil(
-        lr=lr, distill_lr=rate, distill_steps=distill_steps, public_batch=public_batch, temperature=temperature
+        lr=lr,
+        distill_lr=rate,
+        distill_steps=distill_steps,
+        public_batch=public_batch,
+        temperature=temperature,
     )
     return base._replace(
         name="kt_pfl",
         server=server,
-        down=lambda state, client: {"predictions": state["teams"][client]},
-        merge=merge,
-        seats=seats,
-        heed=heed,
-        lens=lens,
+        broadcast=lambda state, client: {"predictions": state["teams"][client]},
+        server_update=server_update,
+        newcomer_placements=newcomer_placements,
+        update_newcomer=update_newcomer,
+        server_metrics=server_metrics,
         hyper={
             "lr": lr,
             "kappa_lr": kappa_lr,
@@ -108,7 +131,9 @@ def kt_pfl(
 
 
 def disagreement(kappa: Tensor, z: Tensor, own: Tensor) -> Tensor:
-    """∂/∂κ_kj of the mean over public rows of KL(Σ_i κ_ki z_i ‖ own_k), less its constant 1: projection undoes it."""
+    """∂/∂κ_kj of the mean over public rows of KL(Σ_i κ_ki z_i ‖ own_k), less its constant 1:
+    projection undoes it.
+    """
     told = z.flatten(1)
     tiny = torch.finfo(z.dtype).tiny
     ratio = (kappa @ told).clamp_min(tiny).log() - own.flatten(1).clamp_min(tiny).log()
@@ -124,6 +149,6 @@ def project(rows: Tensor) -> Tensor:
     return (rows - surplus.gather(1, support - 1)).clamp_min(0)
 
 
-def lens(state: Tree) -> dict[str, dict[int, Any]]:
+def server_metrics(state: Tree) -> dict[str, dict[int, Any]]:
     """Every client's row of κ."""
     return {"knowledge": dict(enumerate(state["knowledge"].tolist()))}

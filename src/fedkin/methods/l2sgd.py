@@ -1,12 +1,22 @@
-"""L2SGD (Hanzely & Richtárik, 2020): a mixture of global and local models, by loopless local gradient descent.
+"""L2SGD (Hanzely & Richtárik, 2020): a mixture of global and local models, by loopless local
+gradient descent.
 
-min over w_1 … w_M of (1/M) Σ f_i(w_i) + (λ/2M) Σ ‖w_i − w̄‖². Algorithm 1 (L2GD) with mini-batch gradients.
+min over w_1 … w_M of (1/M) Σ f_i(w_i) + (λ/2M) Σ ‖w_i − w̄‖². Algorithm 1 (L2GD) with mini-batch
+gradients.
 """
 
 from collections.abc import Mapping
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Needs,
+    Reply,
+    ServerContext,
+)
 from fedkin.core.ops import scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, mix, weighted_mean
@@ -15,50 +25,55 @@ from fedkin.methods.fedavg import sgd_step
 
 
 def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1, weights: Weights = "uniform") -> Method:
-    """L2SGD: in every step a coin decides, with probability p all models move towards their mean, else each takes a
-    gradient step. Only a change from local steps to the mean costs communication: that is a round here.
+    """L2SGD: in every step a coin decides, with probability p all models move towards their mean,
+    else each takes a gradient step. Only a change from local steps to the mean costs communication:
+    that is a round here.
 
-    lr: learning rate of a local step. lam: λ, the pull towards the mean; 0 is local training. p: the coin's chance of
-    an averaging step; a round has 1/p local steps on average. weights: of w̄; the paper's is uniform.
+    lr: learning rate of a local step. lam: λ, the pull towards the mean; 0 is local training. p:
+    the coin's chance of an averaging step; a round has 1/p local steps on average. weights: of w̄;
+    the paper's is uniform.
 
-    Readings: the paper's local step is η/(M(1−p)) and its pull ηλ/(Mp), M clients. Here η = lr·M(1−p): a local step is
-    lr, as in every other method, a pull lr·λ(1−p)/p, and M drops out. lr·λ(1−p)/p above 1 would overshoot the mean
-    and is refused. A round is a run of heads and the run of tails after it: j ≥ 1 pulls, j ~ Geometric(1−p), towards
-    the mean of the last uploads (which they do not move), then k ≥ 1 local steps, k ~ Geometric(p); the server draws
-    both, so [train] steps and epochs are not used. In the first round all models are equal and the pulls do nothing.
-    The decay multiplies η, so it slows both. Where an upload is lost, w̄ is the mean of those that arrived.
-    Deviation: of the paper's methods only this one is built, not the variance-reduced L2SGD+.
+    Readings: the paper's local step is η/(M(1−p)) and its pull ηλ/(Mp), M clients. Here η =
+    lr·M(1−p): a local step is lr, as in every other method, a pull lr·λ(1−p)/p, and M drops out.
+    lr·λ(1−p)/p above 1 would overshoot the mean and is refused. A round is a run of heads and the
+    run of tails after it: j ≥ 1 pulls, j ~ Geometric(1−p), towards the mean of the last uploads
+    (which they do not move), then k ≥ 1 local steps, k ~ Geometric(p); the server draws both, so
+    [train] steps and epochs are not used. In the first round all models are equal and the pulls do
+    nothing. The decay multiplies η, so it slows both. Where an upload is lost, w̄ is the mean of
+    those that arrived. Deviation: of the paper's methods only this one is built, not the
+    variance-reduced L2SGD+.
     """
     if lam < 0 or not 0 < p < 1:
         raise FedkinError("l2sgd needs lam of at least 0 and p between 0 and 1")
     pull = lr * lam * (1 - p) / p
     if pull > 1:
         raise FedkinError(
-            f"l2sgd: lr · lam · (1 − p) / p is {pull:.3g}, and above 1 a pull overshoots the mean: lower method.lam"
+            f"l2sgd: lr · lam · (1 − p) / p is {pull:.3g}, and above 1 a pull overshoots the "
+            "mean: lower method.lam"
         )
 
     def coins(key: Key) -> dict[str, int]:
         rng = key.numpy("coins")
         return {"pulls": int(rng.geometric(1 - p)), "steps": int(rng.geometric(p))}
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         return {"parameters": start.only(), **coins(start.key)}
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"parameters": initial}
 
-    def down(state: Tree, client: int) -> Tree:
+    def broadcast(state: Tree, client: int) -> Tree:
         control = {"pulls": state["pulls"], "steps": state["steps"]}
         return {"parameters": state["parameters"], "control": control}
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        pulls, steps = down["control"]["pulls"], down["control"]["steps"]
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        pulls, steps = received["control"]["pulls"], received["control"]["steps"]
         share = 1 - (1 - pull * data.decay) ** pulls  # j pulls at once: w̄ stays where it is
-        w = mix(own["parameters"], down["parameters"], share)
+        w = mix(own["parameters"], received["parameters"], share)
         w = scan(sgd_step, w, data.batches(steps=steps), lr * data.decay)
         return {"parameters": w}, {"parameters": w}
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         sent = replies.values()
         mean = weighted_mean((r.message["parameters"] for r in sent), (r.weight for r in sent))
         return {"parameters": mean, **coins(server.key)}
@@ -67,13 +82,19 @@ def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1, weights: Weights = "un
         name="l2sgd",
         server=server,
         client=client,
-        down=down,
-        local=local,
-        expects=lambda down, info: {"parameters": down["parameters"]},
-        merge=merge,
-        personal=lambda down, own, data: {"personal": own["parameters"], "global": down["parameters"]},
-        heed=lambda state, newcomer, reply, server: {**state, **coins(server.key)},
-        lens=lambda state: {"next_pulls": {-1: state["pulls"]}, "next_steps": {-1: state["steps"]}},
+        broadcast=broadcast,
+        client_update=client_update,
+        expected_update=lambda received, info: {"parameters": received["parameters"]},
+        server_update=server_update,
+        personal_models=lambda received, own, data: {
+            "personal": own["parameters"],
+            "global": received["parameters"],
+        },
+        update_newcomer=lambda state, newcomer, reply, server: {**state, **coins(server.key)},
+        server_metrics=lambda state: {
+            "next_pulls": {-1: state["pulls"]},
+            "next_steps": {-1: state["steps"]},
+        },
         hyper={"lr": lr, "lam": lam, "p": p},
         needs=Needs(full_participation=True),
     )

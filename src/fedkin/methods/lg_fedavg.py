@@ -9,19 +9,25 @@ from fedkin.core.weights import Weights, counted
 from fedkin.methods.partial_fl import divided, simultaneous
 
 
-def lg_fedavg(*, lr: float, shared: str | Sequence[str] = "last", weights: Weights = "samples") -> Method:
-    """LG-FedAvg: ℓ_i (representation, personal) and g (head, shared) take the same SGD steps; g is averaged.
+def lg_fedavg(
+    *, lr: float, shared: str | Sequence[str] = "last", weights: Weights = "samples"
+) -> Method:
+    """LG-FedAvg: ℓ_i (representation, personal) and g (head, shared) take the same SGD steps; g is
+    averaged.
 
-    lr: learning rate of SGD. shared: which layers are global, by name: prefixes of parameter names, "last" (the output
-    layer), "first", "all", or () for none. weights: of the mean, by samples or uniform.
+    lr: learning rate of SGD. shared: which layers are global, by name: prefixes of parameter names,
+    "last" (the output layer), "first", "all", or () for none. weights: of the mean, by samples or
+    uniform.
 
-    Readings: training starts from the initial parameters; the authors' code starts from a model that FedAvg trained.
-    Without the paper's auxiliary losses on the representation (self-supervision, fairness), and without its ensemble
-    for devices that it has not seen.
+    Readings: training starts from the initial parameters; the authors' code starts from a model
+    that FedAvg trained. Without the paper's auxiliary losses on the representation
+    (self-supervision, fairness), and without its ensemble for devices that it has not seen.
     """
 
-    def personal(params: Params) -> frozenset[str]:
+    def personal_models(params: Params) -> frozenset[str]:
         return frozenset(params) - select(params, shared, "shared layer")
 
-    method = divided("lg_fedavg", personal, simultaneous(lr, lr), {"lr": lr, "shared": shared})
+    method = divided(
+        "lg_fedavg", personal_models, simultaneous(lr, lr), {"lr": lr, "shared": shared}
+    )
     return counted(method, weights)

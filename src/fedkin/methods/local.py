@@ -1,8 +1,18 @@
-"""Local training: every client alone, with the same total local steps. What every personal method must beat."""
+"""Local training: every client alone, with the same total local steps. What every personal method
+must beat.
+"""
 
 from collections.abc import Mapping
 
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Needs,
+    Reply,
+    ServerContext,
+)
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import sgd_step
@@ -13,31 +23,33 @@ def local(*, lr: float) -> Method:
 
     lr: learning rate of SGD. Batches and steps come from [train].
 
-    Reading: in a round only the participants train, as in the other methods, so that the number of local steps is the
-    same.
+    Reading: in a round only the participants train, as in the other methods, so that the number of
+    local steps is the same.
     """
 
-    def work(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        return {"parameters": scan(sgd_step, own["parameters"], data.batches(), lr * data.decay)}, {}
+    def work(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        return {
+            "parameters": scan(sgd_step, own["parameters"], data.batches(), lr * data.decay)
+        }, {}
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"parameters": initial}
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         return {}
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         return state
 
     return Method(
         name="local",
         server=server,
         client=client,
-        down=lambda state, client: {},
-        local=work,
-        expects=lambda down, info: {},
-        merge=merge,
-        personal=lambda down, own, data: {"personal": own["parameters"]},
+        broadcast=lambda state, client: {},
+        client_update=work,
+        expected_update=lambda received, info: {},
+        server_update=server_update,
+        personal_models=lambda received, own, data: {"personal": own["parameters"]},
         hyper={"lr": lr},
         needs=Needs(one_architecture=False),
     )

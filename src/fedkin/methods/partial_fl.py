@@ -10,15 +10,24 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.layers import select
-from fedkin.core.method import Data, Info, Method, Reply, Server, Start
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Reply,
+    ServerContext,
+)
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, is_buffer
 from fedkin.core.weights import Weights, counted
-from fedkin.methods.fedavg import merge as average
+from fedkin.methods.fedavg import server_update as average
 
 Split = Callable[[Params], frozenset[str]]  # a model's parameters → the names of the personal ones
-Work = Callable[[Params, Params, Data], tuple[Params, Params]]  # (personal, shared, data) → the two after a round
+Work = Callable[
+    [Params, Params, ClientContext], tuple[Params, Params]
+]  # (personal, shared, data) → the two after a round
 
 
 def partial_fl(
@@ -30,24 +39,30 @@ def partial_fl(
     personal_steps: int | None = None,
     weights: Weights = "samples",
 ) -> Method:
-    """Partial personalization: a client keeps its personal layers v_i and sends the shared ones u, which are averaged.
+    """Partial personalization: a client keeps its personal layers v_i and sends the shared ones u,
+    which are averaged.
 
-    lr: learning rate of u, and of v_i unless personal_lr is given. personal: which layers are personal, by name:
-    prefixes of parameter names, "last" (the output layer), "first", "all", or () for none. schedule: "alternate" is
-    FedAlt (steps of v_i with the received u, then steps of u with the new v_i), "simultaneous" FedSim (one gradient a
-    step moves both). personal_steps: FedAlt's steps of v_i; without it as many as [train] says for u. weights: of the
-    mean of u, by samples or uniform.
+    lr: learning rate of u, and of v_i unless personal_lr is given. personal: which layers are
+    personal, by name: prefixes of parameter names, "last" (the output layer), "first", "all", or ()
+    for none. schedule: "alternate" is FedAlt (steps of v_i with the received u, then steps of u
+    with the new v_i), "simultaneous" FedSim (one gradient a step moves both). personal_steps:
+    FedAlt's steps of v_i; without it as many as [train] says for u. weights: of the mean of u, by
+    samples or uniform.
 
-    Readings: by samples is the paper's p_i; it samples clients and averages them evenly.
-    All v_i start from the same initial parameters. FedAlt's two halves draw mini-batches of their own. Running
-    statistics belong to their layer, and those of layers that stand still do too.
+    Readings: by samples is the paper's p_i; it samples clients and averages them evenly. All v_i
+    start from the same initial parameters. FedAlt's two halves draw mini-batches of their own.
+    Running statistics belong to their layer, and those of layers that stand still do too.
     """
     if schedule not in ("alternate", "simultaneous"):
-        raise FedkinError(f"partial_fl: schedule is 'alternate' or 'simultaneous', not {schedule!r}")
+        raise FedkinError(
+            f"partial_fl: schedule is 'alternate' or 'simultaneous', not {schedule!r}"
+        )
     if personal_lr is not None and personal_lr <= 0:
         raise FedkinError("partial_fl needs a personal_lr above 0")
     if personal_steps is not None and (personal_steps < 1 or schedule == "simultaneous"):
-        raise FedkinError("partial_fl: personal_steps is at least 1, and belongs to schedule 'alternate'")
+        raise FedkinError(
+            "partial_fl: personal_steps is at least 1, and belongs to schedule 'alternate'"
+        )
     rates = lr, lr if personal_lr is None else personal_lr
     work = alternate(*rates, personal_steps) if schedule == "alternate" else simultaneous(*rates)
     hyper = {
@@ -57,7 +72,9 @@ def partial_fl(
         "personal_lr": personal_lr,
         "personal_steps": personal_steps,
     }
-    method = divided("partial_fl", lambda params: select(params, personal, "personal layer"), work, hyper)
+    method = divided(
+        "partial_fl", lambda params: select(params, personal, "personal layer"), work, hyper
+    )
     return counted(method, weights)
 
 
@@ -82,7 +99,7 @@ def part_step(model: Model, part: Params, batch: Batch, rest: Params, rate: Tens
 def simultaneous(lr: float, personal_lr: float) -> Work:
     """FedSim's local work (LocalSim)."""
 
-    def work(mine: Params, ours: Params, data: Data) -> tuple[Params, Params]:
+    def work(mine: Params, ours: Params, data: ClientContext) -> tuple[Params, Params]:
         both: tuple[Params, Params] = scan(
             both_step, (mine, ours), data.batches(), personal_lr * data.decay, lr * data.decay
         )
@@ -94,7 +111,7 @@ def simultaneous(lr: float, personal_lr: float) -> Work:
 def alternate(lr: float, personal_lr: float, personal_steps: int | None) -> Work:
     """FedAlt's local work (LocalAlt)."""
 
-    def work(mine: Params, ours: Params, data: Data) -> tuple[Params, Params]:
+    def work(mine: Params, ours: Params, data: ClientContext) -> tuple[Params, Params]:
         if _trains(mine):
             batches = data.batches(purpose="personal", steps=personal_steps)
             mine = scan(part_step, mine, batches, ours, personal_lr * data.decay)
@@ -113,37 +130,39 @@ def _trains(part: Params) -> bool:
 def divided(name: str, personal: Split, work: Work, hyper: Mapping[str, Any]) -> Method:
     """The method whose clients keep the layers that ``personal`` names and share the others."""
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         mine = personal(start.only())
-        return {"parameters": {name: value for name, value in start.only().items() if name not in mine}}
+        return {
+            "parameters": {name: value for name, value in start.only().items() if name not in mine}
+        }
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         mine = personal(initial)
         return _held({name: value for name, value in initial.items() if name in mine})
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        mine, ours = work(own.get("parameters", {}), down.get("parameters", {}), data)
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        mine, ours = work(own.get("parameters", {}), received.get("parameters", {}), data)
         return _held(mine), _held(ours)
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         return average(state, replies, server) if state["parameters"] else state
 
-    def view(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
-        whole = {**down.get("parameters", {}), **own.get("parameters", {})}
+    def view(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
+        whole = {**received.get("parameters", {}), **own.get("parameters", {})}
         return {"personal": {name: whole[name] for name in data.model.initial}}
 
-    def check(start: Start, participants: int) -> None:
+    def check(start: FederationInit, participants: int) -> None:
         personal(start.only())  # raises where a name does not exist
 
     return Method(
         name=name,
         server=server,
         client=client,
-        down=lambda state, client: _held(state["parameters"]),
-        local=local,
-        expects=lambda down, info: down,
-        merge=merge,
-        personal=view,
+        broadcast=lambda state, client: _held(state["parameters"]),
+        client_update=client_update,
+        expected_update=lambda received, info: received,
+        server_update=server_update,
+        personal_models=view,
         check=check,
         hyper=hyper,
     )

@@ -1,4 +1,5 @@
-"""Per-FedAvg (Fallah, Mokhtari & Ozdaglar, 2020): a model from which one gradient step at home leads far. Algorithm 1.
+"""Per-FedAvg (Fallah, Mokhtari & Ozdaglar, 2020): a model from which one gradient step at home
+leads far. Algorithm 1.
 
 The objective is the loss after that step, F_i(w) = f_i(w − α∇f_i(w)); its gradient is
 (I − α∇²f_i(w)) ∇f_i(w − α∇f_i(w)).
@@ -9,7 +10,7 @@ from typing import Literal
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Method
+from fedkin.core.method import ClientContext, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, is_buffer
@@ -25,14 +26,20 @@ def _ahead(model: Model, w: Params, inner: Batch, outer: Batch, alpha: Tensor) -
     return slope(_along(w, slope(w, inner), -alpha), outer)
 
 
-def first_order(model: Model, w: Params, batches: Three, beta: Tensor, alpha: Tensor, delta: Tensor) -> Params:
+def first_order(
+    model: Model, w: Params, batches: Three, beta: Tensor, alpha: Tensor, delta: Tensor
+) -> Params:
     """w ← w − β v, v = ∇f(w − α∇f(w; D); D'): the Hessian is left out."""
     (inner, outer), _ = batches
     return descend(w, _ahead(model, w, inner, outer, alpha), beta)
 
 
-def hessian_free(model: Model, w: Params, batches: Three, beta: Tensor, alpha: Tensor, delta: Tensor) -> Params:
-    """w ← w − β (v − α d), d = (∇f(w + δv; D'') − ∇f(w − δv; D'')) / 2δ, which is ∇²f(w; D'') v up to O(δ²)."""
+def hessian_free(
+    model: Model, w: Params, batches: Three, beta: Tensor, alpha: Tensor, delta: Tensor
+) -> Params:
+    """w ← w − β (v − α d), d = (∇f(w + δv; D'') − ∇f(w − δv; D'')) / 2δ, which is ∇²f(w; D'') v up
+    to O(δ²).
+    """
     (inner, outer), curvature = batches
     v = _ahead(model, w, inner, outer, alpha)
     slope = gradient(model.loss)
@@ -43,7 +50,9 @@ def hessian_free(model: Model, w: Params, batches: Three, beta: Tensor, alpha: T
 
 
 def _along(w: Params, v: Params, distance: Tensor) -> Params:
-    return {name: value if is_buffer(name) else value + distance * v[name] for name, value in w.items()}
+    return {
+        name: value if is_buffer(name) else value + distance * v[name] for name, value in w.items()
+    }
 
 
 STEPS = {"hf": hessian_free, "fo": first_order}
@@ -58,37 +67,50 @@ def per_fedavg(
     adapt_steps: int = 1,
     weights: Weights = "samples",
 ) -> Method:
-    """Per-FedAvg: FedAvg whose local steps descend the loss after adaptation; every client adapts the global model.
+    """Per-FedAvg: FedAvg whose local steps descend the loss after adaptation; every client adapts
+    the global model.
 
-    lr: β, the local (outer) step. inner_lr: α, the adaptation step; 0 is FedAvg. hessian: "hf" multiplies by
-    I − α∇²f, with the Hessian-vector product as a central difference of gradients, the paper's Hessian-free
-    form and the one that keeps its objective; "fo" leaves the Hessian out, which is another method where α‖∇²f‖ is not
-    small and so never chosen silently. delta: δ of the difference. adapt_steps: SGD steps with α from w to the personal
-    model; training always looks one step ahead, as in the paper. weights: of the server's mean, as in fedavg.
+    lr: β, the local (outer) step. inner_lr: α, the adaptation step; 0 is FedAvg. hessian: "hf"
+    multiplies by I − α∇²f, with the Hessian-vector product as a central difference of gradients,
+    the paper's Hessian-free form and the one that keeps its objective; "fo" leaves the Hessian out,
+    which is another method where α‖∇²f‖ is not small and so never chosen silently. delta: δ of the
+    difference. adapt_steps: SGD steps with α from w to the personal model; training always looks
+    one step ahead, as in the paper. weights: of the server's mean, as in fedavg.
 
-    Readings: D, D', D'' are three mini-batches of [train] batch_size, drawn independently (they may overlap). α is part
-    of the objective, not a step of the optimizer: the schedule's decay does not touch it. The personal model is made
-    from the global one when it is asked for, on mini-batches of the client's training data; it is not kept. 0.01
-    for δ is ours: it keeps both the truncation and float32 rounding small.
-    Deviation: the server averages by samples unless told (Algorithm 1's clients count alike), so that FedAvg and this
-    differ in the local step alone.
+    Readings: D, D', D'' are three mini-batches of [train] batch_size, drawn independently (they may
+    overlap). α is part of the objective, not a step of the optimizer: the schedule's decay does not
+    touch it. The personal model is made from the global one when it is asked for, on mini-batches
+    of the client's training data; it is not kept. 0.01 for δ is ours: it keeps both the truncation
+    and float32 rounding small. Deviation: the server averages by samples unless told (Algorithm 1's
+    clients count alike), so that FedAvg and this differ in the local step alone.
     """
     if inner_lr < 0 or hessian not in STEPS or delta <= 0 or adapt_steps < 1:
         raise FedkinError(
-            "per_fedavg needs inner_lr of at least 0, hessian 'hf' or 'fo', delta above 0, adapt_steps of at least 1"
+            "per_fedavg needs inner_lr of at least 0, hessian 'hf' or 'fo', delta above 0, "
+            "adapt_steps of at least 1"
         )
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        inner, outer, curvature = (data.batches(purpose=purpose) for purpose in ("inner", "batches", "curvature"))
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        inner, outer, curvature = (
+            data.batches(purpose=purpose) for purpose in ("inner", "batches", "curvature")
+        )
         three = inner.beside(outer).beside(curvature)
-        w = scan(STEPS[hessian], down["parameters"], three, lr * data.decay, inner_lr, delta)
+        w = scan(STEPS[hessian], received["parameters"], three, lr * data.decay, inner_lr, delta)
         return own, {"parameters": w}
 
-    def personal(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
-        w = down["parameters"]
+    def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
+        w = received["parameters"]
         adapted = scan(sgd_step, w, data.batches(purpose="adapt", steps=adapt_steps), inner_lr)
         return {"personal": adapted, "global": w}
 
-    hyper = {"lr": lr, "inner_lr": inner_lr, "hessian": hessian, "delta": delta, "adapt_steps": adapt_steps}
-    method = fedavg(lr=lr)._replace(name="per_fedavg", local=local, personal=personal, hyper=hyper)
+    hyper = {
+        "lr": lr,
+        "inner_lr": inner_lr,
+        "hessian": hessian,
+        "delta": delta,
+        "adapt_steps": adapt_steps,
+    }
+    method = fedavg(lr=lr)._replace(
+        name="per_fedavg", client_update=client_update, personal_models=personal_models, hyper=hyper
+    )
     return counted(method, weights)

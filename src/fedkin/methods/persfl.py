@@ -1,4 +1,6 @@
-"""PersFL (Divi, Farrukh & Celik, 2021): each client keeps its optimal teacher, then distils from it. Algorithm 1."""
+"""PersFL (Divi, Farrukh & Celik, 2021): each client keeps its optimal teacher, then distils from
+it. Algorithm 1.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server
+from fedkin.core.method import ClientContext, ClientInfo, Method, Needs, Reply, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, outputs, scan
 from fedkin.core.tree import Params, Tree
@@ -59,64 +61,86 @@ def persfl(
     kept: int = 0,
     weights: Weights = "uniform",
 ) -> Method:
-    """PersFL. Stage 1 is FedAvg while each client keeps the global model with the least loss on its validation data;
-    stage 2 distils, at home, from that teacher: (1−λ) CE + λ T² · soft loss, λ and T by validation accuracy (eq. 3).
+    """PersFL. Stage 1 is FedAvg while each client keeps the global model with the least loss on its
+    validation data; stage 2 distils, at home, from that teacher: (1−λ) CE + λ T² · soft loss, λ and
+    T by validation accuracy (eq. 3).
 
-    lr: learning rate of both stages unless student_lr is given. objective: "kl", the teacher first (line 20 of
-    Algorithm 1), "reverse_kl", the student first (eq. 3), or "gd" (eq. 7), whose gradient is that of "kl".
-    teacher: the client's "optimal" one, or the "final" global model (Table 4). lams × temperatures: the grid; its
-    default is the one that the published averages imply. student_epochs: passes over the training data in stage 2.
-    kept: how many earlier global models the server keeps, evenly spread over the rounds, for newcomers to choose their
-    teacher among; with none it is the last. weights: of stage 1's mean; eq. 4 minimises the uniform mean over users.
+    lr: learning rate of both stages unless student_lr is given. objective: "kl", the teacher first
+    (line 20 of Algorithm 1), "reverse_kl", the student first (eq. 3), or "gd" (eq. 7), whose
+    gradient is that of "kl". teacher: the client's "optimal" one, or the "final" global model
+    (Table 4). lams × temperatures: the grid; its default is the one that the published averages
+    imply. student_epochs: passes over the training data in stage 2. kept: how many earlier global
+    models the server keeps, evenly spread over the rounds, for newcomers to choose their teacher
+    among; with none it is the last. weights: of stage 1's mean; eq. 4 minimises the uniform mean
+    over users.
 
-    Readings: line 20 and eq. 3 contradict each other on the order of the KL. The aggregate of the last round is a
-    candidate too; equal validation accuracies are decided by the lower loss, then by the order of the grid; λ = 0 does
-    not depend on T and is trained once.
+    Readings: line 20 and eq. 3 contradict each other on the order of the KL. The aggregate of the
+    last round is a candidate too; equal validation accuracies are decided by the lower loss, then
+    by the order of the grid; λ = 0 does not depend on T and is trained once.
     """
     _check(objective, teacher, lams, temperatures, student_epochs, kept)
     base = fedavg(lr=lr)
     soften = SOFT[objective]
 
-    def distance(w: Params, model: Model, batch: Batch, expert: Tensor, lam: Tensor, t: Tensor) -> Tensor:
+    def distance(
+        w: Params, model: Model, batch: Batch, expert: Tensor, lam: Tensor, t: Tensor
+    ) -> Tensor:
         own = model.train_outputs(w, batch.x)
         hard = model.family.nll(own, batch.y)
         soft = soften(torch.log_softmax(expert / t, 1), torch.log_softmax(own / t, 1))
         return (((1 - lam) * hard + lam * t * t * soft) * batch.weight).sum()
 
-    def step(model: Model, w: Params, batch: tuple[Batch, Tensor], rate: Tensor, lam: Tensor, t: Tensor) -> Params:
+    def step(
+        model: Model, w: Params, batch: tuple[Batch, Tensor], rate: Tensor, lam: Tensor, t: Tensor
+    ) -> Params:
         return descend(w, gradient(distance)(w, model, *batch, lam, t), rate)
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
-        after = base.merge(state, replies, server)
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+        after = base.server_update(state, replies, server)
         before = {str(server.key.round - 1): state["parameters"]} if server.key.round > 1 else {}
-        return {**after, "earlier": thinned({**state.get("earlier", {}), **before}, kept)} if kept else after
+        return (
+            {**after, "earlier": thinned({**state.get("earlier", {}), **before}, kept)}
+            if kept
+            else after
+        )
 
-    def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
-        return ({"parameters": state["parameters"]}, *({"parameters": w} for w in state.get("earlier", {}).values()))
+    def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
+        return (
+            {"parameters": state["parameters"]},
+            *({"parameters": w} for w in state.get("earlier", {}).values()),
+        )
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"teacher": initial, "loss": math.inf, "round": 0}
 
-    def consider(candidate: Params, own: Tree, data: Data, number: int) -> Tree:
+    def consider(candidate: Params, own: Tree, data: ClientContext, number: int) -> Tree:
         """Keep the candidate if its validation loss is the least so far (lines 5-9)."""
         loss, _ = data.score(candidate, "val")
         return {"teacher": candidate, "loss": loss, "round": number} if loss < own["loss"] else own
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        own = consider(down["parameters"], own, data, data.key.round - 1)
-        return base.local(down, own, data)
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        own = consider(received["parameters"], own, data, data.key.round - 1)
+        return base.client_update(received, own, data)
 
-    def finish(down: Tree, own: Tree, data: Data) -> Tree:
+    def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
         last = data.key.round - 1
-        own = consider(down["parameters"], own, data, last)
+        own = consider(received["parameters"], own, data, last)
         if teacher == "final":
-            own = {**own, "teacher": down["parameters"], "round": last}
+            own = {**own, "teacher": received["parameters"], "round": last}
         best = min(students(own["teacher"], data), key=lambda s: (-s.accuracy, s.loss))
-        return {**own, "student": best.parameters, "imitation": best.lam, "temperature": best.temperature}
+        return {
+            **own,
+            "student": best.parameters,
+            "imitation": best.lam,
+            "temperature": best.temperature,
+        }
 
-    def students(expert: Params, data: Data) -> list[Student]:
+    def students(expert: Params, data: ClientContext) -> list[Student]:
         batches = data.batches(
-            "permuted", "students", epochs=student_epochs, beside=outputs(data.model, expert, data.whole("train"))
+            "permuted",
+            "students",
+            epochs=student_epochs,
+            beside=outputs(data.model, expert, data.whole("train")),
         )
         found = []
         for lam, t in grid():
@@ -129,25 +153,31 @@ def persfl(
         first = min(temperatures)
         return [(lam, t) for lam in lams for t in temperatures if lam > 0 or t == first]
 
-    def personal(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
-        received = down["parameters"]  # until it has considered one, its teacher is what it received
+    def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
+        received = received[
+            "parameters"
+        ]  # until it has considered one, its teacher is what it received
         best = own["teacher"] if own["loss"] < math.inf else received
         return {"personal": own.get("student", best), "global": received}
 
-    def notes(own: Tree) -> dict[str, float]:
-        told = {"teacher_round": own["round"], "imitation": own.get("imitation"), "temperature": own.get("temperature")}
+    def client_metrics(own: Tree) -> dict[str, float]:
+        told = {
+            "teacher_round": own["round"],
+            "imitation": own.get("imitation"),
+            "temperature": own.get("temperature"),
+        }
         return {name: value for name, value in told.items() if value is not None}
 
     method = base._replace(
         name="persfl",
         client=client,
-        down=lambda state, client: {"parameters": state["parameters"]},
-        local=local,
-        merge=merge,
-        seats=seats,
-        personal=personal,
-        finish=finish,
-        notes=notes,
+        broadcast=lambda state, client: {"parameters": state["parameters"]},
+        client_update=client_update,
+        server_update=server_update,
+        newcomer_placements=newcomer_placements,
+        personal_models=personal_models,
+        finalize=finalize,
+        client_metrics=client_metrics,
         hyper={
             "lr": lr,
             "objective": objective,
@@ -173,11 +203,27 @@ def thinned(models: dict[str, Params], most: int) -> dict[str, Params]:
 
 
 def _check(
-    objective: str, teacher: str, lams: Sequence[float], temperatures: Sequence[float], epochs: int, kept: int
+    objective: str,
+    teacher: str,
+    lams: Sequence[float],
+    temperatures: Sequence[float],
+    epochs: int,
+    kept: int,
 ) -> None:
     if kept < 0:
         raise FedkinError("persfl needs kept of at least 0")
     if objective not in SOFT or teacher not in ("optimal", "final"):
-        raise FedkinError("persfl: objective is 'kl', 'reverse_kl' or 'gd', teacher is 'optimal' or 'final'")
-    if not lams or not temperatures or not all(0 <= x <= 1 for x in lams) or min(temperatures) <= 0 or epochs < 1:
-        raise FedkinError("persfl needs lams within [0, 1], temperatures above 0, and student_epochs of at least 1")
+        raise FedkinError(
+            "persfl: objective is 'kl', 'reverse_kl' or 'gd', teacher is 'optimal' or 'final'"
+        )
+    if (
+        not lams
+        or not temperatures
+        or not all(0 <= x <= 1 for x in lams)
+        or min(temperatures) <= 0
+        or epochs < 1
+    ):
+        raise FedkinError(
+            "persfl needs lams within [0, 1], temperatures above 0, and student_epochs of at "
+            "least 1"
+        )

@@ -1,4 +1,6 @@
-"""pFedMe (Dinh, Tran & Nguyen, 2020): personal models as Moreau envelopes around one global model."""
+"""pFedMe (Dinh, Tran & Nguyen, 2020): personal models as Moreau envelopes around one
+global model.
+"""
 
 from fedkin.core.method import Method
 from fedkin.methods.cgpfl import ThetaStart, cgpfl
@@ -15,15 +17,25 @@ def pfedme(
 ) -> Method:
     """pFedMe: CGPFL with one cluster, which is how CGPFL's authors define it.
 
-    lr: the step of the local copy w. lam: λ. personal_lr: the step of the personal model θ. inner: gradient steps on
-    each mini-batch (K of the paper). beta: the server's mixing, w ← (1−β) w + β mean. [train] steps is R.
-    start: what θ goes on from in a round: "persistent", the client's own θ, or "received", the w that it was sent.
-    The personal view is θ, not w: the two are reported apart.
+    lr: the step of the local copy w. lam: λ. personal_lr: the step of the personal model θ. inner:
+    gradient steps on each mini-batch (K of the paper). beta: the server's mixing, w ← (1−β) w + β
+    mean. [train] steps is R. start: what θ goes on from in a round: "persistent", the client's own
+    θ, or "received", the w that it was sent. The personal view is θ, not w: the two are reported
+    apart.
 
-    Readings: Algorithm 1 leaves the inner solver's start open; the authors' public code has "received". The server's
-    mean is uniform over the participants, as printed.
-    Deviation: the authors' public code adds 0.001 θ to the gradient, and averages by samples.
+    Readings: Algorithm 1 leaves the inner solver's start open; the authors' public code has
+    "received". The server's mean is uniform over the participants, as printed. Deviation: the
+    authors' public code adds 0.001 θ to the gradient, and averages by samples.
     """
-    base = cgpfl(lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=beta, start=start)
-    hyper = {"lr": lr, "lam": lam, "personal_lr": personal_lr, "inner": inner, "beta": beta, "start": start}
-    return base._replace(name="pfedme", lens=lambda state: {}, hyper=hyper)
+    base = cgpfl(
+        lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=beta, start=start
+    )
+    hyper = {
+        "lr": lr,
+        "lam": lam,
+        "personal_lr": personal_lr,
+        "inner": inner,
+        "beta": beta,
+        "start": start,
+    }
+    return base._replace(name="pfedme", server_metrics=lambda state: {}, hyper=hyper)

@@ -1,6 +1,8 @@
-"""PPFL: canonical models × membership vectors. Each client mixes K shared canonical models by its own c_i.
+"""PPFL: canonical models × membership vectors. Each client mixes K shared canonical models by its
+own c_i.
 
-min over θ_com, θ_1…θ_K, C of Σ p_i f_i(θ_com, {θ_k}, c_i) + λ Cᵀ L C: Algorithm 1 (random block) and 3 (alternating).
+min over θ_com, θ_1…θ_K, C of Σ p_i f_i(θ_com, {θ_k}, c_i) + λ Cᵀ L C: Algorithm 1 (random block)
+and 3 (alternating).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +13,16 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.layers import select
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, likelihood
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Needs,
+    Reply,
+    ServerContext,
+    likelihood,
+)
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan, simplex_step, slope
 from fedkin.core.rng import Key
@@ -38,21 +49,33 @@ def ppfl(
 ) -> Method:
     """PPFL1 (structure 1: outputs are mixed) and PPFL2 (structure 2: parameters are mixed).
 
-    lr: the step of one local SGD step on θ (the paper's η/E). models: K. canonical: which layers are canonical, by
-    name: "all", "last", "first", or prefixes of parameter names ("3." in dnn); the others are shared. lam: λ of the
-    Laplacian. membership_lr: η of the mirror step on c. membership_steps: one step a round with the full gradient
-    (Algorithm 3), a number: so many of them, or one a mini-batch over the round's batches (the authors' scripts);
-    λ(LC)_i stays as received meanwhile. membership_scale: "client" uses
-    ∇f_i; "paper" p_i ∇f_i, which with many clients hardly moves c. affinity: W, from the label histograms that clients
-    report once, none, or a matrix [clients, clients]. weights: p_i by samples, or uniform (the authors' scripts).
+    lr: the step of one local SGD step on θ (the paper's η/E). models: K. canonical: which layers
+    are canonical, by name: "all", "last", "first", or prefixes of parameter names ("3." in dnn);
+    the others are shared. lam: λ of the Laplacian. membership_lr: η of the mirror step on c.
+    membership_steps: one step a round with the full gradient (Algorithm 3), a number: so many of
+    them, or one a mini-batch over the round's batches (the authors' scripts); λ(LC)_i stays as
+    received meanwhile. membership_scale: "client" uses ∇f_i; "paper" p_i ∇f_i, which with many
+    clients hardly moves c. affinity: W, from the label histograms that clients report once, none,
+    or a matrix [clients, clients]. weights: p_i by samples, or uniform (the authors' scripts).
     theta_share: ρ of the θ block in schedule "random".
 
-    Readings: canonical models start from K different draws (equal ones could never separate); classification mixes
-    logits, generalized linear models (family bernoulli, gaussian, poisson) mix means (eq. 11); the client doubles the
-    λ(LC)_i that it receives, as eq. 25 says; under partial participation θ is averaged over the participants.
-    A newcomer fits its membership with θ as it is; it resembles nobody, for the histograms of the others are not kept.
+    Readings: canonical models start from K different draws (equal ones could never separate);
+    classification mixes logits, generalized linear models (family bernoulli, gaussian, poisson) mix
+    means (eq. 11); the client doubles the λ(LC)_i that it receives, as eq. 25 says; under partial
+    participation θ is averaged over the participants. A newcomer fits its membership with θ as it
+    is; it resembles nobody, for the histograms of the others are not kept.
     """
-    _check(models, structure, schedule, membership_steps, membership_scale, weights, lam, membership_lr, theta_share)
+    _check(
+        models,
+        structure,
+        schedule,
+        membership_steps,
+        membership_scale,
+        weights,
+        lam,
+        membership_lr,
+        theta_share,
+    )
     mixed = _mixed_outputs if structure == 1 else _mixed_parameters
 
     def loss(theta: Params, model: Model, c: Tensor, batch: Batch) -> Tensor:
@@ -60,58 +83,85 @@ def ppfl(
 
     def split(theta: Params) -> frozenset[str]:
         """The names of the canonical parameters: running statistics are shared."""
-        return frozenset(name for name in select(theta, canonical, "canonical layer") if not is_buffer(name))
+        return frozenset(
+            name for name in select(theta, canonical, "canonical layer") if not is_buffer(name)
+        )
 
     def theta_step(model: Model, theta: Params, batch: Batch, c: Tensor, rate: Tensor) -> Params:
         return descend(theta, gradient(loss)(theta, model, c, batch), rate)
 
     def membership_step(
-        model: Model, c: Tensor, batch: Batch, theta: Params, rate: Tensor, share: Tensor, pull: Tensor
+        model: Model,
+        c: Tensor,
+        batch: Batch,
+        theta: Params,
+        rate: Tensor,
+        share: Tensor,
+        pull: Tensor,
     ) -> Tensor:
         g = torch.func.grad(lambda own: loss(theta, model, own, batch))(c)
         return simplex_step(c, share * g + 2 * pull, rate)
 
-    def full_slope(theta: Params, c: Tensor, data: Data) -> Tensor:
+    def full_slope(theta: Params, c: Tensor, data: ClientContext) -> Tensor:
         """∇_c f_i(c; θ) over all training data."""
-        result: Tensor = slope(lambda own, batch: loss(theta, data.model, own, batch), c, data.whole("train"))
+        result: Tensor = slope(
+            lambda own, batch: loss(theta, data.model, own, batch), c, data.whole("train")
+        )
         return result
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         drawn = [start.draw(k) for k in range(models)]
         names = split(start.only())
         if not names:
-            raise unknown("canonical layer", str(canonical), [n for n in start.only() if not is_buffer(n)])
-        theta = {n: torch.stack([w[n] for w in drawn]) if n in names else w0 for n, w0 in start.only().items()}
+            raise unknown(
+                "canonical layer", str(canonical), [n for n in start.only() if not is_buffer(n)]
+            )
+        theta = {
+            n: torch.stack([w[n] for w in drawn]) if n in names else w0
+            for n, w0 in start.only().items()
+        }
         count = len(start.clients)
         even = torch.full((count, models), 1 / models, dtype=dtype_of(theta))
         zero = torch.zeros(count, count, dtype=torch.float64)
-        return {"theta": theta, "memberships": even, "laplacian": zero, "shares": torch.ones(count), "block": THETA}
+        return {
+            "theta": theta,
+            "memberships": even,
+            "laplacian": zero,
+            "shares": torch.ones(count),
+            "block": THETA,
+        }
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"membership": torch.full((models,), 1 / models, dtype=dtype_of(initial))}
 
-    def expected_setup(state: Tree, info: Info) -> Tree:
+    def expected_setup(state: Tree, info: ClientInfo) -> Tree:
         return (
-            {"coefficients": info.histogram} if affinity == "label_cosine" else {"control": {"samples": info.samples}}
+            {"coefficients": info.histogram}
+            if affinity == "label_cosine"
+            else {"control": {"samples": info.samples}}
         )
 
     def mass_of(replies: Mapping[int, Reply]) -> list[float]:
-        """p_i before it is normalised: by samples or uniform, for θ and for the "paper" scale of c alike."""
+        """p_i before it is normalised: by samples or uniform, for θ and for the "paper" scale of c
+        alike.
+        """
         return [reply.weight if weights == "samples" else 1.0 for reply in replies.values()]
 
-    def meet(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def setup_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         count = len(state["memberships"])
         shares = torch.zeros(count, dtype=torch.float64)
         shares[list(replies)] = torch.tensor(mass_of(replies), dtype=torch.float64)
         laplacian = laplacian_of(affinity_of(affinity, replies, count))
-        return _drawn({**state, "laplacian": laplacian, "shares": shares / shares.sum()}, server.key)
+        return _drawn(
+            {**state, "laplacian": laplacian, "shares": shares / shares.sum()}, server.key
+        )
 
     def _drawn(state: Tree, key: Key) -> Tree:
         """The block of the next round (Algorithm 1, line 3)."""
         theta_next = schedule == "alternate" or key.numpy("block").random() < theta_share
         return {**state, "block": THETA if theta_next else MEMBERSHIP}
 
-    def down(state: Tree, client: int) -> Tree:
+    def broadcast(state: Tree, client: int) -> Tree:
         c = state["memberships"]
         pull = lam * (state["laplacian"][client].to(c.dtype) @ c)  # λ(LC)_i
         control = {"block": state["block"], "share": float(state["shares"][client])}
@@ -121,40 +171,46 @@ def ppfl(
             "control": control,
         }
 
-    def alternate(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        theta, c = down["parameters"], down["coefficients"]["membership"]
-        c = moved(c, theta, down, data)
+    def alternate(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        theta, c = received["parameters"], received["coefficients"]["membership"]
+        c = moved(c, theta, received, data)
         theta = scan(theta_step, theta, data.batches(), c, lr * data.decay)
         return {"membership": c}, {"parameters": theta, "coefficients": c}
 
-    def moved(c: Tensor, theta: Params, down: Tree, data: Data) -> Tensor:
-        pull, rate = down["coefficients"]["pull"], membership_lr * data.decay
-        share = down["control"]["share"] if membership_scale == "paper" else 1.0
+    def moved(c: Tensor, theta: Params, received: Tree, data: ClientContext) -> Tensor:
+        pull, rate = received["coefficients"]["pull"], membership_lr * data.decay
+        share = received["control"]["share"] if membership_scale == "paper" else 1.0
         if membership_steps == "batches":
-            result: Tensor = scan(membership_step, c, data.batches(purpose="membership"), theta, rate, share, pull)
+            result: Tensor = scan(
+                membership_step, c, data.batches(purpose="membership"), theta, rate, share, pull
+            )
             return result
         for _ in range(1 if membership_steps == "full" else membership_steps):
             c = simplex_step(c, share * full_slope(theta, c, data) + 2 * pull, rate)
         return c
 
-    def one_block(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        theta, c = down["parameters"], down["coefficients"]["membership"]
-        if down["control"]["block"] == THETA:
-            return {"membership": c}, {"parameters": scan(theta_step, theta, data.batches(), c, lr * data.decay)}
-        c = moved(c, theta, down, data)
+    def one_block(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        theta, c = received["parameters"], received["coefficients"]["membership"]
+        if received["control"]["block"] == THETA:
+            return {"membership": c}, {
+                "parameters": scan(theta_step, theta, data.batches(), c, lr * data.decay)
+            }
+        c = moved(c, theta, received, data)
         return {"membership": c}, {"coefficients": c}
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         first = next(iter(replies.values())).message
         theta, memberships = state["theta"], state["memberships"].clone()
         if "coefficients" in first:
             for client, reply in replies.items():
                 memberships[client] = reply.message["coefficients"]
         if "parameters" in first:
-            theta = weighted_mean((reply.message["parameters"] for reply in replies.values()), mass_of(replies))
+            theta = weighted_mean(
+                (reply.message["parameters"] for reply in replies.values()), mass_of(replies)
+            )
         return _drawn({**state, "theta": theta, "memberships": memberships}, server.key)
 
-    def seats(state: Tree, newcomer: int, info: Info) -> tuple[Tree, ...]:
+    def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
         c, shares = state["memberships"], state["shares"]
         return (
             {
@@ -166,46 +222,58 @@ def ppfl(
             },
         )
 
-    def heed(state: Tree, newcomer: int, reply: Reply, server: Server) -> Tree:
+    def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
         c = state["memberships"].clone()
         c[newcomer] = reply.message["coefficients"]
         return {**state, "memberships": c}
 
-    def expects(down: Tree, info: Info) -> Tree:
-        both = {"parameters": down["parameters"], "coefficients": down["coefficients"]["membership"]}
+    def expected_update(received: Tree, info: ClientInfo) -> Tree:
+        both = {
+            "parameters": received["parameters"],
+            "coefficients": received["coefficients"]["membership"],
+        }
         if schedule == "alternate":
             return both
-        kind = "parameters" if down["control"]["block"] == THETA else "coefficients"
+        kind = "parameters" if received["control"]["block"] == THETA else "coefficients"
         return {kind: both[kind]}
 
     def predict(model: Model, view: Tree, x: Tensor) -> Tensor:
         return _prediction(model, view, x, structure, split)
 
-    def check(start: Start, participants: int) -> None:
-        if not isinstance(affinity, str) and [len(r) for r in affinity] != [len(start.clients)] * len(start.clients):
-            raise FedkinError(f"ppfl: affinity must be a matrix of {len(start.clients)} × {len(start.clients)}")
+    def check(start: FederationInit, participants: int) -> None:
+        if not isinstance(affinity, str) and [len(r) for r in affinity] != [
+            len(start.clients)
+        ] * len(start.clients):
+            raise FedkinError(
+                f"ppfl: affinity must be a matrix of {len(start.clients)} × {len(start.clients)}"
+            )
         if affinity == "label_cosine" and start.classes == 0:
-            raise FedkinError("ppfl: number labels have no histogram: set method.affinity to none, or to a matrix")
+            raise FedkinError(
+                "ppfl: number labels have no histogram: set method.affinity to none, or to a matrix"
+            )
 
     return Method(
         name="ppfl",
         server=server,
         client=client,
-        down=down,
-        local=alternate if schedule == "alternate" else one_block,
-        expects=expects,
-        merge=merge,
-        personal=lambda down, own, data: {
-            "personal": {"theta": down["parameters"], "membership": down["coefficients"]["membership"]}
+        broadcast=broadcast,
+        client_update=alternate if schedule == "alternate" else one_block,
+        expected_update=expected_update,
+        server_update=server_update,
+        personal_models=lambda received, own, data: {
+            "personal": {
+                "theta": received["parameters"],
+                "membership": received["coefficients"]["membership"],
+            }
         },
         predict=predict,
-        introduce=lambda own, data: expected_setup(None, data.info),
+        setup_message=lambda own, data: expected_setup(None, data.info),
         expected_setup=expected_setup,
-        meet=meet,
-        lens=lambda state: {"membership": dict(enumerate(state["memberships"].tolist()))},
+        setup_update=setup_update,
+        server_metrics=lambda state: {"membership": dict(enumerate(state["memberships"].tolist()))},
         check=check,
-        seats=seats,
-        heed=heed,
+        newcomer_placements=newcomer_placements,
+        update_newcomer=update_newcomer,
         hyper={
             "lr": lr,
             "models": models,
@@ -243,7 +311,9 @@ def _blend(theta: Params, c: Tensor, split: Split) -> Params:
 def _mixed_outputs(
     model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward, split: Split
 ) -> Tensor:
-    """Structure 1: negative log-likelihood [batch] of Σ c_k r(θ_k) (figure 2a), or of Σ c_k g⁻¹(xθ_k) (eq. 11)."""
+    """Structure 1: negative log-likelihood [batch] of Σ c_k r(θ_k) (figure 2a), or of Σ c_k
+    g⁻¹(xθ_k) (eq. 11).
+    """
     each = torch.stack([forward(_one(theta, k, split), x) for k in range(len(c))])
     if model.family.name == "categorical":
         return model.family.nll(torch.tensordot(c, each, dims=1), y)
@@ -253,7 +323,9 @@ def _mixed_outputs(
 def _mixed_parameters(
     model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward, split: Split
 ) -> Tensor:
-    """Structure 2: negative log-likelihood [batch] of the model with parameters Σ c_k θ_k (eq. 12)."""
+    """Structure 2: negative log-likelihood [batch] of the model with parameters Σ c_k
+    θ_k (eq. 12).
+    """
     nll: Tensor = model.family.nll(forward(_blend(theta, c, split), x), y)
     return nll
 
@@ -294,6 +366,11 @@ def _check(
         if value not in choices:
             raise FedkinError(f"ppfl: {name} is {' or '.join(map(repr, choices))}, not {value!r}")
     if steps not in ("full", "batches") and (isinstance(steps, str) or steps < 1):
-        raise FedkinError(f"ppfl: membership_steps is 'full', 'batches' or a number of at least 1, not {steps!r}")
+        raise FedkinError(
+            f"ppfl: membership_steps is 'full', 'batches' or a number of at least 1, not {steps!r}"
+        )
     if models < 1 or lam < 0 or membership_lr < 0 or not 0 < theta_share <= 1:
-        raise FedkinError("ppfl needs models of at least 1, lam and membership_lr of at least 0, theta_share in (0, 1]")
+        raise FedkinError(
+            "ppfl needs models of at least 1, lam and membership_lr of at least 0, "
+            "theta_share in (0, 1]"
+        )

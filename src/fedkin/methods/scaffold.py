@@ -1,4 +1,6 @@
-"""SCAFFOLD (Karimireddy, Kale, Mohri, Reddi, Stich & Suresh, 2020): FedAvg without client drift. Algorithm 1."""
+"""SCAFFOLD (Karimireddy, Kale, Mohri, Reddi, Stich & Suresh, 2020): FedAvg without client drift.
+Algorithm 1.
+"""
 
 from collections.abc import Mapping
 
@@ -6,7 +8,14 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Info, Method, Reply, Server, Start
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Reply,
+    ServerContext,
+)
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub, weighted_mean
@@ -16,7 +25,9 @@ from fedkin.core.weights import Weights, counted
 def _step(model: Model, v: Params, batch: Batch, lr: Tensor, correction: Params) -> Params:
     """v ← v − lr (∇f(v; batch) − c_i + c) for weights; running statistics have no control."""
     slope = gradient(model.loss)(v, batch)
-    return descend(v, {**slope, **{name: slope[name] + value for name, value in correction.items()}}, lr)
+    return descend(
+        v, {**slope, **{name: slope[name] + value for name, value in correction.items()}}, lr
+    )
 
 
 def _no_control(w: Params) -> Params:
@@ -24,59 +35,68 @@ def _no_control(w: Params) -> Params:
 
 
 def scaffold(*, lr: float, server_lr: float = 1.0, weights: Weights = "uniform") -> Method:
-    """SCAFFOLD, option II: local steps are corrected by the difference of two control variates, c − c_i.
+    """SCAFFOLD, option II: local steps are corrected by the difference of two control variates, c −
+    c_i.
 
-    lr: η_l, the local step. server_lr: η_g, the server's step along the mean of the clients' changes. [train] steps
-    is K (S of our notes). weights: of the means of Δw and of Δc; the paper's are uniform.
-    c_i⁺ = c_i − c + (w − v) / (S η); c moves by |S|/N times the mean of the changes.
+    lr: η_l, the local step. server_lr: η_g, the server's step along the mean of the clients'
+    changes. [train] steps is K (S of our notes). weights: of the means of Δw and of Δc; the paper's
+    are uniform. c_i⁺ = c_i − c + (w − v) / (S η); c moves by |S|/N times the mean of the changes.
 
-    Readings: c and every c_i start at 0. What the uniform mean minimises is the plain mean of the f_i. η in S η is this
-    round's rate, decay included. Changes Δw, Δc_i are sent, not the new values, so that c_i stays home, although a
-    server could add a client's changes up. Batch-norm statistics are refreshed locally, sent as they are and averaged:
-    they have no control, and server_lr does not stretch them.
+    Readings: c and every c_i start at 0. What the uniform mean minimises is the plain mean of the
+    f_i. η in S η is this round's rate, decay included. Changes Δw, Δc_i are sent, not the new
+    values, so that c_i stays home, although a server could add a client's changes up. Batch-norm
+    statistics are refreshed locally, sent as they are and averaged: they have no control, and
+    server_lr does not stretch them.
     """
     if server_lr <= 0:
         raise FedkinError("scaffold needs server_lr above 0")
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         w = start.only()
-        return {"parameters": {"model": w, "control": _no_control(w)}, "clients": len(start.clients)}
+        return {
+            "parameters": {"model": w, "control": _no_control(w)},
+            "clients": len(start.clients),
+        }
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"control": _no_control(initial)}
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        w, c = down["parameters"]["model"], down["parameters"]["control"]
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        w, c = received["parameters"]["model"], received["parameters"]["control"]
         correction = sub(c, own["control"])
         batches, rate = data.batches(), lr * data.decay
         v = scan(_step, w, batches, rate, correction)
         moved = {name: v[name] - w[name] for name in c}
         change = sub(scale(-1 / (rate * batches.steps), moved), c)  # c_i⁺ − c_i
-        return {"control": add(own["control"], change)}, {"parameters": {"model": {**v, **moved}, "control": change}}
+        return {"control": add(own["control"], change)}, {
+            "parameters": {"model": {**v, **moved}, "control": change}
+        }
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         old, sent = state["parameters"], [reply.message["parameters"] for reply in replies.values()]
         mean = weighted_mean(sent, [reply.weight for reply in replies.values()])
         model = {
-            name: mean["model"][name] if is_buffer(name) else value + server_lr * mean["model"][name]
+            name: mean["model"][name]
+            if is_buffer(name)
+            else value + server_lr * mean["model"][name]
             for name, value in old["model"].items()
         }
         control = add(old["control"], scale(len(sent) / state["clients"], mean["control"]))
         return {**state, "parameters": {"model": model, "control": control}}
 
-    def personal(down: Tree, own: Tree, data: Data) -> dict[str, Params]:
-        w = down["parameters"]["model"]
+    def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
+        w = received["parameters"]["model"]
         return {"personal": w, "global": w}
 
     method = Method(
         name="scaffold",
         server=server,
         client=client,
-        down=lambda state, client: {"parameters": state["parameters"]},
-        local=local,
-        expects=lambda down, info: down,
-        merge=merge,
-        personal=personal,
+        broadcast=lambda state, client: {"parameters": state["parameters"]},
+        client_update=client_update,
+        expected_update=lambda received, info: received,
+        server_update=server_update,
+        personal_models=personal_models,
         hyper={"lr": lr, "server_lr": server_lr},
     )
     return counted(method, weights)

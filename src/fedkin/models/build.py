@@ -1,4 +1,6 @@
-"""From a name to a Model: fedkin's architectures, or any torch module by ``package.module:Class``."""
+"""From a name to a Model: fedkin's architectures, or any torch module by
+``package.module:Class``.
+"""
 
 import importlib
 import inspect
@@ -47,11 +49,13 @@ def build(
     buffers: str = "global",
     **options: Any,
 ) -> Model:
-    """The model called ``name`` for samples of ``shape``, its first parameters drawn from (seed, "model:name").
+    """The model called ``name`` for samples of ``shape``, its first parameters drawn from (seed,
+    "model:name").
 
-    ``inputs`` is how samples enter it; ``buffers`` = "drop" leaves running statistics out; ``options`` go to the
-    architecture (``hidden`` for dnn). Raises FedkinError for an unknown name or option, a user's class that cannot be
-    imported or built, or data that the architecture cannot take.
+    ``inputs`` is how samples enter it; ``buffers`` = "drop" leaves running statistics out;
+    ``options`` go to the architecture (``hidden`` for dnn). Raises FedkinError for an unknown name
+    or option, a user's class that cannot be imported or built, or data that the architecture cannot
+    take.
     """
     if family not in FAMILIES:
         raise unknown("family", family, FAMILIES)
@@ -73,14 +77,23 @@ def build(
     elif family == "categorical":
         model = from_learner(name, made, inputs)
     else:
-        raise FedkinError(f"model {name!r} is no torch module: it predicts class probabilities, not family {family}")
+        raise FedkinError(
+            f"model {name!r} is no torch module: it predicts class probabilities, not family "
+            f"{family}"
+        )
     _try_on(model, shape, classes, inputs.tokens)
     return model
 
 
 def options_of(name: str) -> Mapping[str, inspect.Parameter]:
-    """What the architecture called ``name`` takes; ``shape`` and ``classes`` are not the user's to choose."""
-    return {key: one for key, one in inspect.signature(_recipe(name)).parameters.items() if key not in GIVEN}
+    """What the architecture called ``name`` takes; ``shape`` and ``classes`` are not the user's to
+    choose.
+    """
+    return {
+        key: one
+        for key, one in inspect.signature(_recipe(name)).parameters.items()
+        if key not in GIVEN
+    }
 
 
 def _recipe(name: str) -> Callable[..., nn.Module]:
@@ -92,18 +105,25 @@ def _recipe(name: str) -> Callable[..., nn.Module]:
 
 
 def _check_size(name: str, option: str, value: Any, default: Any) -> None:
-    """Sizes of our own architectures are whole numbers from 1 on: a layer of none would learn nothing, silently."""
+    """Sizes of our own architectures are whole numbers from 1 on: a layer of none would learn
+    nothing, silently.
+    """
     size = isinstance(default, int) and not isinstance(default, bool) and ":" not in name
     if size and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
         raise FedkinError(
-            f"model.{option} of {name} is a whole number from 1 on, not {value!r}: its default is {default}"
+            f"model.{option} of {name} is a whole number from 1 on, not {value!r}: its "
+            f"default is {default}"
         )
 
 
 def _from_module(name: str, module: nn.Module, family: str, inputs: Inputs, buffers: str) -> Model:
     dropped = buffers == "drop"
     return from_module(
-        name, without_statistics(module) if dropped else module, FAMILIES[family], inputs, keep_buffers=not dropped
+        name,
+        without_statistics(module) if dropped else module,
+        FAMILIES[family],
+        inputs,
+        keep_buffers=not dropped,
     )
 
 
@@ -128,18 +148,27 @@ def _try_on(model: Model, shape: Shape, classes: int, tokens: bool) -> None:
     """One forward pass of zeros, so that a wrong shape is said before training."""
     try:
         with torch.no_grad():
-            out = model.outputs(model.initial, torch.zeros(2, *shape, dtype=torch.int64 if tokens else None))
+            out = model.outputs(
+                model.initial, torch.zeros(2, *shape, dtype=torch.int64 if tokens else None)
+            )
     except FedkinError:
         raise
     except Exception as error:  # whatever the user's forward raises
         if tokens:
-            raise FedkinError(f"model {model.name!r} cannot read symbols (text): try transformer_lm") from None
+            raise FedkinError(
+                f"model {model.name!r} cannot read symbols (text): try transformer_lm"
+            ) from None
         reason = named_line(error)
-        raise FedkinError(f"model {model.name!r} cannot take samples of shape {list(shape)}: {reason}") from None
+        raise FedkinError(
+            f"model {model.name!r} cannot take samples of shape {list(shape)}: {reason}"
+        ) from None
     width = classes if model.family.name == CATEGORICAL.name else 1
     if not isinstance(out, torch.Tensor) or out.shape != (2, width):
         found = list(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
-        raise FedkinError(f"model {model.name!r} must return [batch, {width}], for a batch of 2 it returned {found}")
+        raise FedkinError(
+            f"model {model.name!r} must return [batch, {width}], for a batch of 2 it returned "
+            f"{found}"
+        )
 
 
 def _user_class(path: str) -> Callable[..., nn.Module]:
@@ -149,5 +178,7 @@ def _user_class(path: str) -> Callable[..., nn.Module]:
     except Exception as error:  # importing runs the user's file: it may raise anything
         raise FedkinError(f"model {path!r} cannot be imported: {named_line(error)}") from None
     if not callable(found):
-        raise FedkinError(f"model {path!r} is not a class or a function that returns a torch module")
+        raise FedkinError(
+            f"model {path!r} is not a class or a function that returns a torch module"
+        )
     return found  # type: ignore[no-any-return]

@@ -1,16 +1,28 @@
-"""ResNet-18 and MobileNet-V2 for small images, with batch norm: their stems keep 28×28 and 32×32 pixels as they are."""
+"""ResNet-18 and MobileNet-V2 for small images, with batch norm: their stems keep 28×28 and 32×32
+pixels as they are.
+"""
 
 from torch import Tensor, nn
 
 from fedkin.core.errors import FedkinError
 from fedkin.models.small import Shape
 
-# (expansion, channels, blocks, stride) of each stage; the published network for 224×224 images has stride 2 in the
-# second stage and in its stem, which would leave nothing of 32×32 pixels.
-MOBILE = ((1, 16, 1, 1), (6, 24, 2, 1), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+# (expansion, channels, blocks, stride) of each stage; the published network for 224×224 images has
+# stride 2 in the second stage and in its stem, which would leave nothing of 32×32 pixels.
+MOBILE = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 1),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
 
 
-def _norm_conv(inside: int, outside: int, size: int, stride: int = 1, groups: int = 1) -> list[nn.Module]:
+def _norm_conv(
+    inside: int, outside: int, size: int, stride: int = 1, groups: int = 1
+) -> list[nn.Module]:
     conv = nn.Conv2d(inside, outside, size, stride, padding=size // 2, groups=groups, bias=False)
     return [conv, nn.BatchNorm2d(outside)]
 
@@ -28,7 +40,9 @@ class _Residual(nn.Module):
 
 
 def _basic(inside: int, outside: int, stride: int) -> nn.Module:
-    """ResNet's basic block: two 3×3 convolutions; where the shape changes, a 1×1 convolution as shortcut."""
+    """ResNet's basic block: two 3×3 convolutions; where the shape changes, a 1×1 convolution as
+    shortcut.
+    """
     main = [*_norm_conv(inside, outside, 3, stride), nn.ReLU(), *_norm_conv(outside, outside, 3)]
     same = stride == 1 and inside == outside
     shortcut = nn.Identity() if same else nn.Sequential(*_norm_conv(inside, outside, 1, stride))
@@ -41,13 +55,16 @@ def _inverted(inside: int, outside: int, stride: int, expansion: int) -> nn.Modu
     up = [*_norm_conv(inside, wide, 1), nn.ReLU6()] if expansion > 1 else []
     each = [*_norm_conv(wide, wide, 3, stride, groups=wide), nn.ReLU6()]
     main = nn.Sequential(*up, *each, *_norm_conv(wide, outside, 1))
-    return _Residual(main, nn.Identity(), nn.Identity()) if stride == 1 and inside == outside else main
+    return (
+        _Residual(main, nn.Identity(), nn.Identity()) if stride == 1 and inside == outside else main
+    )
 
 
 def _needs_small_image(name: str, shape: Shape) -> None:
     if len(shape) != 3 or min(shape[1:]) < 28:
         raise FedkinError(
-            f"model {name!r} needs images of 28×28 pixels or more, the data have shape {list(shape)}: try dnn"
+            f"model {name!r} needs images of 28×28 pixels or more, the data have shape "
+            f"{list(shape)}: try dnn"
         )
 
 
@@ -56,7 +73,9 @@ def _head(channels: int, classes: int) -> list[nn.Module]:
 
 
 def resnet18(shape: Shape, classes: int) -> nn.Module:
-    """ResNet-18 (He et al., 2016) with the 3×3 stem for 28×28 or 32×32 images: 11.17 M parameters for 10 classes."""
+    """ResNet-18 (He et al., 2016) with the 3×3 stem for 28×28 or 32×32 images: 11.17 M parameters
+    for 10 classes.
+    """
     _needs_small_image("resnet18", shape)
     parts: list[nn.Module] = [*_norm_conv(shape[0], 64, 3), nn.ReLU()]
     inside = 64
@@ -67,7 +86,9 @@ def resnet18(shape: Shape, classes: int) -> nn.Module:
 
 
 def mobilenet_v2(shape: Shape, classes: int) -> nn.Module:
-    """MobileNet-V2 (Sandler et al., 2018), stem and second stage with stride 1: 2.24 M parameters for 10 classes."""
+    """MobileNet-V2 (Sandler et al., 2018), stem and second stage with stride 1: 2.24 M parameters
+    for 10 classes.
+    """
     _needs_small_image("mobilenet_v2", shape)
     parts: list[nn.Module] = [*_norm_conv(shape[0], 32, 3), nn.ReLU6()]
     inside = 32

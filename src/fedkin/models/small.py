@@ -1,4 +1,7 @@
-"""Small models of the papers. ``shape`` is one sample's shape, e.g. (1, 28, 28); ``classes`` the number of outputs."""
+"""Small models of the papers.
+
+``shape`` is one sample's shape, e.g. (1, 28, 28); ``classes`` the number of outputs.
+"""
 
 import itertools
 import math
@@ -17,19 +20,29 @@ def mlr(shape: Shape, classes: int) -> nn.Module:
 
 
 def dnn(shape: Shape, classes: int, hidden: int = 128) -> nn.Module:
-    """One hidden ReLU layer: 128 units in CGPFL and PPFL's code, 100 in PersFL (``hidden = 100``)."""
-    return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), hidden), nn.ReLU(), nn.Linear(hidden, classes))
+    """One hidden ReLU layer: 128 units in CGPFL and PPFL's code, 100 in PersFL
+    (``hidden = 100``).
+    """
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(math.prod(shape), hidden), nn.ReLU(), nn.Linear(hidden, classes)
+    )
 
 
 def glm(shape: Shape, classes: int) -> nn.Module:
-    """A generalized linear model: one linear predictor. The likelihood comes from [model] family."""
+    """A generalized linear model: one linear predictor. The likelihood comes from
+    [model] family.
+    """
     return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), 1))
 
 
 class _Convolutional(nn.Module):
-    """Convolutions, then fully connected layers; the first of these is sized by one forward pass of zeros."""
+    """Convolutions, then fully connected layers; the first of these is sized by one forward pass of
+    zeros.
+    """
 
-    def __init__(self, features: nn.Module, shape: Shape, widths: tuple[int, ...], classes: int) -> None:
+    def __init__(
+        self, features: nn.Module, shape: Shape, widths: tuple[int, ...], classes: int
+    ) -> None:
         super().__init__()
         self.features = features
         flat = features(torch.zeros(1, *shape)).numel()
@@ -49,18 +62,25 @@ def _with_relu(layers: list[nn.Linear]) -> list[nn.Module]:
 def _needs_image(name: str, shape: Shape, least: int) -> None:
     if len(shape) != 3 or min(shape[1:]) < least:
         raise FedkinError(
-            f"model {name!r} needs images of {least}×{least} pixels or more, the data have shape {list(shape)}: try dnn"
+            f"model {name!r} needs images of {least}×{least} pixels or more, the data have "
+            f"shape {list(shape)}: try dnn"
         )
 
 
 def cnn_persfl(shape: Shape, classes: int) -> nn.Module:
-    """PersFL's CNN: two 5×5 convolutions (6, 16 channels) with max pool, fully connected 400-120-84-C.
+    """PersFL's CNN: two 5×5 convolutions (6, 16 channels) with max pool, fully connected
+    400-120-84-C.
 
     With 3×32×32 images the flattened features are the paper's 400.
     """
     _needs_image("cnn_persfl", shape, 16)
     features = nn.Sequential(
-        nn.Conv2d(shape[0], 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)
+        nn.Conv2d(shape[0], 6, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
     )
     return _Convolutional(features, shape, (120, 84), classes)
 
@@ -72,7 +92,12 @@ def cnn_comet(shape: Shape, classes: int) -> nn.Module:
     """
     _needs_image("cnn_comet", shape, 16)
     features = nn.Sequential(
-        nn.Conv2d(shape[0], 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)
+        nn.Conv2d(shape[0], 6, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
     )
     return _Convolutional(features, shape, (120, 100, 84, 50), classes)
 
@@ -80,10 +105,16 @@ def cnn_comet(shape: Shape, classes: int) -> nn.Module:
 def cnn_cgpfl(shape: Shape, classes: int) -> nn.Module:
     """CGPFL's CNN: two 5×5 convolutions (32, 64 channels) with max pool, fully connected 512-C.
 
-    Reading: the paper says "two convolutional and two fully connected layers"; widths as in FedAvg's CNN.
+    Reading: the paper says "two convolutional and two fully connected layers"; widths as in
+    FedAvg's CNN.
     """
     _needs_image("cnn_cgpfl", shape, 16)
     features = nn.Sequential(
-        nn.Conv2d(shape[0], 32, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 5), nn.ReLU(), nn.MaxPool2d(2)
+        nn.Conv2d(shape[0], 32, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
     )
     return _Convolutional(features, shape, (512,), classes)

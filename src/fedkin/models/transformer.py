@@ -1,4 +1,6 @@
-"""A small transformer that predicts the next symbol (character or word) after a window of symbols."""
+"""A small transformer that predicts the next symbol (character or word) after a window
+of symbols.
+"""
 
 import math
 
@@ -10,7 +12,9 @@ from fedkin.models.small import Shape
 
 
 class _Attention(nn.Module):
-    """Multi-head self-attention, written out: fused kernels cannot all be traced and differentiated twice."""
+    """Multi-head self-attention, written out: fused kernels cannot all be traced and differentiated
+    twice.
+    """
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -19,7 +23,11 @@ class _Attention(nn.Module):
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
         batch, length, width = x.shape
-        parts = self.into(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        parts = (
+            self.into(x)
+            .view(batch, length, 3, self.heads, width // self.heads)
+            .permute(2, 0, 3, 1, 4)
+        )
         query, key, value = parts.unbind(0)
         affinity = query @ key.transpose(-1, -2) / math.sqrt(width // self.heads) + bias
         mixed = (affinity.softmax(-1) @ value).transpose(1, 2).reshape(batch, length, width)
@@ -34,7 +42,9 @@ class _Layer(nn.Module):
         super().__init__()
         self.before, self.attention = nn.LayerNorm(width), _Attention(width, heads)
         self.between = nn.LayerNorm(width)
-        self.net = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+        self.net = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)
+        )
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
         x = x + self.attention(self.before(x), bias)
@@ -43,9 +53,11 @@ class _Layer(nn.Module):
 
 
 class _Transformer(nn.Module):
-    """Tokens [batch, length] → logits of the next symbol [batch, classes], read at the window's last position.
+    """Tokens [batch, length] → logits of the next symbol [batch, classes], read at the window's
+    last position.
 
-    All positions see one another: what is predicted stands outside the window. Padding is seen by nobody.
+    All positions see one another: what is predicted stands outside the window. Padding is seen by
+    nobody.
     """
 
     def __init__(self, length: int, classes: int, width: int, layers: int, heads: int) -> None:
@@ -53,14 +65,17 @@ class _Transformer(nn.Module):
         self.padding = classes + 1
         self.symbols = nn.Embedding(classes + 2, width)  # the classes, the unknown symbol, padding
         self.places = nn.Parameter(torch.randn(length, width) * 0.02)
-        # as large as what the layers add: with the usual 0.02 of Adam's users, plain SGD does not find the symbols
+        # as large as what the layers add: with the usual 0.02 of Adam's users, plain SGD does not
+        # find the symbols
         nn.init.normal_(self.symbols.weight, std=1 / math.sqrt(width))
         self.layers = nn.ModuleList(_Layer(width, heads) for _ in range(layers))
         self.after, self.logits = nn.LayerNorm(width), nn.Linear(width, classes)
 
     def forward(self, x: Tensor) -> Tensor:
         if x.is_floating_point():
-            raise FedkinError("model 'transformer_lm' reads symbols, the data hold numbers: try dnn")
+            raise FedkinError(
+                "model 'transformer_lm' reads symbols, the data hold numbers: try dnn"
+            )
         # finite, so that a window of nothing but padding gives numbers and not nan
         bias = (x == self.padding).to(self.places.dtype)[:, None, None, :] * -1e9
         state = self.symbols(x) + self.places
@@ -70,13 +85,21 @@ class _Transformer(nn.Module):
         return out
 
 
-def transformer_lm(shape: Shape, classes: int, width: int = 64, layers: int = 4, heads: int = 4) -> nn.Module:
-    """A transformer encoder over the window of symbols; its last position predicts the next one (``data.length``)."""
+def transformer_lm(
+    shape: Shape, classes: int, width: int = 64, layers: int = 4, heads: int = 4
+) -> nn.Module:
+    """A transformer encoder over the window of symbols; its last position predicts the next one
+    (``data.length``).
+    """
     for name, value in (("width", width), ("layers", layers), ("heads", heads)):
         if value < 1:
-            raise FedkinError(f"transformer_lm: {name}={value} must be a whole number of at least 1")
+            raise FedkinError(
+                f"transformer_lm: {name}={value} must be a whole number of at least 1"
+            )
     if width % heads:
         raise FedkinError(f"transformer_lm: width={width} must be a multiple of heads={heads}")
     if len(shape) != 1:
-        raise FedkinError(f"model 'transformer_lm' reads rows of symbols, the data have shape {list(shape)}")
+        raise FedkinError(
+            f"model 'transformer_lm' reads rows of symbols, the data have shape {list(shape)}"
+        )
     return _Transformer(shape[0], classes, width, layers, heads)

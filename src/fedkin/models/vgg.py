@@ -1,4 +1,6 @@
-"""VGG11 and VGG13 for 32×32 images, with batch norm (Simonyan & Zisserman, 2015; Ioffe & Szegedy, 2015)."""
+"""VGG11 and VGG13 for 32×32 images, with batch norm (Simonyan & Zisserman, 2015; Ioffe & Szegedy,
+2015).
+"""
 
 from torch import nn
 
@@ -13,7 +15,10 @@ LAYERS: dict[str, tuple[int, ...]] = {  # channels of the convolutions; 0 is a m
 
 def _vgg(name: str, shape: Shape, classes: int) -> nn.Module:
     if len(shape) != 3 or shape[1:] != (32, 32):
-        raise FedkinError(f"model {name!r} needs 32×32 images, the data have shape {list(shape)}: try dnn or cnn_comet")
+        raise FedkinError(
+            f"model {name!r} needs 32×32 images, the data have shape {list(shape)}: try dnn "
+            "or cnn_comet"
+        )
     parts: list[nn.Module] = []
     channels = shape[0]
     for width in LAYERS[name]:
@@ -22,12 +27,20 @@ def _vgg(name: str, shape: Shape, classes: int) -> nn.Module:
             continue
         parts += [nn.Conv2d(channels, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU()]
         channels = width
-    classifier = [nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, classes)]
+    classifier = [
+        nn.Linear(512, 512),
+        nn.ReLU(),
+        nn.Linear(512, 512),
+        nn.ReLU(),
+        nn.Linear(512, classes),
+    ]
     return nn.Sequential(*parts, nn.Flatten(), *classifier)
 
 
 def vgg11(shape: Shape, classes: int) -> nn.Module:
-    """VGG11 with classifier 512-512-C: 9.76 M parameters for 10 classes, what the papers' tables count with."""
+    """VGG11 with classifier 512-512-C: 9.76 M parameters for 10 classes, what the papers' tables
+    count with.
+    """
     return _vgg("vgg11", shape, classes)
 
 

@@ -1,4 +1,6 @@
-"""``fedkin join``: a personal model for somebody who was not in a run, from its folder and a file of one's own."""
+"""``fedkin join``: a personal model for somebody who was not in a run, from its folder and a file
+of one's own.
+"""
 
 import hashlib
 import json
@@ -31,15 +33,18 @@ def join(
     rounds: int | None = None,
     architecture: str | None = None,
 ) -> dict[str, Any]:
-    """Let a newcomer join a run as it is now; returns, and writes beside its model, what came of it.
+    """Let a newcomer join a run as it is now; returns, and writes beside its model, what came of
+    it.
 
-    ``data``: a file of its own; else ``client`` names one of those that [run] holdout_clients kept out. ``out``: the
-    folder of personal.safetensors and join.json; DIR/joined/NAME if not given, where only the same newcomer is
-    replaced. ``rounds``, ``architecture``: as in ``joined``. Neither the run's record nor its checkpoint changes.
-    Raises FedkinError.
+    ``data``: a file of its own; else ``client`` names one of those that [run] holdout_clients kept
+    out. ``out``: the folder of personal.safetensors and join.json; DIR/joined/NAME if not given,
+    where only the same newcomer is replaced. ``rounds``, ``architecture``: as in ``joined``.
+    Neither the run's record nor its checkpoint changes. Raises FedkinError.
     """
     if (data is None) == (client is None):
-        raise FedkinError("name either a file of the newcomer's own (--data) or a held-out client (--client)")
+        raise FedkinError(
+            "name either a file of the newcomer's own (--data) or a held-out client (--client)"
+        )
     coordinator, parts, at = load(run)
     own = _held_out(parts, str(client)) if data is None else _from_file(parts, data)
     folder, file = out or run / FOLDER / own.names[0], None if data is None else _digest(data)
@@ -71,12 +76,16 @@ def join(
 
 
 def _digest(path: Path) -> str:
-    """Which file, so that it is known again when its rows have become more; where it lies is nobody's business."""
+    """Which file, so that it is known again when its rows have become more; where it lies is
+    nobody's business.
+    """
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()
 
 
 def _not_anothers(folder: Path, name: str, file: str | None) -> None:
-    """Two hospitals' data.csv are both called data: the second must not take the place of the first."""
+    """Two hospitals' data.csv are both called data: the second must not take the place of the
+    first.
+    """
     try:
         found = json.loads((folder / FOUND).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -85,7 +94,8 @@ def _not_anothers(folder: Path, name: str, file: str | None) -> None:
         found = None
     if not isinstance(found, dict) or found.get("file", "") != file:
         raise FedkinError(
-            f"{folder} holds the model of another newcomer called {name!r}: give this one a folder, --out DIR"
+            f"{folder} holds the model of another newcomer called {name!r}: give this one a "
+            "folder, --out DIR"
         )
 
 
@@ -99,6 +109,8 @@ def _held_out(parts: Assembled, client: str) -> Population:
 
 def _from_file(parts: Assembled, path: Path) -> Population:
     data, split = parts.spec.data, parts.spec.split
-    fractions: Fractions = "comet" if split.holdout == "comet" else (split.train, split.val, split.test)
+    fractions: Fractions = (
+        "comet" if split.holdout == "comet" else (split.train, split.val, split.test)
+    )
     aside = Told(data.label or "label", data.client, data.options, fractions)
     return read_newcomer(path, parts.population, aside, Key(parts.spec.run.seed))

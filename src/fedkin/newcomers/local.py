@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.method import KINDS, Info
+from fedkin.core.method import KINDS, ClientInfo
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
 from fedkin.data.holdout import split_sizes
@@ -22,7 +22,9 @@ from fedkin.setup.build import Assembled, infos_of, schedule_of
 
 
 class Learned(NamedTuple):
-    """A run after ``round``: its objects, and the server's state. Newcomers share a runtime: equal steps, one trace."""
+    """A run after ``round``: its objects, and the server's state. Newcomers share a runtime: equal
+    steps, one trace.
+    """
 
     parts: Assembled
     state: Tree
@@ -30,21 +32,28 @@ class Learned(NamedTuple):
     runtime: Runtime
 
 
-def joined(run: Learned, own: Population, rounds: int | None, architecture: str | None = None) -> tuple[Joined, AtHome]:
+def joined(
+    run: Learned, own: Population, rounds: int | None, architecture: str | None = None
+) -> tuple[Joined, AtHome]:
     """Let the one client of ``own`` join in this process; raises FedkinError for what does not fit.
 
-    ``rounds``: how many it works, as many as its validation data choose if None. ``architecture``: one of the run's.
+    ``rounds``: how many it works, as many as its validation data choose if None. ``architecture``:
+    one of the run's.
     """
     guest = _guest(run, own, architecture)
     (info,) = guest.host.infos.values()
-    return join(standing(run, info, len(own.val[0])), guest, rounds, run.parts.spec.run.rounds), guest
+    return join(
+        standing(run, info, len(own.val[0])), guest, rounds, run.parts.spec.run.rounds
+    ), guest
 
 
-def standing(run: Learned, info: Info, validation: int) -> Standing:
+def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
     """The server's side, for a newcomer with so many validation samples."""
     parts, method = run.parts, run.parts.method
     if method.needs.validation and not validation:
-        raise FedkinError(f"{method.name} chooses by validation: the newcomer needs validation samples")
+        raise FedkinError(
+            f"{method.name} chooses by validation: the newcomer needs validation samples"
+        )
     seed = parts.spec.run.seed
     last = min(run.round, parts.spec.run.rounds)  # the finish is no round
     return Standing(method, run.state, last, parts.federation.tools, seed, info, validation > 0)
@@ -54,7 +63,9 @@ def place_for(run: Assembled, samples: int, architecture: str | None) -> tuple[i
     """The number and the architecture of a newcomer with so many training samples."""
     number = len(run.infos)
     if architecture is None:
-        return number, architectures_of(run.spec, [*(info.samples for info in run.infos.values()), samples])[-1]
+        return number, architectures_of(
+            run.spec, [*(info.samples for info in run.infos.values()), samples]
+        )[-1]
     if architecture not in run.models:
         raise unknown("architecture of this run", architecture, run.models)
     return number, architecture
@@ -65,9 +76,14 @@ def _guest(run: Learned, own: Population, architecture: str | None) -> AtHome:
     _same_kind(own, parts.population)
     number, name = place_for(parts, len(own.train[0]), architecture)
     if name not in parts.models:
-        raise FedkinError(f"no client of the run has the architecture {name}: choose one of {', '.join(parts.models)}")
+        raise FedkinError(
+            f"no client of the run has the architecture {name}: choose one of "
+            f"{', '.join(parts.models)}"
+        )
     people = parts.population
-    own = replace(own, classes=people.classes, public=people.public, public_y=people.public_y).alone(number, number + 1)
+    own = replace(
+        own, classes=people.classes, public=people.public, public_y=people.public_y
+    ).alone(number, number + 1)
     info = infos_of(own, [name] * (number + 1))[number]
     host = Host(
         method=parts.method,
@@ -83,9 +99,11 @@ def _guest(run: Learned, own: Population, architecture: str | None) -> AtHome:
 
 
 def held_out(parts: Assembled, state: Tree, done: int = 0) -> Iterator[list[dict[str, Any]]]:
-    """[run] holdout_clients: every one joins, with few labelled samples and with all; beyond the first ``done`` ones.
+    """[run] holdout_clients: every one joins, with few labelled samples and with all; beyond the
+    first ``done`` ones.
 
-    Yields a client's results, one a number of labelled samples (those that train and those that choose).
+    Yields a client's results, one a number of labelled samples (those that train and those that
+    choose).
     """
     if parts.held_out is None:
         return
@@ -95,17 +113,29 @@ def held_out(parts: Assembled, state: Tree, done: int = 0) -> Iterator[list[dict
         have = len(own.train[0]) + len(own.val[0])
         yield [
             {"client": own.names[0], "asked": labels, **told(joined(run, part, None)[0], part)}
-            for labels in (*(n for n in sorted(set(parts.spec.run.holdout_labels)) if n < have), None)
-            for part in [own if labels is None else fewer(own, labels, Key(parts.spec.run.seed, client=client))]
+            for labels in (
+                *(n for n in sorted(set(parts.spec.run.holdout_labels)) if n < have),
+                None,
+            )
+            for part in [
+                own
+                if labels is None
+                else fewer(own, labels, Key(parts.spec.run.seed, client=client))
+            ]
         ]
 
 
 def fewer(own: Population, labels: int, key: Key) -> Population:
-    """The first client with so many labelled samples, drawn from its training and validation ones in their ratio."""
+    """The first client with so many labelled samples, drawn from its training and validation ones
+    in their ratio.
+    """
     sizes = [len(own.train[0]), len(own.val[0])]
     train, val = split_sizes(labels, [size / sum(sizes) for size in sizes])
     rng = key.numpy("labels")
-    chosen = [np.sort(rng.permutation(rows)[:size]) for rows, size in ((own.train[0], train), (own.val[0], val))]
+    chosen = [
+        np.sort(rng.permutation(rows)[:size])
+        for rows, size in ((own.train[0], train), (own.val[0], val))
+    ]
     return replace(own, train=(chosen[0],), val=(chosen[1],))
 
 
@@ -126,17 +156,25 @@ def told_of(found: Joined, train: int, val: int, test: int) -> dict[str, Any]:
         "places": found.seats,
         "chosen_by": found.chosen,
         "scores": {
-            view: {split: {"loss": _number(loss), "accuracy": _number(right)} for split, (loss, right) in by.items()}
+            view: {
+                split: {"loss": _number(loss), "accuracy": _number(right)}
+                for split, (loss, right) in by.items()
+            }
             for view, by in found.scores.items()
         },
         "measures": {
-            view: {split: {name: _number(value) for name, value in of.items()} for split, of in by.items()}
+            view: {
+                split: {name: _number(value) for name, value in of.items()}
+                for split, of in by.items()
+            }
             for view, by in found.measures.items()
         },
         "notes": found.notes,
         "bytes": {way: sum(one.bytes for one in sent) for way, sent in ways.items()},
         "scalars": {
-            way: {kind: count for kind in KINDS if (count := sum(one.scalars[kind] for one in sent))}
+            way: {
+                kind: count for kind in KINDS if (count := sum(one.scalars[kind] for one in sent))
+            }
             for way, sent in ways.items()
         },
         "seconds": found.seconds,
@@ -157,5 +195,6 @@ def _same_kind(own: Population, others: Population) -> None:
             raise FedkinError(f"the newcomer's data have {what} {mine}, those of the run {theirs}")
     if own.classes and int(own.y.max()) >= others.classes:
         raise FedkinError(
-            f"the newcomer has class {int(own.y.max())}, but the run has classes 0 to {others.classes - 1}"
+            f"the newcomer has class {int(own.y.max())}, but the run has classes 0 to "
+            f"{others.classes - 1}"
         )

@@ -1,4 +1,6 @@
-"""A personal model for a client that was not in the run: nobody else works, and the server's state stands still."""
+"""A personal model for a client that was not in the run: nobody else works, and the server's state
+stands still.
+"""
 
 import math
 import time
@@ -6,13 +8,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Info, Method
+from fedkin.core.method import ClientInfo, Method
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
 from fedkin.engine.acceptance import accepted
 from fedkin.engine.codec import BadMessage, count, decode, encode
 from fedkin.engine.contexts import ServerTools
-from fedkin.engine.host import CHANGING, Answer, Host, Order
+from fedkin.engine.host import CHANGING, Host, Task, TaskResult
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import one_thread
 from fedkin.runs.record import Sent
@@ -33,19 +35,21 @@ class Ask(NamedTuple):
 class Guest(Protocol):
     """The newcomer, from where its server stands. In every seat it begins anew."""
 
-    def ask(self, ask: Ask) -> list[Answer]:
+    def ask(self, ask: Ask) -> list[TaskResult]:
         """One answer a step, in order."""
 
 
 class Standing(NamedTuple):
-    """The server's side of a run that stands still after ``round``, and what it is told of the newcomer."""
+    """The server's side of a run that stands still after ``round``, and what it is told of the
+    newcomer.
+    """
 
     method: Method
     state: Tree
     round: int
     tools: ServerTools
     seed: int
-    info: Info  # its client is the first free number
+    info: ClientInfo  # its client is the first free number
     validates: bool  # the newcomer has validation data
 
 
@@ -59,14 +63,19 @@ class Trial(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """What came of it. ``last``: what the newcomer was asked last; its state afterwards is its personal one."""
+    """What came of it.
+
+    ``last``: what the newcomer was asked last; its state afterwards is its personal one.
+    """
 
     seat: int
     seats: int
     rounds: int
     chosen: str  # what chose seat and rounds: "validation", "training", or "given"
     scores: dict[str, dict[str, tuple[float, float]]]
-    measures: dict[str, dict[str, dict[str, float]]]  # RMSE, AUC and the like: {view: {split: {name: value}}}
+    measures: dict[
+        str, dict[str, dict[str, float]]
+    ]  # RMSE, AUC and the like: {view: {split: {name: value}}}
     notes: dict[str, Any]
     sent: list[Sent]
     seconds: float
@@ -76,14 +85,17 @@ class Joined(NamedTuple):
 def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joined:
     """Let the newcomer work in every seat, then finish in the best one.
 
-    ``rounds``: so many in each seat; None: after how many its validation loss is least, at most ``most``. Of seats, and
-    where there are no validation data, the loss on its training data decides, after all rounds. Test data have no say.
-    Raises FedkinError where the method has no place for it, or where it cannot work.
+    ``rounds``: so many in each seat; None: after how many its validation loss is least, at most
+    ``most``. Of seats, and where there are no validation data, the loss on its training data
+    decides, after all rounds. Test data have no say. Raises FedkinError where the method has no
+    place for it, or where it cannot work.
     """
     began = time.perf_counter()
     sent: list[Sent] = []
     if server.round < 1:
-        raise FedkinError("nothing has been learned yet that a newcomer could join: wait for the first round")
+        raise FedkinError(
+            "nothing has been learned yet that a newcomer could join: wait for the first round"
+        )
     exact = rounds if rounds is not None else None if server.validates else most
     seats = seats_of(server)
     best: Trial | None = None
@@ -93,21 +105,37 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
     assert best is not None
     if not math.isfinite(best.loss):
         raise FedkinError("the newcomer's loss is not finite anywhere: lower train.lr")
-    by = "given" if rounds is not None and len(seats) == 1 else "validation" if server.validates else "training"
+    by = (
+        "given"
+        if rounds is not None and len(seats) == 1
+        else "validation"
+        if server.validates
+        else "training"
+    )
     last, seen = _finish(server, guest, best, sent)
     record, client = seen.record, server.info.client
-    told = {name: of[client] for name, of in server.method.lens(best.state).items() if client in of}
+    told = {
+        name: of[client]
+        for name, of in server.method.server_metrics(best.state).items()
+        if client in of
+    }
     notes, seconds = {**told, **record["notes"]}, time.perf_counter() - began
     scores, measures = record["scores"], record.get("measures", {})
-    return Joined(best.seat, len(seats), best.rounds, by, scores, measures, notes, sent, seconds, last)
+    return Joined(
+        best.seat, len(seats), best.rounds, by, scores, measures, notes, sent, seconds, last
+    )
 
 
-def _finish(server: Standing, guest: Guest, best: Trial, sent: list[Sent]) -> tuple[Ask, Answer]:
-    """What every client does after the last round, from the best moment on, and the scores afterwards."""
+def _finish(
+    server: Standing, guest: Guest, best: Trial, sent: list[Sent]
+) -> tuple[Ask, TaskResult]:
+    """What every client does after the last round, from the best moment on, and the scores
+    afterwards.
+    """
     at = server.round + best.rounds
     base = at if best.rounds else 0
-    finish = [("finish", at + 1)] if server.method.finish is not None else []
-    message = _sealed(server, server.method.down(best.state, server.info.client), sent)
+    finish = [("finish", at + 1)] if server.method.finalize is not None else []
+    message = _sealed(server, server.method.broadcast(best.state, server.info.client), sent)
     last = Ask(best.seat, base, base, (*finish, ("evaluate_all", at + 1)), message)
     return last, _answers(guest, last)[-1]
 
@@ -116,17 +144,20 @@ def seats_of(server: Standing) -> tuple[Tree, ...]:
     """The server's state with a place for the newcomer, once for every place that it may take."""
     method, client = server.method, server.info.client
     try:
-        seats = method.seats(server.state, client, server.info)
+        seats = method.newcomer_placements(server.state, client, server.info)
         for state in seats:
-            method.down(state, client)
+            method.broadcast(state, client)
     except (LookupError, TypeError, ValueError, RuntimeError):
         raise FedkinError(
-            f"{method.name} has no place for a client that was not in the run: its `seats` would have to make one"
+            f"{method.name} has no place for a client that was not in the run: its `seats` "
+            "would have to make one"
         ) from None
     return seats
 
 
-def _stay(server: Standing, guest: Guest, first: Trial, exact: int | None, most: int, sent: list[Sent]) -> Trial:
+def _stay(
+    server: Standing, guest: Guest, first: Trial, exact: int | None, most: int, sent: list[Sent]
+) -> Trial:
     """The best moment of a seat: after ``exact`` rounds, or where the loss is least."""
     method, info = server.method, server.info
     look = "evaluate" if server.validates else "evaluate_all"
@@ -135,7 +166,7 @@ def _stay(server: Standing, guest: Guest, first: Trial, exact: int | None, most:
     limit = most if exact is None else exact
     for done in range(limit + 1):
         at = server.round + done
-        down = method.down(state, info.client)
+        down = method.broadcast(state, info.client)
         looks = exact is None or done == exact
         works = done < limit
         steps = (*([(look, at)] if looks else []), *([("local", at + 1)] if works else []))
@@ -149,14 +180,18 @@ def _stay(server: Standing, guest: Guest, first: Trial, exact: int | None, most:
             if not works or (exact is None and done - best.rounds >= PATIENCE):
                 break
         try:
-            reply = accepted(method, info, answers[-1], method.expects(down, info)).reply
+            reply = accepted(method, info, answers[-1], method.expected_update(down, info)).reply
         except BadMessage as error:
-            raise FedkinError(f"the newcomer's message of round {at + 1} is not usable: {error}") from None
+            raise FedkinError(
+                f"the newcomer's message of round {at + 1} is not usable: {error}"
+            ) from None
         assert answers[-1].message is not None
         sent.append(Sent(info.client, "up", 0, *count(reply.message, answers[-1].message)))
         base = at + 1
         with one_thread():
-            state = method.heed(state, info.client, reply, replace(server.tools, key=Key(server.seed, base)))
+            state = method.update_newcomer(
+                state, info.client, reply, replace(server.tools, key=Key(server.seed, base))
+            )
     return best
 
 
@@ -166,7 +201,7 @@ def _sealed(server: Standing, down: Tree, sent: list[Sent]) -> bytes:
     return blob
 
 
-def _answers(guest: Guest, ask: Ask) -> list[Answer]:
+def _answers(guest: Guest, ask: Ask) -> list[TaskResult]:
     answers = guest.ask(ask)
     for answer in answers:
         if answer.error is not None:
@@ -181,23 +216,27 @@ class AtHome:
         self.host, self.client = host, client
         self._states: dict[tuple[int, int], Tree] = {}
 
-    def ask(self, ask: Ask) -> list[Answer]:
+    def ask(self, ask: Ask) -> list[TaskResult]:
         self._take(ask.seat, ask.base)
-        self._states = {k: state for k, state in self._states.items() if k[0] != ask.seat or k[1] >= ask.keep}
-        found: list[Answer] = []
+        self._states = {
+            k: state for k, state in self._states.items() if k[0] != ask.seat or k[1] >= ask.keep
+        }
+        found: list[TaskResult] = []
         with one_thread():
             for op, round in ask.steps:
-                found += self.host.do(op, round, [Order(self.client, ask.message)])
+                found += self.host.do(op, round, [Task(self.client, ask.message)])
                 if op in CHANGING and found[-1].error is None:
                     self._states[ask.seat, round] = self.host.own(self.client)
         return found
 
     def views(self, last: Ask) -> dict[str, Tree]:
-        """What it would deploy after its last work: {view: parameters, or what the method predicts with}."""
+        """What it would deploy after its last work: {view: parameters, or what the method predicts
+        with}.
+        """
         works = [round for op, round in last.steps if op in CHANGING]
         self._take(last.seat, works[-1] if works else last.base)
         with one_thread():
-            (answer,) = self.host.do("views", last.steps[-1][1], [Order(self.client, last.message)])
+            (answer,) = self.host.do("views", last.steps[-1][1], [Task(self.client, last.message)])
         if answer.message is None:
             raise FedkinError(f"the newcomer has no model to show: {answer.error}")
         views: dict[str, Tree] = decode(answer.message)

@@ -22,7 +22,9 @@ SPLIT = "split"  # a column that says train, val or test
 
 
 class Told(NamedTuple):
-    """What the run says of its data: columns, options of its source, and how clients' samples are divided."""
+    """What the run says of its data: columns, options of its source, and how clients' samples are
+    divided.
+    """
 
     label: str
     client: str | None
@@ -40,15 +42,19 @@ class Rows(NamedTuple):
 
 
 def read_newcomer(path: Path, like: Population, told: Told, key: Key) -> Population:
-    """One client's samples. Columns and classes are those of ``like``; what a file does not divide, ``told`` does.
+    """One client's samples. Columns and classes are those of ``like``; what a file does not divide,
+    ``told`` does.
 
-    .npz: x, y, or x_train, y_train and, where there are any, x_val, … x_test. Tables: the run's columns and label, and
-    perhaps a column "split" with train, val or test. Raises FedkinError, in one sentence, for what does not fit.
+    .npz: x, y, or x_train, y_train and, where there are any, x_val, … x_test. Tables: the run's
+    columns and label, and perhaps a column "split" with train, val or test. Raises FedkinError, in
+    one sentence, for what does not fit.
     """
     if not path.exists():
         raise FedkinError(f"{path} does not exist")
     if not path.is_file() or path.suffix.lower() not in READERS:
-        raise FedkinError(f"{path} is none of the files that a newcomer brings: {', '.join(READERS)}")
+        raise FedkinError(
+            f"{path} is none of the files that a newcomer brings: {', '.join(READERS)}"
+        )
     read = READERS[path.suffix.lower()]
     x, y, division, said = read(path, like, told)
     rows = _divided(len(y), division, told.fractions, key, path)
@@ -72,7 +78,9 @@ def _arrays(path: Path, like: Population, told: Told) -> Rows:
     arrays = load_arrays(path)
     if {"x", "y"} <= set(arrays):
         return _checked(images(features(arrays["x"], str(path))), arrays["y"], like, path, None)
-    x, y, sizes = divided(arrays, path, SPLITS, "it holds x and y, or x_train, y_train and perhaps val and test")
+    x, y, sizes = divided(
+        arrays, path, SPLITS, "it holds x and y, or x_train, y_train and perhaps val and test"
+    )
     division = np.repeat(list(sizes), list(sizes.values()))
     return _checked(images(features(x, str(path))), y, like, path, division)
 
@@ -92,7 +100,11 @@ def _table(path: Path, like: Population, told: Told) -> Rows:
     read = labeled(read, told.label, "drop")
     if told.client in read.frame.columns:
         _one_client(read.frame[told.client].astype(str).to_numpy(dtype=str), str(told.client), path)
-    division = read.frame[SPLIT].astype(str).to_numpy(dtype=str) if SPLIT in apart and SPLIT in read.frame else None
+    division = (
+        read.frame[SPLIT].astype(str).to_numpy(dtype=str)
+        if SPLIT in apart and SPLIT in read.frame
+        else None
+    )
     x, said = encoded(read, like.encoding, [told.label, *apart])
     y, names = labels_of(read.frame[told.label], like.task, read.place)
     return _checked(x, _labels(y, names, like, path), like, path, division)._replace(said=said)
@@ -115,7 +127,9 @@ def _table_of_numbers(path: Path, like: Population, told: Told) -> Rows:
 def _one_client(client: Array, column: str, path: Path) -> None:
     count = len(np.unique(client))
     if count > 1:
-        raise FedkinError(f"{path} holds {count} clients in column {column!r}: one newcomer has one file")
+        raise FedkinError(
+            f"{path} holds {count} clients in column {column!r}: one newcomer has one file"
+        )
 
 
 def _labels(y: Array, names: tuple[str, ...], like: Population, path: Path) -> Array:
@@ -125,13 +139,17 @@ def _labels(y: Array, names: tuple[str, ...], like: Population, path: Path) -> A
     known = list(like.class_names or map(str, range(like.classes)))
     strange = [name for name in names if name not in known]
     if strange:
-        raise FedkinError(f"{path}: label {strange[0]!r} is none of the run's classes ({some(known, 9)})")
+        raise FedkinError(
+            f"{path}: label {strange[0]!r} is none of the run's classes ({some(known, 9)})"
+        )
     return np.array([known.index(name) for name in names])[y]
 
 
 def _checked(x: Array, y: Array, like: Population, path: Path, division: Array | None) -> Rows:
     if y.ndim != 1 or len(y) != len(x):
-        raise FedkinError(f"{path}: x has {len(x)} rows but y has shape {y.shape}: give one label a row")
+        raise FedkinError(
+            f"{path}: x has {len(x)} rows but y has shape {y.shape}: give one label a row"
+        )
     if like.task == "regression":
         return Rows(x, targets(y, str(path)), division)
     return Rows(x, class_labels(y, like.classes, str(path))[0], division)
@@ -141,33 +159,45 @@ def _shaped(x: Array, like: Population, path: Path) -> Array:
     """Samples in the shape and the kind of the run's: rows of numbers may be images."""
     shape = tuple(like.x.shape[1:])
     if x[:1].size != int(np.prod(shape)):
-        raise FedkinError(f"{path}: samples have shape {list(x.shape[1:])}, those of the run {list(shape)}")
+        raise FedkinError(
+            f"{path}: samples have shape {list(x.shape[1:])}, those of the run {list(shape)}"
+        )
     x = x.reshape(len(x), *shape)
     wanted = like.x.numpy().dtype
     if wanted == x.dtype:
         return x
-    if wanted.kind not in "ui" or not (np.equal(x, np.rint(x)).all() and x.min() >= 0 and x.max() < 256):
+    if wanted.kind not in "ui" or not (
+        np.equal(x, np.rint(x)).all() and x.min() >= 0 and x.max() < 256
+    ):
         raise FedkinError(f"{path}: samples are {x.dtype}, those of the run {wanted}")
     return x.astype(wanted)
 
 
-def _divided(n: int, division: Array | None, fractions: Fractions, key: Key, path: Path) -> list[Ints]:
+def _divided(
+    n: int, division: Array | None, fractions: Fractions, key: Key, path: Path
+) -> list[Ints]:
     if division is None:
         parts = len(SPLITS) if isinstance(fractions, str) else sum(share > 0 for share in fractions)
         if n < parts:
             raise FedkinError(
-                f"{path} has {many(n, 'row')}, and the run's split makes {parts} parts of them: bring "
+                f"{path} has {many(n, 'row')}, and the run's split makes {parts} parts of "
+                "them: bring "
                 f"more, or a column {SPLIT!r} that says what each is for (train alone will do)"
             )
         held = holdout([np.arange(n, dtype=np.int64)], key, fractions, names=[path.stem])
         return [held.train[0], held.val[0], held.test[0]]
     strange = sorted({str(part) for part in division} - set(SPLITS))
     if strange:
-        raise FedkinError(f"{path}: column {SPLIT!r} holds {strange[0]!r}: it says train, val or test")
+        raise FedkinError(
+            f"{path}: column {SPLIT!r} holds {strange[0]!r}: it says train, val or test"
+        )
     rows = [np.flatnonzero(division == part).astype(np.int64) for part in SPLITS]
     if not len(rows[0]):
         raise FedkinError(f"{path}: column {SPLIT!r} names no row train")
     return rows
 
 
-READERS: dict[str, Callable[[Path, Population, Told], Rows]] = {".npz": _arrays, **dict.fromkeys(SUFFIXES, _table)}
+READERS: dict[str, Callable[[Path, Population, Told], Rows]] = {
+    ".npz": _arrays,
+    **dict.fromkeys(SUFFIXES, _table),
+}

@@ -12,13 +12,19 @@ from fedkin.report.records import FEDERATION, Client, Run
 
 CLUSTER, MEMBERSHIP = "cluster", "membership"  # the names of these notes, whatever the method
 ROUNDS = 60  # of memberships
-ALIKE, MOST, TREE = 0.15, 8, 4000  # of memberships: how far, how many groups, how many clients have a tree
+ALIKE, MOST, TREE = (
+    0.15,
+    8,
+    4000,
+)  # of memberships: how far, how many groups, how many clients have a tree
 CELLS, TIMES = 4_000_000, 20  # of weights: how many are read, and rounds
 
 
 class Told(NamedTuple):
-    """``clusters``: numbers made to last (``matched``). ``weights``: {note: rows with a weight for every client}, of
-    rounds of the second half. ``numbers``: what is one number a client; ``shared``: one number of the federation."""
+    """``clusters``: numbers made to last (``matched``). ``weights``: {note: rows with a weight for
+    every client}, of rounds of the second half. ``numbers``: what is one number a client;
+    ``shared``: one number of the federation.
+    """
 
     clusters: Matrix | None
     memberships: Stack | None
@@ -28,8 +34,9 @@ class Told(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """``of``: client → its last group; ``kind``: what a group is called: "cluster", "component", or "group" of clients
-    whose memberships are alike."""
+    """``of``: client → its last group; ``kind``: what a group is called: "cluster", "component", or
+    "group" of clients whose memberships are alike.
+    """
 
     kind: str
     of: dict[int, int]
@@ -44,19 +51,29 @@ class Groups(NamedTuple):
 
 def read_told(run: Run) -> Told:
     """All notes that the lens can show."""
-    kinds = run.rows("SELECT name, min(client), max(client), count(DISTINCT round) FROM notes GROUP BY name")
+    kinds = run.rows(
+        "SELECT name, min(client), max(client), count(DISTINCT round) FROM notes GROUP BY name"
+    )
     clusters = told(run, CLUSTER)
     memberships = told_lists(run, MEMBERSHIP, ROUNDS)
     names = [name for name, _, most, _ in kinds if most >= 0 and name not in (CLUSTER, MEMBERSHIP)]
     weights = {name: rows for name in names if (rows := _weights(run, name)) is not None}
     numbers = {n: m for n in names if n not in weights and (m := told(run, n)) is not None}
-    both = [name for name, least, most, rounds in kinds if least == most == FEDERATION and rounds > 1]
-    shared = {name: matrix for name in both if (matrix := told(run, name, [FEDERATION])) is not None}
-    return Told(None if clusters is None else matched(clusters), memberships, weights, numbers, shared)
+    both = [
+        name for name, least, most, rounds in kinds if least == most == FEDERATION and rounds > 1
+    ]
+    shared = {
+        name: matrix for name in both if (matrix := told(run, name, [FEDERATION])) is not None
+    }
+    return Told(
+        None if clusters is None else matched(clusters), memberships, weights, numbers, shared
+    )
 
 
 def groups_of(found: Told) -> Groups | None:
-    """The groups at the end: clusters; where there are memberships, clients with like ones; None with neither."""
+    """The groups at the end: clusters; where there are memberships, clients with like ones; None
+    with neither.
+    """
     if found.clusters is not None:
         return _groups(CLUSTER, found.clusters)
     stack = found.memberships
@@ -80,22 +97,29 @@ def shares(clients: Mapping[int, Client]) -> dict[int, NDArray[np.float64]]:
 
 
 def explained(groups: Groups, distributions: Mapping[int, NDArray[np.float64]]) -> float | None:
-    """Which part of the differences between clients' label distributions (squared distances to their mean) lies
-    between the groups: 1 where all members of a group are alike, near 0 where groups and labels are unrelated. None
-    where there are no differences."""
+    """Which part of the differences between clients' label distributions (squared distances to
+    their mean) lies between the groups: 1 where all members of a group are alike, near 0 where
+    groups and labels are unrelated. None where there are no differences.
+    """
     clients = [k for k in groups.of if k in distributions]
     rows = np.array([distributions[k] for k in clients])
     total = float(((rows - rows.mean(0)) ** 2).sum()) if clients else 0.0
     if total <= 1e-12:
         return None
     numbers = np.array([groups.of[k] for k in clients])
-    inside = sum(float(((part - part.mean(0)) ** 2).sum()) for n in set(numbers) if len(part := rows[numbers == n]))
+    inside = sum(
+        float(((part - part.mean(0)) ** 2).sum())
+        for n in set(numbers)
+        if len(part := rows[numbers == n])
+    )
     return 1 - inside / total
 
 
 def _alike(last: NDArray[np.float64]) -> list[int] | None:
-    """Numbers of the groups of rows (memberships) that differ by less than ``ALIKE`` in total variation, on average:
-    two groups can have the same largest component. None where there are no such groups, but a continuum."""
+    """Numbers of the groups of rows (memberships) that differ by less than ``ALIKE`` in total
+    variation, on average: two groups can have the same largest component. None where there are no
+    such groups, but a continuum.
+    """
     if not 2 <= len(last) <= TREE:
         return None
     found = fcluster(linkage(last, "average", "cityblock"), 2 * ALIKE, "distance") - 1
@@ -109,7 +133,9 @@ def _alike(last: NDArray[np.float64]) -> list[int] | None:
 
 def _groups(kind: str, matrix: Matrix) -> Groups:
     last = carried(matrix.values)[-1]
-    return Groups(kind, {k: int(v) for k, v in zip(matrix.clients, last, strict=True) if np.isfinite(v)})
+    return Groups(
+        kind, {k: int(v) for k, v in zip(matrix.clients, last, strict=True) if np.isfinite(v)}
+    )
 
 
 def _weights(run: Run, name: str) -> Stack | None:

@@ -14,7 +14,10 @@ PICKS = {
     "best_by_validation": "best by validation",
     "best_on_test": "best on test",
 }
-PRINTED = "“Best on test” chooses the round on the test data: it is what most papers print, and it flatters."
+PRINTED = (
+    "“Best on test” chooses the round on the test data: it is what most papers print, "
+    "and it flatters."
+)
 SPREADS = {"mean": "mean", "weighted": "weighted", "std": "std", "worst_decile": "worst decile"}
 
 
@@ -42,11 +45,19 @@ def size(value: float | None) -> str:
         if abs(value) < 999.5 or unit == "TB":
             break
         value /= 1000
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.3g} {unit}" if value < 100 else f"{value:.0f} {unit}"
+    return (
+        f"{value:.0f} {unit}"
+        if unit == "B"
+        else f"{value:.3g} {unit}"
+        if value < 100
+        else f"{value:.0f} {unit}"
+    )
 
 
 def seconds(value: float | None) -> str:
-    """0.25 → 250 ms, 90 → 90.0 s, 3600 → 60.0 min; from two hours on hours, from two days on days."""
+    """0.25 → 250 ms, 90 → 90.0 s, 3600 → 60.0 min; from two hours on hours, from two
+    days on days.
+    """
     if value is None or math.isnan(value):
         return NONE
     if value < 1:
@@ -65,10 +76,13 @@ def at_round(round: int | None, planned: int | None) -> str:
 
 
 def diverged(found: Mapping[str, Any]) -> list[str]:
-    """Of a run (a ``summary``): a sentence for each view in which a client's last loss is no finite number."""
+    """Of a run (a ``summary``): a sentence for each view in which a client's last loss is no finite
+    number.
+    """
     finals = {view: picks["final"] for view, picks in found["loss"].items()}
     return [
-        f"{view}: {final['without']} of {many(final['without'] + final['clients'], 'client')} diverged: "
+        f"{view}: {final['without']} of {many(final['without'] + final['clients'], 'client')} "
+        "diverged: "
         "their test loss is no finite number, and no mean of losses has them"
         for view, final in finals.items()
         if final["without"]
@@ -78,7 +92,10 @@ def diverged(found: Mapping[str, Any]) -> list[str]:
 def progress(found: Mapping[str, Any]) -> str:
     """How far a run (a ``summary``) has come."""
     planned = NONE if found["planned"] is None else found["planned"]
-    return f"{found['rounds']} of {planned} rounds, {'finished' if found['finished'] else 'NOT finished'}"
+    return (
+        f"{found['rounds']} of {planned} rounds, "
+        f"{'finished' if found['finished'] else 'NOT finished'}"
+    )
 
 
 def source(found: Mapping[str, Any]) -> str:

@@ -1,4 +1,7 @@
-"""The records as pandas DataFrames, for the Python interface. One row a record; client names come from ``clients``."""
+"""The records as pandas DataFrames, for the Python interface.
+
+One row a record; client names come from ``clients``.
+"""
 
 from pathlib import Path
 
@@ -9,40 +12,69 @@ from fedkin.report.records import Run, opened
 
 
 def metrics(folder: Path) -> pd.DataFrame:
-    """round, client, name, view, split, samples, loss, accuracy (nan where nothing was measured); on every split."""
+    """round, client, name, view, split, samples, loss, accuracy (nan where nothing was measured);
+    on every split.
+    """
     with opened(folder) as run:
         rows = run.rows("SELECT round, client, view, split, loss, accuracy FROM metrics")
         frame = pd.DataFrame(rows, columns=["round", "client", "view", "split", "loss", "accuracy"])
         frame = frame.astype({"loss": float, "accuracy": float})
         frame.insert(2, "name", frame["client"].map(_names(run)))
-        sizes = {(k, split): getattr(c, split) for k, c in run.clients.items() for split in ("train", "val", "test")}
-        frame.insert(5, "samples", [sizes.get(key, 0) for key in zip(frame["client"], frame["split"], strict=True)])
+        sizes = {
+            (k, split): getattr(c, split)
+            for k, c in run.clients.items()
+            for split in ("train", "val", "test")
+        }
+        frame.insert(
+            5,
+            "samples",
+            [sizes.get(key, 0) for key in zip(frame["client"], frame["split"], strict=True)],
+        )
         return frame
 
 
 def rounds(folder: Path) -> pd.DataFrame:
-    """round, phase, participants (their number), missing (clients left out), and seconds by part."""
+    """round, phase, participants (their number), missing (clients left out), and
+    seconds by part.
+    """
     with opened(folder) as run:
-        left = dict(run.rows("SELECT round, count(*) FROM events WHERE kind = 'missing' GROUP BY round"))
+        left = dict(
+            run.rows("SELECT round, count(*) FROM events WHERE kind = 'missing' GROUP BY round")
+        )
         rows = [
-            {"round": at, "phase": phase, "participants": len(run.read(who)), "missing": left.get(at, 0)}
+            {
+                "round": at,
+                "phase": phase,
+                "participants": len(run.read(who)),
+                "missing": left.get(at, 0),
+            }
             | {f"seconds_{part}": spent for part, spent in run.read(seconds).items()}
             for at, phase, who, seconds in run.rows("SELECT * FROM rounds ORDER BY round")
         ]
-        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["round", "phase", "participants", "missing"])
+        return (
+            pd.DataFrame(rows)
+            if rows
+            else pd.DataFrame(columns=["round", "phase", "participants", "missing"])
+        )
 
 
 def communication(folder: Path) -> pd.DataFrame:
-    """round, phase, client, name, direction, copy (0: the first of a broadcast), bytes, and scalars by kind."""
+    """round, phase, client, name, direction, copy (0: the first of a broadcast), bytes, and scalars
+    by kind.
+    """
     with opened(folder) as run:
         columns = ["round", "phase", "client", "direction", "copy", "bytes", *KINDS]
-        frame = pd.DataFrame(run.rows(f"SELECT {', '.join(columns)} FROM messages"), columns=columns)
+        frame = pd.DataFrame(
+            run.rows(f"SELECT {', '.join(columns)} FROM messages"), columns=columns
+        )
         frame.insert(3, "name", frame["client"].map(_names(run)))
         return frame
 
 
 def notes(folder: Path) -> pd.DataFrame:
-    """round, client (-1: the federation), client_name, name, value: what the method told, values as JSON has them."""
+    """round, client (-1: the federation), client_name, name, value: what the method told, values as
+    JSON has them.
+    """
     with opened(folder) as run:
         rows = [
             (at, client, run.name(client), name, run.read(value))
@@ -54,7 +86,9 @@ def notes(folder: Path) -> pd.DataFrame:
 
 
 def clients(folder: Path) -> pd.DataFrame:
-    """client, name, architecture, samples in train, val and test, histogram (list: training samples by class)."""
+    """client, name, architecture, samples in train, val and test, histogram (list: training samples
+    by class).
+    """
     with opened(folder) as run:
         columns = ["client", "name", "architecture", "train", "val", "test", "histogram"]
         return pd.DataFrame(list(run.clients.values()), columns=columns)

@@ -1,4 +1,7 @@
-"""The communication totals. ``unicast``: every message. ``paper``: uplinks and ONE copy of what is broadcast."""
+"""The communication totals.
+
+``unicast``: every message. ``paper``: uplinks and ONE copy of what is broadcast.
+"""
 
 from typing import Any, NamedTuple
 
@@ -20,7 +23,8 @@ class Line(NamedTuple):
 
 
 def communication(run: Run) -> dict[str, Any]:
-    """{paper | unicast | setup | finish: …}: the two totals over the rounds; setup and finish stand beside them.
+    """{paper | unicast | setup | finish: …}: the two totals over the rounds; setup and finish stand
+    beside them.
 
     Scalars under ``paper`` leave out kind "control"; its bytes cannot be told apart and stay in.
     """
@@ -32,12 +36,18 @@ def communication(run: Run) -> dict[str, Any]:
 
 
 def total(lines: list[Line], rule: str, phase: str) -> dict[str, Any]:
-    """{scalars, bytes: {up, down, total}, by_kind: {kind: {up, down, total}}} of one phase under one rule."""
+    """{scalars, bytes: {up, down, total}, by_kind: {kind: {up, down, total}}} of one phase under
+    one rule.
+    """
     counted = [line for line in lines if line.phase == phase and (rule == "unicast" or line.first)]
     kinds = [kind for kind in KINDS if rule == "unicast" or kind != "control"]
-    by_kind = {kind: _both([(line.direction, line.scalars[kind]) for line in counted]) for kind in kinds}
+    by_kind = {
+        kind: _both([(line.direction, line.scalars[kind]) for line in counted]) for kind in kinds
+    }
     return {
-        "scalars": {key: sum(by_kind[kind][key] for kind in kinds) for key in (*DIRECTIONS, "total")},
+        "scalars": {
+            key: sum(by_kind[kind][key] for kind in kinds) for key in (*DIRECTIONS, "total")
+        },
         "bytes": _both([(line.direction, line.bytes) for line in counted]),
         "by_kind": by_kind,
     }
@@ -55,7 +65,13 @@ def _lines(run: Run) -> list[Line]:
     query = f"""SELECT phase, direction, direction = 'up' OR copy = 0 AS first, sum(bytes), {sums}
                 FROM messages GROUP BY phase, direction, first"""
     return [
-        Line(phase, direction, bool(first), size or 0, {k: n or 0 for k, n in zip(KINDS, scalars, strict=True)})
+        Line(
+            phase,
+            direction,
+            bool(first),
+            size or 0,
+            {k: n or 0 for k, n in zip(KINDS, scalars, strict=True)},
+        )
         for phase, direction, first, size, *scalars in run.rows(query)
     ]
 

@@ -22,21 +22,35 @@ class Matrix:
 
     def row(self, at: int) -> dict[int, float]:
         """{client: value} of the round with that index, those that have one."""
-        return {k: float(v) for k, v in zip(self.clients, self.values[at], strict=True) if np.isfinite(v)}
+        return {
+            k: float(v)
+            for k, v in zip(self.clients, self.values[at], strict=True)
+            if np.isfinite(v)
+        }
 
     def bands(self) -> list[tuple[int, float, float, float]]:
-        """(round, mean of the lowest ⌊n / 10⌋ clients (at least one), mean, mean of the highest) for every round."""
+        """(round, mean of the lowest ⌊n / 10⌋ clients (at least one), mean, mean of the highest)
+        for every round.
+        """
         found = []
         for at, values in zip(self.rounds, self.values, strict=True):
             known = np.sort(values[np.isfinite(values)])
             if len(known):
                 tenth = max(1, len(known) // 10)
-                found.append((at, float(known[:tenth].mean()), float(known.mean()), float(known[-tenth:].mean())))
+                found.append(
+                    (
+                        at,
+                        float(known[:tenth].mean()),
+                        float(known.mean()),
+                        float(known[-tenth:].mean()),
+                    )
+                )
         return found
 
 
 def measured(run: Run, found: Mapping[str, Any]) -> tuple[str, dict[str, Matrix]]:
-    """("accuracy" or, where there is none, "loss"; {view: its Matrix on test}); empty if nothing was evaluated.
+    """("accuracy" or, where there is none, "loss"; {view: its Matrix on test}); empty if nothing
+    was evaluated.
 
     ``found``: the run's ``summary``.
     """
@@ -46,7 +60,9 @@ def measured(run: Run, found: Mapping[str, Any]) -> tuple[str, dict[str, Matrix]
 
 
 def distinct(matrices: Mapping[str, Matrix]) -> dict[str, Matrix]:
-    """The views without the global one where it is the personal one in every number, as in FedAvg."""
+    """The views without the global one where it is the personal one in every number, as
+    in FedAvg.
+    """
     personal, shared = matrices.get("personal"), matrices.get("global")
     if personal is None or shared is None or not _equal(personal, shared):
         return dict(matrices)
@@ -60,10 +76,14 @@ def _equal(one: Matrix, other: Matrix) -> bool:
 
 
 def matched(clusters: Matrix) -> Matrix:
-    """Cluster numbers made to last: a method may number the same groups anew in every round. The last round keeps its
-    numbers; each group before gets that of the later group which shares most members with it."""
+    """Cluster numbers made to last: a method may number the same groups anew in every round. The
+    last round keeps its numbers; each group before gets that of the later group which shares most
+    members with it.
+    """
     values = clusters.values.copy()
-    later = np.full(values.shape[1], np.nan)  # of each client, its number in the next round that tells it
+    later = np.full(
+        values.shape[1], np.nan
+    )  # of each client, its number in the next round that tells it
     for row in values[::-1]:
         known = np.isfinite(row)
         row[known] = _renamed(row[known], later[known])
@@ -82,14 +102,17 @@ def _renamed(now: NDArray[np.float64], later: NDArray[np.float64]) -> NDArray[np
     for i, group in enumerate(groups.tolist()):
         if i not in chosen:
             taken = set(chosen.values())
-            chosen[i] = group if group not in taken else next(float(n) for n in count() if n not in taken)
+            chosen[i] = (
+                group if group not in taken else next(float(n) for n in count() if n not in taken)
+            )
     return np.array([chosen[int(i)] for i in mine])
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Vectors of every client: ``values`` [rounds, clients, parts], nan where nothing was told. ``rounds`` are the last
-    one and others, evenly spaced, of the ``among`` rounds that were told."""
+    """Vectors of every client: ``values`` [rounds, clients, parts], nan where nothing was told.
+    ``rounds`` are the last one and others, evenly spaced, of the ``among`` rounds that were told.
+    """
 
     rounds: list[int]
     clients: list[int]
@@ -110,7 +133,9 @@ class Stack:
     def mean(self) -> NDArray[np.float64]:
         """[clients, parts]: over the rounds; 0 where nothing was told."""
         known = np.isfinite(self.values)
-        total: NDArray[np.float64] = np.where(known, self.values, 0.0).sum(0) / np.maximum(known.sum(0), 1)
+        total: NDArray[np.float64] = np.where(known, self.values, 0.0).sum(0) / np.maximum(
+            known.sum(0), 1
+        )
         return total
 
 
@@ -123,23 +148,36 @@ def carried(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def told(run: Run, name: str, clients: Sequence[int] | None = None) -> Matrix | None:
-    """A note that is one number, client by client; None if it is something else. The federation (-1) is no client,
-    unless ``clients`` names it."""
+    """A note that is one number, client by client; None if it is something else. The federation
+    (-1) is no client, unless ``clients`` names it.
+    """
     chosen = "client >= 0" if clients is None else f"client IN ({', '.join(map(str, clients))})"
     rows = run.rows(f"SELECT round, client, value FROM notes WHERE name = ? AND {chosen}", name)
     values = run.read_all([text for _, _, text in rows])
     if not values or not all(type(value) in (int, float) for value in values):
         return None
-    return _matrix([(at, client, value) for (at, client, _), value in zip(rows, values, strict=True)])
+    return _matrix(
+        [(at, client, value) for (at, client, _), value in zip(rows, values, strict=True)]
+    )
 
 
 def told_lists(run: Run, name: str, most: int) -> Stack | None:
-    """A note that is a list of numbers, client by client; None if it is something else. Shorter ones end in nan. Of
-    many rounds ``most`` are read (the last one alone for 1): a large run has a million lists."""
-    times = [at for (at,) in run.rows("SELECT DISTINCT round FROM notes WHERE name = ? AND client >= 0", name)]
+    """A note that is a list of numbers, client by client; None if it is something else. Shorter
+    ones end in nan. Of many rounds ``most`` are read (the last one alone for 1): a large run has a
+    million lists.
+    """
+    times = [
+        at
+        for (at,) in run.rows(
+            "SELECT DISTINCT round FROM notes WHERE name = ? AND client >= 0", name
+        )
+    ]
     keep = evenly(sorted(times), most) if most > 1 else times[-1:]
     marks = ", ".join("?" * len(keep))
-    query = f"SELECT round, client, value FROM notes WHERE name = ? AND client >= 0 AND round IN ({marks})"
+    query = (
+        "SELECT round, client, value FROM notes WHERE name = ? AND client >= 0 AND round "
+        f"IN ({marks})"
+    )
     rows = run.rows(query, name, *keep)
     values = run.read_all([text for _, _, text in rows])
     found = [(row, v) for row, v in zip(rows, values, strict=True) if isinstance(v, list) and v]
@@ -155,7 +193,11 @@ def told_lists(run: Run, name: str, most: int) -> Stack | None:
 
 
 def _test(run: Run, view: str, column: str) -> Matrix:
-    return _matrix(run.rows(f"SELECT round, client, {column} FROM metrics WHERE view = ? AND split = 'test'", view))
+    return _matrix(
+        run.rows(
+            f"SELECT round, client, {column} FROM metrics WHERE view = ? AND split = 'test'", view
+        )
+    )
 
 
 def _matrix(rows: list[tuple[Any, ...]]) -> Matrix:

@@ -1,4 +1,6 @@
-"""Who each client's kin are: how much it learns from, or together with, every other, as the records tell."""
+"""Who each client's kin are: how much it learns from, or together with, every other, as the records
+tell.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +14,12 @@ NEAREST = 8
 
 
 def kin(run: Run, found: Told) -> tuple[str, dict[int, list[tuple[int, float]]]]:
-    """(what the number means, client → its nearest others with their numbers in [0, 1], largest first).
+    """(what the number means, client → its nearest others with their numbers in [0, 1], largest
+    first).
 
-    Weights between clients if the method has them; else the inner product of memberships, the chance that two draws of
-    a component agree; else the share of rounds in one cluster. Nothing where the method tells none of these.
+    Weights between clients if the method has them; else the inner product of memberships, the
+    chance that two draws of a component agree; else the share of rounds in one cluster. Nothing
+    where the method tells none of these.
     """
     if found.weights:
         name, stack = next(iter(found.weights.items()))
@@ -26,7 +30,9 @@ def kin(run: Run, found: Told) -> tuple[str, dict[int, list[tuple[int, float]]]]
         return "inner product of the last memberships", _nearest(last @ last.T, clients, clients)
     if found.clusters is not None:
         together = _together(found.clusters.values)
-        return "share of rounds in the same cluster", _nearest(together, found.clusters.clients, found.clusters.clients)
+        return "share of rounds in the same cluster", _nearest(
+            together, found.clusters.clients, found.clusters.clients
+        )
     return "", {}
 
 
@@ -40,9 +46,13 @@ def _together(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return count / len(keep)
 
 
-def _nearest(table: NDArray[np.float64], rows: list[int], columns: list[int]) -> dict[int, list[tuple[int, float]]]:
+def _nearest(
+    table: NDArray[np.float64], rows: list[int], columns: list[int]
+) -> dict[int, list[tuple[int, float]]]:
     found = {}
     for client, values in zip(rows, table, strict=True):
         order = np.argsort(-values, kind="stable")[: NEAREST + 1].tolist()
-        found[client] = [(columns[j], float(values[j])) for j in order if columns[j] != client and values[j] > 0]
+        found[client] = [
+            (columns[j], float(values[j])) for j in order if columns[j] != client and values[j] > 0
+        ]
     return {client: others[:NEAREST] for client, others in found.items()}

@@ -1,4 +1,6 @@
-"""Clients that were held out of a run and joined it afterwards: scores by the number of labelled samples."""
+"""Clients that were held out of a run and joined it afterwards: scores by the number of labelled
+samples.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,18 +11,27 @@ from fedkin.report.charts.base import BLUE, ROWS, Figure, figure
 from fedkin.report.records import Run
 from fedkin.report.scores import spread
 
-NAMES = {"accuracy": "accuracy", "rmse": "RMSE", "loss": "loss"}  # in the order in which one of them is told
+NAMES = {
+    "accuracy": "accuracy",
+    "rmse": "RMSE",
+    "loss": "loss",
+}  # in the order in which one of them is told
 
 
 def unseen(run: Run) -> dict[str, Any] | None:
-    """{clients, by_labels, each}: means over held-out clients, and every one's join; None where none was held out."""
+    """{clients, by_labels, each}: means over held-out clients, and every one's join; None where
+    none was held out.
+    """
     each: Sequence[Mapping[str, Any]] = run.facts.get("newcomers") or []
     if not each:
         return None
     asked = sorted({one["asked"] for one in each if one["asked"] is not None})
     return {
         "clients": len({one["client"] for one in each}),
-        "by_labels": [_by_labels([one for one in each if one["asked"] == labels], labels) for labels in (*asked, None)],
+        "by_labels": [
+            _by_labels([one for one in each if one["asked"] == labels], labels)
+            for labels in (*asked, None)
+        ],
         "each": list(each),
     }
 
@@ -33,8 +44,12 @@ def value_of(one: Mapping[str, Any], what: str) -> float | None:
 
 
 def told_measure(found: Mapping[str, Any]) -> str:
-    """What the numbers of ``unseen`` are told as: "accuracy", or of regression "rmse" (of older runs "loss")."""
-    return next((what for what in NAMES if any(one[what]["clients"] for one in found["by_labels"])), "loss")
+    """What the numbers of ``unseen`` are told as: "accuracy", or of regression "rmse" (of older
+    runs "loss").
+    """
+    return next(
+        (what for what in NAMES if any(one[what]["clients"] for one in found["by_labels"])), "loss"
+    )
 
 
 def _by_labels(joins: Sequence[Mapping[str, Any]], asked: int | None) -> dict[str, Any]:
@@ -54,19 +69,38 @@ def by_labels(found: Mapping[str, Any] | None) -> Figure | None:
     what = told_measure(found)
     name = NAMES[what]
     rows = [
-        {"client": one["client"], "labels": one["train"] + one["val"], "value": value, "rounds": one["rounds"]}
+        {
+            "client": one["client"],
+            "labels": one["train"] + one["val"],
+            "value": value,
+            "rounds": one["rounds"],
+        }
         for one in found["each"]
         if (value := value_of(one, what)) is not None
     ]
     if not rows:
         return None
-    x = alt.X("labels:Q", title="labelled samples (train and validation)", scale=alt.Scale(type="log", nice=False))
+    x = alt.X(
+        "labels:Q",
+        title="labelled samples (train and validation)",
+        scale=alt.Scale(type="log", nice=False),
+    )
     axis = alt.Axis(format="%") if what == "accuracy" else alt.Axis()
     y = alt.Y("value:Q", title=f"test {name}", scale=alt.Scale(zero=False), axis=axis)
     lines = alt.Chart(ROWS).mark_line(opacity=0.35, color=BLUE).encode(x=x, y=y, detail="client:N")
     tips = ["client:N", "labels:Q", alt.Tooltip("value:Q", format=".4f", title=name), "rounds:Q"]
-    points = alt.Chart(ROWS).mark_circle(size=45, color=BLUE, opacity=0.8).encode(x=x, y=y, tooltip=tips)
-    note = "A line a client that never trained in this run: it joined afterwards, alone, with few labels and with all."
+    points = (
+        alt.Chart(ROWS).mark_circle(size=45, color=BLUE, opacity=0.8).encode(x=x, y=y, tooltip=tips)
+    )
+    note = (
+        "A line a client that never trained in this run: it joined afterwards, alone, "
+        "with few labels and with all."
+    )
     return figure(
-        "unseen", f"Unseen clients: {name} against labelled samples", note, alt.layer(lines, points), rows, 260
+        "unseen",
+        f"Unseen clients: {name} against labelled samples",
+        note,
+        alt.layer(lines, points),
+        rows,
+        260,
     )

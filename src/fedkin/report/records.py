@@ -1,4 +1,6 @@
-"""A run's records, opened for reading: facts, clients and seconds in plain Python. Only run.db is read."""
+"""A run's records, opened for reading: facts, clients and seconds in plain Python. Only run.db is
+read.
+"""
 
 import json
 import math
@@ -16,7 +18,10 @@ FEDERATION = -1  # the client number of notes that are about the whole federatio
 
 
 class Client(NamedTuple):
-    """One row of ``clients``. ``histogram``: training samples by class, empty where it is not known."""
+    """One row of ``clients``.
+
+    ``histogram``: training samples by class, empty where it is not known.
+    """
 
     number: int
     name: str
@@ -61,7 +66,8 @@ class Run:
     def seconds(self) -> list[tuple[str, dict[str, float]]]:
         """(phase, {part: seconds}) of every row of ``rounds``, in order."""
         return [
-            (phase, self.read(text)) for phase, text in self.rows("SELECT phase, seconds FROM rounds ORDER BY round")
+            (phase, self.read(text))
+            for phase, text in self.rows("SELECT phase, seconds FROM rounds ORDER BY round")
         ]
 
     def read(self, text: str) -> Any:
@@ -76,7 +82,10 @@ class Run:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Run]:
-    """``with opened(folder) as run:``. Raises FedkinError for a folder that is no run, or a damaged one."""
+    """``with opened(folder) as run:``.
+
+    Raises FedkinError for a folder that is no run, or a damaged one.
+    """
     folder = Path(folder)
     with read_only(folder) as database:
         yield Run(folder, database, database.facts(), _clients(database))
@@ -95,7 +104,10 @@ def evenly(items: Sequence[Any], most: int) -> list[Any]:
 
 
 def _clients(database: Database) -> dict[int, Client]:
-    query = "SELECT client, name, architecture, train, val, test, histogram FROM clients ORDER BY client"
+    query = (
+        "SELECT client, name, architecture, train, val, test, histogram FROM clients "
+        "ORDER BY client"
+    )
     found = [
         Client(k, str(k) if name is None else str(name), kind or "", train or 0, val or 0, test or 0,
                _read(counts, database.path) if counts else [])

@@ -1,4 +1,6 @@
-"""From per-client losses and accuracies to the few numbers that are reported, and the rounds they are taken from."""
+"""From per-client losses and accuracies to the few numbers that are reported, and the rounds they
+are taken from.
+"""
 
 import math
 from collections.abc import Mapping
@@ -12,7 +14,8 @@ from fedkin.report.records import Run, number
 class Curve(NamedTuple):
     """One view over the rounds that were evaluated; None where nothing was measured.
 
-    ``validation``: accuracy weighted by validation samples; ``test``: plain mean of the clients' test accuracy.
+    ``validation``: accuracy weighted by validation samples; ``test``: plain mean of the clients'
+    test accuracy.
     """
 
     rounds: list[int]
@@ -39,7 +42,9 @@ def curves(run: Run) -> dict[str, Curve]:
 
 
 def chosen_rounds(curve: Curve) -> dict[str, int | None]:
-    """The round of each reported number: the last, the best by validation, the best on test (ties: the earliest)."""
+    """The round of each reported number: the last, the best by validation, the best on test (ties:
+    the earliest).
+    """
     return {
         "final": curve.rounds[-1] if curve.rounds else None,
         "best_by_validation": _highest(curve.rounds, curve.validation),
@@ -47,29 +52,42 @@ def chosen_rounds(curve: Curve) -> dict[str, int | None]:
     }
 
 
-def scores(run: Run, at: int, view: str, split: str = "test") -> dict[int, tuple[float | None, float | None]]:
+def scores(
+    run: Run, at: int, view: str, split: str = "test"
+) -> dict[int, tuple[float | None, float | None]]:
     """{client: (loss, accuracy)} of one round."""
-    query = "SELECT client, loss, accuracy FROM metrics WHERE round = ? AND view = ? AND split = ? ORDER BY client"
+    query = (
+        "SELECT client, loss, accuracy FROM metrics WHERE round = ? AND view = ? AND "
+        "split = ? ORDER BY client"
+    )
     return {client: (loss, accuracy) for client, loss, accuracy in run.rows(query, at, view, split)}
 
 
-def measures(run: Run, at: int, view: str, split: str = "test") -> dict[str, dict[int, float | None]]:
+def measures(
+    run: Run, at: int, view: str, split: str = "test"
+) -> dict[str, dict[int, float | None]]:
     """{"rmse": {client: value}, …} of one round; {} in runs that have none."""
     if not run.rows("SELECT 1 FROM sqlite_master WHERE name = 'measures'"):
         return {}
-    query = "SELECT name, client, value FROM measures WHERE round = ? AND view = ? AND split = ? ORDER BY name, client"
+    query = (
+        "SELECT name, client, value FROM measures WHERE round = ? AND view = ? AND split "
+        "= ? ORDER BY name, client"
+    )
     found: dict[str, dict[int, float | None]] = {}
     for name, client, value in run.rows(query, at, view, split):
         found.setdefault(name, {})[client] = value
     return found
 
 
-def spread(values: Mapping[int, float | None], weights: Mapping[int, int], worst: str = "low") -> dict[str, Any]:
+def spread(
+    values: Mapping[int, float | None], weights: Mapping[int, int], worst: str = "low"
+) -> dict[str, Any]:
     """Mean, sample-weighted mean, population standard deviation and worst decile over clients.
 
-    ``weights``: the clients' test samples. ``worst``: "low" where small numbers are bad (accuracy), "high" for losses.
-    The worst decile is the mean over the worst ⌊n / 10⌋ clients, at least one. ``clients`` is n, those with a value;
-    ``without`` counts clients that have test samples and yet no finite value.
+    ``weights``: the clients' test samples. ``worst``: "low" where small numbers are bad (accuracy),
+    "high" for losses. The worst decile is the mean over the worst ⌊n / 10⌋ clients, at least one.
+    ``clients`` is n, those with a value; ``without`` counts clients that have test samples and yet
+    no finite value.
     """
     known = {client: float(v) for client, v in values.items() if v is not None and math.isfinite(v)}
     without = sum(1 for client in values if client not in known and weights.get(client, 0) > 0)

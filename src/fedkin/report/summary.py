@@ -10,14 +10,26 @@ from fedkin.report.records import Run, opened
 from fedkin.report.scores import chosen_rounds, curves, measures, scores, spread
 from fedkin.runs.spec import SplitSection
 
-FACTS = ("method", "hyper", "seed", "clients", "participation", "data", "split", "model", "fingerprint")
+FACTS = (
+    "method",
+    "hyper",
+    "seed",
+    "clients",
+    "participation",
+    "data",
+    "split",
+    "model",
+    "fingerprint",
+)
 
 
 def summary(folder: Path) -> dict[str, Any]:
-    """The run's settings and its numbers, all of them plain JSON values; None where nothing was measured.
+    """The run's settings and its numbers, all of them plain JSON values; None where nothing was
+    measured.
 
-    Accuracies and losses are on TEST, as fractions and means per sample. Raises FedkinError for a folder that is no
-    run, or a damaged one; an unfinished run is summed up as far as it is committed (``finished`` is False).
+    Accuracies and losses are on TEST, as fractions and means per sample. Raises FedkinError for a
+    folder that is no run, or a damaged one; an unfinished run is summed up as far as it is
+    committed (``finished`` is False).
     """
     with opened(folder) as run:
         return of_run(run)
@@ -36,7 +48,9 @@ def of_run(run: Run) -> dict[str, Any]:
         "finished": run.finished,
         "accuracy": accuracy,
         "loss": loss,
-        "measures": {view: _measures(run, picks["final"]["round"], view) for view, picks in loss.items()},
+        "measures": {
+            view: _measures(run, picks["final"]["round"], view) for view, picks in loss.items()
+        },
         "communication": communication(run),
         "seconds": _seconds(run),
         "missing": _missing(run),
@@ -52,9 +66,14 @@ def split_parameters(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def extras(run: Run) -> dict[str, dict[str, Any]]:
-    """{name: {client's name: the last value it told}}; what is said of all of them has the name "federation"."""
+    """{name: {client's name: the last value it told}}; what is said of all of them has the name
+    "federation".
+    """
     # In SQLite the bare column `value` comes from the row that has the maximum.
-    query = "SELECT client, name, value, max(round) FROM notes GROUP BY name, client ORDER BY name, client"
+    query = (
+        "SELECT client, name, value, max(round) FROM notes GROUP BY name, client ORDER "
+        "BY name, client"
+    )
     found: dict[str, dict[str, Any]] = {}
     for client, name, value, _ in run.rows(query):
         found.setdefault(name, {})[run.name(client)] = run.read(value)
@@ -71,7 +90,9 @@ def _numbers(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
         assert last is not None  # a view exists because a round has it
         losses = {k: value for k, (value, _) in scores(run, last, view).items()}
         loss[view] = {"final": {**spread(losses, weights, worst="high"), "round": last}}
-        if any(value is not None for value in curve.test):  # else a regression, which has no accuracy
+        if any(
+            value is not None for value in curve.test
+        ):  # else a regression, which has no accuracy
             accuracy[view] = {name: _at(run, at, view, weights) for name, at in rounds.items()}
     return accuracy, loss
 
@@ -80,7 +101,10 @@ def _measures(run: Run, last: int, view: str) -> dict[str, Any]:
     """RMSE, MAE and AUC over clients on test, in the last round: of a finished run."""
     weights = {k: client.test for k, client in run.clients.items()}
     found = measures(run, last, view)
-    return {name: spread(values, weights, worst="low" if name == "auc" else "high") for name, values in found.items()}
+    return {
+        name: spread(values, weights, worst="low" if name == "auc" else "high")
+        for name, values in found.items()
+    }
 
 
 def _at(run: Run, at: int | None, view: str, weights: dict[int, int]) -> dict[str, Any] | None:
@@ -93,11 +117,17 @@ def _at(run: Run, at: int | None, view: str, weights: dict[int, int]) -> dict[st
 def _seconds(run: Run) -> dict[str, Any]:
     rows = run.seconds()
     rounds = [seconds.get("total", 0.0) for phase, seconds in rows if phase == "round"]
-    parts = {part: sum(seconds.get(part, 0.0) for _, seconds in rows) for part in ("local", "server", "evaluation")}
+    parts = {
+        part: sum(seconds.get(part, 0.0) for _, seconds in rows)
+        for part in ("local", "server", "evaluation")
+    }
     everything = sum(seconds.get("total", 0.0) for _, seconds in rows)
     return {"total": everything, "per_round": median(rounds) if rounds else None, **parts}
 
 
 def _missing(run: Run) -> list[dict[str, Any]]:
     query = "SELECT round, client, text FROM events WHERE kind = 'missing' ORDER BY round, client"
-    return [{"round": at, "client": run.name(client), "reason": text} for at, client, text in run.rows(query)]
+    return [
+        {"round": at, "client": run.name(client), "reason": text}
+        for at, client, text in run.rows(query)
+    ]

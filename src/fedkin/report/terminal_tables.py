@@ -39,8 +39,10 @@ def _head(found: Mapping[str, Any]) -> Table:
     facts = {
         "run": found["run"],
         "method": f"{found['method']} ({formatting.plain(found['hyper'] or {})})",
-        "data": f"{formatting.source(found)}, split {formatting.split(found)}, {clients}, model {found['model']}",
-        "rounds": f"{formatting.progress(found)}, seed {found['seed']}, participation {found['participation']}",
+        "data": f"{formatting.source(found)}, split {formatting.split(found)}, {clients}, "
+        f"model {found['model']}",
+        "rounds": f"{formatting.progress(found)}, seed {found['seed']}, participation "
+        f"{found['participation']}",
         "time": f"{time['total']} in all, {time['per_round']} a round ({parts})",
         "fingerprint": found["fingerprint"] or formatting.NONE,
     }
@@ -50,23 +52,31 @@ def _head(found: Mapping[str, Any]) -> Table:
 
 
 def _accuracy(found: Mapping[str, Any]) -> Table:
-    table = _table("Test accuracy over clients", ["view", "round is"], ["round", *formatting.SPREADS.values()])
+    table = _table(
+        "Test accuracy over clients", ["view", "round is"], ["round", *formatting.SPREADS.values()]
+    )
     for view, picks in found["accuracy"].items():
         for pick, name in formatting.PICKS.items():
             numbers = picks[pick]
             if numbers is not None:
                 cells = [formatting.percent(numbers[key]) for key in formatting.SPREADS]
-                table.add_row(view, name, formatting.at_round(numbers["round"], found["planned"]), *cells)
+                table.add_row(
+                    view, name, formatting.at_round(numbers["round"], found["planned"]), *cells
+                )
     table.caption = "\n".join([*formatting.diverged(found), formatting.PRINTED])
     return table
 
 
 def _losses(found: Mapping[str, Any]) -> Table:
-    table = _table("Test loss over clients", ["view", "round is"], ["round", *formatting.SPREADS.values()])
+    table = _table(
+        "Test loss over clients", ["view", "round is"], ["round", *formatting.SPREADS.values()]
+    )
     for view, picks in found["loss"].items():
         numbers = picks["final"]
         cells = [formatting.decimal(numbers[key]) for key in formatting.SPREADS]
-        table.add_row(view, "final", formatting.at_round(numbers["round"], found["planned"]), *cells)
+        table.add_row(
+            view, "final", formatting.at_round(numbers["round"], found["planned"]), *cells
+        )
     table.caption = "\n".join(formatting.diverged(found)) or None
     return table
 
@@ -74,43 +84,70 @@ def _losses(found: Mapping[str, Any]) -> Table:
 def _unseen(found: Mapping[str, Any]) -> Table:
     measure = told_measure(found)
     form = formatting.percent if measure == "accuracy" else formatting.decimal
-    title = f"Test {NAMES[measure]} of clients that were not in the run ({found['clients']} held out)"
+    title = (
+        f"Test {NAMES[measure]} of clients that were not in the run ({found['clients']} held out)"
+    )
     table = _table(title, ["labelled samples"], ["clients", *formatting.SPREADS.values()])
     for one in found["by_labels"]:
         asked = f"all (mean {one['labels']:.0f})" if one["asked"] is None else str(one["asked"])
         spread = one[measure]
-        table.add_row(asked, str(spread["clients"]), *(form(spread[key]) for key in formatting.SPREADS))
+        table.add_row(
+            asked, str(spread["clients"]), *(form(spread[key]) for key in formatting.SPREADS)
+        )
     return table
 
 
 def _measures(measures: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Table:
-    table = _table("Other test measures over clients, final", ["view", "measure"], list(formatting.SPREADS.values()))
+    table = _table(
+        "Other test measures over clients, final",
+        ["view", "measure"],
+        list(formatting.SPREADS.values()),
+    )
     for view, found in measures.items():
         for name, numbers in found.items():
-            table.add_row(view, name.upper(), *(formatting.decimal(numbers[key]) for key in formatting.SPREADS))
+            table.add_row(
+                view,
+                name.upper(),
+                *(formatting.decimal(numbers[key]) for key in formatting.SPREADS),
+            )
     return table
 
 
 def _communication(found: Mapping[str, Any]) -> Table:
     apart = found["communication"]["setup"]["unicast"]["bytes"]["total"]
     table = _table(
-        "Communication (setup excluded)" if apart else "Communication", ["counted", "unit"], ["up", "down", "total"]
+        "Communication (setup excluded)" if apart else "Communication",
+        ["counted", "unit"],
+        ["up", "down", "total"],
     )
-    for rule, meaning in (("paper", "paper (one copy of a broadcast)"), ("unicast", "unicast (every message)")):
+    for rule, meaning in (
+        ("paper", "paper (one copy of a broadcast)"),
+        ("unicast", "unicast (every message)"),
+    ):
         part = found["communication"][rule]
-        table.add_row(meaning, "scalars", *(formatting.count(part["scalars"][key]) for key in ("up", "down", "total")))
-        table.add_row("", "bytes", *(formatting.size(part["bytes"][key]) for key in ("up", "down", "total")))
+        table.add_row(
+            meaning,
+            "scalars",
+            *(formatting.count(part["scalars"][key]) for key in ("up", "down", "total")),
+        )
+        table.add_row(
+            "", "bytes", *(formatting.size(part["bytes"][key]) for key in ("up", "down", "total"))
+        )
     for phase in ("setup", "finish"):
         sent = found["communication"][phase]["unicast"]["bytes"]
         if sent["total"]:
             table.add_row(
-                f"{phase} (not in the totals)", "bytes", *(formatting.size(sent[k]) for k in ("up", "down", "total"))
+                f"{phase} (not in the totals)",
+                "bytes",
+                *(formatting.size(sent[k]) for k in ("up", "down", "total")),
             )
     return table
 
 
 def _missing(events: Sequence[Mapping[str, Any]], most: int = 5) -> Table:
-    table = _table(f"Clients left out: {formatting.many(len(events), 'time')}", ["round", "client", "reason"])
+    table = _table(
+        f"Clients left out: {formatting.many(len(events), 'time')}", ["round", "client", "reason"]
+    )
     for event in events[:most]:
         table.add_row(str(event["round"]), Text(event["client"]), Text(event["reason"] or ""))
     return table
@@ -119,7 +156,9 @@ def _missing(events: Sequence[Mapping[str, Any]], most: int = 5) -> Table:
 def _extras(extras: Mapping[str, Mapping[str, Any]], most: int = 8) -> Table:
     table = _table("What the method tells", ["name", "last values"])
     for name, values in extras.items():
-        told = [f"{client}: {formatting.plain(value)}" for client, value in list(values.items())[:most]]
+        told = [
+            f"{client}: {formatting.plain(value)}" for client, value in list(values.items())[:most]
+        ]
         more = f" … ({len(values)} in all)" if len(values) > most else ""
         table.add_row(Text(name), Text("; ".join(told) + more))
     return table

@@ -1,1 +1,3 @@
-"""The papers' tables and figures as presets: what to run, what was published, and both beside each other."""
+"""The papers' tables and figures as presets: what to run, what was published, and both beside each
+other.
+"""

@@ -1,6 +1,8 @@
-"""What a run costs in processor time: kept beside its records, for the clock says little on a machine that is shared.
+"""What a run costs in processor time: kept beside its records, for the clock says little on a
+machine that is shared.
 
-Seconds are those of this process and of the worker processes that have ended, whatever else the machine does.
+Seconds are those of this process and of the worker processes that have ended, whatever else the
+machine does.
 """
 
 import json
@@ -18,9 +20,10 @@ FIRST = "setup"  # the phase that a run begins with
 
 
 class Cost(NamedTuple):
-    """``total`` of all sessions of a run, seconds. The parts are known of runs in one session and one process:
-    ``once`` until the first round is done (reading, splitting, compiling), ``round`` each later one, ``finish``.
-    ``until``: the last round that is counted."""
+    """``total`` of all sessions of a run, seconds. The parts are known of runs in one session and
+    one process: ``once`` until the first round is done (reading, splitting, compiling), ``round``
+    each later one, ``finish``. ``until``: the last round that is counted.
+    """
 
     total: float
     once: float | None = None
@@ -32,7 +35,8 @@ class Cost(NamedTuple):
 def clocked(folder: Path, work: Callable[[Progress], Path]) -> None:
     """Run or resume a run, and keep what it cost; a session that trained nothing costs nothing.
 
-    Where an earlier session was killed before it could say what it cost, nothing is kept: the rest is not the whole.
+    Where an earlier session was killed before it could say what it cost, nothing is kept: the rest
+    is not the whole.
     """
     marks: list[tuple[str, float]] = []
     numbers: list[int] = []

@@ -1,8 +1,8 @@
 """What a row will cost in processor time, known before it runs.
 
-``costs.csv`` has, by row, what ``python -m benchmarks.preset_costs`` found in runs that were made, and counted for
-rows that were not from the work of the most similar one. Its seconds are those of the machine that wrote it; a short
-probe says how much faster or slower this one is.
+``costs.csv`` has, by row, what ``python -m benchmarks.preset_costs`` found in runs that were made,
+and counted for rows that were not from the work of the most similar one. Its seconds are those of
+the machine that wrote it; a short probe says how much faster or slower this one is.
 """
 
 import csv
@@ -25,8 +25,9 @@ MEASURED, COUNTED = "measured", "counted"
 
 
 class Costs(NamedTuple):
-    """Processor seconds of one seed: ``once`` (with the first round), each later ``round``, and the ``finish``.
-    ``how``: MEASURED in a run of the row, or COUNTED."""
+    """Processor seconds of one seed: ``once`` (with the first round), each later ``round``, and the
+    ``finish``. ``how``: MEASURED in a run of the row, or COUNTED.
+    """
 
     once: float
     round: float
@@ -39,7 +40,9 @@ class Costs(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Processor seconds, nan where nothing is known; ``rough`` where they are not from a run of the same row."""
+    """Processor seconds, nan where nothing is known; ``rough`` where they are not from a run of the
+    same row.
+    """
 
     seconds: float
     rough: bool = False
@@ -48,7 +51,9 @@ class Estimate(NamedTuple):
         return ("~ " if self.rough else "") + formatting.seconds(self.seconds)
 
 
-def estimate(row: Row, changes: Mapping[str, Any] | None = None, speed: float = 1.0, seeds: int = 1) -> Estimate:
+def estimate(
+    row: Row, changes: Mapping[str, Any] | None = None, speed: float = 1.0, seeds: int = 1
+) -> Estimate:
     """What a row costs on a machine that is ``speed`` times as fast as the one of costs.csv."""
     if row.runner != "experiment":
         return Estimate(0.1 * seeds)
@@ -71,27 +76,38 @@ def costs() -> dict[str, Costs]:
     text = resources.files("fedkin.reproduce").joinpath("costs.csv").read_text(encoding="utf-8")
     lines = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return {
-        line["row"]: Costs(float(line["once"]), float(line["round"]), float(line["finish"]), line["how"])
+        line["row"]: Costs(
+            float(line["once"]), float(line["round"]), float(line["finish"]), line["how"]
+        )
         for line in lines
     }
 
 
 def speed() -> float:
-    """How many times as fast as the machine of costs.csv this one is, from a probe of a fraction of a second."""
+    """How many times as fast as the machine of costs.csv this one is, from a probe of a fraction of
+    a second.
+    """
     return costs()[PROBE].once / probe()
 
 
 def probe() -> float:
-    """Processor seconds of the fastest of three short trainings, with one thread as in runs: waiting threads cost
-    processor time too, the more the busier the machine is."""
+    """Processor seconds of the fastest of three short trainings, with one thread as in runs:
+    waiting threads cost processor time too, the more the busier the machine is.
+    """
     with one_thread():
         return min(_training() for _ in range(3))
 
 
 def _training() -> float:
     draw = torch.Generator().manual_seed(0)
-    x, y = torch.randn(20, 784, generator=draw), torch.eye(10)[torch.randint(10, (20,), generator=draw)]
-    first, second = 0.05 * torch.randn(784, 128, generator=draw), 0.05 * torch.randn(128, 10, generator=draw)
+    x, y = (
+        torch.randn(20, 784, generator=draw),
+        torch.eye(10)[torch.randint(10, (20,), generator=draw)],
+    )
+    first, second = (
+        0.05 * torch.randn(784, 128, generator=draw),
+        0.05 * torch.randn(128, 10, generator=draw),
+    )
     began = time.process_time()
     for _ in range(STEPS):
         hidden = (x @ first).clamp(min=0)
@@ -102,4 +118,6 @@ def _training() -> float:
 
 
 def _inner(changes: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    return {key.removeprefix(prefix): value for key, value in changes.items() if key.startswith(prefix)}
+    return {
+        key.removeprefix(prefix): value for key, value in changes.items() if key.startswith(prefix)
+    }

@@ -12,7 +12,9 @@ RECOVERY = "recovery"
 
 
 def recovery_figure(folder: Path) -> Figure | None:
-    """The histogram of Σ_k |α_ik − ĉ_ik| / 2 over clients after a run's last round; None where no truth is known."""
+    """The histogram of Σ_k |α_ik − ĉ_ik| / 2 over clients after a run's last round; None where no
+    truth is known.
+    """
     errors = recovery_errors(folder, summary(folder))
     if errors is None:
         return None
@@ -21,5 +23,8 @@ def recovery_figure(folder: Path) -> Figure | None:
     bars = alt.Chart(ROWS).mark_bar(color=BLUE).encode(
         x=x, y=alt.Y("count():Q", title="clients"), tooltip=[x, alt.Tooltip("count():Q", title="clients")]
     )  # fmt: skip
-    note = f"Half the distance between a client's memberships and its true mixture, {len(rows)} clients; 0 is exact."
+    note = (
+        "Half the distance between a client's memberships and its true mixture, "
+        f"{len(rows)} clients; 0 is exact."
+    )
     return figure(RECOVERY, "How well memberships are recovered", note, alt.layer(bars), rows, 200)

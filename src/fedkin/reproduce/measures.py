@@ -72,15 +72,26 @@ def _model(place: int) -> Measure:
 def largest(folder: Path, found: Mapping[str, Any]) -> float | None:
     """Samples of the client that has most."""
     with opened(folder) as run:
-        return float(max(client.train + client.val + client.test for client in run.clients.values()))
+        return float(
+            max(client.train + client.val + client.test for client in run.clients.values())
+        )
 
 
 MEASURES: dict[str, tuple[str, Measure]] = {
     "accuracy": ("test accuracy, %", _accuracy("personal", "final", "mean")),
     "sd over clients": ("its sd over clients, %", _accuracy("personal", "final", "std")),
-    "global accuracy": ("test accuracy of the global model, %", _accuracy("global", "final", "mean")),
-    "highest": ("highest test accuracy over rounds, %", _accuracy("personal", "best_on_test", "mean")),
-    "scalars": ("scalars sent (paper)", lambda folder, found: found["communication"]["paper"]["scalars"]["total"]),
+    "global accuracy": (
+        "test accuracy of the global model, %",
+        _accuracy("global", "final", "mean"),
+    ),
+    "highest": (
+        "highest test accuracy over rounds, %",
+        _accuracy("personal", "best_on_test", "mean"),
+    ),
+    "scalars": (
+        "scalars sent (paper)",
+        lambda folder, found: found["communication"]["paper"]["scalars"]["total"],
+    ),
     "rounds": ("rounds", lambda folder, found: found["rounds"]),
     "minutes": ("minutes", lambda folder, found: found["seconds"]["total"] / 60),
     "teacher": ("round of the teacher", _last("teacher_round")),

@@ -24,7 +24,17 @@ from fedkin.reproduce.preset import Preset
 from fedkin.reproduce.running import Outcome, mean
 from fedkin.runs.outside import write_outside
 
-COLUMNS = ["row", "what", "published", "measured", "difference", "seeds", "estimated", "taken", "command"]
+COLUMNS = [
+    "row",
+    "what",
+    "published",
+    "measured",
+    "difference",
+    "seeds",
+    "estimated",
+    "taken",
+    "command",
+]
 MOST = 4  # rows whose charts a page shows
 
 
@@ -66,7 +76,16 @@ def cells(line: dict[str, Any]) -> list[str]:
     seeds = formatting.plain(line["seeds"])
     estimated = Estimate(line["estimated_seconds"], line["estimate_is_rough"])
     times = [str(estimated), formatting.seconds(line["seconds"])]
-    return [line["row"], line["what"], _number(line["published"]), measured, difference, seeds, *times, line["command"]]
+    return [
+        line["row"],
+        line["what"],
+        _number(line["published"]),
+        measured,
+        difference,
+        seeds,
+        *times,
+        line["command"],
+    ]
 
 
 def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:
@@ -76,7 +95,9 @@ def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -
     for line in lines(found):
         *texts, last = cells(line)
         rows.append(f"| {' | '.join(texts)} | `{last}` |")
-    return "\n".join([*head, *rows, "", *(f"- {text}" for text in [*flags(preset), *notes(found)]), ""])
+    return "\n".join(
+        [*head, *rows, "", *(f"- {text}" for text in [*flags(preset), *notes(found)]), ""]
+    )
 
 
 def flags(preset: Preset) -> list[str]:
@@ -86,33 +107,53 @@ def flags(preset: Preset) -> list[str]:
 
 def notes(found: Sequence[Outcome]) -> list[str]:
     """How to read the numbers, and why rows are missing."""
-    told = ["Measured: mean over seeds of the last round, ± sd over seeds; no round was chosen by test data."]
-    told.append("Estimated, taken: processor time of all processes together; ~ where it is counted from another row's.")
+    told = [
+        "Measured: mean over seeds of the last round, ± sd over seeds; no round was chosen "
+        "by test data."
+    ]
+    told.append(
+        "Estimated, taken: processor time of all processes together; ~ where it is counted "
+        "from another row's."
+    )
     reasons = dict.fromkeys(one.missing for one in found if one.missing)
     for reason in reasons:
         rows = [one for one in found if one.missing == reason]
         cost = together(one.estimated for one in rows)
-        told.append(f"Not run, {formatting.many(len(rows), 'row')}, processor time {cost}: {reason}")
+        told.append(
+            f"Not run, {formatting.many(len(rows), 'row')}, processor time {cost}: {reason}"
+        )
     return told
 
 
-def write(preset: Preset, found: Sequence[Outcome], scale: str, asked: str, out: Path) -> list[Path]:
+def write(
+    preset: Preset, found: Sequence[Outcome], scale: str, asked: str, out: Path
+) -> list[Path]:
     """NAME.md and NAME.html in ``out``."""
     made = {"md": markdown(preset, found, scale, asked), "html": page(preset, found, scale, asked)}
     return [write_outside(out / f"{preset.name}.{kind}", text) for kind, text in made.items()]
 
 
 def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:
-    """The table sorts; below are the runs over rounds and bytes, and the charts that the preset is about."""
-    head = [(name, "n" if 1 < k < 8 else "command" if k == 8 else "") for k, name in enumerate(COLUMNS)]
+    """The table sorts; below are the runs over rounds and bytes, and the charts that the preset is
+    about.
+    """
+    head = [
+        (name, "n" if 1 < k < 8 else "command" if k == 8 else "") for k, name in enumerate(COLUMNS)
+    ]
     rows: list[list[Any]] = [[*cells(line)] for line in lines(found)]
-    content = table(head, rows, marks=["unfinished" if line["missing"] else "" for line in lines(found)])
+    content = table(
+        head, rows, marks=["unfinished" if line["missing"] else "" for line in lines(found)]
+    )
     seen = [look(folder, folder.name) for one in found for folder in one.folders[:1]]
     figures = [*_charts(preset, found), *(run_figures(seen, seen[0].name) if seen else [])]
     parts = [f"<h1>{escape(preset.title)}</h1>", f"<p>{_prose(preset.about)}</p>"]
     parts += [f'<p class="soft">Scale: {scale}. Made by <code>{escape(asked)}</code>.</p>']
     told = "".join(f"<li>{escape(text)}</li>" for text in [*flags(preset), *notes(found)])
-    parts += [section("table", "Measured beside published", "", content), f"<ul>{told}</ul>", *places(figures)]
+    parts += [
+        section("table", "Measured beside published", "", content),
+        f"<ul>{told}</ul>",
+        *places(figures),
+    ]
     return document(preset.title, parts, content_of(figures))
 
 
@@ -124,7 +165,9 @@ def _prose(text: str) -> str:
 def _charts(preset: Preset, found: Sequence[Outcome]) -> list[Figure]:
     """The preset's charts of the first rows, named after them."""
     drawn = []
-    for number, one in enumerate([one for one in found if one.folders][:MOST] if preset.charts else []):
+    for number, one in enumerate(
+        [one for one in found if one.folders][:MOST] if preset.charts else []
+    ):
         with opened(one.folders[0]) as run:
             of_run = {figure.name: figure for figure in charts_of(run)}
         if RECOVERY in preset.charts and (found_out := recovery_figure(one.folders[0])) is not None:

@@ -1,13 +1,16 @@
-"""A preset: one table or figure of a paper, as rows that can be run. Presets are TOML files in ``presets``.
+"""A preset: one table or figure of a paper, as rows that can be run. Presets are TOML files in
+``presets``.
 
-A file holds presets by name. A preset has ``title``, ``about``, and ``groups`` of rows (or ``rows_of``: the groups of
-another preset, with ``values``, ``only`` and ``charts`` of its own). A group is a base ``spec`` with ``set`` and the
-product of its ``axes``; an option of an axis is what it changes. ``values`` say what is measured, and in which
-``column`` of the ``published`` file it stands; the line there is the one that fits ``where`` (a value may have a
-``where`` of its own). Column and where may have {axis} in them: the name of the row's option.
+A file holds presets by name. A preset has ``title``, ``about``, and ``groups`` of rows (or
+``rows_of``: the groups of another preset, with ``values``, ``only`` and ``charts`` of its own). A
+group is a base ``spec`` with ``set`` and the product of its ``axes``; an option of an axis is what
+it changes. ``values`` say what is measured, and in which ``column`` of the ``published`` file it
+stands; the line there is the one that fits ``where`` (a value may have a ``where`` of its own).
+Column and where may have {axis} in them: the name of the row's option.
 
-A preset of ``rows_of`` with ``set`` runs those rows anew with these changes, under names that begin with ``prefix``.
-``flagged``: what is wrong with the published numbers themselves, for their own pages.
+A preset of ``rows_of`` with ``set`` runs those rows anew with these changes, under names that begin
+with ``prefix``. ``flagged``: what is wrong with the published numbers themselves, for their own
+pages.
 """
 
 import csv
@@ -26,14 +29,19 @@ SCALES = ("full", "small")
 
 
 class Value(NamedTuple):
-    """One number of a row: how it is measured (``measures.MEASURES``), and what was published; None where nothing."""
+    """One number of a row: how it is measured (``measures.MEASURES``), and what was published; None
+    where nothing.
+    """
 
     measure: str
     published: float | str | None
 
 
 class Row(NamedTuple):
-    """One setting. ``changes``: of the base specification, in order; ``runner``: see ``running.RUNNERS``."""
+    """One setting.
+
+    ``changes``: of the base specification, in order; ``runner``: see ``running.RUNNERS``.
+    """
 
     name: str
     spec: str
@@ -44,8 +52,9 @@ class Row(NamedTuple):
 
 
 class Preset(NamedTuple):
-    """``charts``: names of the report's charts that the page shows of each row. ``flagged``: published numbers that
-    cannot be right, said wherever they are shown."""
+    """``charts``: names of the report's charts that the page shows of each row. ``flagged``:
+    published numbers that cannot be right, said wherever they are shown.
+    """
 
     name: str
     title: str
@@ -67,11 +76,24 @@ def preset(name: str, scale: str = "small") -> Preset:
         raise unknown("preset", name, found)
     content = found[name]
     other = found[content["rows_of"]] if "rows_of" in content else content
-    rows = [row for group in other["groups"] for row in _rows(_again(group, content), content.get("values"), scale)]
+    rows = [
+        row
+        for group in other["groups"]
+        for row in _rows(_again(group, content), content.get("values"), scale)
+    ]
     only = content.get("only", {})
-    kept = tuple(row for row in rows if all(row.options.get(axis) in wanted for axis, wanted in only.items()))
+    kept = tuple(
+        row for row in rows if all(row.options.get(axis) in wanted for axis, wanted in only.items())
+    )
     flagged = tuple(content["flagged"] if "flagged" in content else other.get("flagged", ()))
-    return Preset(name, content["title"], content.get("about", ""), tuple(content.get("charts", ())), kept, flagged)
+    return Preset(
+        name,
+        content["title"],
+        content.get("about", ""),
+        tuple(content.get("charts", ())),
+        kept,
+        flagged,
+    )
 
 
 def content_of(row: Row) -> Content:
@@ -105,25 +127,47 @@ def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) ->
             if line.get(column):
                 changes[key] = float(line[column]) if "." in line[column] else int(line[column])
         changes.update(group.get(scale, {}))
-        name = "-".join([group["name"], *chosen.values()]) + ("" if scale == "full" else f"-{scale}")
+        name = "-".join([group["name"], *chosen.values()]) + (
+            "" if scale == "full" else f"-{scale}"
+        )
         wanted = values if values is not None else group["values"]
         told = tuple(
             Value(
-                v["measure"], _published(_line(group, chosen, v.get("where", {})), v.get("column", "").format(**chosen))
+                v["measure"],
+                _published(
+                    _line(group, chosen, v.get("where", {})), v.get("column", "").format(**chosen)
+                ),
             )
             for v in wanted
         )
-        found.append(Row(name, group.get("spec", ""), changes, told, group.get("runner", "experiment"), chosen))
+        found.append(
+            Row(
+                name,
+                group.get("spec", ""),
+                changes,
+                told,
+                group.get("runner", "experiment"),
+                chosen,
+            )
+        )
     return found
 
 
-def _line(group: Mapping[str, Any], chosen: Mapping[str, str], of_value: Mapping[str, str]) -> dict[str, str]:
-    """The published line that fits; {} where there is none. ``of_value``: what a value asks for beside its group."""
+def _line(
+    group: Mapping[str, Any], chosen: Mapping[str, str], of_value: Mapping[str, str]
+) -> dict[str, str]:
+    """The published line that fits; {} where there is none. ``of_value``: what a value asks for
+    beside its group.
+    """
     if "published" not in group:
         return {}
     asked = {**group.get("where", {}), **of_value}
     where = {column: value.format(**chosen) for column, value in asked.items()}
-    fits = (line for line in published(group["published"]) if all(line[c] == v for c, v in where.items()))
+    fits = (
+        line
+        for line in published(group["published"])
+        if all(line[c] == v for c, v in where.items())
+    )
     return next(fits, {})
 
 
@@ -147,7 +191,9 @@ def published(name: str) -> list[dict[str, str]]:
 @cache
 def _files() -> dict[str, Content]:
     found: dict[str, Content] = {}
-    for path in sorted(resources.files("fedkin.reproduce").joinpath("presets").iterdir(), key=lambda p: p.name):
+    for path in sorted(
+        resources.files("fedkin.reproduce").joinpath("presets").iterdir(), key=lambda p: p.name
+    ):
         for name, content in tomllib.loads(path.read_text(encoding="utf-8")).items():
             if name in found:
                 raise FedkinError(f"{path.name}: preset {name!r} is there twice")

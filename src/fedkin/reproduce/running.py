@@ -1,4 +1,6 @@
-"""Run the rows of a preset: one run a row and seed, resumed where it was stopped, not repeated where it is finished."""
+"""Run the rows of a preset: one run a row and seed, resumed where it was stopped, not repeated
+where it is finished.
+"""
 
 import json
 import os
@@ -29,13 +31,19 @@ from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.population import rooted
 
-ASKED = "asked.json"  # beside a run's records: the settings that it was made of, before data filled them in
-LEFT_TO_DATA = (None, "auto")  # values of a specification in whose place a run records what it came to
+# Beside a run's records: the settings that it was made of, before data filled them in
+ASKED = "asked.json"
+LEFT_TO_DATA = (
+    None,
+    "auto",
+)  # values of a specification in whose place a run records what it came to
 
 
 class Outcome(NamedTuple):
-    """``numbers``: by measure, one a seed. ``missing``: why the row was not run. ``seconds``: of the processor, all
-    seeds, those of earlier sessions too; None where that was not kept. ``estimated``: the same, known before."""
+    """``numbers``: by measure, one a seed. ``missing``: why the row was not run. ``seconds``: of
+    the processor, all seeds, those of earlier sessions too; None where that was not kept.
+    ``estimated``: the same, known before.
+    """
 
     row: Row
     seeds: list[int]
@@ -60,21 +68,28 @@ def outcomes(
 ) -> Iterator[Outcome]:
     """The rows one after the other; what cannot be run (its data are not there) says why.
 
-    ``speed``: of this machine, as ``estimate.speed`` measures it. ``runners``: RUNNERS, or READERS: they train nothing.
+    ``speed``: of this machine, as ``estimate.speed`` measures it. ``runners``: RUNNERS, or READERS:
+    they train nothing.
     """
     for row in rows:
         try:
             done = (runners or RUNNERS)[row.runner](row, list(range(seeds)), out, changes)
         except Interrupted:
-            raise Interrupted(f"stopped in {row.name}: the same command goes on where it was") from None
+            raise Interrupted(
+                f"stopped in {row.name}: the same command goes on where it was"
+            ) from None
         except FedkinError as error:
             done = Outcome(row, [], {}, None, [], _anywhere(str(error), out, changes))
         told = estimate(row, changes, speed, seeds)
         yield done._replace(estimated=told, command=command(row, 0, portable(changes)))
 
 
-def known(row: Row, seeds: int, out: Path, changes: Mapping[str, Any], speed: float = 1.0) -> Outcome:
-    """A row that is not asked for, as it is there: with all the seeds that are finished. Trains nothing."""
+def known(
+    row: Row, seeds: int, out: Path, changes: Mapping[str, Any], speed: float = 1.0
+) -> Outcome:
+    """A row that is not asked for, as it is there: with all the seeds that are finished. Trains
+    nothing.
+    """
     folders = (out / f"{row.name}-seed{seed}" for seed in count())
     there = sum(1 for _ in takewhile(_over, folders)) if row.runner == "experiment" else 0
     return next(outcomes([row], there or seeds, out, changes, speed, READERS))
@@ -90,7 +105,9 @@ def _over(folder: Path) -> bool:
 
 
 def check(rows: Sequence[Row], changes: Mapping[str, Any]) -> None:
-    """Raises FedkinError for changes that no row can have; those that only some can have are told with the others."""
+    """Raises FedkinError for changes that no row can have; those that only some can have are told
+    with the others.
+    """
     wrong: list[FedkinError] = []
     if "run.seed" in changes:
         raise FedkinError("run.seed: the seeds of a preset are 0, 1, …: --seeds says how many")
@@ -129,10 +146,18 @@ def command(row: Row, seed: int = 0, changes: Mapping[str, Any] | None = None) -
     if row.runner != "experiment":
         return "python examples/linear_toy.py"
     told: dict[str, str] = {}  # by key: of two settings of one option, the later one counts
-    for key, value in {**row.changes, **(changes or {}), **({"run.seed": seed} if seed else {})}.items():
+    for key, value in {
+        **row.changes,
+        **(changes or {}),
+        **({"run.seed": seed} if seed else {}),
+    }.items():
         if isinstance(value, Mapping) and "." not in key:
             told[key] = f"--{key} {value['name']}"
-            told |= {f"{key}.{inner}": _setting(f"{key}.{inner}", v) for inner, v in value.items() if inner != "name"}
+            told |= {
+                f"{key}.{inner}": _setting(f"{key}.{inner}", v)
+                for inner, v in value.items()
+                if inner != "name"
+            }
         else:
             told[key] = _setting(key, value)
     return " ".join([f"fedkin run examples/papers/{row.spec}.toml", *told.values()])
@@ -203,18 +228,31 @@ def _same(folder: Path, spec: Spec) -> None:
     try:
         before = json.loads((folder / ASKED).read_text(encoding="utf-8"))
         differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]
-    except (OSError, ValueError):  # made by hand, or killed at once: its own specification has the defaults filled in
+    except (
+        OSError,
+        ValueError,
+    ):  # made by hand, or killed at once: its own specification has the defaults filled in
         before = _settings(parse_file(folder / SPEC))
         fixed = (key for key in now if now[key] not in LEFT_TO_DATA and key in before)
-        differ = [key for key in fixed if now[key] != before[key] and (before[key] is not None or key[:4] == "run.")]
+        differ = [
+            key
+            for key in fixed
+            if now[key] != before[key] and (before[key] is not None or key[:4] == "run.")
+        ]
     if differ:
-        raise FedkinError(f"{folder} is a run of another setting ({differ[0]}): choose another --out")
+        raise FedkinError(
+            f"{folder} is a run of another setting ({differ[0]}): choose another --out"
+        )
 
 
 def _settings(spec: Spec) -> dict[str, Any]:
     """All that decides what a run computes, by dotted key."""
     content = rooted(spec).model_dump(mode="json", exclude={"engine": True, "data": {"dir"}})
-    return {f"{section}.{key}": value for section, keys in content.items() for key, value in keys.items()}
+    return {
+        f"{section}.{key}": value
+        for section, keys in content.items()
+        for key, value in keys.items()
+    }
 
 
 def parse_file(path: Path) -> Spec:

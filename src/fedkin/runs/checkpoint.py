@@ -1,8 +1,8 @@
 """The checkpoint of a run directory, and the rule that makes a round one transaction.
 
-Order: every changed state is written under a new name and fsynced; then one database transaction adds the rounds and
-says which files belong to them; then files that nothing refers to are removed. Killed anywhere, the database still
-names a complete set of files.
+Order: every changed state is written under a new name and fsynced; then one database transaction
+adds the rounds and says which files belong to them; then files that nothing refers to are removed.
+Killed anywhere, the database still names a complete set of files.
 """
 
 import os
@@ -34,7 +34,9 @@ def sync(folder: Path) -> None:
 
 
 def named(run: Path, database: Database) -> dict[int, Path]:
-    """client (SERVER for the server) → file of the last committed state, whether it is there or not."""
+    """client (SERVER for the server) → file of the last committed state, whether it is there or
+    not.
+    """
     return {
         int(client): states_of(run) / name(client, round)
         for client, round in database.rows("SELECT client, round FROM states")
@@ -60,12 +62,16 @@ def tidy(run: Path, keep: dict[int, Path]) -> None:
 
 @contextmanager
 def alone(run: Path) -> Iterator[None]:
-    """One process at a time writes a run: two would remove each other's checkpoints. A killed one lets go."""
+    """One process at a time writes a run: two would remove each other's checkpoints. A killed one
+    lets go.
+    """
     lock = FileLock(run / LOCK, timeout=0)
     try:
         lock.acquire()
     except Timeout:
-        raise Halted(f"{run} is being written by another process: wait for it, or stop it first") from None
+        raise Halted(
+            f"{run} is being written by another process: wait for it, or stop it first"
+        ) from None
     except OSError as error:
         raise Halted(f"{run} cannot be written: {error}") from error
     try:

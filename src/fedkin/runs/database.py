@@ -1,4 +1,6 @@
-"""run.db: what happened, round by round. SQLite; what one commit holds appears whole or not at all."""
+"""run.db: what happened, round by round. SQLite; what one commit holds appears whole or
+not at all.
+"""
 
 import json
 import sqlite3
@@ -30,8 +32,9 @@ CREATE TABLE clients (client INTEGER PRIMARY KEY, name TEXT, architecture TEXT, 
 CREATE TABLE events (round INTEGER, client INTEGER, kind TEXT, text TEXT);
 CREATE TABLE states (client INTEGER PRIMARY KEY, round INTEGER);
 """
-"""``client`` -1 in states is the server; in messages, copy 0 marks the first copy of a broadcast. ``notes`` holds what
-a method tells (cluster, membership, teacher, …) as JSON; nan is NULL."""
+"""``client`` -1 in states is the server; in messages, copy 0 marks the first copy of a broadcast.
+``notes`` holds what a method tells (cluster, membership, teacher, …) as JSON; nan is NULL.
+"""
 
 MEASURES = """CREATE TABLE IF NOT EXISTS measures (round INTEGER, client INTEGER, view TEXT, split TEXT, name TEXT,
     value REAL, PRIMARY KEY (round, client, view, split, name)) WITHOUT ROWID"""
@@ -48,7 +51,10 @@ class Database:
     def facts(self) -> dict[str, Any]:
         """name → value of everything that is true of the run as a whole."""
         try:
-            return {name: json.loads(value) for name, value in self.rows("SELECT name, value FROM facts")}
+            return {
+                name: json.loads(value)
+                for name, value in self.rows("SELECT name, value FROM facts")
+            }
         except ValueError as error:
             raise FedkinError(f"{self.path} is damaged: {error}") from None
 
@@ -84,7 +90,9 @@ class Database:
 
 
 def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]] = ()) -> Database:
-    """A new run.db: there as a whole or not at all. Raises FedkinError if the folder cannot be written."""
+    """A new run.db: there as a whole or not at all. Raises FedkinError if the folder cannot be
+    written.
+    """
     part = path.with_name(path.name + ".part")
     try:
         part.unlink(missing_ok=True)
@@ -103,7 +111,8 @@ def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]]
 
 
 def open_run(folder: Path, write: bool = False, busy: float = WRITER_WAITS) -> Database:
-    """The run.db of a run directory; ``busy``: seconds that its writer waits for readers, before it is ``locked``.
+    """The run.db of a run directory; ``busy``: seconds that its writer waits for readers, before it
+    is ``locked``.
 
     Raises FedkinError for a missing, damaged or other-version run.
     """
@@ -116,17 +125,24 @@ def open_run(folder: Path, write: bool = False, busy: float = WRITER_WAITS) -> D
         raise FedkinError(f"{path} is not a readable run record: {error}") from None
     if version != VERSION:
         connection.close()
-        raise FedkinError(f"{folder} was written in version {version} of the run format, this fedkin reads {VERSION}")
+        raise FedkinError(
+            f"{folder} was written in version {version} of the run format, this fedkin reads "
+            f"{VERSION}"
+        )
     return Database(path, connection)
 
 
 def _connect(path: Path, write: bool, busy: float) -> tuple[sqlite3.Connection, Any]:
     address = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
-    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=busy if write else READER_WAITS)
+    connection = sqlite3.connect(
+        address, uri=True, isolation_level=None, timeout=busy if write else READER_WAITS
+    )
     try:
         if write:
             connection.execute("PRAGMA synchronous = FULL")
-        ((version,),) = connection.execute("SELECT value FROM facts WHERE name = 'version'").fetchall()
+        ((version,),) = connection.execute(
+            "SELECT value FROM facts WHERE name = 'version'"
+        ).fetchall()
         return connection, json.loads(version)
     except (sqlite3.Error, ValueError) as error:
         connection.close()

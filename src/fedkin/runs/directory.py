@@ -11,7 +11,9 @@ def states_of(run: Path) -> Path:
 
 
 def begun(run: Path) -> bool:
-    """Whether a run began in this folder, so that it is resumed: one that was killed early has no record yet."""
+    """Whether a run began in this folder, so that it is resumed: one that was killed early has no
+    record yet.
+    """
     return recorded(run) or (run / SPEC).is_file()
 
 

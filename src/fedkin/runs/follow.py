@@ -16,7 +16,9 @@ PAUSE = 0.5
 
 
 def follow(folder: Path, over: Callable[[], bool], since: int | None = None) -> Iterator[Record]:
-    """Rounds committed after ``since`` (by default, after what is there now), until the run is over."""
+    """Rounds committed after ``since`` (by default, after what is there now), until the run is
+    over.
+    """
     done = _last(folder) if since is None else since
     while True:
         last = over()  # asked first: what is committed until then is still read
@@ -52,19 +54,25 @@ def record(database: Database, number: int) -> Record:
         "SELECT phase, participants, seconds FROM rounds WHERE round = ?", number
     )
     messages = database.rows(
-        f"SELECT client, direction, copy, bytes, {', '.join(KINDS)} FROM messages WHERE round = ?", number
+        f"SELECT client, direction, copy, bytes, {', '.join(KINDS)} FROM messages WHERE round = ?",
+        number,
     )
     scores: dict[int, dict[str, dict[str, Any]]] = {}
     for client, view, split, loss, accuracy in database.rows(
         "SELECT client, view, split, loss, accuracy FROM metrics WHERE round = ?", number
     ):
         scores.setdefault(client, {}).setdefault(view, {})[split] = (_float(loss), _float(accuracy))
-    missing = database.rows("SELECT client, text FROM events WHERE round = ? AND kind = 'missing'", number)
+    missing = database.rows(
+        "SELECT client, text FROM events WHERE round = ? AND kind = 'missing'", number
+    )
     return Record(
         round=number,
         phase=phase,
         participants=json.loads(participants),
-        sent=[Sent(client, way, copy, dict(zip(KINDS, counts)), size) for client, way, copy, size, *counts in messages],
+        sent=[
+            Sent(client, way, copy, dict(zip(KINDS, counts)), size)
+            for client, way, copy, size, *counts in messages
+        ],
         missing=dict(missing),
         scores=scores,
         notes={},

@@ -4,7 +4,10 @@ from typing import Any, NamedTuple
 
 
 class Sent(NamedTuple):
-    """One message in the ledger. ``copy`` is 0 for the first copy of a broadcast, 1 for the others."""
+    """One message in the ledger.
+
+    ``copy`` is 0 for the first copy of a broadcast, 1 for the others.
+    """
 
     client: int
     direction: str  # "down" or "up"
@@ -21,7 +24,9 @@ class Record(NamedTuple):
     participants: list[int]
     sent: list[Sent]
     missing: dict[int, str]  # client → why it was left out
-    scores: dict[int, dict[str, dict[str, tuple[float, float]]]]  # client → view → split → (loss, accuracy)
+    scores: dict[
+        int, dict[str, dict[str, tuple[float, float]]]
+    ]  # client → view → split → (loss, accuracy)
     notes: dict[int, dict[str, Any]]  # client → what its method tells
     lens: dict[str, dict[int, Any]]  # name → client → what the server's side tells
     seconds: dict[str, float]  # local, server, evaluation, total

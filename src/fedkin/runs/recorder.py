@@ -30,9 +30,10 @@ class Saved(NamedTuple):
 class Recorder:
     """Keeps finished rounds until they are committed.
 
-    ``save(folder, round) → clients`` writes the states that changed. Commits happen at most every ``every`` seconds and
-    at the end: what is between two commits is one transaction, and is done again after a crash, with the same result.
-    Where somebody reads run.db for long, rounds wait for a later commit; the last one waits ``patience`` seconds.
+    ``save(folder, round) → clients`` writes the states that changed. Commits happen at most every
+    ``every`` seconds and at the end: what is between two commits is one transaction, and is done
+    again after a crash, with the same result. Where somebody reads run.db for long, rounds wait for
+    a later commit; the last one waits ``patience`` seconds.
     """
 
     def __init__(
@@ -43,9 +44,17 @@ class Recorder:
         every: float,
         patience: float = PATIENCE,
     ) -> None:
-        self.run, self.database, self.save, self.every, self.patience = run, database, save, every, patience
+        self.run, self.database, self.save, self.every, self.patience = (
+            run,
+            database,
+            save,
+            every,
+            patience,
+        )
         self.waiting: list[Record] = []
-        self._saved: Saved | None = None  # not saved anew while it waits: nodes keep the states of two savings
+        self._saved: Saved | None = (
+            None  # not saved anew while it waits: nodes keep the states of two savings
+        )
         self._last = time.monotonic()
         try:
             states_of(run).mkdir(exist_ok=True)
@@ -53,7 +62,9 @@ class Recorder:
             raise Halted(f"{run} cannot be written: {error}") from None
 
     def add(self, record: Record) -> None:
-        """A round happened; commit if the last commit is long enough ago, and nobody is in the way."""
+        """A round happened; commit if the last commit is long enough ago, and nobody is
+        in the way.
+        """
         self.waiting.append(record)
         if time.monotonic() - self._last >= self.every:
             self._try({})
@@ -65,13 +76,16 @@ class Recorder:
             if time.monotonic() > end:
                 last = self.database.last_round()
                 raise Halted(
-                    f"{self.run} cannot be written: another program holds its run.db. Committed up to round {last}: "
+                    f"{self.run} cannot be written: another program holds its run.db. "
+                    f"Committed up to round {last}: "
                     f"close that program, then go on with: fedkin resume {self.run}"
                 )
             time.sleep(PAUSE)
 
     def _try(self, facts: dict[str, Any]) -> bool:
-        """Commit; False where somebody reads the database: nothing is lost, and it can be tried again."""
+        """Commit; False where somebody reads the database: nothing is lost, and it can be tried
+        again.
+        """
         try:
             if self._saved is not None:  # an earlier try's
                 self._commit(self._saved, {})
@@ -80,7 +94,9 @@ class Recorder:
         except (OSError, sqlite3.Error) as error:
             if not locked(error):
                 last = self.database.last_round()
-                raise Halted(f"{self.run} cannot be written: {error}. Committed up to round {last}") from None
+                raise Halted(
+                    f"{self.run} cannot be written: {error}. Committed up to round {last}"
+                ) from None
             return False
         finally:
             self._last = time.monotonic()
@@ -109,12 +125,23 @@ class Recorder:
 
 def _insert(transaction: sqlite3.Connection, record: Record) -> None:
     where = (record.round, record.phase)
-    put_rows(transaction, "rounds", [(*where, json.dumps(record.participants), json.dumps(record.seconds))])
+    put_rows(
+        transaction,
+        "rounds",
+        [(*where, json.dumps(record.participants), json.dumps(record.seconds))],
+    )
     put_rows(
         transaction,
         "messages",
         [
-            (*where, sent.client, sent.direction, sent.copy, sent.bytes, *(sent.scalars[kind] for kind in KINDS))
+            (
+                *where,
+                sent.client,
+                sent.direction,
+                sent.copy,
+                sent.bytes,
+                *(sent.scalars[kind] for kind in KINDS),
+            )
             for sent in record.sent
         ],
     )
@@ -141,13 +168,26 @@ def _insert(transaction: sqlite3.Connection, record: Record) -> None:
             for name, value in values.items()
         ],
     )
-    put_rows(transaction, "events", [(record.round, k, "missing", why) for k, why in sorted(record.missing.items())])
+    put_rows(
+        transaction,
+        "events",
+        [(record.round, k, "missing", why) for k, why in sorted(record.missing.items())],
+    )
 
 
 def _notes(record: Record) -> list[tuple[int, int, str, str]]:
-    told = {(client, name): value for client, notes in record.notes.items() for name, value in notes.items()}
-    told |= {(client, name): value for name, by in record.lens.items() for client, value in by.items()}
-    return [(record.round, client, name, json.dumps(value)) for (client, name), value in sorted(told.items())]
+    told = {
+        (client, name): value
+        for client, notes in record.notes.items()
+        for name, value in notes.items()
+    }
+    told |= {
+        (client, name): value for name, by in record.lens.items() for client, value in by.items()
+    }
+    return [
+        (record.round, client, name, json.dumps(value))
+        for (client, name), value in sorted(told.items())
+    ]
 
 
 def _null(value: float) -> float | None:

@@ -9,7 +9,8 @@ from fedkin.runs.spec import literal
 
 
 def short_form(text: str, first: Callable[[str], str]) -> tuple[str, dict[str, Any]]:
-    """``name``, ``name:value`` or ``name:key=value,key=value``; ``first(name)`` is the key of a bare first value.
+    """``name``, ``name:value`` or ``name:key=value,key=value``; ``first(name)`` is the key of a
+    bare first value.
 
     >>> short_form("dirichlet:0.1,floor=5", lambda name: "alpha")
     ('dirichlet', {'alpha': 0.1, 'floor': 5})
@@ -21,7 +22,9 @@ def short_form(text: str, first: Callable[[str], str]) -> tuple[str, dict[str, A
         if equals:
             found[key.strip()] = literal(value.strip())
         elif position or not piece:
-            raise FedkinError(f"{text!r} is not understood: write name:value or name:key=value,key=value")
+            raise FedkinError(
+                f"{text!r} is not understood: write name:value or name:key=value,key=value"
+            )
         else:
             found[first(name)] = literal(piece)
     return name, found

@@ -1,4 +1,6 @@
-"""The specification of an experiment: a TOML file, command-line options, or Python keywords, checked once."""
+"""The specification of an experiment: a TOML file, command-line options, or Python keywords,
+checked once.
+"""
 
 import re
 import tomllib
@@ -12,7 +14,9 @@ from fedkin.core.errors import FedkinError
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False
+    )
 
 
 class _Open(BaseModel):
@@ -31,16 +35,22 @@ class DataSection(_Open):
 
     name: str = "digits"
     dir: str | None = None
-    mean: tuple[float, ...] = ()  # samples enter the model as (x − mean) / std; pixels are in [0, 1] before
+    mean: tuple[
+        float, ...
+    ] = ()  # samples enter the model as (x − mean) / std; pixels are in [0, 1] before
     std: tuple[Annotated[float, Field(gt=0)], ...] = ()
     client: str | None = None  # the column that names the client, in tables
     label: str | None = None  # the column of labels, in tables; default: "label"
     pool: Literal["train", "all"] = "train"  # what is divided where a set has an official test part
-    test: Literal["holdout", "official"] = "holdout"  # "official": a client's test samples are its official ones
+    test: Literal["holdout", "official"] = (
+        "holdout"  # "official": a client's test samples are its official ones
+    )
 
 
 class SplitSection(_Open):
-    """[split] how samples are divided over clients, and each client's into train, validation and test."""
+    """[split] how samples are divided over clients, and each client's into train, validation and
+    test.
+    """
 
     name: str = "dirichlet"
     holdout: Literal["fractions", "comet"] = "fractions"
@@ -54,23 +64,37 @@ class SplitSection(_Open):
 class PublicSection(_Section):
     """[public] a public set, for methods that exchange predictions."""
 
-    source: str | None = None  # another data set, or "held-out": samples of the same one, taken before the split
+    source: str | None = (
+        None  # another data set, or "held-out": samples of the same one, taken before the split
+    )
     samples: int | None = Field(default=None, ge=1)  # default: a tenth of the source, at most 2,000
     labeled: bool = False
-    labels: Literal["private", "own"] = "private"  # what they number: the private classes, or classes after those
+    labels: Literal["private", "own"] = (
+        "private"  # what they number: the private classes, or classes after those
+    )
 
 
 class ModelSection(_Open):
-    """[model] one architecture, or a map of several with a rule that says which client has which."""
+    """[model] one architecture, or a map of several with a rule that says which client
+    has which.
+    """
 
     name: str = "dnn"
     map: dict[str, str] = {}
     rule: Literal["size", "turn", "random", "column"] = "size"
-    shares: tuple[Annotated[float, Field(gt=0)], ...] = ()  # of the map's models, in its order; default: equal ones
-    column: str | None = None  # rule "column": the column of the table that says a client's model, by its key
+    shares: tuple[
+        Annotated[float, Field(gt=0)], ...
+    ] = ()  # of the map's models, in its order; default: equal ones
+    column: str | None = (
+        None  # rule "column": the column of the table that says a client's model, by its key
+    )
     family: str = "auto"  # what outputs mean; auto: categorical for classes, gaussian for numbers
-    target: Literal["none", "standard"] | tuple[float, Annotated[float, Field(gt=0)]] = "none"  # as y enters the loss
-    buffers: Literal["global", "local", "drop"] = "global"  # running statistics: averaged, kept at home, none
+    target: Literal["none", "standard"] | tuple[float, Annotated[float, Field(gt=0)]] = (
+        "none"  # as y enters the loss
+    )
+    buffers: Literal["global", "local", "drop"] = (
+        "global"  # running statistics: averaged, kept at home, none
+    )
 
 
 class MethodSection(_Open):
@@ -88,7 +112,9 @@ class TrainSection(_Section):
     epochs: int | None = Field(default=None, ge=1)
     milestones: tuple[int, ...] = ()
     decay: float = Field(default=0.1, gt=0, le=1)
-    precision: Literal["float32", "bfloat16"] = "float32"  # of a training pass's products and convolutions
+    precision: Literal["float32", "bfloat16"] = (
+        "float32"  # of a training pass's products and convolutions
+    )
 
     @model_validator(mode="after")
     def _one_measure(self) -> "TrainSection":
@@ -105,7 +131,9 @@ class EngineSection(_Section):
     compile: Literal["auto", "always", "trace", "never"] = "auto"
     state: Literal["memory", "disk"] = "memory"
     device: str = Field(default="cpu", pattern=r"^(cpu|cuda(:\d+)?)$")  # where models compute
-    block: int | None = Field(default=None, ge=1)  # clients whose steps are made together; default: 1, 16 on a GPU
+    block: int | None = Field(
+        default=None, ge=1
+    )  # clients whose steps are made together; default: 1, 16 on a GPU
 
 
 class RunSection(_Section):
@@ -113,14 +141,21 @@ class RunSection(_Section):
 
     clients: int | None = Field(default=None, ge=1)  # default: 20, or all that the data name
     participation: float = Field(default=1.0, gt=0, le=1)
-    sampling: Literal["method", "uniform", "size"] = "method"  # participants: as the method says, or one of the two
+    sampling: Literal["method", "uniform", "size"] = (
+        "method"  # participants: as the method says, or one of the two
+    )
     rounds: int = Field(default=30, ge=1)
     seed: int = Field(default=0, ge=0, lt=2**63)
     min_replies: int = Field(default=1, ge=1)
     evaluate_every: int = Field(default=1, ge=1)
     commit_every: float = Field(default=2.0, ge=0)  # seconds between commits
-    holdout_clients: float = Field(default=0.0, ge=0, lt=1)  # share of those that never train, and join afterwards
-    holdout_labels: tuple[Annotated[int, Field(ge=2)], ...] = (10, 40)  # … with so many labelled samples, and with all
+    holdout_clients: float = Field(
+        default=0.0, ge=0, lt=1
+    )  # share of those that never train, and join afterwards
+    holdout_labels: tuple[Annotated[int, Field(ge=2)], ...] = (
+        10,
+        40,
+    )  # … with so many labelled samples, and with all
     out: str | None = None
 
 
@@ -139,7 +174,9 @@ class Spec(_Section):
     @model_validator(mode="before")
     @classmethod
     def _clients_of_their_own(cls, content: Any) -> Any:
-        """Where the data say who the clients are, they are divided so, unless [split] says otherwise."""
+        """Where the data say who the clients are, they are divided so, unless [split] says
+        otherwise.
+        """
         if not isinstance(content, dict):
             return content
         data, split = content.get("data", {}), content.get("split", {})
@@ -177,8 +214,11 @@ USUAL_NAMES = {
 }
 
 
-def parse(content: dict[str, Any], text: str = "", where: str = "specification") -> tuple[Spec, list[str]]:
-    """A checked Spec and hints about renamed keys. ``text`` is the TOML source, to name the line of a mistake.
+def parse(
+    content: dict[str, Any], text: str = "", where: str = "specification"
+) -> tuple[Spec, list[str]]:
+    """A checked Spec and hints about renamed keys. ``text`` is the TOML source, to name the line of
+    a mistake.
 
     Raises FedkinError with one sentence for the first mistake.
     """
@@ -221,12 +261,16 @@ def literal(text: str) -> Any:
         found = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
         return text
-    plain = list(found) == ["value"] and isinstance(found["value"], bool | int | float | str | list | dict)
+    plain = list(found) == ["value"] and isinstance(
+        found["value"], bool | int | float | str | list | dict
+    )
     return found["value"] if plain else text  # a date is a name here
 
 
 def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The content under our names where it has the usual ones of other libraries, and a hint for each."""
+    """The content under our names where it has the usual ones of other libraries, and a hint for
+    each.
+    """
     ours: dict[str, Any] = {}
     hints: list[str] = []
     for key, value in content.items():
@@ -234,8 +278,12 @@ def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         if isinstance(value, dict) and key in Spec.model_fields:
             for inner, item in value.items():
                 renamed = USUAL_NAMES.get(inner.replace("-", "_"), "")
-                known = inner in type(getattr(Spec(), key)).model_fields or (key == "split" and inner == "alpha")
-                goes = renamed if renamed and not known and _moves(key, renamed) else f"{key}.{inner}"
+                known = inner in type(getattr(Spec(), key)).model_fields or (
+                    key == "split" and inner == "alpha"
+                )
+                goes = (
+                    renamed if renamed and not known and _moves(key, renamed) else f"{key}.{inner}"
+                )
                 if goes != f"{key}.{inner}":
                     hints.append(f"{key}.{inner} is called {goes} here")
                 assign(ours, goes, item)
@@ -249,25 +297,37 @@ def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _moves(section: str, renamed: str) -> bool:
-    """A usual name moves to our section, except that method's own keys (a method's lr or alpha) stay."""
+    """A usual name moves to our section, except that method's own keys (a method's lr or alpha)
+    stay.
+    """
     return section != "method" or renamed.startswith("method.")
 
 
 def _explain(error: ValidationError, text: str) -> str:
     first = error.errors()[0]
-    path = [str(part) for part in first["loc"] if "[" not in str(part)]  # the alternative of a union has brackets
+    path = [
+        str(part) for part in first["loc"] if "[" not in str(part)
+    ]  # the alternative of a union has brackets
     key = ".".join(path)
-    line = _line_of(text, path) or _line_of(text, path[:2])  # an item of a list stands in its key's line
+    line = _line_of(text, path) or _line_of(
+        text, path[:2]
+    )  # an item of a list stands in its key's line
     at = f" (line {line})" if line else ""
     given = first.get("input")
     if first["type"] == "extra_forbidden":
         choices = _choices(path)
-        return f"unknown key {key!r}{at}{_nearest(path[-1], choices)} (choices: {', '.join(sorted(choices))})"
+        return (
+            f"unknown key {key!r}{at}{_nearest(path[-1], choices)} (choices: "
+            f"{', '.join(sorted(choices))})"
+        )
     if first["type"] == "model_type" and path[0] in Spec.model_fields:
         return f"{key}{at} is a section: write {key}.{_choices([key, ''])[0]} = {given!r}"
     if first["type"] == "literal_error":
         choices = _literals(path)
-        return f"{key}{at}: unknown value {given!r}{_nearest(given, choices)} (choices: {', '.join(choices)})"
+        return (
+            f"{key}{at}: unknown value {given!r}{_nearest(given, choices)} (choices: "
+            f"{', '.join(choices)})"
+        )
     reason = first["msg"].removeprefix("Value error, ")
     shown = "" if isinstance(given, (dict, BaseModel)) else f", not {given!r}"
     return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}"
@@ -281,7 +341,9 @@ def _nearest(given: Any, choices: list[str]) -> str:
 def _literals(path: list[str]) -> list[str]:
     annotation = type(getattr(Spec(), path[0])).model_fields[path[1]].annotation
     kinds = [annotation] if get_origin(annotation) is Literal else get_args(annotation)
-    return [str(choice) for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+    return [
+        str(choice) for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)
+    ]
 
 
 def _choices(path: list[str]) -> list[str]:
@@ -295,6 +357,8 @@ def _line_of(text: str, path: list[str]) -> int | None:
             section = heading[1].strip()
             if [section] == path:
                 return number
-        elif re.match(rf"\s*[\"']?{re.escape(path[-1])}[\"']?\s*=", line) and section == ".".join(path[:-1]):
+        elif re.match(rf"\s*[\"']?{re.escape(path[-1])}[\"']?\s*=", line) and section == ".".join(
+            path[:-1]
+        ):
             return number
     return None

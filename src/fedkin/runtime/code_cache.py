@@ -1,4 +1,6 @@
-"""Files of machine code, kept from run to run: ``$XDG_CACHE_HOME/fedkin/steps``, or ``~/.cache`` in its place."""
+"""Files of machine code, kept from run to run: ``$XDG_CACHE_HOME/fedkin/steps``, or ``~/.cache`` in
+its place.
+"""
 
 import hashlib
 import os
@@ -16,7 +18,8 @@ KEPT = 200  # files, a megabyte or two each; those that were not used for longes
 
 
 def kept(name: str, make: Callable[[], Path]) -> Path:
-    """The file of that name; one that ``make`` makes, and of which a copy is kept where there is room, if none is.
+    """The file of that name; one that ``make`` makes, and of which a copy is kept where there is
+    room, if none is.
 
     Of processes that want the same one, the first makes it, and the others wait.
     """
@@ -67,7 +70,9 @@ def _tidy(folder: Path) -> None:
 
 
 def _folder() -> Path | None:
-    """Where files are kept: a folder of this user's that nobody else may write to, for what is in it is run."""
+    """Where files are kept: a folder of this user's that nobody else may write to, for what is in
+    it is run.
+    """
     try:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         folder = Path(home) / "fedkin" / "steps"
@@ -89,5 +94,7 @@ def processor() -> str:
     told = [platform.processor(), platform.machine()]
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        told += sorted({line for line in lines if line.startswith(("flags", "Features", "model name"))})
+        told += sorted(
+            {line for line in lines if line.startswith(("flags", "Features", "model name"))}
+        )
     return _digest("\n".join(told).encode())

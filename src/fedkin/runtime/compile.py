@@ -1,4 +1,6 @@
-"""A recorded graph as machine code, by Inductor: compiled once a machine, and loaded from its own file ever after."""
+"""A recorded graph as machine code, by Inductor: compiled once a machine, and loaded from its own
+file ever after.
+"""
 
 import hashlib
 import warnings
@@ -23,14 +25,17 @@ MAKERS = "compile.py", "fuse.py", "small_matmul.py", "small_matmul.cpp", "replay
 
 
 class Uncompiled(Exception):
-    """Why a graph could not be compiled: no compiler, no headers, a full disk. It is slower then, not wrong."""
+    """Why a graph could not be compiled: no compiler, no headers, a full disk. It is slower then,
+    not wrong.
+    """
 
 
 def compiled(name: str, record: Record, inputs: Sequence[Tensor]) -> Flat:
-    """The function of the graph that ``record`` makes, which is called only where nothing of ``name`` is kept.
+    """The function of the graph that ``record`` makes, which is called only where nothing of
+    ``name`` is kept.
 
-    ``name`` is one that ``named`` gave. What the function is called with must have the shapes, dtypes and strides of
-    ``inputs``. Raises Uncompiled.
+    ``name`` is one that ``named`` gave. What the function is called with must have the shapes,
+    dtypes and strides of ``inputs``. Raises Uncompiled.
     """
     try:
         if any(leaf.device.type != "cpu" for leaf in inputs):
@@ -51,12 +56,20 @@ def named(graph: GraphModule, *facts: object) -> str:
     """Equal only for equal graphs and facts, under the same torch, on the same kind of CPU."""
     whole = hashlib.sha256(repr((_maker(), graph.code, facts)).encode())
     for node in graph.graph.nodes:
-        value = getattr(graph, node.target) if node.op == "get_attr" else None  # a constant: the code holds its values
+        value = (
+            getattr(graph, node.target) if node.op == "get_attr" else None
+        )  # a constant: the code holds its values
         like = node.meta.get("val") if value is None else value
         if isinstance(like, Tensor):
-            whole.update(repr((node.name, like.dtype, tuple(like.shape), like.stride(), str(like.device))).encode())
+            whole.update(
+                repr(
+                    (node.name, like.dtype, tuple(like.shape), like.stride(), str(like.device))
+                ).encode()
+            )
         if value is not None:
-            whole.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+            whole.update(
+                value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+            )
     return whole.hexdigest()[:32]
 
 
@@ -66,7 +79,9 @@ def _made(record: Record, inputs: Sequence[Tensor]) -> Path:
         return _library(small_products(_fused(recorded)), inputs, settings())
     except Uncompiled:
         raise
-    except Exception:  # a compiler that does not take small_matmul.cpp: torch's products are slower, not wrong
+    except (
+        Exception
+    ):  # a compiler that does not take small_matmul.cpp: torch's products are slower, not wrong
         return _library(_fused(recorded), inputs, {})
 
 

@@ -17,10 +17,15 @@ def device_named(name: str) -> torch.device:
         return CPU
     if not torch.cuda.is_available():
         built = "is built for the CPU alone" if torch.version.cuda is None else "finds none"
-        raise FedkinError(f"engine.device = {name!r}: there is no GPU that torch can use here (it {built}): take 'cpu'")
+        raise FedkinError(
+            f"engine.device = {name!r}: there is no GPU that torch can use here (it {built}): "
+            "take 'cpu'"
+        )
     count = torch.cuda.device_count()
     if device.index is not None and device.index >= count:
-        raise FedkinError(f"engine.device = {name!r}: there are {count} GPUs, cuda:0 to cuda:{count - 1}")
+        raise FedkinError(
+            f"engine.device = {name!r}: there are {count} GPUs, cuda:0 to cuda:{count - 1}"
+        )
     return device
 
 
@@ -30,7 +35,8 @@ def moved(tree: Tree, device: torch.device) -> Tree:
 
 
 def placed(model: Model, device: torch.device) -> Model:
-    """The model whose evaluation runs on ``device`` wherever its arguments lie; results come back to the samples.
+    """The model whose evaluation runs on ``device`` wherever its arguments lie; results come back
+    to the samples.
 
     Training steps are on the device as a whole (``Runtime.device``), and so find everything there.
     """

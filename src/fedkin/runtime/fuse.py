@@ -1,4 +1,6 @@
-"""w − lr · (a @ b) as one product: it begins with w and adds to it, so that the gradient is never written by itself."""
+"""w − lr · (a @ b) as one product: it begins with w and adds to it, so that the gradient is never
+written by itself.
+"""
 
 from torch import ops
 from torch.fx import Graph, GraphModule, Node
@@ -7,10 +9,11 @@ aten = ops.aten
 
 
 def fused_updates(recorded: GraphModule) -> GraphModule:
-    """A graph in which every ``sub(w, mul(lr, mm(a, b)))`` is ``addmm(w, lr · a, b, alpha=-1)``, or with lr · b.
+    """A graph in which every ``sub(w, mul(lr, mm(a, b)))`` is ``addmm(w, lr · a, b, alpha=-1)``, or
+    with lr · b.
 
-    lr is a tensor without axes; only what nothing else uses is taken away. The smaller factor is scaled, so results
-    differ from those of the graph, which stays as it is, by rounding.
+    lr is a tensor without axes; only what nothing else uses is taken away. The smaller factor is
+    scaled, so results differ from those of the graph, which stays as it is, by rounding.
     """
     graph = Graph()
     graph.output(graph.graph_copy(recorded.graph, {}))

@@ -12,10 +12,11 @@ Precision = Literal["float32", "bfloat16"]
 
 
 def lowered(model: Model, precision: Precision) -> Model:
-    """The model whose training passes have products and convolutions in ``precision``, by torch's autocast.
+    """The model whose training passes have products and convolutions in ``precision``, by torch's
+    autocast.
 
-    Parameters, losses, sums and evaluation stay what they are. bfloat16 has the range of float32, so that nothing
-    needs scaling, and 8 bits of its 24.
+    Parameters, losses, sums and evaluation stay what they are. bfloat16 has the range of float32,
+    so that nothing needs scaling, and 8 bits of its 24.
     """
     if precision == "float32" or model.learner is not None:
         return model

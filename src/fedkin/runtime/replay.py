@@ -1,7 +1,8 @@
 """Trace a step once, compile it where that pays, replay it: the hot loop under every method.
 
-A step is a pure function of tensors for ONE client. ``make_fx`` records its forward, backward and update as one flat
-graph; Inductor turns that graph into machine code; both are then called with plain tensors and no autograd.
+A step is a pure function of tensors for ONE client. ``make_fx`` records its forward, backward and
+update as one flat graph; Inductor turns that graph into machine code; both are then called with
+plain tensors and no autograd.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,24 +23,34 @@ from fedkin.runtime.device import CPU, moved
 Mode = Literal["auto", "always", "trace", "never"]
 MODES: tuple[Mode, ...] = ("auto", "always", "trace", "never")
 
-# Compiling a step costs seconds; each replay then saves about 1 µs per recorded operation and more where operations
-# are large. Counted, never timed, so that every machine and every worker decides alike: 3 s / 1 µs.
+# Compiling a step costs seconds; each replay then saves about 1 µs per recorded operation and more
+# where operations are large. Counted, never timed, so that every machine and every worker decides
+# alike: 3 s / 1 µs.
 WORTH_COMPILING = 3_000_000
 
 # A call costs some 20 µs whatever is in it, and compiling takes longer with every operation.
 SIZES = (8, 4)  # steps of one call, where …
-LARGEST = 400  # … they have no more operations together, and no convolution, beside which 20 µs are nothing
+# … they have no more operations together, and no convolution, beside which 20 µs are nothing
+LARGEST = 400
 
 
 def kind_of(step: Step, model: Model, arguments: Tree) -> Any:
-    """Equal for calls of a step that one graph serves: the same step, structure, shapes and dtypes."""
-    return step, model.name, tuple((path, tuple(leaf.shape), leaf.dtype) for path, leaf in named_leaves(arguments))
+    """Equal for calls of a step that one graph serves: the same step, structure, shapes
+    and dtypes.
+    """
+    return (
+        step,
+        model.name,
+        tuple((path, tuple(leaf.shape), leaf.dtype) for path, leaf in named_leaves(arguments)),
+    )
 
 
 class Replay:
-    """A step, prepared for one set of shapes: a function of its flat leaves that returns flat leaves.
+    """A step, prepared for one set of shapes: a function of its flat leaves that returns flat
+    leaves.
 
-    Where it is compiled, ``several`` is ``size`` steps in one call; both are made when they are first needed.
+    Where it is compiled, ``several`` is ``size`` steps in one call; both are made when they are
+    first needed.
     """
 
     def __init__(self, one: Flat, several: Flat | None = None, size: int = 1) -> None:
@@ -48,7 +59,9 @@ class Replay:
     def __call__(self, *flat: Tensor) -> Sequence[Tensor]:
         return self.one(*flat)
 
-    def over(self, state: Sequence[Tensor], block: Sequence[Tensor], tail: Sequence[Tensor]) -> Sequence[Tensor]:
+    def over(
+        self, state: Sequence[Tensor], block: Sequence[Tensor], tail: Sequence[Tensor]
+    ) -> Sequence[Tensor]:
         """The state after each batch of a block, whose leaves are stacked along a first axis."""
         state, block, tail = ([leaf.contiguous() for leaf in part] for part in (state, block, tail))
         done = 0
@@ -65,10 +78,11 @@ class Replay:
 class Runtime:
     """The steps of one host, prepared once per (step, structure, shapes) and replayed.
 
-    ``mode``: "always" compiles, "trace" replays the recorded graph, "never" runs plain autograd each time (the
-    reference), "auto" compiles a graph if ``replays`` (how often the whole run will call it, over all hosts) times its
-    operations exceeds ``WORTH_COMPILING``. ``said`` collects what the run record should tell, once each.
-    ``device``: where steps compute; what they start from and what they leave is in main memory.
+    ``mode``: "always" compiles, "trace" replays the recorded graph, "never" runs plain autograd
+    each time (the reference), "auto" compiles a graph if ``replays`` (how often the whole run will
+    call it, over all hosts) times its operations exceeds ``WORTH_COMPILING``. ``said`` collects
+    what the run record should tell, once each. ``device``: where steps compute; what they start
+    from and what they leave is in main memory.
     """
 
     def __init__(self, mode: Mode = "trace", replays: int = 0, device: torch.device = CPU) -> None:
@@ -79,15 +93,26 @@ class Runtime:
         self.said: list[str] = []
         self._ready: dict[Any, Replay] = {}
 
-    def scan(self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: tuple[Tree, ...]) -> Tree:
-        """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a first axis."""
+    def scan(
+        self,
+        step: Step,
+        model: Model,
+        carry: Tree,
+        blocks: Iterable[Tree],
+        constants: tuple[Tree, ...],
+    ) -> Tree:
+        """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a
+        first axis.
+        """
         constants = self._there(constants)
         tail = leaves(constants)
         state: Sequence[Tensor] = leaves(self._there(carry))
         replay: Replay | None = None
         for block in blocks:
             here = self._there(block)
-            replay = replay or self.prepare(step, model, (fill(carry, iter(state)), row(here, 0), *constants))
+            replay = replay or self.prepare(
+                step, model, (fill(carry, iter(state)), row(here, 0), *constants)
+            )
             with torch.inference_mode():
                 state = replay.over(state, leaves(here), tail)
         ended = fill(carry, iter(state))
@@ -97,7 +122,9 @@ class Runtime:
         return tree if self.device == CPU else moved(tree, self.device)
 
     def prepare(self, step: Step, model: Model, arguments: Tree) -> Replay:
-        """``step(model, *arguments)``, arguments being (carry, batch, constants…), to be called with their leaves."""
+        """``step(model, *arguments)``, arguments being (carry, batch, constants…), to be called
+        with their leaves.
+        """
         key = kind_of(step, model, arguments)
         if key not in self._ready:
             self._ready[key] = self._build(step, model, arguments)
@@ -112,22 +139,35 @@ class Runtime:
         inputs = [leaf.clone() for leaf in leaves(arguments)]
         try:
             graph = _recorded(run, inputs)
-        except Exception as error:  # a user's model may branch on values: any error means "not traceable"
+        except (
+            Exception
+        ) as error:  # a user's model may branch on values: any error means "not traceable"
             with torch.random.fork_rng(devices=[]):
                 _plain(run)(*inputs)  # a genuine mistake raises here, with its own message
             self.say(f"steps run without tracing: {named_line(error)}")
             return Replay(_plain(run))
         self.graphs += 1
         operations = sum(node.op == "call_function" for node in graph.graph.nodes)
-        if not (self.mode == "always" or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)):
+        if not (
+            self.mode == "always"
+            or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)
+        ):
             return Replay(graph.forward)
         one = _Late(lambda flat: self._compiled(named(graph), lambda: graph, flat))
-        size = 1 if _convolves(graph) else next((size for size in SIZES if size * operations <= LARGEST), 1)
+        size = (
+            1
+            if _convolves(graph)
+            else next((size for size in SIZES if size * operations <= LARGEST), 1)
+        )
         if size == 1:
             return Replay(one)
         several = _several(step, model, arguments, size)
         name = named(graph, size, [len(leaves(part)) for part in arguments])
-        return Replay(one, _Late(lambda flat: self._compiled(name, lambda: _recorded(several, flat), flat)), size)
+        return Replay(
+            one,
+            _Late(lambda flat: self._compiled(name, lambda: _recorded(several, flat), flat)),
+            size,
+        )
 
     def _compiled(self, name: str, record: Record, inputs: Sequence[Tensor]) -> Flat:
         try:
@@ -161,7 +201,9 @@ def _convolves(graph: GraphModule) -> bool:
 
 
 def _several(step: Step, model: Model, arguments: Tree, size: int) -> Flat:
-    """``size`` steps, one after the other, as a function of flat leaves: those of the batch have a first axis."""
+    """``size`` steps, one after the other, as a function of flat leaves: those of the batch have a
+    first axis.
+    """
 
     def run(*flat: Tensor) -> tuple[Tensor, ...]:
         state, stacked, *fixed = fill(arguments, iter(flat))
@@ -173,12 +215,16 @@ def _several(step: Step, model: Model, arguments: Tree, size: int) -> Flat:
 
 
 def _laid_out(state: Tree) -> tuple[Tensor, ...]:
-    """The leaves, contiguous: compiled code takes its own results again, and reads them as it read its first inputs."""
+    """The leaves, contiguous: compiled code takes its own results again, and reads them as it read
+    its first inputs.
+    """
     return tuple(leaf.contiguous() for leaf in leaves(state))
 
 
 def _recorded(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
-    with torch.random.fork_rng(devices=[]):  # recording runs the step once: its dropout must not draw for real
+    with torch.random.fork_rng(
+        devices=[]
+    ):  # recording runs the step once: its dropout must not draw for real
         graph = make_fx(run)(*inputs)
     _forget_values(graph)
     graph.graph.eliminate_dead_code()
@@ -187,7 +233,9 @@ def _recorded(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
 
 
 def _forget_values(graph: GraphModule) -> None:
-    """A backward pass begins with ones like the loss: only that keeps the loss's value, which no step returns."""
+    """A backward pass begins with ones like the loss: only that keeps the loss's value, which no
+    step returns.
+    """
     for node in list(graph.graph.nodes):
         if node.target is torch.ops.aten.ones_like.default:
             like = node.args[0].meta["val"]
@@ -206,6 +254,8 @@ def _plain(run: Flat) -> Flat:
 
     def call(*flat: Tensor) -> Sequence[Tensor]:
         with torch.inference_mode(False), torch.no_grad():
-            return [leaf.detach() for leaf in run(*(x.clone() if x.is_inference() else x for x in flat))]
+            return [
+                leaf.detach() for leaf in run(*(x.clone() if x.is_inference() else x for x in flat))
+            ]
 
     return call

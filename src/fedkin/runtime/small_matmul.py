@@ -1,8 +1,9 @@
-"""Small products of a compiled step in C++ of fedkin's own (``small_matmul.cpp``), compiled for this CPU.
+"""Small products of a compiled step in C++ of fedkin's own (``small_matmul.cpp``), compiled for
+this CPU.
 
-A step of a mini-batch multiplies matrices of some ten rows. A library's product is made for larger ones: it packs its
-factors first, and the one that torch brings leaves half of some CPUs' vector units unused. Only x86 was measured:
-elsewhere products stay as they are.
+A step of a mini-batch multiplies matrices of some ten rows. A library's product is made for larger
+ones: it packs its factors first, and the one that torch brings leaves half of some CPUs' vector
+units unused. Only x86 was measured: elsewhere products stay as they are.
 """
 
 import platform
@@ -18,15 +19,21 @@ from torch.library import Library
 aten = ops.aten
 
 MEASURED = ("x86_64", "AMD64")
-LARGEST = 2**24  # multiplications of one product: a library's packing costs little beside more of them
+LARGEST = (
+    2**24
+)  # multiplications of one product: a library's packing costs little beside more of them
 LONGEST = 2**12  # of them for one number, whose sum is one after the other
-FUNCTION = "AOTITorchError aoti_torch_cpu_{name}({given}, AtenTensorHandle* made) {{ return product({of}, made); }}"
+FUNCTION = (
+    "AOTITorchError aoti_torch_cpu_{name}({given}, AtenTensorHandle* made) {{ return "
+    "product({of}, made); }}"
+)
 
 
 def small_products(graph: GraphModule) -> GraphModule:
     """The graph with its small products of float32 as operators of fedkin's: a @ b, and w − a @ b.
 
-    ``graph`` has the facts about its tensors (``meta``), and is changed itself. Inductor needs ``settings`` for it.
+    ``graph`` has the facts about its tensors (``meta``), and is changed itself. Inductor needs
+    ``settings`` for it.
     """
     if not _measured():
         return graph
@@ -42,19 +49,28 @@ def small_products(graph: GraphModule) -> GraphModule:
 
 @cache
 def settings() -> dict[str, Any]:
-    """Inductor's settings that compile these operators: their C++, each piece of which is put behind an ``extern``."""
+    """Inductor's settings that compile these operators: their C++, each piece of which is put
+    behind an ``extern``.
+    """
     if not _measured():
         return {}
     from torch._inductor import cpp_builder
 
     _library()
-    whole = '"C++" {\n' + Path(__file__).with_name("small_matmul.cpp").read_text(encoding="utf-8") + "}"
+    whole = (
+        '"C++" {\n' + Path(__file__).with_name("small_matmul.cpp").read_text(encoding="utf-8") + "}"
+    )
     a, b, w = (f"AtenTensorHandle {name}" for name in "abw")
     product = FUNCTION.format(name="small_product", given=f"{a}, {b}", of="nullptr, a, b")
     update = FUNCTION.format(name="small_update", given=f"{w}, {a}, {b}", of="w, a, b")
-    code = {ops.fedkin.small_product.default: [whole, product], ops.fedkin.small_update.default: [update]}
+    code = {
+        ops.fedkin.small_product.default: [whole, product],
+        ops.fedkin.small_update.default: [update],
+    }
     found: dict[str, Any] = {"aot_inductor.custom_ops_to_c_shims": code}
-    if "clang" in cpp_builder.get_cpp_compiler():  # it does not read the level that small_matmul.cpp asks for
+    if (
+        "clang" in cpp_builder.get_cpp_compiler()
+    ):  # it does not read the level that small_matmul.cpp asks for
         found["aot_inductor.compile_wrapper_opt_level"] = "O3"
     return found
 

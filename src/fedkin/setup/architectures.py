@@ -21,8 +21,11 @@ from fedkin.runs.spec import Spec
 from fedkin.runtime.precision import lowered
 
 
-def architectures_of(spec: Spec, sizes: Sequence[int], told: Sequence[str] | None = None) -> list[str]:
-    """The architecture of clients with so many training samples, by [model] rule (``RULES``), from its map or name.
+def architectures_of(
+    spec: Spec, sizes: Sequence[int], told: Sequence[str] | None = None
+) -> list[str]:
+    """The architecture of clients with so many training samples, by [model] rule (``RULES``), from
+    its map or name.
 
     ``told``: what the column of rule "column" says of each client (``column_of``).
     """
@@ -30,7 +33,8 @@ def architectures_of(spec: Spec, sizes: Sequence[int], told: Sequence[str] | Non
     names = list(model.map.values()) or [model.name]
     if model.shares and (len(model.shares) != len(names) or model.rule not in ("size", "random")):
         raise FedkinError(
-            f"model.shares has {len(model.shares)} numbers for {len(names)} models and rule {model.rule!r}: give one "
+            f"model.shares has {len(model.shares)} numbers for {len(names)} models and rule "
+            f"{model.rule!r}: give one "
             'for each model of the map, with rule "size" or "random"'
         )
     if model.rule == "column":
@@ -44,31 +48,41 @@ def sizes_of(population: Population) -> list[int]:
 
 
 def column_of(spec: Spec, population: Population) -> list[str] | None:
-    """The one value that [model] column has in the rows of each client; None where no rule asks for it."""
+    """The one value that [model] column has in the rows of each client; None where no rule asks for
+    it.
+    """
     column = spec.model.column
     if spec.model.rule != "column" or column is None:
         return None
     values = population.truth.get(column)
     if values is None or len(values) != len(population.x):
-        raise FedkinError(f"the data have no column {column!r} that says a client's model: see model.column")
+        raise FedkinError(
+            f"the data have no column {column!r} that says a client's model: see model.column"
+        )
     found = []
     for name, rows in zip(population.names, population.train):
         own = sorted({str(value) for value in values[rows]})
         if len(own) > 1:
-            raise FedkinError(f"client {name} has several values of {column!r}: {', '.join(own[:3])}")
+            raise FedkinError(
+                f"client {name} has several values of {column!r}: {', '.join(own[:3])}"
+            )
         found.append(own[0])
     return found
 
 
 def _by_size(spec: Spec, sizes: Sequence[int], names: list[str]) -> list[str]:
-    """Clients in order of their training samples, in equal shares or those of [model]: the largest have the first."""
+    """Clients in order of their training samples, in equal shares or those of [model]: the largest
+    have the first.
+    """
     clients = len(sizes)
     by_size = sorted(range(clients), key=lambda k: (-sizes[k], k))
     rank = {client: position for position, client in enumerate(by_size)}
     if not spec.model.shares:
         return [names[rank[client] * len(names) // clients] for client in range(clients)]
     ends = [round(clients * end / sum(spec.model.shares)) for end in accumulate(spec.model.shares)]
-    return [names[int(np.searchsorted(ends, rank[client], side="right"))] for client in range(clients)]
+    return [
+        names[int(np.searchsorted(ends, rank[client], side="right"))] for client in range(clients)
+    ]
 
 
 def _in_turn(spec: Spec, sizes: Sequence[int], names: list[str]) -> list[str]:
@@ -87,9 +101,15 @@ def _at_random(spec: Spec, sizes: Sequence[int], names: list[str]) -> list[str]:
 def _by_column(spec: Spec, told: Sequence[str] | None) -> list[str]:
     choices = spec.model.map
     if spec.model.column is None or not choices:
-        raise FedkinError('rule "column" needs model.column, a column of the table, and a model.map with its values')
+        raise FedkinError(
+            'rule "column" needs model.column, a column of the table, and a model.map with '
+            "its values"
+        )
     if told is None:
-        raise FedkinError(f"column {spec.model.column!r} says a client's model, and nobody's is known: name the model")
+        raise FedkinError(
+            f"column {spec.model.column!r} says a client's model, and nobody's is known: name "
+            "the model"
+        )
     for one in told:
         if one not in choices:
             raise unknown(f"model by column {spec.model.column!r}:", one, choices)
@@ -110,7 +130,9 @@ def models_of(spec: Spec, population: Population, names: list[str]) -> dict[str,
 
 
 def another(spec: Spec, population: Population, name: str, number: int) -> Params:
-    """Other initial parameters of an architecture: its draw ``number``, of which 0 is the model's own."""
+    """Other initial parameters of an architecture: its draw ``number``, of which 0 is the model's
+    own.
+    """
     return _model(spec, population, name, Key(spec.run.seed, round=number - 1)).initial
 
 
@@ -120,7 +142,9 @@ def _model(spec: Spec, population: Population, name: str, key: Key) -> Model:
     options = {**model.options, **own}
     if ours := sorted(options.keys() & inspect.signature(build_model).parameters.keys()):
         raise unknown(f"option of model {recipe!r}", ours[0], options_of(recipe))
-    built = build_model(recipe, shape, population.classes, key, model.family, inputs, model.buffers, **options)
+    built = build_model(
+        recipe, shape, population.classes, key, model.family, inputs, model.buffers, **options
+    )
     if isinstance(model.target, tuple):
         built = built._replace(family=standardised(*model.target))
     return lowered(built._replace(name=name), spec.train.precision)
@@ -144,14 +168,22 @@ def _no_bare(name: str) -> str:
 
 
 def with_family(spec: Spec, population: Population) -> Spec:
-    """The specification with the family of its outputs: "auto" is categorical for classes, gaussian for numbers; and
-    with the mean and the standard deviation of the training labels where its target is "standard"."""
+    """The specification with the family of its outputs: "auto" is categorical for classes, gaussian
+    for numbers; and with the mean and the standard deviation of the training labels where its
+    target is "standard".
+    """
     spec = _with_family(spec, population)
     if spec.model.target == "none":
         return spec
     if spec.model.family != GAUSSIAN.name:
-        numbers = "leave it out" if population.task == "regression" else "are they numbers? say data.task=regression"
-        raise FedkinError(f"model.target is for labels of family gaussian, not {spec.model.family}: {numbers}")
+        numbers = (
+            "leave it out"
+            if population.task == "regression"
+            else "are they numbers? say data.task=regression"
+        )
+        raise FedkinError(
+            f"model.target is for labels of family gaussian, not {spec.model.family}: {numbers}"
+        )
     if spec.model.target != "standard":
         return spec
     labels = population.y.numpy()[np.concatenate(population.train)].astype(np.float64)
@@ -163,13 +195,24 @@ def _with_family(spec: Spec, population: Population) -> Spec:
     family, numbers = spec.model.family, population.task == "regression"
     if family == "auto":
         found = GAUSSIAN if numbers else CATEGORICAL
-        return spec.model_copy(update={"model": spec.model.model_copy(update={"family": found.name})})
+        return spec.model_copy(
+            update={"model": spec.model.model_copy(update={"family": found.name})}
+        )
     if family in FAMILIES and numbers and FAMILIES[family].classes:
-        raise FedkinError(f"labels are numbers, not classes: set model.family to gaussian or poisson, not {family}")
+        raise FedkinError(
+            "labels are numbers, not classes: set model.family to gaussian or poisson, not "
+            f"{family}"
+        )
     if family == BERNOULLI.name and population.classes != 2:
-        raise FedkinError(f"family bernoulli is for two classes, but there are {population.classes}: use categorical")
+        raise FedkinError(
+            f"family bernoulli is for two classes, but there are {population.classes}: use "
+            "categorical"
+        )
     if family == POISSON.name and bool((population.y < 0).any()):
-        raise FedkinError(f"family poisson is for counts, but a label is {float(population.y.min()):g}: use gaussian")
+        raise FedkinError(
+            f"family poisson is for counts, but a label is {float(population.y.min()):g}: use "
+            "gaussian"
+        )
     return spec
 
 
@@ -178,7 +221,12 @@ def inputs_of(spec: Spec, population: Population) -> Inputs:
     channels, tokens = population.x.shape[1], population.x.dtype in TOKENS
     for name, values in (("mean", spec.data.mean), ("std", spec.data.std)):
         if values and tokens:
-            raise FedkinError(f"data.{name} is for numbers, but {spec.data.name} holds symbols: leave it out")
+            raise FedkinError(
+                f"data.{name} is for numbers, but {spec.data.name} holds symbols: leave it out"
+            )
         if len(values) not in (0, 1, channels):
-            raise FedkinError(f"data.{name} has {len(values)} values: give one, or one for each of {channels} channels")
+            raise FedkinError(
+                f"data.{name} has {len(values)} values: give one, or one for each of "
+                f"{channels} channels"
+            )
     return Inputs(spec.data.mean, spec.data.std, tokens)

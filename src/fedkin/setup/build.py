@@ -1,4 +1,6 @@
-"""From a specification to objects: data, models, method, hosts. Every process builds the same from the same."""
+"""From a specification to objects: data, models, method, hosts. Every process builds the same from
+the same.
+"""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Info, Method, Start
+from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
 from fedkin.core.rng import Key
 from fedkin.data.partitions.registry import parameters
@@ -21,11 +23,18 @@ from fedkin.methods import make
 from fedkin.runs.spec import Spec
 from fedkin.runtime.device import device_named, placed
 from fedkin.runtime.replay import Runtime
-from fedkin.setup.architectures import another, architectures_of, column_of, models_of, sizes_of, with_family
+from fedkin.setup.architectures import (
+    another,
+    architectures_of,
+    column_of,
+    models_of,
+    sizes_of,
+    with_family,
+)
 from fedkin.setup.population import DEFAULT_CLIENTS, HELD_OUT, population_of, rooted
 from fedkin.setup.requirements import check_needs
-from fedkin.transforms.black_box_models import taught
-from fedkin.transforms.local_batch_norm import at_home
+from fedkin.transforms.black_box_models import allow_black_box_models
+from fedkin.transforms.local_batch_norm import keep_batch_norm_local
 
 GPU_BLOCK = 16  # clients whose steps are made together there
 
@@ -37,7 +46,7 @@ class Assembled(NamedTuple):
     method: Method
     population: Population
     models: Mapping[str, Model]
-    infos: Mapping[int, Info]
+    infos: Mapping[int, ClientInfo]
     federation: Federation
     held_out: Population | None = None  # [run] holdout_clients: they never train
 
@@ -54,29 +63,41 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
 
 
 def method_of(spec: Spec, given: Method | None = None) -> Method:
-    """The method that [method] names, or the value given in its place, as [model] buffers and [run] sampling say."""
+    """The method that [method] names, or the value given in its place, as [model] buffers and [run]
+    sampling say.
+    """
     method = given or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
     if spec.model.buffers == "local":
-        method = at_home(method)
+        method = keep_batch_norm_local(method)
     if spec.run.sampling != "method":
         method = method._replace(needs=method.needs._replace(sampling=spec.run.sampling))
     return method
 
 
-def around(spec: Spec, method: Method, population: Population, architectures: list[str] | None = None) -> Assembled:
+def around(
+    spec: Spec, method: Method, population: Population, architectures: list[str] | None = None
+) -> Assembled:
     """The objects of a run whose population is there already; ``method`` as ``method_of`` gives it.
 
-    ``architectures``: what clients hold, if not what [model] says. Models that are not the experiment's are not built
-    here: nobody but their client needs them where predictions alone are exchanged.
+    ``architectures``: what clients hold, if not what [model] says. Models that are not the
+    experiment's are not built here: nobody but their client needs them where predictions alone are
+    exchanged.
     """
     spec = with_family(spec, population)
-    architectures = architectures or architectures_of(spec, sizes_of(population), column_of(spec, population))
+    architectures = architectures or architectures_of(
+        spec, sizes_of(population), column_of(spec, population)
+    )
     theirs = sorted(set(architectures) - names_of(spec))
-    if theirs and method.lesson is None:
-        raise FedkinError(f"{method.name} needs everybody's parameters: {theirs[0]} is none of the experiment's models")
-    models = models_of(spec, population, sorted(set(architectures) & names_of(spec)) or [spec.model.name])
+    if theirs and method.distillation_target is None:
+        raise FedkinError(
+            f"{method.name} needs everybody's parameters: {theirs[0]} is none of the "
+            "experiment's models"
+        )
+    models = models_of(
+        spec, population, sorted(set(architectures) & names_of(spec)) or [spec.model.name]
+    )
     infos = infos_of(population, architectures)
-    start = Start(
+    start = FederationInit(
         {name: model.initial for name, model in models.items()},
         tuple(infos),
         0 if population.public is None else len(population.public),
@@ -93,7 +114,9 @@ def around(spec: Spec, method: Method, population: Population, architectures: li
         runtime_of(spec, 0),
         schedule_of(spec),
     )
-    share = 1 / len(infos) if method.needs.pooled else spec.run.participation  # one worker has all the data
+    share = (
+        1 / len(infos) if method.needs.pooled else spec.run.participation
+    )  # one worker has all the data
     federation = Federation(start, infos, spec.run.seed, share, tools, spec.run.min_replies)
     check_needs(method, federation, population, models, architectures)
     return Assembled(spec, for_models(spec, method, models), population, models, infos, federation)
@@ -105,13 +128,22 @@ def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Metho
         return method
     if spec.model.buffers == "local":
         raise FedkinError("model.buffers = 'local' is for torch modules: choose 'global' or 'drop'")
-    return taught(method)
+    return allow_black_box_models(method)
 
 
 def resolved(spec: Spec, method: Method) -> Spec:
-    """The specification with every default written out, so that a later change of defaults changes no old run."""
-    split = {**{k: v for k, v in parameters(spec.split.name).items() if v is not None}, **spec.split.model_dump()}
-    hyper = {key: value for key, value in method.hyper.items() if value is not None and key not in ("lr", "affinity")}
+    """The specification with every default written out, so that a later change of defaults changes
+    no old run.
+    """
+    split = {
+        **{k: v for k, v in parameters(spec.split.name).items() if v is not None},
+        **spec.split.model_dump(),
+    }
+    hyper = {
+        key: value
+        for key, value in method.hyper.items()
+        if value is not None and key not in ("lr", "affinity")
+    }
     public = spec.public.model_dump()
     if method.needs.public != "none" and spec.public.source is None:
         public["source"] = HELD_OUT
@@ -131,13 +163,18 @@ def names_of(spec: Spec) -> set[str]:
     return {*spec.model.map.values()} or {spec.model.name}
 
 
-def infos_of(population: Population, architectures: list[str]) -> dict[int, Info]:
+def infos_of(population: Population, architectures: list[str]) -> dict[int, ClientInfo]:
     """What every client knows of itself."""
     histogram = torch.from_numpy(population.histogram("train")).to(torch.float32)
     public = 0 if population.public is None else len(population.public)
     return {
-        client: Info(
-            client, architectures[client], len(population.train[client]), histogram[client], public, population.classes
+        client: ClientInfo(
+            client,
+            architectures[client],
+            len(population.train[client]),
+            histogram[client],
+            public,
+            population.classes,
         )
         for client in range(population.clients)
     }
@@ -185,11 +222,15 @@ def replays_of(parts: Assembled) -> int:
     if spec.train.steps is not None:
         a_round = spec.train.steps * len(infos)
     else:
-        a_round = (spec.train.epochs or 1) * sum(math.ceil(i.samples / spec.train.batch_size) for i in infos.values())
+        a_round = (spec.train.epochs or 1) * sum(
+            math.ceil(i.samples / spec.train.batch_size) for i in infos.values()
+        )
     return round(spec.run.rounds * share * a_round)
 
 
-def setup_of(spec: Spec, population_folder: Path, clients: list[int], state_folder: Path) -> dict[str, Any]:
+def setup_of(
+    spec: Spec, population_folder: Path, clients: list[int], state_folder: Path
+) -> dict[str, Any]:
     """What a worker process is sent: names and numbers only."""
     return {
         "spec": spec.model_dump(mode="json"),

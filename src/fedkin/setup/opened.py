@@ -1,4 +1,6 @@
-"""A run directory as objects in this process: its specification, its data, its models at the last commit."""
+"""A run directory as objects in this process: its specification, its data, its models at the last
+commit.
+"""
 
 import shutil
 import tempfile
@@ -34,7 +36,9 @@ def with_engine(spec: Spec, **changes: Any) -> Spec:
 
 
 def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
-    """A run's models belong to its data, and to what was fitted on them: how columns are encoded."""
+    """A run's models belong to its data, and to what was fitted on them: how columns
+    are encoded.
+    """
     if parts.population.digest() != facts.get("data_digest"):
         raise FedkinError(f"{folder}: the data are not those that this run began with")
 
@@ -47,7 +51,9 @@ def committed(state: Tree | None) -> Tree:
 
 
 class Loaded(NamedTuple):
-    """A run in this process, and the commit that it was taken ``at``; by now the run may be further."""
+    """A run in this process, and the commit that it was taken ``at``; by now the run may be
+    further.
+    """
 
     coordinator: Coordinator
     parts: Assembled
@@ -55,9 +61,11 @@ class Loaded(NamedTuple):
 
 
 def load(folder: Path, *, method: Method | None = None) -> Loaded:
-    """A run at its last committed round, in this process: for looking at models, not for training on.
+    """A run at its last committed round, in this process: for looking at models, not for training
+    on.
 
-    A client's state is read when it is asked for: StoreError then where its file is gone or damaged.
+    A client's state is read when it is asked for: StoreError then where its file is gone or
+    damaged.
     """
     with read_only(folder) as database:
         facts = database.facts()

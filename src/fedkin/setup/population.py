@@ -17,8 +17,13 @@ from fedkin.runs.spec import Spec
 
 DEFAULT_CLIENTS = 20
 HELD_OUT = "held-out"  # [public] source: samples of the private data, taken before they are divided
-MOST_PUBLIC = 2000  # public samples unless [public] says: a tenth of the data, at most the papers' 2,000
-GENERATED = ("synthetic_mixture", "linear_toy")  # sources that are drawn, from the run's seed unless [data] gives one
+MOST_PUBLIC = (
+    2000  # public samples unless [public] says: a tenth of the data, at most the papers' 2,000
+)
+GENERATED = (
+    "synthetic_mixture",
+    "linear_toy",
+)  # sources that are drawn, from the run's seed unless [data] gives one
 
 
 def rooted(spec: Spec) -> Spec:
@@ -28,10 +33,16 @@ def rooted(spec: Spec) -> Spec:
     """
     data, source = spec.data, spec.public.source
     folder = None if data.dir is None else Path(data.dir).expanduser()
-    here = {"name": located(data.name), "dir": whole(folder) if folder and folder.is_dir() else data.dir}
+    here = {
+        "name": located(data.name),
+        "dir": whole(folder) if folder and folder.is_dir() else data.dir,
+    }
     public = {"source": None if source is None else located(source)}
     return spec.model_copy(
-        update={"data": data.model_copy(update=here), "public": spec.public.model_copy(update=public)}
+        update={
+            "data": data.model_copy(update=here),
+            "public": spec.public.model_copy(update=public),
+        }
     )
 
 
@@ -40,7 +51,11 @@ def source_of(spec: Spec) -> Source:
     data = spec.data
     generated = {"seed": spec.run.seed} if data.name in GENERATED else {}
     # mean and std of [data] are the user's own scale: columns enter as they are
-    unscaled = {"scale": "none"} if (data.mean or data.std) and Path(data.name).suffix.lower() in SUFFIXES else {}
+    unscaled = (
+        {"scale": "none"}
+        if (data.mean or data.std) and Path(data.name).suffix.lower() in SUFFIXES
+        else {}
+    )
     options = {**generated, **unscaled, **_aside(spec), **data.options}
     return load(data.name, _folder(spec), client=data.client, label=data.label, **options)
 
@@ -56,7 +71,9 @@ def _folder(spec: Spec) -> Path | None:
 
 
 def population_of(spec: Spec, wanted: bool) -> Population:
-    """The clients' data, as [data], [split], [public] and [run] say; ``wanted``: the method needs a public set."""
+    """The clients' data, as [data], [split], [public] and [run] say; ``wanted``: the method needs a
+    public set.
+    """
     data, split = spec.data, spec.split
     source = source_of(spec)
     if not asked_to_divide(spec):
@@ -81,26 +98,45 @@ def population_of(spec: Spec, wanted: bool) -> Population:
 
 
 def asked_to_divide(spec: Spec) -> bool:
-    """Whether somebody said how samples are divided, so that the default partition is no accident."""
+    """Whether somebody said how samples are divided, so that the default partition is
+    no accident.
+    """
     return "name" in spec.split.model_fields_set or bool(spec.split.options)
 
 
 def _public(spec: Spec, source: Source, folder: Path | None, wanted: bool) -> Public | None:
-    """What [public] asks for. Where a method needs a public set and none is named, it is held out of the same data."""
+    """What [public] asks for.
+
+    Where a method needs a public set and none is named, it is held out of the same data.
+    """
     public = spec.public
     if public.source is None and not wanted:
         return None
-    other = None if public.source in (None, HELD_OUT) else _public_source(spec, public.source, source, folder)
+    other = (
+        None
+        if public.source in (None, HELD_OUT)
+        else _public_source(spec, public.source, source, folder)
+    )
     size = public.samples or min(MOST_PUBLIC, len((other or source).x) // 10)
     return Public(size=size, source=other, labeled=public.labeled, own=public.labels == "own")
 
 
 def _public_source(spec: Spec, name: str, source: Source, folder: Path | None) -> Source:
-    """The data set of that name; one's own file is read as the private one was, by the keys of [data] that apply."""
+    """The data set of that name; one's own file is read as the private one was, by the keys of
+    [data] that apply.
+    """
     if not is_path(name):
         return load(name, folder)
     data, known = spec.data, takes(name, folder)
-    named = {key: value for key, value in (("client", data.client), ("label", data.label)) if value is not None}
-    keys = {**named, "task": source.task, **_aside(spec), **data.options} if is_path(data.name) else {}
+    named = {
+        key: value
+        for key, value in (("client", data.client), ("label", data.label))
+        if value is not None
+    }
+    keys = (
+        {**named, "task": source.task, **_aside(spec), **data.options} if is_path(data.name) else {}
+    )
     publicity: Publicity = "labeled" if spec.public.labeled else "unlabeled"
-    return read_own(name, folder, {key: value for key, value in keys.items() if key in known}, publicity)
+    return read_own(
+        name, folder, {key: value for key, value in keys.items() if key in known}, publicity
+    )

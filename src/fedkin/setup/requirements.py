@@ -18,40 +18,56 @@ def check_needs(
     models: Mapping[str, Model],
     architectures: list[str],
 ) -> None:
-    """Raise FedkinError, in one sentence, for the first thing that a method needs and an experiment has not."""
+    """Raise FedkinError, in one sentence, for the first thing that a method needs and an experiment
+    has not.
+    """
     needs = method.needs
     if needs.one_architecture and len(set(architectures)) > 1:
-        counts = ", ".join(f"{name} ({architectures.count(name)})" for name in sorted(set(architectures)))
+        counts = ", ".join(
+            f"{name} ({architectures.count(name)})" for name in sorted(set(architectures))
+        )
         able = _methods(lambda method: not method.needs.one_architecture)
-        raise FedkinError(f"{method.name} needs one architecture, clients have {counts}: try {able}")
-    strange = [name for name, model in models.items() if model.learner is not None]
-    if strange and method.lesson is None:
-        able = _methods(lambda method: method.lesson is not None)
         raise FedkinError(
-            f"{method.name} works with parameters and gradients, and {strange[0]} is no torch module: try {able}"
+            f"{method.name} needs one architecture, clients have {counts}: try {able}"
+        )
+    strange = [name for name, model in models.items() if model.learner is not None]
+    if strange and method.distillation_target is None:
+        able = _methods(lambda method: method.distillation_target is not None)
+        raise FedkinError(
+            f"{method.name} works with parameters and gradients, and {strange[0]} is no torch "
+            f"module: try {able}"
         )
     if needs.public != "none" and population.public is None:
         raise FedkinError(
-            f"{method.name} needs a public set: set public.source to a data set's name, or to {HELD_OUT!r} to take "
+            f"{method.name} needs a public set: set public.source to a data set's name, or to "
+            f"{HELD_OUT!r} to take "
             "samples of the same data before they are split"
         )
     if needs.public == "labeled" and population.public_y is None:
         raise FedkinError(f"{method.name} needs a labeled public set: set public.labeled = true")
     if needs.full_participation and federation.participation < 1:
-        raise FedkinError(f"{method.name} needs every client in every round: set run.participation to 1")
+        raise FedkinError(
+            f"{method.name} needs every client in every round: set run.participation to 1"
+        )
     if needs.classes and not all(model.family.classes for model in models.values()):
         families = ", ".join(sorted({model.family.name for model in models.values()}))
         raise FedkinError(
             f"{method.name} needs class probabilities, but family {families} predicts numbers: try "
             f"{_methods(lambda method: not method.needs.classes and method.needs.one_architecture)}"
         )
-    if method.introduce is not None and method.expected_setup is None:
-        raise FedkinError(f"{method.name} has introduce: say in expected_setup what such a message looks like")
+    if method.setup_message is not None and method.expected_setup is None:
+        raise FedkinError(
+            f"{method.name} has introduce: say in expected_setup what such a message looks like"
+        )
     if needs.validation and not all(len(rows) for rows in population.val):
-        raise FedkinError(f"{method.name} chooses by validation: set split.val above 0 so that every client has some")
+        raise FedkinError(
+            f"{method.name} chooses by validation: set split.val above 0 so that every client "
+            "has some"
+        )
     if federation.min_replies > participants_of(federation):
         raise FedkinError(
-            f"run.min_replies is {federation.min_replies}, but a round has {participants_of(federation)} participants"
+            f"run.min_replies is {federation.min_replies}, but a round has "
+            f"{participants_of(federation)} participants"
         )
     method.check(federation.start, participants_of(federation))
 
@@ -62,7 +78,9 @@ def _methods(fits: Callable[[Method], bool]) -> str:
     for name in sorted(registry()):
         try:
             method = make(name, {}, {"lr": 0.1})
-        except FedkinError:  # it has hyper-parameters without defaults: not a suggestion for a first try
+        except (
+            FedkinError
+        ):  # it has hyper-parameters without defaults: not a suggestion for a first try
             continue
         if fits(method) and not method.needs.pooled:
             found.append(name)

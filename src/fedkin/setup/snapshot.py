@@ -12,7 +12,9 @@ TRIES = 10  # for a run that commits while its states are copied
 
 
 class Snapshot(NamedTuple):
-    """``round``: the last one of the commit, -1 before the first. ``states``: by client, SERVER among them."""
+    """``round``: the last one of the commit, -1 before the first. ``states``: by client, SERVER
+    among them.
+    """
 
     round: int
     facts: dict[str, Any]
@@ -32,13 +34,18 @@ class Snapshot(NamedTuple):
 def snapshot(run: Path, aside: Path) -> Snapshot:
     """The last commit of a run, its states copied into the folder ``aside``.
 
-    A run that goes on removes files of an earlier commit while they are copied: then the later one is taken. A file
-    that is gone though the run stands still is told of by StoreError, when it is asked for.
+    A run that goes on removes files of an earlier commit while they are copied: then the later one
+    is taken. A file that is gone though the run stands still is told of by StoreError, when it is
+    asked for.
     """
     found: Snapshot | None = None
     for _ in range(TRIES):
         with read_only(run) as database, database.reading():
-            last, facts, states = database.last_round(), database.facts(), checkpoint.named(run, database)
+            last, facts, states = (
+                database.last_round(),
+                database.facts(),
+                checkpoint.named(run, database),
+            )
         if found is not None and found.round == last:
             break
         found = Snapshot(last, facts, Copies(aside, states))

@@ -32,7 +32,10 @@ Space = dict[str, list[Any] | tuple[float, float, bool]]
 
 
 def space_of(texts: Sequence[str]) -> Space:
-    """``key=value, value, …`` (a list), ``key=low .. high``, ``key=log low .. high`` (ranges), or a name in SPACES."""
+    """``key=value, value, …`` (a list), ``key=low ..
+
+    high``, ``key=log low .. high`` (ranges), or a name in SPACES.
+    """
     found: Space = {}
     for text in texts:
         key, equals, told = text.partition("=")
@@ -43,14 +46,19 @@ def space_of(texts: Sequence[str]) -> Space:
         elif match := RANGE.fullmatch(told.strip()):
             low, high = _number(match[2], text), _number(match[3], text)
             if not -math.inf < low < high < math.inf or (match[1] and low <= 0):
-                raise FedkinError(f"--space {text}: the first number must be the smaller one, with log above 0")
+                raise FedkinError(
+                    f"--space {text}: the first number must be the smaller one, with log above 0"
+                )
             found[key.strip()] = (low, high, bool(match[1]))
         else:
             values = [literal(piece.strip()) for piece in told.split(",")]
-            found[key.strip()] = [value for at, value in enumerate(values) if value not in values[:at]]
+            found[key.strip()] = [
+                value for at, value in enumerate(values) if value not in values[:at]
+            ]
     if not found:
         raise FedkinError(
-            "there is nothing to search: --space train.lr=0.01,0.1 or --space 'train.lr=log 0.001 .. 0.3'"
+            "there is nothing to search: --space train.lr=0.01,0.1 or --space 'train.lr=log "
+            "0.001 .. 0.3'"
         )
     return found
 
@@ -58,7 +66,9 @@ def space_of(texts: Sequence[str]) -> Space:
 def drawn(trial: Any, base: Spec, space: Space) -> dict[str, Any]:
     """The values that an Optuna trial takes."""
     return {
-        key: trial.suggest_categorical(key, told) if isinstance(told, list) else _number_of(trial, key, base, space)
+        key: trial.suggest_categorical(key, told)
+        if isinstance(told, list)
+        else _number_of(trial, key, base, space)
         for key, told in space.items()
     }
 
@@ -79,19 +89,24 @@ def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
 
 
 def check(base: Spec, space: Space) -> str:
-    """The digest of the data. A key or a value that does not exist, and data that no trial could use, are told before
-    anything is written."""
+    """The digest of the data. A key or a value that does not exist, and data that no trial could
+    use, are told before anything is written.
+    """
     for key, told in space.items():
         ours = _ours(key)
         section = ours.partition(".")[0]
         if section in ("data", "split", "public", "run"):
-            raise FedkinError(f"{key}: a search over [{section}] would compare different data or budgets")
+            raise FedkinError(
+                f"{key}: a search over [{section}] would compare different data or budgets"
+            )
         if ours != key:
             raise FedkinError(f"{key} is called {ours} here: --space {ours}=…")
         for value in _ends(told):
             changed(base, {key: value})
     if base.split.holdout == "fractions" and not base.split.val:
-        raise FedkinError("clients have no validation samples, and nothing else chooses: set split.val above 0")
+        raise FedkinError(
+            "clients have no validation samples, and nothing else chooses: set split.val above 0"
+        )
     _check_method(base, space)
     population = population_of(base, wanted=False)
     _check_models(base, space, population)
@@ -104,7 +119,9 @@ def _methods(base: Spec, space: Space) -> list[str]:
 
 
 def _check_method(base: Spec, space: Space) -> None:
-    """Raises FedkinError for a key that a method has not, and for a value that it takes beside no others."""
+    """Raises FedkinError for a key that a method has not, and for a value that it takes beside no
+    others.
+    """
     asked = {key: told for key, told in space.items() if key.startswith(("method.", "train."))}
     own = [key for key in asked if key.startswith("method.")]
     for name in _methods(base, space):
@@ -122,8 +139,12 @@ def _check_models(base: Spec, space: Space, population: Population) -> None:
     _check_values(base, asked, list(asked), build)
 
 
-def _check_values(base: Spec, asked: Space, own: Sequence[str], build: Callable[[Spec], Any]) -> None:
-    """Raises what ``build`` says of a value of ``own`` that it takes in no combination with the others."""
+def _check_values(
+    base: Spec, asked: Space, own: Sequence[str], build: Callable[[Spec], Any]
+) -> None:
+    """Raises what ``build`` says of a value of ``own`` that it takes in no combination with the
+    others.
+    """
     for key in own:
         told = asked[key]
         for values in [_ends(told)] if isinstance(told, tuple) else [[value] for value in told]:
@@ -131,7 +152,9 @@ def _check_values(base: Spec, asked: Space, own: Sequence[str], build: Callable[
 
 
 def _check_one(base: Spec, space: Space, build: Callable[[Spec], Any]) -> None:
-    """A combination that is not taken is a trial that is lost, and no error while another one is."""
+    """A combination that is not taken is a trial that is lost, and no error while
+    another one is.
+    """
     wrong: FedkinError | None = None
     for tried, point in enumerate(product(*map(_ends, space.values()))):
         try:
@@ -147,7 +170,11 @@ def _check_one(base: Spec, space: Space, build: Callable[[Spec], Any]) -> None:
 
 def _ends(told: list[Any] | tuple[float, float, bool]) -> list[Any]:
     """The values of a list; of a range its ends, whole numbers as such."""
-    return told if isinstance(told, list) else [int(end) if end.is_integer() else end for end in told[:2]]
+    return (
+        told
+        if isinstance(told, list)
+        else [int(end) if end.is_integer() else end for end in told[:2]]
+    )
 
 
 def _ours(key: str) -> str:
@@ -162,7 +189,9 @@ def _ours(key: str) -> str:
 
 
 def _whole(key: str, base: Spec, space: Space) -> bool:
-    """True for keys like train.batch_size, method.clusters and model.hidden, which take whole numbers."""
+    """True for keys like train.batch_size, method.clusters and model.hidden, which take whole
+    numbers.
+    """
     section, _, name = key.partition(".")
     if section == "method" and key != NAME:
         name = name.partition(".")[0]

@@ -1,11 +1,12 @@
-"""A study: trials in SQLite and a run directory each. Several processes may work on one, each may be stopped.
+"""A study: trials in SQLite and a run directory each. Several processes may work on one, each may
+be stopped.
 
-The objective is the personal models' accuracy on validation data after the last round (the loss of a regression). Test
-data are never read.
+The objective is the personal models' accuracy on validation data after the last round (the loss of
+a regression). Test data are never read.
 
-A trial is claimed under the study's lock, so that no two processes take the same one. Whoever works on it holds its
-own lock until it is told: a trial that is running and whose lock is free was left by a process that is gone, and is
-taken over with what its run has committed.
+A trial is claimed under the study's lock, so that no two processes take the same one. Whoever works
+on it holds its own lock until it is told: a trial that is running and whose lock is free was left
+by a process that is gone, and is taken over with what its run has committed.
 """
 
 import math
@@ -67,11 +68,18 @@ Progress = Callable[[Claim, int, Score | str | None], None]
 
 
 def sweep(
-    base: Spec, space: Space, folder: Path, trials: int | None, sampler: str, progress: Progress | None = None
+    base: Spec,
+    space: Space,
+    folder: Path,
+    trials: int | None,
+    sampler: str,
+    progress: Progress | None = None,
 ) -> Any:
-    """The Optuna study, after this process did its share. ``folder``: study.db and a run directory a trial; a study
-    that is there goes on. ``trials``: of all processes; None: the whole grid. ``progress`` is called before and after
-    each trial of this process. What no trial could do is refused before the folder is made."""
+    """The Optuna study, after this process did its share. ``folder``: study.db and a run directory
+    a trial; a study that is there goes on. ``trials``: of all processes; None: the whole grid.
+    ``progress`` is called before and after each trial of this process. What no trial could do is
+    refused before the folder is made.
+    """
     optuna = _optuna()
     if sampler not in SAMPLERS:
         raise unknown("sampler", sampler, SAMPLERS)
@@ -99,7 +107,11 @@ def sweep(
 
 def lost(study: Any) -> dict[int, str]:
     """Trials without a value, by number, and why: a rate at which training diverges, say."""
-    return {int(name.split()[1]): why for name, why in study.user_attrs.items() if name.startswith("lost ")}
+    return {
+        int(name.split()[1]): why
+        for name, why in study.user_attrs.items()
+        if name.startswith("lost ")
+    }
 
 
 def scored(study: Any, trial: Any) -> Score | None:
@@ -111,9 +123,13 @@ def scored(study: Any, trial: Any) -> Score | None:
 
 
 def _claim(study: Any, draw: Draw, folder: Path, total: int, ready: Ready) -> Claim | None:
-    """The next trial: one that was left by a process that is gone, else a new one; None where all are taken."""
+    """The next trial: one that was left by a process that is gone, else a new one; None where all
+    are taken.
+    """
     with _alone(folder):
-        taken = [trial for trial in study.get_trials(deepcopy=False) if "folder" in trial.user_attrs]
+        taken = [
+            trial for trial in study.get_trials(deepcopy=False) if "folder" in trial.user_attrs
+        ]
         for trial in taken:
             if trial.state.name == "RUNNING" and (lock := _free(folder, trial.number)):
                 return Claim(trial.number, trial.params, folder / trial.user_attrs["folder"], lock)
@@ -131,8 +147,9 @@ def _claim(study: Any, draw: Draw, folder: Path, total: int, ready: Ready) -> Cl
 
 
 def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
-    """Train, and tell the study: the trial's score, or why it has none. What stops the whole sweep leaves the trial to
-    whoever comes next."""
+    """Train, and tell the study: the trial's score, or why it has none. What stops the whole sweep
+    leaves the trial to whoever comes next.
+    """
     try:
         score = _score(base, claim)
     except (Halted, NoValidation):
@@ -155,7 +172,9 @@ def _score(base: Spec, claim: Claim) -> Score:
         run(changed(base, claim.values), claim.run)
     seen = look(claim.run, claim.run.name)
     if seen.validation is None:
-        raise NoValidation("clients have no validation samples, and nothing else chooses: set split.val above 0")
+        raise NoValidation(
+            "clients have no validation samples, and nothing else chooses: set split.val above 0"
+        )
     if not math.isfinite(seen.validation):
         raise FedkinError("a client's validation loss is not a finite number")
     return Score(seen.measure, seen.validation)
@@ -163,10 +182,14 @@ def _score(base: Spec, claim: Claim) -> Score:
 
 def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int, Ready]:
     points = grid(space)
-    order = Key(seed).numpy("sweep").permutation(len(points))  # a part of the grid is spread over it
+    order = (
+        Key(seed).numpy("sweep").permutation(len(points))
+    )  # a part of the grid is spread over it
 
     def ready(study: Any, taken: list[Any]) -> None:
-        if not study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)):  # else it was killed here
+        if not study.get_trials(
+            deepcopy=False, states=(optuna.trial.TrialState.WAITING,)
+        ):  # else it was killed here
             study.enqueue_trial(next(points[k] for k in order if points[k] not in taken))
 
     return min(trials or len(points), len(points)), ready
@@ -177,14 +200,21 @@ def _tpe(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int,
         raise FedkinError("--sampler tpe needs --trials")
 
     def ready(study: Any, taken: list[Any]) -> None:
-        own = Key(seed, len(taken)).integer("sweep") % 2**32  # each trial its own: processes must not draw alike
+        own = (
+            Key(seed, len(taken)).integer("sweep") % 2**32
+        )  # each trial its own: processes must not draw alike
         study.sampler = optuna.samplers.TPESampler(seed=own, constant_liar=True)
 
     return trials, ready
 
 
-SAMPLERS: dict[str, Callable[[Any, int, Space, int | None], tuple[int, Ready]]] = {"grid": _grid, "tpe": _tpe}
-"""name → (how many trials, what makes a study ready for the next one, given the values that are taken)."""
+SAMPLERS: dict[str, Callable[[Any, int, Space, int | None], tuple[int, Ready]]] = {
+    "grid": _grid,
+    "tpe": _tpe,
+}
+"""name → (how many trials, what makes a study ready for the next one, given the values that are
+taken).
+"""
 
 
 @contextmanager
@@ -194,7 +224,9 @@ def _alone(folder: Path) -> Iterator[None]:
         with FileLock(folder / LOCKS / "study.lock", timeout=PATIENCE):
             yield
     except Timeout:
-        raise FedkinError(f"{folder} is held by another process for minutes: is it stopped?") from None
+        raise FedkinError(
+            f"{folder} is held by another process for minutes: is it stopped?"
+        ) from None
 
 
 def _free(folder: Path, number: int) -> FileLock | None:
@@ -208,8 +240,14 @@ def _free(folder: Path, number: int) -> FileLock | None:
 
 
 def _study(folder: Path, base: Spec, space: Space, data: str) -> Any:
-    """The folder's study. One of something else makes room if no trial of it has come to anything."""
-    now = {"spec": base.model_dump(mode="json", exclude={"engine"}), "space": {k: list(v) for k, v in space.items()}}
+    """The folder's study.
+
+    One of something else makes room if no trial of it has come to anything.
+    """
+    now = {
+        "spec": base.model_dump(mode="json", exclude={"engine"}),
+        "space": {k: list(v) for k, v in space.items()},
+    }
     optuna, storage = _optuna(), f"sqlite:///{folder / FILE}"
     found = partial(optuna.create_study, storage=storage, study_name=STUDY, direction="maximize")
     try:
@@ -242,11 +280,17 @@ def _worked_on(folder: Path, trial: Any) -> bool:
 
 def _unused(folder: Path, name: str) -> str:
     """A trial's folder; those of a study that made room stay as they are."""
-    return next(free for n in count(1) if not (folder / (free := name if n == 1 else f"{name}-{n}")).exists())
+    return next(
+        free
+        for n in count(1)
+        if not (folder / (free := name if n == 1 else f"{name}-{n}")).exists()
+    )
 
 
 def _other(study: Any, now: dict[str, Any], data: str) -> str:
-    """In which way a study is of another search, "" where it is of this one; a new one becomes so."""
+    """In which way a study is of another search, "" where it is of this one; a new one
+    becomes so.
+    """
     known = study.user_attrs
     if known.get("fedkin", now) != now:
         return "holds a sweep of another experiment or space: choose another --out"

@@ -1,4 +1,6 @@
-"""A run's records in the tools that people have already: MLflow and TensorBoard. They are copied; run.db stays."""
+"""A run's records in the tools that people have already: MLflow and TensorBoard. They are copied;
+run.db stays.
+"""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +16,10 @@ from fedkin.runs.outside import owner
 
 
 def to_tensorboard(folder: Path, target: Path) -> Path:
-    """Event files in ``target``/RUN. Raises FedkinError without the extra, or for a folder that is no run."""
+    """Event files in ``target``/RUN.
+
+    Raises FedkinError without the extra, or for a folder that is no run.
+    """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
@@ -33,7 +38,9 @@ def to_tensorboard(folder: Path, target: Path) -> Path:
 
 
 def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
-    """An MLflow run with parameters, metrics by round and the state as a tag; returns its id. Raises as above."""
+    """An MLflow run with parameters, metrics by round and the state as a tag; returns its id.
+    Raises as above.
+    """
     try:
         from mlflow.entities import Metric, Param, RunTag
         from mlflow.exceptions import MlflowException
@@ -41,7 +48,9 @@ def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
     except ImportError:
         raise FedkinError("MLflow is not installed: pip install 'fedkin[track]'") from None
     _check(uri)
-    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # its 7 are minutes where no server is
+    os.environ.setdefault(
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2"
+    )  # its 7 are minutes where no server is
     with opened(Path(folder)) as run:
         numbers = [Metric(name, value, 0, at) for name, at, value in scalars(run)]
         told = [Param(key, str(value)[:500]) for key, value in settings(run).items()]
@@ -49,11 +58,15 @@ def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
         try:
             client = MlflowClient(tracking_uri=uri)
             found = client.get_experiment_by_name(experiment)
-            number = found.experiment_id if found is not None else client.create_experiment(experiment)
+            number = (
+                found.experiment_id if found is not None else client.create_experiment(experiment)
+            )
             identity = client.create_run(number, run_name=run.folder.name).info.run_id
             for start in range(0, max(len(numbers), 1), 1000):  # MLflow takes so many at once
                 part = numbers[start : start + 1000]
-                client.log_batch(identity, part, told if not start else [], [RunTag("fedkin.state", state)])
+                client.log_batch(
+                    identity, part, told if not start else [], [RunTag("fedkin.state", state)]
+                )
             client.set_terminated(identity, "FINISHED" if run.finished else "KILLED")
         except MlflowException as error:
             raise FedkinError(f"MLflow at {uri}: {error}") from None
@@ -69,16 +82,23 @@ def _check(uri: str) -> None:
     """Raises FedkinError for a store that would keep nothing, and for a run's own records."""
     kind, slashes, path = uri.partition("://")
     if not uri or (kind.startswith("sqlite") and slashes and path.strip("/") in ("", ":memory:")):
-        raise FedkinError(f"MLflow at {uri!r} keeps nothing: name a file, such as sqlite:///mlflow.db")
-    own = owner(Path(os.path.realpath(path.removeprefix("/")))) if kind.startswith("sqlite") else None
+        raise FedkinError(
+            f"MLflow at {uri!r} keeps nothing: name a file, such as sqlite:///mlflow.db"
+        )
+    own = (
+        owner(Path(os.path.realpath(path.removeprefix("/")))) if kind.startswith("sqlite") else None
+    )
     if own is not None:
         raise FedkinError(
-            f"MLflow at {uri}: that is a file of {own} itself, choose another, such as sqlite:///mlflow.db"
+            f"MLflow at {uri}: that is a file of {own} itself, choose another, such as "
+            "sqlite:///mlflow.db"
         )
 
 
 def scalars(run: Run) -> Iterator[tuple[str, int, float]]:
-    """(name, round, value): mean test and weighted validation accuracy by view, seconds and bytes."""
+    """(name, round, value): mean test and weighted validation accuracy by view, seconds
+    and bytes.
+    """
     for view, curve in curves(run).items():
         for at, validation, test in zip(curve.rounds, curve.validation, curve.test, strict=True):
             if test is not None:
@@ -86,7 +106,8 @@ def scalars(run: Run) -> Iterator[tuple[str, int, float]]:
             if validation is not None:
                 yield f"validation_accuracy/{view}", at, validation
     for view, at, loss in run.rows(
-        "SELECT view, round, avg(loss) FROM metrics WHERE split = 'test' GROUP BY view, round ORDER BY round"
+        "SELECT view, round, avg(loss) FROM metrics WHERE split = 'test' GROUP BY view, "
+        "round ORDER BY round"
     ):
         if loss is not None:
             yield f"test_loss/{view}", at, loss

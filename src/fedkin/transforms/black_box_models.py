@@ -1,7 +1,9 @@
-"""Models that are no torch modules, for methods that exchange predictions: they fit, they predict, nothing else.
+"""Models that are no torch modules, for methods that exchange predictions: they fit, they predict,
+nothing else.
 
-What such a model has learned is a dict of arrays, so that it is kept, sent home and counted like everything else; it
-has no gradients and is never averaged. A method that can teach it says in one function what: its ``lesson``.
+What such a model has learned is a dict of arrays, so that it is kept, sent home and counted like
+everything else; it has no gradients and is never averaged. A method that can teach it says in one
+function what: its ``lesson``.
 """
 
 from collections.abc import Iterator
@@ -12,46 +14,58 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, Family
-from fedkin.core.method import Data, Method, Target, public_set
+from fedkin.core.method import ClientContext, DistillationTarget, Method, public_set
 from fedkin.core.model import PLAIN, Array, Inputs, Learner, Model, Part, State
 from fedkin.core.tree import Params, Tree, map_tree, row
 
 TINY = 1e-7  # the least probability that is passed on, for its logarithm
 
 
-def from_learner(name: str, learner: Learner, inputs: Inputs = PLAIN, family: Family = CATEGORICAL) -> Model:
-    """A learner as a Model: its parameters are its state, its outputs the logarithms of its probabilities."""
+def from_learner(
+    name: str, learner: Learner, inputs: Inputs = PLAIN, family: Family = CATEGORICAL
+) -> Model:
+    """A learner as a Model: its parameters are its state, its outputs the logarithms of its
+    probabilities.
+    """
     like = torch.zeros((), dtype=torch.float32)
 
     def outputs(w: Params, x: Tensor) -> Tensor:
-        found = torch.from_numpy(np.asarray(learner.predict(_arrays(w), inputs(x, like).numpy()), dtype=np.float32))
+        found = torch.from_numpy(
+            np.asarray(learner.predict(_arrays(w), inputs(x, like).numpy()), dtype=np.float32)
+        )
         return found.clamp_min(TINY).log()
 
     def no_gradients(w: Params, x: Tensor) -> Tensor:
         raise FedkinError(f"model {name!r} is no torch module and has no gradients")
 
     initial = _tensors(learner.start())
-    return Model(name, initial, family, outputs, no_gradients, pads=False, learner=(learner, inputs))
+    return Model(
+        name, initial, family, outputs, no_gradients, pads=False, learner=(learner, inputs)
+    )
 
 
-def taught(method: Method) -> Method:
-    """The method whose clients may hold learners: these fit what its ``lesson`` says, all others work as ever."""
+def allow_black_box_models(method: Method) -> Method:
+    """The method whose clients may hold learners: these fit what its ``lesson`` says, all others
+    work as ever.
+    """
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         if data.model.learner is None:
-            return method.local(down, own, data)
-        return _study(method, down, own, data)
+            return method.client_update(received, own, data)
+        return _study(method, received, own, data)
 
-    return method._replace(local=local)
+    return method._replace(client_update=client_update)
 
 
-def _study(method: Method, down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
+def _study(method: Method, received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
     """A round of a learner: hear the lesson, fit, and tell what it predicts now."""
     assert data.model.learner is not None
-    assert method.lesson is not None
+    assert method.distillation_target is not None
     learner, inputs = data.model.learner
     public = public_set(data)
-    lesson = method.lesson(down, own, _told(data.model, own["parameters"], public, 1.0))
+    lesson = method.distillation_target(
+        received, own, _told(data.model, own["parameters"], public, 1.0)
+    )
     state = _arrays(own["parameters"])
     fitted = learner.fit(state, _parts(lesson, public, inputs, data))
     w = _tensors(fitted)
@@ -59,7 +73,9 @@ def _study(method: Method, down: Tree, own: Tree, data: Data) -> tuple[Tree, Tre
     return {**own, **lesson.own, "parameters": w}, {"predictions": told}
 
 
-def _parts(lesson: Target, public: Tensor, inputs: Inputs, data: Data) -> Iterator[Part]:
+def _parts(
+    lesson: DistillationTarget, public: Tensor, inputs: Inputs, data: ClientContext
+) -> Iterator[Part]:
     like = torch.zeros((), dtype=torch.float32)
     batches = data.batches(draw="uniform")
     beside = None
@@ -89,7 +105,11 @@ def _arrays(w: Params) -> dict[str, Array]:
 
 
 def _tensors(state: State) -> Params:
-    """Copies, so that nobody's arrays change under somebody else's hands; floats in single precision, as all are."""
+    """Copies, so that nobody's arrays change under somebody else's hands; floats in single
+    precision, as all are.
+    """
     found = {name: torch.tensor(np.asarray(value)) for name, value in state.items()}
-    single: Params = map_tree(lambda leaf: leaf.float() if leaf.is_floating_point() else leaf, found)
+    single: Params = map_tree(
+        lambda leaf: leaf.float() if leaf.is_floating_point() else leaf, found
+    )
     return single

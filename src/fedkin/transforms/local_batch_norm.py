@@ -1,7 +1,9 @@
-"""Running statistics that are not averaged: [model] buffers = "local" or "drop". With "global" nothing is done.
+"""Running statistics that are not averaged: [model] buffers = "local" or "drop". With "global"
+nothing is done.
 
-"local": they stay where they were collected. What the server handles, and what is sent, has an empty tensor in each
-one's place ([0], or [K, 0] in a stack of K models), which holds no number and says where the client's own belong.
+"local": they stay where they were collected. What the server handles, and what is sent, has an
+empty tensor in each one's place ([0], or [K, 0] in a stack of K models), which holds no number and
+says where the client's own belong.
 """
 
 from collections.abc import Callable
@@ -10,12 +12,14 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Data, Info, Method, Start
+from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.tree import Params, Tree, children, is_buffer, rebuild
 
 
 def without_statistics(module: nn.Module) -> nn.Module:
-    """The module, changed so that its normalisation uses each batch's own statistics, in evaluation too."""
+    """The module, changed so that its normalisation uses each batch's own statistics, in evaluation
+    too.
+    """
     for layer in module.modules():
         if isinstance(layer, _NormBase):
             layer.track_running_stats = False
@@ -23,46 +27,52 @@ def without_statistics(module: nn.Module) -> nn.Module:
     return module
 
 
-def at_home(method: Method) -> Method:
+def keep_batch_norm_local(method: Method) -> Method:
     """The method whose clients keep their running statistics: none is sent, and none is averaged.
 
-    Whatever model a client receives gets the client's own: those that the model which it last sent from the same place
-    of its message had, else those that any other one had, else the initial ones. A stack of K models keeps K sets
-    where the client sends K; where it sends one, all K get that one's. What a message holds must be statistics, not
-    changes of them. Raises FedkinError for a method whose server runs models: it has no statistics for them.
+    Whatever model a client receives gets the client's own: those that the model which it last sent
+    from the same place of its message had, else those that any other one had, else the initial
+    ones. A stack of K models keeps K sets where the client sends K; where it sends one, all K get
+    that one's. What a message holds must be statistics, not changes of them. Raises FedkinError for
+    a method whose server runs models: it has no statistics for them.
     """
     if method.needs.server_models:
         raise FedkinError(
-            f"{method.name} runs models at the server, which has no running statistics with model.buffers = 'local': "
+            f"{method.name} runs models at the server, which has no running statistics with "
+            "model.buffers = 'local': "
             "choose 'global' or 'drop'"
         )
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         return method.server(_emptied_start(start))
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"own": method.client(initial, info), "statistics": {}}
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        mine, up = method.local(filled(down, own, data), own["own"], data)
-        return {"own": mine, "statistics": {**own["statistics"], **found(up)}}, emptied(up, data.model.initial)
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        mine, up = method.client_update(filled(received, own, data), own["own"], data)
+        return {"own": mine, "statistics": {**own["statistics"], **found(up)}}, emptied(
+            up, data.model.initial
+        )
 
-    def finish(down: Tree, own: Tree, data: Data) -> Tree:
-        assert method.finish is not None
-        return {**own, "own": method.finish(filled(down, own, data), own["own"], data)}
+    def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
+        assert method.finalize is not None
+        return {**own, "own": method.finalize(filled(received, own, data), own["own"], data)}
 
-    def introduce(own: Tree, data: Data) -> Tree:
-        assert method.introduce is not None
-        return emptied(method.introduce(own["own"], data), data.model.initial)
+    def setup_message(own: Tree, data: ClientContext) -> Tree:
+        assert method.setup_message is not None
+        return emptied(method.setup_message(own["own"], data), data.model.initial)
 
     return method._replace(
         server=server,
         client=client,
-        local=local,
-        personal=lambda down, own, data: method.personal(filled(down, own, data), own["own"], data),
-        finish=None if method.finish is None else finish,
-        introduce=None if method.introduce is None else introduce,
-        notes=lambda own: method.notes(own["own"]),
+        client_update=client_update,
+        personal_models=lambda received, own, data: method.personal_models(
+            filled(received, own, data), own["own"], data
+        ),
+        finalize=None if method.finalize is None else finalize,
+        setup_message=None if method.setup_message is None else setup_message,
+        client_metrics=lambda own: method.client_metrics(own["own"]),
         check=lambda start, participants: method.check(_emptied_start(start), participants),
     )
 
@@ -78,12 +88,17 @@ def _with_statistics(tree: Tree, put: Put, path: str = "") -> Tree:
     places = [(f"{path}/{name}" if path else name, name, child) for name, child in kids]
     return rebuild(
         tree,
-        [put(at, name, child) if is_buffer(name) else _with_statistics(child, put, at) for at, name, child in places],
+        [
+            put(at, name, child) if is_buffer(name) else _with_statistics(child, put, at)
+            for at, name, child in places
+        ],
     )
 
 
 def emptied(tree: Tree, like: Params) -> Tree:
-    """A tree without running statistics: the axes that number models stay, those of ``like`` become one of length 0."""
+    """A tree without running statistics: the axes that number models stay, those of ``like`` become
+    one of length 0.
+    """
 
     def put(path: str, name: str, value: Tensor) -> Tensor:
         return value.new_empty((*value.shape[: value.dim() - like[name].dim()], 0))
@@ -91,9 +106,11 @@ def emptied(tree: Tree, like: Params) -> Tree:
     return _with_statistics(tree, put)
 
 
-def _emptied_start(start: Start) -> Start:
+def _emptied_start(start: FederationInit) -> FederationInit:
     parameters = {name: emptied(initial, initial) for name, initial in start.parameters.items()}
-    return start._replace(parameters=parameters, draw=lambda k: emptied(start.draw(k), start.only()))
+    return start._replace(
+        parameters=parameters, draw=lambda k: emptied(start.draw(k), start.only())
+    )
 
 
 def found(tree: Tree) -> Params:
@@ -108,7 +125,7 @@ def found(tree: Tree) -> Params:
     return seen
 
 
-def filled(down: Tree, own: Tree, data: Data) -> Tree:
+def filled(received: Tree, own: Tree, data: ClientContext) -> Tree:
     """A message in which the client's own statistics stand where it has empty ones."""
     initial, kept = data.model.initial, own["statistics"]
 
@@ -120,4 +137,4 @@ def filled(down: Tree, own: Tree, data: Data) -> Tree:
         fitting = next(choice for choice in choices if choice.shape in (stack + one, one))
         return fitting.expand(stack + one).clone()
 
-    return _with_statistics(down, put)
+    return _with_statistics(received, put)

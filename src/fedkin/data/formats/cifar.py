@@ -32,18 +32,25 @@ LAYOUTS = {
         "batches.meta.txt",
         10,
     ),
-    "cifar100": Layout("cifar-100-binary", ("train.bin",), "test.bin", 2, "fine_label_names.txt", 100),
+    "cifar100": Layout(
+        "cifar-100-binary", ("train.bin",), "test.bin", 2, "fine_label_names.txt", 100
+    ),
 }
 
 
 def find_cifar(name: str, folders: list[Path]) -> Path | None:
-    """The first folder (or its official sub-folder) that holds any of the files; all must then be there."""
+    """The first folder (or its official sub-folder) that holds any of the files; all must then be
+    there.
+    """
     layout = LAYOUTS[name]
     for folder in [inner for outer in folders for inner in (outer, outer / layout.folder)]:
         missing = [file for file in (*layout.train, layout.test) if not (folder / file).is_file()]
         if len(missing) <= len(layout.train):
             if missing:
-                raise FedkinError(f"{folder} lacks {', '.join(missing)}: put all files of the binary version there")
+                raise FedkinError(
+                    f"{folder} lacks {', '.join(missing)}: put all files of the binary "
+                    "version there"
+                )
             return folder
     return None
 
@@ -70,5 +77,7 @@ def _records(path: Path, label_bytes: int) -> Array:
     raw = np.fromfile(path, np.uint8)
     record = PIXELS + label_bytes
     if len(raw) == 0 or len(raw) % record:
-        raise FedkinError(f"{path} is damaged: {len(raw)} bytes are not a whole number of {record}-byte records")
+        raise FedkinError(
+            f"{path} is damaged: {len(raw)} bytes are not a whole number of {record}-byte records"
+        )
     return raw.reshape(-1, record)

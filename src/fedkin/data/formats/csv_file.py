@@ -14,12 +14,18 @@ SEPARATORS = (";", "\t", "|")
 
 
 def read_csv(
-    path: Path, as_text: Sequence[str], separator: str = ",", decimal: str = ".", encoding: str = "utf-8"
+    path: Path,
+    as_text: Sequence[str],
+    separator: str = ",",
+    decimal: str = ".",
+    encoding: str = "utf-8",
 ) -> pd.DataFrame:
-    """The rows of a file with a header line. ``as_text``: columns whose cells stay as they are written ("007").
+    """The rows of a file with a header line. ``as_text``: columns whose cells stay as they are
+    written ("007").
 
-    Empty lines at the end hold nothing. Raises FedkinError for everything that would make cells move or disappear: a
-    line with too few or too many cells, a column name given twice, bytes that are not of the encoding.
+    Empty lines at the end hold nothing. Raises FedkinError for everything that would make cells
+    move or disappear: a line with too few or too many cells, a column name given twice, bytes that
+    are not of the encoding.
     """
     encoding = "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
     try:
@@ -50,12 +56,23 @@ def read_csv(
         known = "UTF-8" if encoding == "utf-8-sig" else encoding
         likely = "utf-16" if _marked(path) else "latin-1"
         raise FedkinError(
-            f"{path} is not {known} text: save it as UTF-8, or name what it is with --set data.encoding={likely}"
+            f"{path} is not {known} text: save it as UTF-8, or name what it is with --set "
+            f"data.encoding={likely}"
         ) from None
     except LookupError:
-        raise FedkinError(f"encoding {encoding!r} is not known: use utf-8, latin-1, cp1252 or utf-16") from None
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error, ValueError, OverflowError) as error:
-        raise FedkinError(f"{path} is not a regular table: {str(error).split('error: ')[-1].strip()}") from None
+        raise FedkinError(
+            f"encoding {encoding!r} is not known: use utf-8, latin-1, cp1252 or utf-16"
+        ) from None
+    except (
+        pd.errors.ParserError,
+        pd.errors.EmptyDataError,
+        csv.Error,
+        ValueError,
+        OverflowError,
+    ) as error:
+        raise FedkinError(
+            f"{path} is not a regular table: {str(error).split('error: ')[-1].strip()}"
+        ) from None
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
     return frame
@@ -75,7 +92,8 @@ def _header(path: Path, separator: str, encoding: str) -> list[str]:
         head, first = next(rows, []), next(rows, None)
     if any("\0" in name for name in head):
         raise FedkinError(
-            f"{path} holds zero bytes between its letters: it is no text, or UTF-16 without its mark "
+            f"{path} holds zero bytes between its letters: it is no text, or UTF-16 without "
+            "its mark "
             "(--set data.encoding=utf-16-le)"
         )
     if not head:
@@ -83,13 +101,18 @@ def _header(path: Path, separator: str, encoding: str) -> list[str]:
     if len(head) == 1 and (marks := [mark for mark in SEPARATORS if mark in head[0]]):
         shown = repr(marks[0])
         raise FedkinError(
-            f"{path} is one column: separated by {shown}? fedkin reads commas, unless --set data.separator={shown}"
+            f"{path} is one column: separated by {shown}? fedkin reads commas, unless --set "
+            f"data.separator={shown}"
         )
     twice = [name for name in head if head.count(name) > 1]
     if twice:
-        raise FedkinError(f"{path}: column {twice[0]!r} appears twice: give every column its own name")
+        raise FedkinError(
+            f"{path}: column {twice[0]!r} appears twice: give every column its own name"
+        )
     if first and len(first) != len(head):
-        raise FedkinError(f"{path}, line 2: {len(first)} cells under {len(head)} column names: separate by commas")
+        raise FedkinError(
+            f"{path}, line 2: {len(first)} cells under {len(head)} column names: separate by commas"
+        )
     return head
 
 
@@ -100,5 +123,11 @@ def _every_line_whole(path: Path, separator: str, encoding: str, width: int, row
             if number > rows:
                 return
             if len(cells) != width and width > 1:
-                what = f"{len(cells)} cells under {width} column names" if cells else "the line is empty"
-                raise FedkinError(f"{path}, line {reader.line_num}: {what}: was the file cut short?")
+                what = (
+                    f"{len(cells)} cells under {width} column names"
+                    if cells
+                    else "the line is empty"
+                )
+                raise FedkinError(
+                    f"{path}, line {reader.line_num}: {what}: was the file cut short?"
+                )

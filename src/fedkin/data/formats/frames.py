@@ -1,4 +1,6 @@
-"""Files as one DataFrame, whatever their format: a table, or a folder with a table for each client."""
+"""Files as one DataFrame, whatever their format: a table, or a folder with a table for
+each client.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +17,9 @@ CLIENT = "client"  # the column that a folder of tables gets: the files' names
 
 
 class Read(NamedTuple):
-    """The rows of all files; ``place(row)`` is the file and the line of a row; ``said``: what else is worth knowing."""
+    """The rows of all files; ``place(row)`` is the file and the line of a row; ``said``: what else
+    is worth knowing.
+    """
 
     frame: pd.DataFrame
     place: Place
@@ -40,9 +44,11 @@ def read_file(path: Path, style: Style) -> Read:
 
 
 def read_folder(folder: Path, style: Style) -> Read:
-    """All tables of a folder, one below the other, with a column ``client``: the file's name without its ending.
+    """All tables of a folder, one below the other, with a column ``client``: the file's name
+    without its ending.
 
-    The files must have the same columns, in any order. Files without rows are no clients, which ``said`` tells.
+    The files must have the same columns, in any order. Files without rows are no clients, which
+    ``said`` tells.
     """
     files = tables_in(folder)
     reads = {path: _one(path, style) for path in files if path.stat().st_size}
@@ -53,12 +59,16 @@ def read_folder(folder: Path, style: Style) -> Read:
     names = list(reads[full[0]].frame.columns)
     if CLIENT in names:
         raise FedkinError(
-            f"{full[0]} has a column {CLIENT!r}, but in a folder each file is a client: rename the column"
+            f"{full[0]} has a column {CLIENT!r}, but in a folder each file is a client: "
+            "rename the column"
         )
     stems = [path.stem for path in files]
     twice = next((stem for stem in stems if stems.count(stem) > 1), None)
     if twice:
-        raise FedkinError(f"{folder} has two tables called {twice!r}: each file is a client and needs its own name")
+        raise FedkinError(
+            f"{folder} has two tables called {twice!r}: each file is a client and needs its "
+            "own name"
+        )
     for path in full:
         _same(names, list(reads[path].frame.columns), full[0], path)
     frames = [reads[path].frame[names].assign(**{CLIENT: path.stem}) for path in full]
@@ -70,9 +80,18 @@ def read_folder(folder: Path, style: Style) -> Read:
 
     said = []
     if empty:
-        bare = [path.name if path in reads else f"{path.name} (0 bytes: was it copied whole?)" for path in empty]
-        said.append(f"{len(empty)} of {len(files)} files have no rows, and so are no clients: {some(bare)}")
-    others = sorted(path.name for path in folder.iterdir() if path not in files and not path.name.startswith("."))
+        bare = [
+            path.name if path in reads else f"{path.name} (0 bytes: was it copied whole?)"
+            for path in empty
+        ]
+        said.append(
+            f"{len(empty)} of {len(files)} files have no rows, and so are no clients: {some(bare)}"
+        )
+    others = sorted(
+        path.name
+        for path in folder.iterdir()
+        if path not in files and not path.name.startswith(".")
+    )
     if others:
         said.append(f"what is no table in {folder} is left out: {some(others)}")
     return Read(pd.concat(frames, ignore_index=True), place, tuple(said))
@@ -80,7 +99,9 @@ def read_folder(folder: Path, style: Style) -> Read:
 
 def tables_in(folder: Path) -> list[Path]:
     """The tables of a folder, in the order of their names."""
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in READERS and path.is_file())
+    return sorted(
+        path for path in folder.iterdir() if path.suffix.lower() in READERS and path.is_file()
+    )
 
 
 def _one(path: Path, style: Style) -> Read:
@@ -89,9 +110,14 @@ def _one(path: Path, style: Style) -> Read:
     frame.columns = pd.Index([str(name) for name in frame.columns])
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
-        raise FedkinError(f"{path}: column {twice[0]!r} appears twice: give every column its own name")
+        raise FedkinError(
+            f"{path}: column {twice[0]!r} appears twice: give every column its own name"
+        )
     return Read(
-        frame, (lambda row: f"{path}, line {row + 2}") if recipe is _csv else (lambda row: f"{path}, row {row}")
+        frame,
+        (lambda row: f"{path}, line {row + 2}")
+        if recipe is _csv
+        else (lambda row: f"{path}, row {row}"),
     )
 
 
@@ -100,7 +126,8 @@ def _same(names: Sequence[str], others: Sequence[str], first: Path, path: Path) 
     if odd:
         has, lacks = (first, path) if odd[0] in names else (path, first)
         raise FedkinError(
-            f"{path}: its columns are not those of {first.name}: {has.name} has {odd[0]!r} and {lacks.name} does not"
+            f"{path}: its columns are not those of {first.name}: {has.name} has {odd[0]!r} "
+            f"and {lacks.name} does not"
         )
 
 
@@ -116,11 +143,15 @@ def _arrow(path: Path, style: Style) -> pd.DataFrame:
     return _columnar(path, "Arrow", pd.read_feather, style)
 
 
-def _columnar(path: Path, format: str, reader: Callable[[Path], pd.DataFrame], style: Style) -> pd.DataFrame:
+def _columnar(
+    path: Path, format: str, reader: Callable[[Path], pd.DataFrame], style: Style
+) -> pd.DataFrame:
     try:
         return reader(path)
     except ImportError:
-        raise FedkinError(f"{path}: reading {format} needs pyarrow: install fedkin[parquet]") from None
+        raise FedkinError(
+            f"{path}: reading {format} needs pyarrow: install fedkin[parquet]"
+        ) from None
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror or 'it is damaged'}") from None
     except Exception as error:  # pyarrow's errors cannot be named where it is not installed

@@ -1,4 +1,6 @@
-"""Hugging Face data sets: from disk, as ``save_to_disk`` writes them, or from the hub as ``hf:NAME`` (extra ``hf``)."""
+"""Hugging Face data sets: from disk, as ``save_to_disk`` writes them, or from the hub as
+``hf:NAME`` (extra ``hf``).
+"""
 
 import json
 from collections.abc import Sequence
@@ -52,22 +54,39 @@ def read_saved(
     colour: Colour = "auto",
     size: Sequence[int] = (),
 ) -> Source:
-    """A Source of a saved data set; rows of its split "test", if it has several, are the official test rows.
+    """A Source of a saved data set; rows of its split "test", if it has several, are the official
+    test rows.
 
-    With a column of pictures, x is that column and ``colour`` and ``size`` are as for a folder of pictures; otherwise
-    the keys are those of tables. Class labels go by their names.
+    With a column of pictures, x is that column and ``colour`` and ``size`` are as for a folder of
+    pictures; otherwise the keys are those of tables. Class labels go by their names.
     """
     parts = _saved(path)
-    roles = Roles(client, label, task, scale, drop, categorical, text, group, most, about=about, publicity=publicity)
+    roles = Roles(
+        client,
+        label,
+        task,
+        scale,
+        drop,
+        categorical,
+        text,
+        group,
+        most,
+        about=about,
+        publicity=publicity,
+    )
     return _source(path.name, str(path), parts, roles, colour, size)
 
 
 def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private") -> Source:
-    """The data set ``hf:NAME`` or ``hf:NAME/CONFIGURATION`` of the hub; options as in ``read_saved``."""
+    """The data set ``hf:NAME`` or ``hf:NAME/CONFIGURATION`` of the hub; options as in
+    ``read_saved``.
+    """
     try:
         import datasets
     except ImportError:
-        raise FedkinError(f"{name} needs the package datasets: install fedkin[hf], its extra") from None
+        raise FedkinError(
+            f"{name} needs the package datasets: install fedkin[hf], its extra"
+        ) from None
     plain = name.removeprefix(HUB)
     try:
         found = datasets.load_dataset(plain)
@@ -75,7 +94,9 @@ def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private
     except Exception as error:  # no network, no such name, no permission: the hub's own words
         raise FedkinError(f"{name} cannot be had: {first_line(error)}") from None
     colour, size = options.pop("colour", "auto"), options.pop("size", ())
-    return _source(plain.replace("/", "-"), name, parts, Roles(**options, publicity=publicity), colour, size)
+    return _source(
+        plain.replace("/", "-"), name, parts, Roles(**options, publicity=publicity), colour, size
+    )
 
 
 def _of_hub(split: str, rows: Any) -> Part:
@@ -101,7 +122,9 @@ def _one(name: str, folder: Path) -> Part:
     try:
         import pyarrow as arrow
     except ImportError:
-        raise FedkinError(f"{folder}: reading Arrow needs pyarrow: install fedkin[parquet]") from None
+        raise FedkinError(
+            f"{folder}: reading Arrow needs pyarrow: install fedkin[parquet]"
+        ) from None
     try:
         tables = []
         for file in files:
@@ -116,9 +139,13 @@ def _one(name: str, folder: Path) -> Part:
 def _part(name: str, frame: pd.DataFrame, features: dict[str, Any]) -> Part:
     of = {key: value for key, value in features.items() if isinstance(value, dict)}
     classes = {
-        key: value["names"] for key, value in of.items() if value.get("_type") == "ClassLabel" and value["names"]
+        key: value["names"]
+        for key, value in of.items()
+        if value.get("_type") == "ClassLabel" and value["names"]
     }
-    return Part(name, frame, classes, [key for key, value in of.items() if value.get("_type") == "Image"])
+    return Part(
+        name, frame, classes, [key for key, value in of.items() if value.get("_type") == "Image"]
+    )
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -131,7 +158,9 @@ def _json(path: Path) -> dict[str, Any]:
     return found
 
 
-def _source(name: str, where: str, parts: list[Part], roles: Roles, colour: Colour, size: Sequence[int]) -> Source:
+def _source(
+    name: str, where: str, parts: list[Part], roles: Roles, colour: Colour, size: Sequence[int]
+) -> Source:
     frame = pd.concat([part.frame for part in parts], ignore_index=True)
     if len(frame) == 0:
         raise FedkinError(f"{where} has no rows")
@@ -142,9 +171,9 @@ def _source(name: str, where: str, parts: list[Part], roles: Roles, colour: Colo
     read = Read(frame, lambda row: f"{where}, row {row}")
     if parts[0].pictures:
         read, roles = as_asked(read, where, roles)
-        return _pictures(name, where, read.frame, parts[0].pictures[0], roles, colour, size)._replace(
-            official_test=official
-        )
+        return _pictures(
+            name, where, read.frame, parts[0].pictures[0], roles, colour, size
+        )._replace(official_test=official)
     return table_source(read, name, where, roles)._replace(official_test=official)
 
 
@@ -154,16 +183,27 @@ def _named(column: "pd.Series[Any]", names: list[str], where: str) -> "pd.Series
     if len(wrong):
         raise FedkinError(f"{where} holds class {wrong[0]:g} of {len(names)}")
     known = ~np.isnan(codes) & (codes >= 0)  # -1 is the hub's mark for no label
-    return pd.Series([names[int(c)] if ok else None for c, ok in zip(codes, known)], name=column.name, dtype=object)
+    return pd.Series(
+        [names[int(c)] if ok else None for c, ok in zip(codes, known)],
+        name=column.name,
+        dtype=object,
+    )
 
 
 def _pictures(
-    name: str, where: str, frame: pd.DataFrame, column: str, roles: Roles, colour: Colour, size: Sequence[int]
+    name: str,
+    where: str,
+    frame: pd.DataFrame,
+    column: str,
+    roles: Roles,
+    colour: Colour,
+    size: Sequence[int],
 ) -> Source:
     for role, key in (("label", roles.label), ("client", roles.client)):
         if key is not None and key not in frame.columns:
             raise FedkinError(
-                f"{where} has no {role} column {key!r}: name it with --set data.{role}=COLUMN (columns: "
+                f"{where} has no {role} column {key!r}: name it with --set data.{role}=COLUMN "
+                "(columns: "
                 f"{', '.join(map(str, frame.columns))})"
             )
     cells = list(frame[column])
@@ -171,12 +211,20 @@ def _pictures(
     x = pixels([lambda cell=cell: _bytes(cell) for cell in cells], rows, colour, size)  # type: ignore[misc]
     if frame[roles.label].isna().any():
         raise FedkinError(
-            f"{where}, row {int(frame[roles.label].isna().to_numpy().argmax())}: {roles.label!r} is empty"
+            f"{where}, row {int(frame[roles.label].isna().to_numpy().argmax())}: "
+            f"{roles.label!r} is empty"
         )
     names, y = np.unique(frame[roles.label].astype(str).to_numpy(dtype=str), return_inverse=True)
-    client: Array | None = None if roles.client is None else text(frame[roles.client].astype(str).to_numpy(dtype=str))
+    client: Array | None = (
+        None if roles.client is None else text(frame[roles.client].astype(str).to_numpy(dtype=str))
+    )
     return classified(
-        name, x, y.astype(np.int64), where=where, class_names=tuple(str(one) for one in names), client=client
+        name,
+        x,
+        y.astype(np.int64),
+        where=where,
+        class_names=tuple(str(one) for one in names),
+        client=client,
     )
 
 

@@ -18,33 +18,57 @@ STEMS = {
     "y_test": ("t10k-labels", 1),
 }
 DIGITS = tuple("0123456789")
-FASHION = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
+FASHION = (
+    "T-shirt/top",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
+)
 
 
 def read_idx(path: Path) -> Array:
     """The uint8 array in one IDX file (.gz or plain), shaped as its header says.
 
-    Raises FedkinError where the magic number, the dimensions or the length do not fit (Y. LeCun's format: two zero
-    bytes, type 0x08, number of dimensions, big-endian sizes, bytes).
+    Raises FedkinError where the magic number, the dimensions or the length do not fit (Y. LeCun's
+    format: two zero bytes, type 0x08, number of dimensions, big-endian sizes, bytes).
     """
     raw = _bytes(path)
     if len(raw) < 4 or raw[:3] != b"\x00\x00\x08" or not 1 <= raw[3] <= 4:
-        raise FedkinError(f"{path} is not an IDX file of bytes (wrong magic number): download it again")
+        raise FedkinError(
+            f"{path} is not an IDX file of bytes (wrong magic number): download it again"
+        )
     head = 4 + 4 * raw[3]
     shape = tuple(int.from_bytes(raw[at : at + 4], "big") for at in range(4, head, 4))
     if len(raw) - head != math.prod(shape):
-        raise FedkinError(f"{path} is damaged: its header says {shape}, but {max(len(raw) - head, 0)} bytes follow")
+        raise FedkinError(
+            f"{path} is damaged: its header says {shape}, but {max(len(raw) - head, 0)} bytes "
+            "follow"
+        )
     return np.frombuffer(raw, np.uint8, offset=head).reshape(shape)
 
 
 def find_idx(folders: list[Path]) -> dict[str, Path] | None:
-    """The four official files in the first folder that holds any of them; None where no folder does."""
+    """The four official files in the first folder that holds any of them; None where no folder
+    does.
+    """
     for folder in folders:
         found = {key: _find(folder, stem, dims) for key, (stem, dims) in STEMS.items()}
-        missing = [f"{STEMS[key][0]}-idx{STEMS[key][1]}-ubyte.gz" for key, path in found.items() if path is None]
+        missing = [
+            f"{STEMS[key][0]}-idx{STEMS[key][1]}-ubyte.gz"
+            for key, path in found.items()
+            if path is None
+        ]
         if len(missing) < len(STEMS):
             if missing:
-                raise FedkinError(f"{folder} lacks {', '.join(missing)}: put all four IDX files there")
+                raise FedkinError(
+                    f"{folder} lacks {', '.join(missing)}: put all four IDX files there"
+                )
             return {key: path for key, path in found.items() if path is not None}
     return None
 
@@ -56,7 +80,8 @@ def read_mnist_like(name: str, files: dict[str, Path], class_names: tuple[str, .
         x, y = part[f"x_{split}"], part[f"y_{split}"]
         if x.ndim != 3 or y.ndim != 1 or len(x) != len(y):
             raise FedkinError(
-                f"{files[f'x_{split}']} has shape {x.shape} and {files[f'y_{split}'].name} has {y.shape}: "
+                f"{files[f'x_{split}']} has shape {x.shape} and {files[f'y_{split}'].name} "
+                f"has {y.shape}: "
                 "they must hold as many images as labels"
             )
     if part["x_train"].shape[1:] != part["x_test"].shape[1:]:

@@ -19,20 +19,27 @@ Colour = Literal["auto", "grey", "rgb"]
 def has_pictures(path: Path) -> bool:
     """Whether a folder holds pictures, at any of the first three levels."""
     return path.is_dir() and any(
-        file.suffix.lower() in ENDINGS for depth in ("*", "*/*", "*/*/*") for file in path.glob(depth)
+        file.suffix.lower() in ENDINGS
+        for depth in ("*", "*/*", "*/*/*")
+        for file in path.glob(depth)
     )
 
 
 def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = ()) -> Source:
-    """uint8 [n, channels, height, width] from path/CLIENT/CLASS/picture; clients and classes in sorted order.
+    """uint8 [n, channels, height, width] from path/CLIENT/CLASS/picture; clients and classes in
+    sorted order.
 
-    colour: "grey" or "rgb"; "auto" is grey where every picture is. size: [height, width] to bring all to; without it
-    they must be equal. Files that are no pictures and folders without any are counted in ``said``.
+    colour: "grey" or "rgb"; "auto" is grey where every picture is. size: [height, width] to bring
+    all to; without it they must be equal. Files that are no pictures and folders without any are
+    counted in ``said``.
     """
     _check(colour, size)
     files = sorted(file for file in path.glob("*/*/*") if file.suffix.lower() in ENDINGS)
     if not files:
-        raise FedkinError(f"{path} has no pictures of the form CLIENT/CLASS/picture.png: sort them into such folders")
+        raise FedkinError(
+            f"{path} has no pictures of the form CLIENT/CLASS/picture.png: sort them into "
+            "such folders"
+        )
     others = [one for one in path.rglob("*") if one.is_file() and one not in set(files)]
     x = pixels([file.read_bytes for file in files], [str(file) for file in files], colour, size)
     names, y = np.unique([file.parent.name for file in files], return_inverse=True)
@@ -46,9 +53,15 @@ def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = 
     )._replace(said=(*_left_out(others), *_empty(path)))
 
 
-def pixels(reads: Sequence[Callable[[], bytes]], places: Sequence[str], colour: Colour, size: Sequence[int]) -> Array:
+def pixels(
+    reads: Sequence[Callable[[], bytes]], places: Sequence[str], colour: Colour, size: Sequence[int]
+) -> Array:
     """uint8 [n, channels, height, width] of encoded pictures; ``places`` names them in errors."""
-    kind = "rgb" if colour == "auto" and not all(_grey(read, place) for read, place in zip(reads, places)) else colour
+    kind = (
+        "rgb"
+        if colour == "auto" and not all(_grey(read, place) for read, place in zip(reads, places))
+        else colour
+    )
     mode = MODES["grey" if kind == "auto" else kind]
     first = _decoded(reads[0], places[0], mode, size)
     found = np.empty((len(reads), *first.shape), dtype=np.uint8)
@@ -57,7 +70,8 @@ def pixels(reads: Sequence[Callable[[], bytes]], places: Sequence[str], colour: 
         if one.shape != first.shape:
             sizes = (f"{shape[0]}×{shape[1]}" for shape in (one.shape, first.shape))
             raise FedkinError(
-                f"{place} has {next(sizes)} pixels and {places[0]} has {next(sizes)}: bring all to one size, or say "
+                f"{place} has {next(sizes)} pixels and {places[0]} has {next(sizes)}: bring "
+                "all to one size, or say "
                 "--set data.size=[HEIGHT,WIDTH]"
             )
         found[at] = one
@@ -67,7 +81,9 @@ def pixels(reads: Sequence[Callable[[], bytes]], places: Sequence[str], colour: 
 def _check(colour: str, size: Any) -> None:
     if colour not in ("auto", *MODES):
         raise FedkinError(f"data.colour={colour!r} is not known: use 'auto', 'grey' or 'rgb'")
-    whole = isinstance(size, Sequence) and all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in size)
+    whole = isinstance(size, Sequence) and all(
+        isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in size
+    )
     if not whole or len(size) not in (0, 2):
         raise FedkinError(f"data.size={size!r} must be two whole numbers, [height, width]")
 
@@ -76,7 +92,9 @@ def _opened(read: Callable[[], bytes], place: str) -> Any:
     try:
         from PIL import Image
     except ImportError:
-        raise FedkinError("pictures need the package Pillow: install fedkin[images], its extra") from None
+        raise FedkinError(
+            "pictures need the package Pillow: install fedkin[images], its extra"
+        ) from None
     try:
         return Image.open(BytesIO(read()))
     except Exception as error:  # a damaged file can raise anything in a decoder
@@ -107,11 +125,18 @@ def _left_out(others: list[Path]) -> list[str]:
         return []
     shown = some(sorted(file.name for file in others))
     return [
-        f"{many(len(others), 'file is not', 'files are not')} of the form CLIENT/CLASS/picture and left out: {shown}"
+        f"{many(len(others), 'file is not', 'files are not')} of the form "
+        f"CLIENT/CLASS/picture and left out: {shown}"
     ]
 
 
 def _empty(path: Path) -> list[str]:
-    full = {file.parent.parent.name for file in path.glob("*/*/*") if file.suffix.lower() in ENDINGS}
+    full = {
+        file.parent.parent.name for file in path.glob("*/*/*") if file.suffix.lower() in ENDINGS
+    }
     bare = sorted(one.name for one in path.iterdir() if one.is_dir() and one.name not in full)
-    return [f"{many(len(bare), 'folder has', 'folders have')} no pictures, so no client: {some(bare)}"] if bare else []
+    return (
+        [f"{many(len(bare), 'folder has', 'folders have')} no pictures, so no client: {some(bare)}"]
+        if bare
+        else []
+    )

@@ -1,4 +1,6 @@
-"""LEAF's JSON layout: users, and the x and y of each; files in train/ and test/, or in one folder."""
+"""LEAF's JSON layout: users, and the x and y of each; files in train/ and test/, or in
+one folder.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,11 +34,13 @@ def is_leaf(path: Path) -> bool:
 
 
 def read_leaf(path: Path, *, shape: Sequence[int] = ()) -> Source:
-    """A Source of users as natural clients; samples of files in ``test/`` are official test samples.
+    """A Source of users as natural clients; samples of files in ``test/`` are official test
+    samples.
 
-    x: lists of numbers become float32 [n, numbers], or [n, *shape]; strings of one length whose y is one character
-    become tokens of characters (LEAF's Shakespeare). y: whole numbers are classes as they are, other values are classes
-    in sorted order, fractions are regression. Users without samples are no clients, and ``said`` counts them.
+    x: lists of numbers become float32 [n, numbers], or [n, *shape]; strings of one length whose y
+    is one character become tokens of characters (LEAF's Shakespeare). y: whole numbers are classes
+    as they are, other values are classes in sorted order, fractions are regression. Users without
+    samples are no clients, and ``said`` counts them.
     """
     users = [user for file, test in _files(path) for user in _users(file, test)]
     full = [user for user in users if user.y]
@@ -49,9 +53,15 @@ def read_leaf(path: Path, *, shape: Sequence[int] = ()) -> Source:
         source = _characters(path, full, labels)
     else:
         y, names = _labels(labels, path)
-        source = classified(path.stem, _shaped(_numbers(full), shape, path), y, where=str(path), class_names=names)
+        source = classified(
+            path.stem, _shaped(_numbers(full), shape, path), y, where=str(path), class_names=names
+        )
     empty = sorted({user.name for user in users} - {user.name for user in full})
-    said = (f"{many(len(empty), 'user has', 'users have')} no samples, so no client: {some(empty)}",) if empty else ()
+    said = (
+        (f"{many(len(empty), 'user has', 'users have')} no samples, so no client: {some(empty)}",)
+        if empty
+        else ()
+    )
     official = mask if mask.any() and not mask.all() else None
     return source._replace(client=client, official_test=official, said=said)
 
@@ -68,7 +78,9 @@ def _has_users(folder: Path) -> bool:
 def _files(path: Path) -> list[tuple[Path, bool]]:
     if path.is_file():
         return [(path, False)]
-    parts = [(file, part == "test") for part in PARTS for file in sorted((path / part).glob("*.json"))]
+    parts = [
+        (file, part == "test") for part in PARTS for file in sorted((path / part).glob("*.json"))
+    ]
     return parts or [(file, False) for file in sorted(path.glob("*.json"))]
 
 
@@ -78,7 +90,9 @@ def _users(file: Path, test: bool) -> list[User]:
     except UnicodeDecodeError:
         raise FedkinError(f"{file} is not UTF-8 text") from None
     except json.JSONDecodeError as error:
-        raise FedkinError(f"{file}, line {error.lineno}: is not JSON: {error.msg}: was the file cut short?") from None
+        raise FedkinError(
+            f"{file}, line {error.lineno}: is not JSON: {error.msg}: was the file cut short?"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise FedkinError(f"{file} cannot be read: {error}") from None
     except OSError as error:
@@ -87,9 +101,13 @@ def _users(file: Path, test: bool) -> list[User]:
         raise FedkinError(f"{file} is not of LEAF's layout: it needs users and user_data")
     data = content["user_data"]
     users = content.get("users", list(data))
-    lacking = [name for name in users if name not in data] if isinstance(users, list) else [str(users)]
+    lacking = (
+        [name for name in users if name not in data] if isinstance(users, list) else [str(users)]
+    )
     if lacking or len(users) != len(data):
-        odd = lacking[0] if lacking else next((name for name in data if name not in users), users[0])
+        odd = (
+            lacking[0] if lacking else next((name for name in data if name not in users), users[0])
+        )
         raise FedkinError(f"{file}: user {odd!r} is not in both users and user_data")
     found = []
     for name in users:
@@ -112,13 +130,17 @@ def _numbers(users: list[User]) -> Array:
                 part = np.asarray(user.x, dtype=np.float32)
         except (ValueError, TypeError, OverflowError):
             raise FedkinError(
-                f"{user.file}: x of user {user.name!r} is neither lists of numbers of one length nor text"
+                f"{user.file}: x of user {user.name!r} is neither lists of numbers of one "
+                "length nor text"
             ) from None
         parts.append(part.reshape(len(part), -1))
     widths = {part.shape[1] for part in parts}
     if len(widths) > 1:
         odd = next(user for user, part in zip(users, parts) if part.shape[1] != parts[0].shape[1])
-        raise FedkinError(f"{odd.file}: samples of user {odd.name!r} are not as long as those of {users[0].name!r}")
+        raise FedkinError(
+            f"{odd.file}: samples of user {odd.name!r} are not as long as those of "
+            f"{users[0].name!r}"
+        )
     return np.concatenate(parts)
 
 
@@ -126,9 +148,13 @@ def _shaped(x: Array, shape: Any, path: Path) -> Array:
     if not shape:
         return x
     if not isinstance(shape, Sequence) or not all(isinstance(n, int) and n > 0 for n in shape):
-        raise FedkinError(f"data.shape={shape!r} must be a list of whole numbers, such as [1, 28, 28]")
+        raise FedkinError(
+            f"data.shape={shape!r} must be a list of whole numbers, such as [1, 28, 28]"
+        )
     if int(np.prod(shape)) != x.shape[1]:
-        raise FedkinError(f"{path}: samples have {x.shape[1]} numbers, which do not fill data.shape={list(shape)}")
+        raise FedkinError(
+            f"{path}: samples have {x.shape[1]} numbers, which do not fill data.shape={list(shape)}"
+        )
     return x.reshape(len(x), *shape)
 
 
@@ -136,24 +162,32 @@ def _labels(labels: list[Any], path: Path) -> tuple[Array, tuple[str, ...]]:
     kinds = {type(value) for value in labels}
     if kinds <= {int, bool}:
         if max(abs(value) for value in labels) >= 2**31:
-            raise FedkinError(f"{path}: y holds {max(labels, key=abs)}, which is no class: number the classes from 0")
+            raise FedkinError(
+                f"{path}: y holds {max(labels, key=abs)}, which is no class: number the "
+                "classes from 0"
+            )
         return np.array(labels, dtype=np.int64), ()
     if kinds <= {int, float, bool}:
         return np.array(labels, dtype=np.float64), ()
     if not kinds <= {str}:
-        raise FedkinError(f"{path}: y holds {', '.join(sorted(kind.__name__ for kind in kinds))}: give one kind")
+        raise FedkinError(
+            f"{path}: y holds {', '.join(sorted(kind.__name__ for kind in kinds))}: give one kind"
+        )
     names, y = np.unique(np.array(labels, dtype=str), return_inverse=True)
     return y.astype(np.int64), tuple(str(name) for name in names)
 
 
 def _characters(path: Path, users: list[User], labels: list[Any]) -> Source:
     texts = [text for user in users for text in user.x]
-    odd = next((text for text in texts if not isinstance(text, str) or len(text) != len(texts[0])), None)
+    odd = next(
+        (text for text in texts if not isinstance(text, str) or len(text) != len(texts[0])), None
+    )
     if odd is not None or not texts[0]:
         raise FedkinError(f"{path}: texts in x must have one length, but one is {str(odd)[:40]!r}")
     if not all(isinstance(label, str) and len(label) == 1 for label in labels):
         raise FedkinError(
-            f"{path}: x is text but y is not the character that comes next: put texts and labels into a table, "
+            f"{path}: x is text but y is not the character that comes next: put texts and "
+            "labels into a table, "
             "and name the column with data.text"
         )
     signs = sorted({sign for text in [*texts, *labels] for sign in text})

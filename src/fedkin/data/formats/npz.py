@@ -1,4 +1,6 @@
-"""One .npz file as a Source: either x, y or x_train, y_train, x_test, y_test; client labels where there are any."""
+"""One .npz file as a Source: either x, y or x_train, y_train, x_test, y_test; client labels where
+there are any.
+"""
 
 import zipfile
 import zlib
@@ -16,7 +18,9 @@ SPLIT = ("x_train", "y_train", "x_test", "y_test")
 
 
 class Divided(NamedTuple):
-    """One client's samples as its file divides them: the parts one after the other, and the rows of each of them."""
+    """One client's samples as its file divides them: the parts one after the other, and the rows of
+    each of them.
+    """
 
     x: Array
     y: Array
@@ -33,15 +37,20 @@ def read_npz(
 ) -> Source:
     """A checked Source from one file.
 
-    Keys: ``x, y`` or ``x_train, y_train, x_test, y_test`` (the test rows are then the official test set); optional
-    ``client`` (``client_train, client_test``) and ``client_name`` (its integers are rows of it), ``names`` or
-    ``class_names``; every further array with a row a sample is kept in ``truth``. Integer y is classification,
-    floating y regression. uint8 images get the channel axis first. Never unpickles.
+    Keys: ``x, y`` or ``x_train, y_train, x_test, y_test`` (the test rows are then the official test
+    set); optional ``client`` (``client_train, client_test``) and ``client_name`` (its integers are
+    rows of it), ``names`` or ``class_names``; every further array with a row a sample is kept in
+    ``truth``. Integer y is classification, floating y regression. uint8 images get the channel axis
+    first. Never unpickles.
     """
     arrays = load_arrays(path)
-    names = class_names or tuple(str(item) for item in text(arrays.get("names", arrays.get("class_names", _NONE))))
+    names = class_names or tuple(
+        str(item) for item in text(arrays.get("names", arrays.get("class_names", _NONE)))
+    )
     flat, official = _flat(arrays, path, parts)
-    client = None if "client" not in flat else _client(flat["client"], arrays.get("client_name"), path)
+    client = (
+        None if "client" not in flat else _client(flat["client"], arrays.get("client_name"), path)
+    )
     rows = len(flat["x"]) if flat["x"].ndim else 0
     known = {"x", "y", "client", "client_name", "names", "class_names"}
     truth = {k: v for k, v in flat.items() if k not in known and v.ndim and len(v) == rows}
@@ -66,11 +75,16 @@ def load_arrays(path: Path) -> dict[str, Array]:
     try:
         with np.load(path, allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
-                raise FedkinError(f"{path} holds a bare array, not an .npz archive: save it with numpy.savez(x=…, y=…)")
+                raise FedkinError(
+                    f"{path} holds a bare array, not an .npz archive: save it with "
+                    "numpy.savez(x=…, y=…)"
+                )
             return {key: file[key] for key in file.files}
     except ValueError as error:
         reason = "it holds Python objects" if "allow_pickle" in str(error) else "it is damaged"
-        raise FedkinError(f"{path} cannot be read: {reason}; save plain arrays with numpy.savez(x=…, y=…)") from None
+        raise FedkinError(
+            f"{path} cannot be read: {reason}; save plain arrays with numpy.savez(x=…, y=…)"
+        ) from None
     except (zipfile.BadZipFile, EOFError, zlib.error, KeyError):
         raise FedkinError(f"{path} is damaged or cut short: make or download it again") from None
     except OSError as error:
@@ -78,7 +92,9 @@ def load_arrays(path: Path) -> dict[str, Array]:
 
 
 def divided(arrays: dict[str, Array], path: Path, parts: Sequence[str], wanted: str) -> Divided:
-    """x_train, y_train and those of the other ``parts`` that are there; ``wanted`` says what such a file holds."""
+    """x_train, y_train and those of the other ``parts`` that are there; ``wanted`` says what such a
+    file holds.
+    """
     there = [part for part in parts if f"x_{part}" in arrays]
     for name in (f"{key}_{part}" for part in dict.fromkeys(["train", *there]) for key in "xy"):
         if name not in arrays:
@@ -90,8 +106,12 @@ def divided(arrays: dict[str, Array], path: Path, parts: Sequence[str], wanted: 
     return Divided(x, y, {part: len(arrays[f"x_{part}"]) if part in there else 0 for part in parts})
 
 
-def _flat(arrays: dict[str, Array], path: Path, parts: tuple[str, ...]) -> tuple[dict[str, Array], Array | None]:
-    """Train and test rows one after the other, with the mask of the test rows (None where there is one part)."""
+def _flat(
+    arrays: dict[str, Array], path: Path, parts: tuple[str, ...]
+) -> tuple[dict[str, Array], Array | None]:
+    """Train and test rows one after the other, with the mask of the test rows (None where there is
+    one part).
+    """
     if "x" in arrays and "y" in arrays:
         return arrays, None
     wanted = [f"{key}_{part}" for part in parts for key in "xy"]
@@ -115,16 +135,25 @@ def _same_rows(arrays: dict[str, Array], key: str, part: str, path: Path) -> Non
     here, x = arrays[f"{key}_{part}"], arrays[f"x_{part}"]
     other = arrays.get(f"{key}_train", here)
     if here.ndim == 0 or x.ndim == 0 or len(here) != len(x):
-        raise FedkinError(f"{path}: {key}_{part} has shape {here.shape} and x_{part} has {x.shape}: rows must agree")
+        raise FedkinError(
+            f"{path}: {key}_{part} has shape {here.shape} and x_{part} has {x.shape}: rows "
+            "must agree"
+        )
     if here.shape[1:] != other.shape[1:]:
-        raise FedkinError(f"{path}: {key}_{part} rows are {here.shape[1:]}, but {key}_train rows are {other.shape[1:]}")
+        raise FedkinError(
+            f"{path}: {key}_{part} rows are {here.shape[1:]}, but {key}_train rows are "
+            f"{other.shape[1:]}"
+        )
 
 
 def _same_kind(arrays: dict[str, Array], key: str, part: str, path: Path) -> None:
     """Together, classes would become numbers, and pixels what the model does not scale."""
     here, train = arrays[f"{key}_{part}"].dtype, arrays[f"{key}_train"].dtype
     if here.kind != train.kind and not {here.kind, train.kind} <= set("bui"):
-        raise FedkinError(f"{path}: {key}_{part} holds {here} values, but {key}_train {train}: save them as one type")
+        raise FedkinError(
+            f"{path}: {key}_{part} holds {here} values, but {key}_train {train}: save them as "
+            "one type"
+        )
 
 
 def _client(client: Array, names: Array | None, path: Path) -> Array:
@@ -133,7 +162,9 @@ def _client(client: Array, names: Array | None, path: Path) -> Array:
         return text(client)
     whole = client.dtype.kind in "bui"
     if not whole or (len(client) and not 0 <= int(client.min()) <= int(client.max()) < len(names)):
-        raise FedkinError(f"{path}: client must hold numbers from 0 to {len(names) - 1}, the rows of client_name")
+        raise FedkinError(
+            f"{path}: client must hold numbers from 0 to {len(names) - 1}, the rows of client_name"
+        )
     return text(names)[client]
 
 

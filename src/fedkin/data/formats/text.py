@@ -1,4 +1,6 @@
-"""Texts of many clients as samples: a window of symbols (characters or words), and the symbol that comes next."""
+"""Texts of many clients as samples: a window of symbols (characters or words), and the symbol that
+comes next.
+"""
 
 import json
 import re
@@ -29,17 +31,22 @@ def shakespeare(
     stride: int = 10,
     least: int = PARTS,
 ) -> Source:
-    """Shakespeare's roles as natural clients: tokens [n, length] → the next character, or word (task).
+    """Shakespeare's roles as natural clients: tokens [n, length] → the next character, or word
+    (task).
 
-    length: symbols before it, 80 characters or 20 words unless given. vocabulary: every character, or the 2,000 most
-    frequent words. Words are in lower case, a punctuation mark is one. The others as in ``windows``.
+    length: symbols before it, 80 characters or 20 words unless given. vocabulary: every character,
+    or the 2,000 most frequent words. Words are in lower case, a punctuation mark is one. The others
+    as in ``windows``.
     """
     if task not in ("char", "word"):
         raise FedkinError(f"data.task={task!r} is not known: use 'char' or 'word'")
     roles = _roles(_file("shakespeare", dir))
     if task == "char":
         return windows("shakespeare", roles, "speech", length or 80, vocabulary, stride, least)
-    words = {role: [WORD.findall(speech.lower()) for speech in speeches] for role, speeches in roles.items()}
+    words = {
+        role: [WORD.findall(speech.lower()) for speech in speeches]
+        for role, speeches in roles.items()
+    }
     return windows("shakespeare", words, "speech", length or 20, vocabulary or 2000, stride, least)
 
 
@@ -52,10 +59,12 @@ def stackoverflow(
     users: int = 100,
     posts: int = 256,
 ) -> Source:
-    """Stack Overflow's users as natural clients: tokens [n, length] → the next word. Needs the extra h5.
+    """Stack Overflow's users as natural clients: tokens [n, length] → the next word. Needs the
+    extra h5.
 
-    The HDF5 file is TensorFlow Federated's: examples/USER/tokens is an array of byte strings, each a post of words with
-    blanks between. ``users``: so many are read, in the order of their names (0: all), of each the first ``posts``.
+    The HDF5 file is TensorFlow Federated's: examples/USER/tokens is an array of byte strings, each
+    a post of words with blanks between. ``users``: so many are read, in the order of their names
+    (0: all), of each the first ``posts``.
     """
     _whole("users", users, 0)
     _whole("posts", posts, 1)
@@ -70,18 +79,31 @@ def _file(name: str, dir: Path | None) -> Path:
 
 
 def windows(
-    name: str, texts: Texts, unit: str, length: int, vocabulary: int = 0, stride: int = 1, least: int = PARTS
+    name: str,
+    texts: Texts,
+    unit: str,
+    length: int,
+    vocabulary: int = 0,
+    stride: int = 1,
+    least: int = PARTS,
 ) -> Source:
-    """Every ``stride``-th symbol of a client (after the first of each text) with the ``length`` symbols before it.
+    """Every ``stride``-th symbol of a client (after the first of each text) with the ``length``
+    symbols before it.
 
-    x: [n, length] tokens: 0..classes-1 are the symbols, the most frequent first (ties by code point); ``classes`` is
-    any symbol beyond the ``vocabulary`` most frequent (0: all are in it); ``classes + 1`` is padding, left of a text's
-    beginning, because no window crosses from one text into another. y: [n] the next symbol, never an unknown one:
-    such positions are no samples, so that no accuracy can count a predicted "unknown" as right. Frequencies are those
-    of all texts, later test texts included. ``truth[unit]`` [n] numbers the texts: their windows overlap, and
-    ``Source.group`` keeps each in one split. Clients with samples from fewer than ``least`` texts are left out.
+    x: [n, length] tokens: 0..classes-1 are the symbols, the most frequent first (ties by code
+    point); ``classes`` is any symbol beyond the ``vocabulary`` most frequent (0: all are in it);
+    ``classes + 1`` is padding, left of a text's beginning, because no window crosses from one text
+    into another. y: [n] the next symbol, never an unknown one: such positions are no samples, so
+    that no accuracy can count a predicted "unknown" as right. Frequencies are those of all texts,
+    later test texts included. ``truth[unit]`` [n] numbers the texts: their windows overlap, and
+    ``Source.group`` keeps each in one split. Clients with samples from fewer than ``least`` texts
+    are left out.
     """
-    for key, value, low in (("length", length, 1), ("vocabulary", vocabulary, 0), ("stride", stride, 1)):
+    for key, value, low in (
+        ("length", length, 1),
+        ("vocabulary", vocabulary, 0),
+        ("stride", stride, 1),
+    ):
         _whole(key, value, low)
     _whole("least", least, 1)
     symbols = _vocabulary(texts, vocabulary)
@@ -91,26 +113,48 @@ def windows(
     parts = []
     numbered = 0
     for client, own in sorted(texts.items()):
-        coded = [np.fromiter((place.get(symbol, unknown) for symbol in text), kind, len(text)) for text in own]
+        coded = [
+            np.fromiter((place.get(symbol, unknown) for symbol in text), kind, len(text))
+            for text in own
+        ]
         x, y, text = _windows(coded, length, stride, len(symbols))
         if len(np.unique(text)) >= least:
             parts.append((x, y, text + numbered, np.repeat(client, len(y))))
         numbered += len(own)
     if not parts:
-        raise FedkinError(f"{name}: no client has samples from {least} texts: lower data.least or data.stride")
+        raise FedkinError(
+            f"{name}: no client has samples from {least} texts: lower data.least or data.stride"
+        )
     x, y, text, client_of = (np.concatenate(column) for column in zip(*parts))
-    return Source(name, x, y, len(symbols), client_of, class_names=tuple(symbols), truth={unit: text}, group=unit)
+    return Source(
+        name,
+        x,
+        y,
+        len(symbols),
+        client_of,
+        class_names=tuple(symbols),
+        truth={unit: text},
+        group=unit,
+    )
 
 
-def _windows(coded: Sequence[Array], length: int, stride: int, classes: int) -> tuple[Array, Array, Array]:
+def _windows(
+    coded: Sequence[Array], length: int, stride: int, classes: int
+) -> tuple[Array, Array, Array]:
     """(x, y, number of the text) of one client's texts, given as tokens."""
     kind = coded[0].dtype if coded else np.dtype(np.int16)
     gap = np.full(length, classes + PADDING, kind)  # before each text
     joined = np.concatenate([np.empty(0, kind), *(part for text in coded for part in (gap, text))])
     of = np.repeat(np.arange(len(coded)), [length + len(text) for text in coded])
-    starts = np.cumsum([0, *(length + len(text) for text in coded[:-1])]) + length if coded else np.empty(0, np.int64)
+    starts = (
+        np.cumsum([0, *(length + len(text) for text in coded[:-1])]) + length
+        if coded
+        else np.empty(0, np.int64)
+    )
     target = joined < classes
-    target[starts[[len(text) > 0 for text in coded]]] = False  # nothing is before a text's first symbol
+    target[starts[[len(text) > 0 for text in coded]]] = (
+        False  # nothing is before a text's first symbol
+    )
     at = np.flatnonzero(target)[::stride]
     if not len(at):
         return np.empty((0, length), kind), np.empty(0, np.int64), np.empty(0, np.int64)
@@ -149,13 +193,17 @@ def _posts(path: Path, users: int, posts: int) -> dict[str, list[list[str]]]:
     try:
         import h5py
     except ImportError:
-        raise FedkinError(f"{path.name} needs the package h5py: install fedkin[h5], its extra") from None
+        raise FedkinError(
+            f"{path.name} needs the package h5py: install fedkin[h5], its extra"
+        ) from None
     try:
         with h5py.File(path, "r") as file:
             chosen = sorted(file["examples"])[: users or None]
             return {user: list(_words(file["examples"][user]["tokens"][:posts])) for user in chosen}
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
-        raise FedkinError(f"{path} is damaged, or lacks examples/USER/tokens: arrays of byte strings") from None
+        raise FedkinError(
+            f"{path} is damaged, or lacks examples/USER/tokens: arrays of byte strings"
+        ) from None
 
 
 def _words(tokens: Iterable[bytes]) -> Iterable[list[str]]:

@@ -19,7 +19,10 @@ from fedkin.data.tables.table import read_table
 
 
 class Layout(NamedTuple):
-    """How files lie, and who reads them. ``read(path, **options)``; its keywords are the keys of [data]."""
+    """How files lie, and who reads them.
+
+    ``read(path, **options)``; its keywords are the keys of [data].
+    """
 
     what: str
     fits: Callable[[Path], bool]
@@ -27,20 +30,32 @@ class Layout(NamedTuple):
 
 
 LAYOUTS: dict[str, Layout] = {
-    "npz": Layout("an .npz file", lambda path: path.suffix.lower() == ".npz", lambda path: read_npz(path, path.stem)),
-    "table": Layout("a table", lambda path: path.suffix.lower() in READERS and not path.is_dir(), read_table),
+    "npz": Layout(
+        "an .npz file",
+        lambda path: path.suffix.lower() == ".npz",
+        lambda path: read_npz(path, path.stem),
+    ),
+    "table": Layout(
+        "a table", lambda path: path.suffix.lower() in READERS and not path.is_dir(), read_table
+    ),
     "saved": Layout("a data set that Hugging Face saved", is_saved, read_saved),
     "leaf": Layout("LEAF's JSON", is_leaf, read_leaf),
-    "tables": Layout("a folder with a table for each client", lambda path: bool(tables_in(path)), read_table),
+    "tables": Layout(
+        "a folder with a table for each client", lambda path: bool(tables_in(path)), read_table
+    ),
     "pictures": Layout("a folder of pictures, CLIENT/CLASS/picture", has_pictures, read_pictures),
 }
 FILES = (".npz", ".json", *READERS)  # a name that ends so is a file
 
 
 def is_path(name: str) -> bool:
-    """Whether the name of a data set is that of a file or a folder (by its ending, or by a slash), or of the hub."""
+    """Whether the name of a data set is that of a file or a folder (by its ending, or by a slash),
+    or of the hub.
+    """
     return (
-        name.startswith(HUB) or Path(name).suffix.lower() in FILES or ("/" in name and Path(name).expanduser().is_dir())
+        name.startswith(HUB)
+        or Path(name).suffix.lower() in FILES
+        or ("/" in name and Path(name).expanduser().is_dir())
     )
 
 
@@ -50,11 +65,19 @@ def layout_of(path: Path) -> Layout:
         if layout.fits(path):
             return layout
     endings = ", ".join(FILES)
-    raise FedkinError(f"{path} holds nothing that fedkin reads: a file, or a folder of files, that end in {endings}")
+    raise FedkinError(
+        f"{path} holds nothing that fedkin reads: a file, or a folder of files, that end in "
+        f"{endings}"
+    )
 
 
-def read_own(name: str, folder: Path | None, options: Mapping[str, Any], publicity: Publicity = "private") -> Source:
-    """The Source of a file, a folder or a name of the hub. Raises FedkinError for an option that it does not take."""
+def read_own(
+    name: str, folder: Path | None, options: Mapping[str, Any], publicity: Publicity = "private"
+) -> Source:
+    """The Source of a file, a folder or a name of the hub.
+
+    Raises FedkinError for an option that it does not take.
+    """
     if name.startswith(HUB):
         only_known(options, _options(read_saved), "a data set of the hub")
         check_arguments(read_saved, options, "data", "a data set of the hub")
@@ -63,7 +86,11 @@ def read_own(name: str, folder: Path | None, options: Mapping[str, Any], publici
     layout = layout_of(path)
     only_known(options, _options(layout.read), layout.what)
     check_arguments(layout.read, options, "data", layout.what)
-    read = partial(layout.read, publicity=publicity) if "label" in _options(layout.read) else layout.read
+    read = (
+        partial(layout.read, publicity=publicity)
+        if "label" in _options(layout.read)
+        else layout.read
+    )
     return read(path, **options)
 
 
@@ -92,4 +119,6 @@ def _place_of(name: str, folder: Path | None) -> Path:
         if candidate.exists():
             return candidate
     also = f" (nor in {folder})" if folder and not path.is_absolute() else ""
-    raise FedkinError(f"file {path} does not exist{also}: check the path, or name its folder with --data-dir")
+    raise FedkinError(
+        f"file {path} does not exist{also}: check the path, or name its folder with --data-dir"
+    )

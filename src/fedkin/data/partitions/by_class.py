@@ -20,7 +20,9 @@ from fedkin.data.partitions.shares import (
 Pairs = Literal["random", "balanced", "consecutive"]
 
 
-def choose_classes(clients: int, classes: int, each: int, pairs: Pairs, rng: np.random.Generator, name: str) -> Ints:
+def choose_classes(
+    clients: int, classes: int, each: int, pairs: Pairs, rng: np.random.Generator, name: str
+) -> Ints:
     """Which ``each`` distinct classes a client holds, [clients, each].
 
     "random": independent draws; "balanced": random, but every class has equally many holders (±1);
@@ -32,7 +34,10 @@ def choose_classes(clients: int, classes: int, each: int, pairs: Pairs, rng: np.
     if pairs == "random":
         return np.argsort(rng.random((clients, classes)), axis=1)[:, :each]
     if pairs != "balanced":
-        raise FedkinError(f"partition {name}: pairs={pairs!r} is not known: use 'random', 'balanced' or 'consecutive'")
+        raise FedkinError(
+            f"partition {name}: pairs={pairs!r} is not known: use 'random', 'balanced' or "
+            "'consecutive'"
+        )
     held = np.zeros(classes, dtype=np.int64)
     chosen = np.empty((clients, each), dtype=np.int64)
     ties = rng.random((clients, classes))
@@ -54,9 +59,10 @@ def two_class(
 ) -> Partition:
     """CGPFL section 6: two classes a client, size uniform in low..high, half of it from each class.
 
-    Where a class is wanted more often than it exists, scale="demand" shrinks the demand on that class to its pool;
-    scale="all" shrinks every demand by the factor of the scarcest class, which keeps the ratio of the sizes. Samples
-    nobody wants stay unused. truth: "classes" [clients, 2], "asked" [clients] (the sizes before scaling).
+    Where a class is wanted more often than it exists, scale="demand" shrinks the demand on that
+    class to its pool; scale="all" shrinks every demand by the factor of the scarcest class, which
+    keeps the ratio of the sizes. Samples nobody wants stay unused. truth: "classes" [clients, 2],
+    "asked" [clients] (the sizes before scaling).
     """
     classes = class_count(labels, clients, "two_class")
     whole("two_class", "low", low, 2)
@@ -64,26 +70,40 @@ def two_class(
     if low > high:
         raise FedkinError(f"partition two_class: low={low} is above high={high}: swap them")
     if scale not in ("demand", "all"):
-        raise FedkinError(f"partition two_class: scale={scale!r} is not known: use 'demand' or 'all'")
+        raise FedkinError(
+            f"partition two_class: scale={scale!r} is not known: use 'demand' or 'all'"
+        )
     chosen = choose_classes(clients, classes, 2, pairs, rng, "two_class")
     asked = rng.integers(low, high, size=clients, endpoint=True)
     demand = np.zeros((clients, classes))
-    np.put_along_axis(demand, chosen, np.stack([(asked + 1) // 2, asked // 2], axis=1).astype(float), axis=1)
+    np.put_along_axis(
+        demand, chosen, np.stack([(asked + 1) // 2, asked // 2], axis=1).astype(float), axis=1
+    )
     pools = np.bincount(labels, minlength=classes)
     factor = np.minimum(pools / np.maximum(demand.sum(axis=0), 1), 1.0)
-    counts = np.floor(demand * (factor if scale == "demand" else factor.min()) + 1e-9).astype(np.int64)
+    counts = np.floor(demand * (factor if scale == "demand" else factor.min()) + 1e-9).astype(
+        np.int64
+    )
     _at_least_one(counts, chosen, "two_class")
-    return Partition(gather(deal(labels, counts, rng), clients), {"classes": np.sort(chosen), "asked": asked})
+    return Partition(
+        gather(deal(labels, counts, rng), clients), {"classes": np.sort(chosen), "asked": asked}
+    )
 
 
 def persfl_ds1(
-    labels: Array, clients: int, rng: np.random.Generator, *, classes: int = 4, pairs: Pairs = "balanced"
+    labels: Array,
+    clients: int,
+    rng: np.random.Generator,
+    *,
+    classes: int = 4,
+    pairs: Pairs = "balanced",
 ) -> Partition:
-    """PersFL's data split 1: the same total for every user, ``classes`` classes each, a different share of each.
+    """PersFL's data split 1: the same total for every user, ``classes`` classes each, a different
+    share of each.
 
-    Reading: shares are uniform random numbers, balanced so that the classes are used about evenly; the common total is
-    the largest that no class's pool forbids, and the remaining samples stay unused.
-    truth["classes"] [clients, classes].
+    Reading: shares are uniform random numbers, balanced so that the classes are used about evenly;
+    the common total is the largest that no class's pool forbids, and the remaining samples stay
+    unused. truth["classes"] [clients, classes].
     """
     available = class_count(labels, clients, "persfl_ds1")
     chosen = choose_classes(clients, available, classes, pairs, rng, "persfl_ds1")
@@ -92,7 +112,9 @@ def persfl_ds1(
     pools = np.bincount(labels, minlength=available)
     shares = np.where(held, rng.uniform(0.2, 1.0, held.shape), 0.0)
     target = pools / pools.sum() * clients
-    for _ in range(20):  # rows to 1, columns towards the pools; a few sweeps suffice, the rest is the common total's
+    for _ in range(
+        20
+    ):  # rows to 1, columns towards the pools; a few sweeps suffice, the rest is the common total's
         shares *= (target / np.maximum(shares.sum(axis=0), 1e-12))[None]
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
     # Rounding can add one sample for each holder, so that much of every pool is kept in reserve.
@@ -100,7 +122,8 @@ def persfl_ds1(
     total = int(((pools - held.sum(axis=0))[used] / shares.sum(axis=0)[used]).min())
     if total < classes:
         raise FedkinError(
-            f"partition persfl_ds1: {clients} clients with {classes} classes each leave fewer than one sample a class: "
+            f"partition persfl_ds1: {clients} clients with {classes} classes each leave fewer "
+            "than one sample a class: "
             "ask for fewer clients or classes"
         )
     counts = round_rows(shares * total, np.full(clients, total))
@@ -119,10 +142,10 @@ def persfl_ds3(
 ) -> Partition:
     """PersFL's data split 3: two classes a user, sizes from a log-normal(0, 2).
 
-    Reading (as pFedMe's public generator; the paper names pFedMe as the origin): every user first gets ``floor``
-    samples, divided over its classes; each class's remaining samples go to its holders in proportion to log-normal
-    draws, one a user and class (the log-normal's mu cancels out). All samples of classes that somebody holds are used.
-    truth["classes"] [clients, classes].
+    Reading (as pFedMe's public generator; the paper names pFedMe as the origin): every user first
+    gets ``floor`` samples, divided over its classes; each class's remaining samples go to its
+    holders in proportion to log-normal draws, one a user and class (the log-normal's mu cancels
+    out). All samples of classes that somebody holds are used. truth["classes"] [clients, classes].
     """
     available = class_count(labels, clients, "persfl_ds3")
     positive("persfl_ds3", sigma=sigma)
@@ -136,7 +159,8 @@ def persfl_ds3(
     short = np.flatnonzero(rest < 0)
     if len(short):
         raise FedkinError(
-            f"partition persfl_ds3: class {short[0]} has {pools[short[0]]} samples, but its holders need "
+            f"partition persfl_ds3: class {short[0]} has {pools[short[0]]} samples, but its "
+            "holders need "
             f"{base[:, short[0]].sum()}: lower floor or clients"
         )
     draws = np.where(base > 0, rng.lognormal(0.0, sigma, base.shape), 0.0)
@@ -152,6 +176,7 @@ def _at_least_one(counts: Ints, chosen: Ints, name: str) -> None:
     if len(poor):
         k, j = poor[0]
         raise FedkinError(
-            f"partition {name}: class {chosen[k, j]} has too few samples for its clients (client {k} would get none): "
+            f"partition {name}: class {chosen[k, j]} has too few samples for its clients "
+            f"(client {k} would get none): "
             "ask for fewer clients or smaller sizes"
         )

@@ -1,4 +1,6 @@
-"""Dirichlet partitions: over clients for each class (COMET, PersFL DS-2), or over classes for each client."""
+"""Dirichlet partitions: over clients for each class (COMET, PersFL DS-2), or over classes for each
+client.
+"""
 
 from typing import Literal
 
@@ -29,21 +31,25 @@ def dirichlet(
 ) -> Partition:
     """Every sample to exactly one client, classes unevenly; smaller ``alpha`` is more uneven.
 
-    over="clients" (COMET section V-A; PersFL DS-2): for each class, shares over the clients ~ Dir(alpha), so sizes are
-    very unequal. Clients with fewer than ``floor`` samples are filled up to it from the largest holders, which shrink
-    to one common level. Reading: what is handed over comes in runs of one donor and one class, so that a filled client
-    is as one-sided as the others. over="classes": for each client, shares over the classes ~ Dir(alpha), sizes equal.
-    Clients are served in random order until a class runs out; what is then missing comes from what is left, in runs
-    of one class. truth["mixture"] [clients, classes] is then the mixture that was asked for.
+    over="clients" (COMET section V-A; PersFL DS-2): for each class, shares over the clients ~
+    Dir(alpha), so sizes are very unequal. Clients with fewer than ``floor`` samples are filled up
+    to it from the largest holders, which shrink to one common level. Reading: what is handed over
+    comes in runs of one donor and one class, so that a filled client is as one-sided as the others.
+    over="classes": for each client, shares over the classes ~ Dir(alpha), sizes equal. Clients are
+    served in random order until a class runs out; what is then missing comes from what is left, in
+    runs of one class. truth["mixture"] [clients, classes] is then the mixture that was asked for.
     """
     classes = class_count(labels, clients, "dirichlet")
     positive("dirichlet", alpha=alpha)
     whole("dirichlet", "floor", floor, 0)
     if over not in ("clients", "classes"):
-        raise FedkinError(f"partition dirichlet: over={over!r} is not known: use 'clients' or 'classes'")
+        raise FedkinError(
+            f"partition dirichlet: over={over!r} is not known: use 'clients' or 'classes'"
+        )
     if clients * floor > len(labels):
         raise FedkinError(
-            f"partition dirichlet: {clients} clients with floor={floor} need {clients * floor} samples, but there are "
+            f"partition dirichlet: {clients} clients with floor={floor} need "
+            f"{clients * floor} samples, but there are "
             f"{len(labels)}: set floor to {len(labels) // clients} or less"
         )
     if over == "classes":
@@ -62,7 +68,8 @@ def persfl_ds2(
 
 
 def fill(owner: Ints, labels: Array, clients: int, floor: int, rng: np.random.Generator) -> Ints:
-    """New owners, so that everybody holds ``floor`` samples; the largest holders give, and shrink to one level.
+    """New owners, so that everybody holds ``floor`` samples; the largest holders give, and shrink
+    to one level.
 
     Needs clients·floor <= samples. No loop over clients, samples or attempts.
     """
@@ -83,8 +90,13 @@ def fill(owner: Ints, labels: Array, clients: int, floor: int, rng: np.random.Ge
 
 
 def _surplus_above_level(sizes: Ints, total: int) -> Ints:
-    """What each holder gives, so that together they give ``total`` and the largest end on one level (±1)."""
-    low, high = 0, int(sizes.max())  # smallest level that asks for no more than total; halving: about 20 steps
+    """What each holder gives, so that together they give ``total`` and the largest end on one level
+    (±1).
+    """
+    low, high = (
+        0,
+        int(sizes.max()),
+    )  # smallest level that asks for no more than total; halving: about 20 steps
     while low < high:
         level = (low + high) // 2
         if np.maximum(sizes - level, 0).sum() > total:
@@ -96,7 +108,9 @@ def _surplus_above_level(sizes: Ints, total: int) -> Ints:
     return give
 
 
-def _over_classes(labels: Array, clients: int, classes: int, alpha: float, rng: np.random.Generator) -> Partition:
+def _over_classes(
+    labels: Array, clients: int, classes: int, alpha: float, rng: np.random.Generator
+) -> Partition:
     sizes = np.array([len(part) for part in np.array_split(np.arange(len(labels)), clients)])
     mixture = rng.dirichlet(np.full(classes, alpha), size=clients)
     wanted = round_rows(mixture * sizes[:, None], sizes)

@@ -1,7 +1,7 @@
 """Who holds which samples: every partition by name.
 
-A partition is a function (labels [n], clients, generator, *, parameters) -> Partition. All are exact (no sample twice),
-use no rejection sampling, and give the same result for the same generator.
+A partition is a function (labels [n], clients, generator, *, parameters) -> Partition. All are
+exact (no sample twice), use no rejection sampling, and give the same result for the same generator.
 """
 
 import inspect
@@ -33,9 +33,12 @@ PARTITIONS: dict[str, Callable[..., Partition]] = {
 }
 
 
-def partition(name: str, labels: Array, clients: int | None, rng: np.random.Generator, **params: Any) -> Partition:
-    """The named partition. Raises FedkinError for an unknown name or parameter, with the nearest that exists, or a
-    parameter of another kind."""
+def partition(
+    name: str, labels: Array, clients: int | None, rng: np.random.Generator, **params: Any
+) -> Partition:
+    """The named partition. Raises FedkinError for an unknown name or parameter, with the nearest
+    that exists, or a parameter of another kind.
+    """
     if name not in PARTITIONS:
         raise unknown("partition", name, PARTITIONS)
     known = parameters(name)
@@ -51,4 +54,8 @@ def parameters(name: str) -> dict[str, Any]:
     """The partition's own parameters and their defaults."""
     signature = inspect.signature(PARTITIONS[name])
     kinds = signature.parameters.values()
-    return {p.name: p.default for p in kinds if p.kind is inspect.Parameter.KEYWORD_ONLY and p.name != "client"}
+    return {
+        p.name: p.default
+        for p in kinds
+        if p.kind is inspect.Parameter.KEYWORD_ONLY and p.name != "client"
+    }

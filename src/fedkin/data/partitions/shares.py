@@ -1,4 +1,6 @@
-"""What all partitions share: their result, the checks on what a user asks for, and two array moves."""
+"""What all partitions share: their result, the checks on what a user asks for, and two
+array moves.
+"""
 
 import math
 from typing import NamedTuple
@@ -11,10 +13,11 @@ from fedkin.data.arrays import Array, Ints
 
 
 class Partition(NamedTuple):
-    """Who holds what: one ascending int64 index array a client, disjoint; and what the generator knows.
+    """Who holds what: one ascending int64 index array a client, disjoint; and what the generator
+    knows.
 
-    truth: arrays with a row a client ("group" [clients], "classes" [clients, k], "name" [clients]), or "class_group"
-    [classes].
+    truth: arrays with a row a client ("group" [clients], "classes" [clients, k], "name" [clients]),
+    or "class_group" [classes].
     """
 
     indices: list[Ints]
@@ -22,30 +25,47 @@ class Partition(NamedTuple):
 
 
 def class_count(labels: Array, clients: int, name: str) -> int:
-    """Number of classes in checked labels; FedkinError where they cannot be divided over the clients by class."""
+    """Number of classes in checked labels; FedkinError where they cannot be divided over the
+    clients by class.
+    """
     rows(labels, clients, name)
     if labels.dtype.kind not in "bui":
-        raise FedkinError(f"partition {name} divides by class, but these are regression targets: use iid or natural")
+        raise FedkinError(
+            f"partition {name} divides by class, but these are regression targets: use iid or "
+            "natural"
+        )
     if int(labels.min()) < 0:
-        raise FedkinError(f"partition {name}: labels must be 0 or more, but one is {int(labels.min())}")
+        raise FedkinError(
+            f"partition {name}: labels must be 0 or more, but one is {int(labels.min())}"
+        )
     return int(labels.max()) + 1
 
 
 def rows(labels: Array, clients: int, name: str) -> int:
     """Number of samples; FedkinError where there are none, or fewer than clients."""
     if isinstance(clients, bool) or not isinstance(clients, int | np.integer) or clients < 1:
-        raise FedkinError(f"partition {name}: clients={clients!r} must be a whole number of at least 1")
+        raise FedkinError(
+            f"partition {name}: clients={clients!r} must be a whole number of at least 1"
+        )
     if labels.ndim != 1 or len(labels) == 0:
-        raise FedkinError(f"partition {name}: labels of shape {labels.shape} hold no list of samples")
+        raise FedkinError(
+            f"partition {name}: labels of shape {labels.shape} hold no list of samples"
+        )
     if clients > len(labels):
-        raise FedkinError(f"partition {name}: {clients} clients cannot share {len(labels)} samples: ask for fewer")
+        raise FedkinError(
+            f"partition {name}: {clients} clients cannot share {len(labels)} samples: ask for fewer"
+        )
     return len(labels)
 
 
 def positive(name: str, **values: float) -> None:
     """Refuses parameters that are not finite and greater than 0."""
     for key, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float | np.number)
+            or not 0 < value < math.inf
+        ):
             raise FedkinError(f"partition {name}: {key}={value!r} must be a number greater than 0")
 
 
@@ -58,7 +78,9 @@ def whole(name: str, key: str, value: int, low: int, high: int | None = None) ->
 
 
 def deal(labels: Array, counts: Ints, rng: np.random.Generator) -> Ints:
-    """Owner of every sample [n] (-1: nobody) when client k draws counts[k, c] random samples of class c."""
+    """Owner of every sample [n] (-1: nobody) when client k draws counts[k, c] random samples of
+    class c.
+    """
     owner = np.full(len(labels), -1)
     for c in range(counts.shape[1]):
         pool = rng.permutation(np.flatnonzero(labels == c))
@@ -74,7 +96,8 @@ def gather(owner: Ints, clients: int) -> list[Ints]:
 
 
 def round_columns(shares: npt.NDArray[np.float64], pools: Ints) -> Ints:
-    """Whole counts [K, C] whose columns sum to the pools, within 1 of shares·pools (columns of shares sum to 1).
+    """Whole counts [K, C] whose columns sum to the pools, within 1 of shares·pools (columns of
+    shares sum to 1).
 
     Rounds the running sums, so no remainder has to be handed out afterwards.
     """
@@ -84,7 +107,9 @@ def round_columns(shares: npt.NDArray[np.float64], pools: Ints) -> Ints:
 
 
 def round_rows(demand: npt.NDArray[np.float64], totals: Ints) -> Ints:
-    """Whole counts [K, C] whose rows sum to the totals: largest remainders (rows of demand sum to totals)."""
+    """Whole counts [K, C] whose rows sum to the totals: largest remainders (rows of demand sum to
+    totals).
+    """
     counts = np.floor(demand + 1e-9).astype(np.int64)
     rest = totals - counts.sum(axis=1)
     rank = np.argsort(np.argsort(counts - demand, axis=1, kind="stable"), axis=1)

@@ -1,4 +1,6 @@
-"""Partitions without a distribution to draw: at random, by natural client, by shards of sorted labels, by groups."""
+"""Partitions without a distribution to draw: at random, by natural client, by shards of sorted
+labels, by groups.
+"""
 
 from collections.abc import Sequence
 
@@ -15,31 +17,50 @@ def iid(labels: Array, clients: int, rng: np.random.Generator) -> Partition:
     return Partition([np.sort(part) for part in np.array_split(order, clients)], {})
 
 
-def natural(labels: Array, clients: int | None, rng: np.random.Generator, *, client: Array | None = None) -> Partition:
-    """One client a distinct value of ``client`` [n], in sorted order; truth["name"] holds the values.
+def natural(
+    labels: Array, clients: int | None, rng: np.random.Generator, *, client: Array | None = None
+) -> Partition:
+    """One client a distinct value of ``client`` [n], in sorted order; truth["name"] holds the
+    values.
 
-    ``clients`` None or 0 takes all of them, fewer takes a random choice (rows of the others stay unused).
+    ``clients`` None or 0 takes all of them, fewer takes a random choice (rows of the others stay
+    unused).
     """
     if client is None:
         raise FedkinError(
-            "partition natural needs client labels: choose a data set that has them, or name a client column"
+            "partition natural needs client labels: choose a data set that has them, or name "
+            "a client column"
         )
     names, owner = np.unique(client, return_inverse=True)
     if len(owner) != len(labels):
-        raise FedkinError(f"partition natural: {len(owner)} client labels for {len(labels)} samples: give one a sample")
+        raise FedkinError(
+            f"partition natural: {len(owner)} client labels for {len(labels)} samples: give "
+            "one a sample"
+        )
     if not clients:
         clients = len(names)
     rows(labels, clients, "natural")
     if clients > len(names):
-        raise FedkinError(f"partition natural: there are only {len(names)} natural clients, not {clients}")
-    chosen = np.sort(rng.permutation(len(names))[:clients]) if clients < len(names) else np.arange(len(names))
+        raise FedkinError(
+            f"partition natural: there are only {len(names)} natural clients, not {clients}"
+        )
+    chosen = (
+        np.sort(rng.permutation(len(names))[:clients])
+        if clients < len(names)
+        else np.arange(len(names))
+    )
     place = np.full(len(names), -1)
     place[chosen] = np.arange(clients)
     return Partition(gather(place[owner], clients), {"name": names[chosen], "natural": chosen})
 
 
-def shards(labels: Array, clients: int, rng: np.random.Generator, *, per_client: int = 2) -> Partition:
-    """McMahan et al. 2017: sort by label, cut into clients·per_client equal shards, deal them at random."""
+def shards(
+    labels: Array, clients: int, rng: np.random.Generator, *, per_client: int = 2
+) -> Partition:
+    """McMahan et al.
+
+    2017: sort by label, cut into clients·per_client equal shards, deal them at random.
+    """
     class_count(labels, clients, "shards")
     whole("shards", "per_client", per_client, 1, max(1, len(labels) // clients))
     order = np.lexsort((rng.random(len(labels)), labels))
@@ -57,33 +78,41 @@ def label_groups(
 ) -> Partition:
     """PPFL section 4.1: classes form groups, a client holds samples of one group only.
 
-    ``groups``: group sizes (classes fall to groups at random; they must sum to the number of classes), or explicit
-    class lists (classes in no list stay unused). Clients fill the groups in order and as evenly as possible (80 over 3:
-    27, 27, 26); each group's samples are pooled and split evenly at random. truth: "group" [clients], "class_group"
-    [classes], -1 where unused.
+    ``groups``: group sizes (classes fall to groups at random; they must sum to the number of
+    classes), or explicit class lists (classes in no list stay unused). Clients fill the groups in
+    order and as evenly as possible (80 over 3: 27, 27, 26); each group's samples are pooled and
+    split evenly at random. truth: "group" [clients], "class_group" [classes], -1 where unused.
     """
     classes = class_count(labels, clients, "label_groups")
     class_group = _class_groups(groups, classes, rng)
     count = int(class_group.max()) + 1
     if clients < count:
         raise FedkinError(
-            f"partition label_groups: {clients} clients cannot fill {count} groups: ask for {count} or more"
+            f"partition label_groups: {clients} clients cannot fill {count} groups: ask for "
+            f"{count} or more"
         )
-    group = np.repeat(np.arange(count), [len(part) for part in np.array_split(np.arange(clients), count)])
+    group = np.repeat(
+        np.arange(count), [len(part) for part in np.array_split(np.arange(clients), count)]
+    )
     indices: list[Ints] = []
     for g in range(count):
         members = int((group == g).sum())
         pool = rng.permutation(np.flatnonzero(class_group[labels] == g))
         if len(pool) < members:
-            raise FedkinError(f"partition label_groups: group {g} has {len(pool)} samples for {members} clients")
+            raise FedkinError(
+                f"partition label_groups: group {g} has {len(pool)} samples for {members} clients"
+            )
         indices += [np.sort(part) for part in np.array_split(pool, members)]
     return Partition(indices, {"group": group, "class_group": class_group})
 
 
-def _class_groups(groups: Sequence[int] | Sequence[Sequence[int]], classes: int, rng: np.random.Generator) -> Ints:
+def _class_groups(
+    groups: Sequence[int] | Sequence[Sequence[int]], classes: int, rng: np.random.Generator
+) -> Ints:
     if len(groups) == 0:
         raise FedkinError(
-            "partition label_groups: groups is empty: give sizes such as [3, 3, 2, 2], or lists of classes"
+            "partition label_groups: groups is empty: give sizes such as [3, 3, 2, 2], or "
+            "lists of classes"
         )
     result = np.full(classes, -1)
     numbers = [g for g in groups if isinstance(g, int | np.integer)]
@@ -91,17 +120,24 @@ def _class_groups(groups: Sequence[int] | Sequence[Sequence[int]], classes: int,
         sizes = np.asarray(numbers, dtype=np.int64)
         if (sizes < 1).any() or sizes.sum() != classes:
             raise FedkinError(
-                f"partition label_groups: sizes {numbers} sum to {sizes.sum()}, but there are {classes} classes: "
+                f"partition label_groups: sizes {numbers} sum to {sizes.sum()}, but there are "
+                f"{classes} classes: "
                 f"give positive sizes that sum to {classes}"
             )
         result[rng.permutation(classes)] = np.repeat(np.arange(len(sizes)), sizes)
         return result
     for g, members in enumerate(groups):
         if not isinstance(members, Sequence | np.ndarray) or len(members) == 0:
-            raise FedkinError(f"partition label_groups: group {g} is {members!r}: give every group a list of classes")
+            raise FedkinError(
+                f"partition label_groups: group {g} is {members!r}: give every group a list "
+                "of classes"
+            )
         for c in members:
             whole("label_groups", f"a class of group {g}", c, 0, classes - 1)
             if result[c] >= 0:
-                raise FedkinError(f"partition label_groups: class {c} is in groups {result[c]} and {g}: name it once")
+                raise FedkinError(
+                    f"partition label_groups: class {c} is in groups {result[c]} and {g}: "
+                    "name it once"
+                )
             result[c] = g
     return result

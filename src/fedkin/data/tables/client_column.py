@@ -17,7 +17,9 @@ PEOPLE = re.compile(
 
 
 def likely_clients(source: Source) -> dict[str, int]:
-    """name → how many values it has, of the columns whose name and whose repeated values are those of clients."""
+    """name → how many values it has, of the columns whose name and whose repeated values are those
+    of clients.
+    """
     if source.client is not None or source.columns is None:
         return {}
     found: dict[str, int] = {}
@@ -35,13 +37,17 @@ def likely_clients(source: Source) -> dict[str, int]:
 
 
 def ask_for_clients(source: Source) -> None:
-    """Raises FedkinError where a table looks as if it had clients, and would be divided among invented ones."""
+    """Raises FedkinError where a table looks as if it had clients, and would be divided among
+    invented ones.
+    """
     likely = likely_clients(source)
     if likely:
         name, values = next(iter(likely.items()))
         raise FedkinError(
-            f"{source.name}: column {name!r} ({values:,} values) looks like its clients: take them with "
-            f"--set 'data.client={name}', or say --split iid (or dirichlet:0.5) to divide the rows among invented ones"
+            f"{source.name}: column {name!r} ({values:,} values) looks like its clients: take "
+            "them with "
+            f"--set 'data.client={name}', or say --split iid (or dirichlet:0.5) to divide the "
+            "rows among invented ones"
         )
 
 

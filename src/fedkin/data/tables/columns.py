@@ -10,11 +10,15 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array
 
 Place = Callable[[int], str]  # row → where it stands: "patients.csv, line 7"
-MISSING = frozenset({"NA", "N/A", "NaN", "nan", "null", "NULL", "?"})  # in a column of numbers; an empty cell anywhere
+MISSING = frozenset(
+    {"NA", "N/A", "NaN", "nan", "null", "NULL", "?"}
+)  # in a column of numbers; an empty cell anywhere
 
 
 class Column(NamedTuple):
-    """``values``: () for a column of numbers; otherwise the sorted distinct cells, and a cell is an index into them."""
+    """``values``: () for a column of numbers; otherwise the sorted distinct cells, and a cell is an
+    index into them.
+    """
 
     name: str
     values: tuple[str, ...] = ()
@@ -22,7 +26,10 @@ class Column(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How columns are to be encoded. ``most``: values of a column, and words of a text, that get an output each."""
+    """How columns are to be encoded.
+
+    ``most``: values of a column, and words of a text, that get an output each.
+    """
 
     columns: tuple[Column, ...]
     scale: str = "standard"
@@ -39,14 +46,19 @@ class Cells(NamedTuple):
 def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Cells:
     """A column's cells. ``wanted``: "auto", or "category" or "text" where the user says so.
 
-    Auto: numbers and booleans are numbers; text is numbers where all of it can be read so, and categories where most of
-    it cannot. Raises FedkinError, with the line, for infinite cells, dates, and single cells that are not numbers.
+    Auto: numbers and booleans are numbers; text is numbers where all of it can be read so, and
+    categories where most of it cannot. Raises FedkinError, with the line, for infinite cells,
+    dates, and single cells that are not numbers.
     """
     name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
-        raise FedkinError(f"{place(0)}: column {name!r} holds dates: turn them into numbers, or {_leave(name)}")
+        raise FedkinError(
+            f"{place(0)}: column {name!r} holds dates: turn them into numbers, or {_leave(name)}"
+        )
     if pd.api.types.is_complex_dtype(column):
-        raise FedkinError(f"{place(0)}: column {name!r} holds {column.iloc[0]!r}, not a number: {_leave(name)}")
+        raise FedkinError(
+            f"{place(0)}: column {name!r} holds {column.iloc[0]!r}, not a number: {_leave(name)}"
+        )
     if pd.api.types.is_numeric_dtype(column) and wanted == "auto":
         return Cells(Column(name), _numbers(column, place))
     codes, distinct = pd.factorize(column)
@@ -56,15 +68,22 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
         return Cells(Column(name), _finite(name, numbers[codes], place))
     values = sorted(set(texts))
     rank = {value: position for position, value in enumerate(values)}
-    of = np.array([*(rank[text] for text in texts), np.nan], dtype=np.float32)  # code -1 is a missing cell
+    of = np.array(
+        [*(rank[text] for text in texts), np.nan], dtype=np.float32
+    )  # code -1 is a missing cell
     return Cells(Column(name, tuple(values), wanted == "text"), of[codes])
 
 
 def numbers_of(column: "pd.Series[Any]", place: Place) -> Cells:
-    """The cells of a column that held numbers in training. Raises FedkinError, with the line, where it does not now."""
+    """The cells of a column that held numbers in training.
+
+    Raises FedkinError, with the line, where it does not now.
+    """
     name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_complex_dtype(column):
-        raise FedkinError(f"{place(0)}: column {name!r} holds {column.iloc[0]}, but training had numbers there")
+        raise FedkinError(
+            f"{place(0)}: column {name!r} holds {column.iloc[0]}, but training had numbers there"
+        )
     if pd.api.types.is_numeric_dtype(column):
         return Cells(Column(name), _numbers(column, place))
     codes, distinct = pd.factorize(column)
@@ -85,15 +104,20 @@ def _as_numbers(name: str, codes: Array, texts: list[str], place: Place) -> Arra
     if wrong.any():
         raise FedkinError(
             f"{_not_a_number(name, codes, texts, wrong, place)}, which is not a number: "
-            f"correct it, or say that the column holds categories: --set 'data.categorical=[\"{name}\"]'"
+            "correct it, or say that the column holds categories: --set "
+            f"'data.categorical=[\"{name}\"]'"
         )
     return parsed
 
 
 def _parsed(texts: list[str]) -> tuple[Array, Array]:
-    """(the number of each text and nan at the end, for a missing cell; which texts are neither numbers nor gaps)."""
+    """(the number of each text and nan at the end, for a missing cell; which texts are neither
+    numbers nor gaps).
+    """
     known = np.array([text.strip() in MISSING for text in texts], dtype=bool)
-    parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(dtype=np.float64)
+    parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(
+        dtype=np.float64
+    )
     with np.errstate(over="ignore"):
         return np.append(parsed, np.nan).astype(np.float32), np.isnan(parsed) & ~known
 
@@ -112,13 +136,19 @@ def _numbers(column: "pd.Series[Any]", place: Place) -> Array:
 def _finite(name: str, cells: Array, place: Place) -> Array:
     infinite = np.flatnonzero(np.isinf(cells))
     if len(infinite):
-        raise FedkinError(f"{place(int(infinite[0]))}: column {name!r} is infinite or too large for float32")
+        raise FedkinError(
+            f"{place(int(infinite[0]))}: column {name!r} is infinite or too large for float32"
+        )
     return cells
 
 
 def spelled(value: Any) -> str:
     """A cell as text: 3.0 is 3, as integers with gaps come out of a file."""
-    if isinstance(value, float | np.floating) and float(value).is_integer() and abs(float(value)) < 2**53:
+    if (
+        isinstance(value, float | np.floating)
+        and float(value).is_integer()
+        and abs(float(value)) < 2**53
+    ):
         return str(int(value))
     return value if isinstance(value, str) else str(value)
 
@@ -128,7 +158,9 @@ def _leave(name: str) -> str:
 
 
 def same_columns(ours: tuple[Column, ...], theirs: tuple[Column, ...], where: str) -> None:
-    """Raises FedkinError where another table has other columns, or the same in another order or of another kind."""
+    """Raises FedkinError where another table has other columns, or the same in another order or of
+    another kind.
+    """
     names, others = [c.name for c in ours], [c.name for c in theirs]
     if names != others:
         odd = next((n for n in [*names, *others] if (n in names) != (n in others)), None)
@@ -136,4 +168,6 @@ def same_columns(ours: tuple[Column, ...], theirs: tuple[Column, ...], where: st
         raise FedkinError(f"{where}: its columns are not those of the private table: {what}")
     for a, b in zip(ours, theirs, strict=True):
         if bool(a.values) != bool(b.values):
-            raise FedkinError(f"{where}: column {a.name!r} holds text in one table and numbers in the other")
+            raise FedkinError(
+                f"{where}: column {a.name!r} holds text in one table and numbers in the other"
+            )

@@ -1,4 +1,6 @@
-"""Which samples are the same, bit for bit: by a hash of 64 bits a row, without copying the table."""
+"""Which samples are the same, bit for bit: by a hash of 64 bits a row, without copying
+the table.
+"""
 
 import numpy as np
 
@@ -8,10 +10,18 @@ BLOCK = 1 << 22  # numbers that are hashed at a time
 
 
 def same_rows(x: Array, y: Array) -> Ints:
-    """A number a sample [n], equal for samples whose x and y are equal (two different ones share it by chance 2⁻⁶⁴)."""
+    """A number a sample [n], equal for samples whose x and y are equal (two different ones share it
+    by chance 2⁻⁶⁴).
+    """
     flat = np.ascontiguousarray(x).reshape(len(x), -1)
     words = flat.view(np.uint32) if flat.dtype.itemsize == 4 else flat
-    weights = np.random.Generator(np.random.Philox(0)).integers(1, 2**63, words.shape[1] + 1, dtype=np.uint64) * 2 + 1
+    weights = (
+        np.random.Generator(np.random.Philox(0)).integers(
+            1, 2**63, words.shape[1] + 1, dtype=np.uint64
+        )
+        * 2
+        + 1
+    )
     found = np.empty(len(x), dtype=np.uint64)
     step = max(1, BLOCK // max(1, words.shape[1]))
     for low in range(0, len(x), step):

@@ -1,4 +1,6 @@
-"""From the cells of a table to what a model takes: fitted once a federation, on training rows only."""
+"""From the cells of a table to what a model takes: fitted once a federation, on
+training rows only.
+"""
 
 import re
 from collections import Counter
@@ -16,7 +18,9 @@ WORD = re.compile(r"\w+")
 
 
 class Number(NamedTuple):
-    """(cell − mean) / std; a missing cell becomes ``fill`` first, and with ``flag`` a second output is 1 for it."""
+    """(cell − mean) / std; a missing cell becomes ``fill`` first, and with ``flag`` a second output
+    is 1 for it.
+    """
 
     name: str
     fill: float
@@ -38,7 +42,9 @@ class Number(NamedTuple):
 
 
 class Category(NamedTuple):
-    """One output a value: 1 where the cell holds it. With ``rest`` one more for all other values, ``flag`` for none."""
+    """One output a value: 1 where the cell holds it. With ``rest`` one more for all other values,
+    ``flag`` for none.
+    """
 
     name: str
     values: tuple[str, ...]
@@ -66,7 +72,9 @@ class Category(NamedTuple):
 
 
 class Words(NamedTuple):
-    """A text as a bag of words: one output a word, log(1 + times it occurs); other words are not seen."""
+    """A text as a bag of words: one output a word, log(1 + times it occurs); other words are not
+    seen.
+    """
 
     name: str
     words: tuple[str, ...]
@@ -78,7 +86,9 @@ class Words(NamedTuple):
 
     def write(self, out: Array, cells: Array, values: Sequence[str]) -> None:
         place = {word: position for position, word in enumerate(self.words)}
-        bags = np.zeros((len(values) + 1, len(self.words)), dtype=np.float32)  # the last is a missing text's
+        bags = np.zeros(
+            (len(values) + 1, len(self.words)), dtype=np.float32
+        )  # the last is a missing text's
         for bag, text in zip(bags, values):
             for word in words_of(text):
                 if word in place:
@@ -87,7 +97,11 @@ class Words(NamedTuple):
 
 
 Feature = Number | Category | Words
-KINDS: dict[str, type[Number] | type[Category] | type[Words]] = {"number": Number, "category": Category, "words": Words}
+KINDS: dict[str, type[Number] | type[Category] | type[Words]] = {
+    "number": Number,
+    "category": Category,
+    "words": Words,
+}
 
 
 class Encoding(NamedTuple):
@@ -101,7 +115,9 @@ class Encoding(NamedTuple):
         return [name for feature in self.features for name in feature.outputs]
 
     def encode(self, x: Array, columns: Sequence[Column]) -> Array:
-        """float32 [n, outputs] from cells [n, columns]; ``columns`` say what the cells of x mean."""
+        """float32 [n, outputs] from cells [n, columns]; ``columns`` say what the cells
+        of x mean.
+        """
         out = np.zeros((len(x), len(self.outputs)), dtype=np.float32)
         at = 0
         for feature, cells, column in zip(self.features, x.T, columns, strict=True):
@@ -123,20 +139,27 @@ def from_plain(features: Sequence[Mapping[str, Any]]) -> Encoding:
 def _feature(content: dict[str, Any]) -> Feature:
     recipe: Any = KINDS[content["kind"]]
     made: Feature = recipe(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+        **{
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in content.items()
+        }
     )
     return made
 
 
 def fit(recipe: Recipe, x: Array, rows: Ints) -> Encoding:
-    """The encoding of cells x [n, columns], from the rows ``rows`` only: the training rows of all clients.
+    """The encoding of cells x [n, columns], from the rows ``rows`` only: the training rows of all
+    clients.
 
-    Everything in it is made of sums over clients (counts of values, sums of cells and of their squares), so that a
-    federation can have it by adding up what each client sums. A missing number becomes the mean.
+    Everything in it is made of sums over clients (counts of values, sums of cells and of their
+    squares), so that a federation can have it by adding up what each client sums. A missing number
+    becomes the mean.
     """
     if recipe.scale not in ("none", "standard"):
         raise FedkinError(f"scale={recipe.scale!r} is not known: use 'none' or 'standard'")
-    return Encoding(tuple(_fit(column, x[rows, at], recipe) for at, column in enumerate(recipe.columns)))
+    return Encoding(
+        tuple(_fit(column, x[rows, at], recipe) for at, column in enumerate(recipe.columns))
+    )
 
 
 def _fit(column: Column, cells: Array, recipe: Recipe) -> Feature:
@@ -153,7 +176,9 @@ def _fit(column: Column, cells: Array, recipe: Recipe) -> Feature:
     if recipe.scale == "none":
         return Number(column.name, mean, 0.0, 1.0, bool(missing.any()))
     constant = len(exact) == 0 or exact.min() == exact.max()
-    return Number(column.name, mean, mean, 1.0 if constant else float(exact.std()), bool(missing.any()))
+    return Number(
+        column.name, mean, mean, 1.0 if constant else float(exact.std()), bool(missing.any())
+    )
 
 
 def _words(column: Column, cells: Array, most: int) -> Words:
@@ -163,7 +188,9 @@ def _words(column: Column, cells: Array, most: int) -> Words:
         if often:
             for word in set(words_of(text)):
                 counts[word] += int(often)
-    return Words(column.name, tuple(sorted(sorted(counts, key=lambda word: (-counts[word], word))[:most])))
+    return Words(
+        column.name, tuple(sorted(sorted(counts, key=lambda word: (-counts[word], word))[:most]))
+    )
 
 
 def words_of(text: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""A table whose rows come after training, read as the run's own table was: for predictions, and for newcomers."""
+"""A table whose rows come after training, read as the run's own table was: for predictions, and for
+newcomers.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -18,11 +20,13 @@ SPELLED = ("separator", "decimal", "encoding")  # keys of [data] that say how a 
 SHOWN = 8  # names in a sentence
 
 
-def read_later(path: Path, encoding: Encoding, options: Mapping[str, Any], others: Sequence[str]) -> Read:
+def read_later(
+    path: Path, encoding: Encoding, options: Mapping[str, Any], others: Sequence[str]
+) -> Read:
     """A table with the columns of training, in any order, and perhaps others.
 
-    ``options``: those of the run's [data], for how its files are written. ``others``: columns that are text as it is
-    written, a label not among them. Raises FedkinError for a missing column.
+    ``options``: those of the run's [data], for how its files are written. ``others``: columns that
+    are text as it is written, a label not among them. Raises FedkinError for a missing column.
     """
     apart = [feature.name for feature in encoding.features if feature.kind in WANTED]
     read = read_file(path, style(options, (*apart, *others)))
@@ -34,13 +38,20 @@ def read_later(path: Path, encoding: Encoding, options: Mapping[str, Any], other
     return read
 
 
-def encoded(read: Read, encoding: Encoding, others: Collection[str]) -> tuple[Array, tuple[str, ...]]:
-    """(float32 [rows, numbers] as the model takes them, what the model cannot see or never saw before).
+def encoded(
+    read: Read, encoding: Encoding, others: Collection[str]
+) -> tuple[Array, tuple[str, ...]]:
+    """(float32 [rows, numbers] as the model takes them, what the model cannot see or never saw
+    before).
 
-    ``others``: columns that are there for something else. Raises FedkinError for words where there were numbers.
+    ``others``: columns that are there for something else. Raises FedkinError for words where there
+    were numbers.
     """
     found = [_cells(feature, read) for feature in encoding.features]
-    cells, columns = np.stack([each.cells for each in found], axis=1), [each.column for each in found]
+    cells, columns = (
+        np.stack([each.cells for each in found], axis=1),
+        [each.column for each in found],
+    )
     known = {*others, *(feature.name for feature in encoding.features)}
     left = [name for name in map(str, read.frame.columns) if name not in known]
     ignored = [f"columns that the model does not use: {some(left, SHOWN)}"] if left else []

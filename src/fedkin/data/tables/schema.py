@@ -1,4 +1,6 @@
-"""What the columns of a table are for: of the clients' own, and of a public one, which is read as theirs."""
+"""What the columns of a table are for: of the clients' own, and of a public one, which is read as
+theirs.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -7,11 +9,15 @@ from fedkin.core.errors import FedkinError, some
 from fedkin.data.formats.frames import Read
 
 Names = str | Sequence[str]  # of one column or of several
-Publicity = Literal["private", "unlabeled", "labeled"]  # the clients' own, or a public set without or with its labels
+Publicity = Literal[
+    "private", "unlabeled", "labeled"
+]  # the clients' own, or a public set without or with its labels
 
 
 class Roles(NamedTuple):
-    """What the columns of a table are for, and how they are taken: the keys of [data] for every kind of table."""
+    """What the columns of a table are for, and how they are taken: the keys of [data] for every
+    kind of table.
+    """
 
     client: str | None = None
     label: str = "label"
@@ -28,25 +34,38 @@ class Roles(NamedTuple):
 
 
 def as_asked(read: Read, where: str, roles: Roles) -> tuple[Read, Roles]:
-    """A private table as it is. Of a public one, what no model sees is left out where it is there, and not missed."""
+    """A private table as it is.
+
+    Of a public one, what no model sees is left out where it is there, and not missed.
+    """
     if roles.publicity == "private":
         return read, roles
     there = [str(name) for name in read.frame.columns]
-    lists = {key: [name for name in listed(key, getattr(roles, key)) if name in there] for key in LISTS}
+    lists = {
+        key: [name for name in listed(key, getattr(roles, key)) if name in there] for key in LISTS
+    }
     apart = [name for name in (roles.client, roles.group) if name in there]
     drop = list(dict.fromkeys([*lists["drop"], *lists["about"], *map(str, apart)]))
     roles = roles._replace(
-        client=None, group=None, about=(), drop=drop, categorical=lists["categorical"], text=lists["text"]
+        client=None,
+        group=None,
+        about=(),
+        drop=drop,
+        categorical=lists["categorical"],
+        text=lists["text"],
     )
     if roles.publicity == "labeled":
         if roles.label not in there:
             raise FedkinError(
-                f"{where} has no column {roles.label!r}, the label of the private table (columns: {some(there, 12)}): "
+                f"{where} has no column {roles.label!r}, the label of the private table "
+                f"(columns: {some(there, 12)}): "
                 "add it, or set public.labeled to false"
             )
         return read, roles
     kept = read.frame.drop(columns=[roles.label], errors="ignore")
-    return read._replace(frame=kept.assign(**{roles.label: 0})), roles._replace(task="auto")  # which nobody will read
+    return read._replace(frame=kept.assign(**{roles.label: 0})), roles._replace(
+        task="auto"
+    )  # which nobody will read
 
 
 LISTS = ("drop", "about", "categorical", "text")

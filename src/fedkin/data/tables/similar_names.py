@@ -8,7 +8,9 @@ WIDTH = 200  # letters of a name that are looked at
 
 
 def alike(names: Iterable[str]) -> list[list[str]]:
-    """Groups of two or more different names that differ by case, spaces, hyphens, width or leading zeros only."""
+    """Groups of two or more different names that differ by case, spaces, hyphens, width or leading
+    zeros only.
+    """
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(_plain(name), []).append(name)
@@ -17,5 +19,7 @@ def alike(names: Iterable[str]) -> list[list[str]]:
 
 def _plain(name: str) -> str:
     text = " ".join(unicodedata.normalize("NFKC", name[:WIDTH]).casefold().split())
-    joined = re.sub(r"(?<=\w)[-_ ]+(?=\w)", " ", text)  # the minus of "A-" and of "-1" says something
+    joined = re.sub(
+        r"(?<=\w)[-_ ]+(?=\w)", " ", text
+    )  # the minus of "A-" and of "-1" says something
     return re.sub(r"(?<![\d.,])0+(?=\d)", "", joined)

@@ -1,4 +1,6 @@
-"""Tables as a Source: one row a sample, a label column, perhaps a client column; the others are what models see."""
+"""Tables as a Source: one row a sample, a label column, perhaps a client column; the others are
+what models see.
+"""
 
 import re
 from difflib import get_close_matches
@@ -41,27 +43,48 @@ def read_table(
     decimal: str = ".",
     encoding: str = "utf-8",
 ) -> Source:
-    """``table_source`` of one table (.csv, .parquet, .arrow), or of a folder with a table for each client."""
+    """``table_source`` of one table (.csv, .parquet, .arrow), or of a folder with a table for each
+    client.
+    """
     folder = path.is_dir()
     if folder and client is not None and publicity == "private":
-        raise FedkinError(f"{path} is a folder, whose files are the clients: leave out data.client={client!r}")
-    roles = Roles(client, label, task, scale, drop, categorical, text, group, most, unlabeled, about, publicity)
+        raise FedkinError(
+            f"{path} is a folder, whose files are the clients: leave out data.client={client!r}"
+        )
+    roles = Roles(
+        client,
+        label,
+        task,
+        scale,
+        drop,
+        categorical,
+        text,
+        group,
+        most,
+        unlabeled,
+        about,
+        publicity,
+    )
     style = Style(_spelled(roles), separator, decimal, encoding)
     read = read_folder(path, style) if folder else read_file(path, style)
-    return table_source(read, path.stem, str(path), roles._replace(client=CLIENT) if folder else roles)
+    return table_source(
+        read, path.stem, str(path), roles._replace(client=CLIENT) if folder else roles
+    )
 
 
 def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
-    """A Source from rows. Its x are the cells [n, columns], nan where one is missing, and ``Source.columns`` says what
-    they mean; ``build`` encodes them when it knows which rows are for training.
+    """A Source from rows. Its x are the cells [n, columns], nan where one is missing, and
+    ``Source.columns`` says what they mean; ``build`` encodes them when it knows which rows are for
+    training.
 
-    ``drop``: columns to leave out. ``categorical``, ``text``: columns of categories and of texts (other columns of
-    words are categories by themselves). ``group``: a column whose equal values (a patient) stay in one split.
-    ``about``: columns that models do not see, kept in ``truth``. ``scale``, ``most``: as in ``Recipe``.
-    ``unlabeled="drop"`` leaves rows without a label out, and says how many.
-    ``task="auto"``: a label column with a fraction in it is regression; text, booleans and whole numbers are classes,
-    numbered in sorted order (``class_names`` keeps the values).
-    Raises FedkinError with file, line and column for anything that cannot be read as it stands.
+    ``drop``: columns to leave out. ``categorical``, ``text``: columns of categories and of texts
+    (other columns of words are categories by themselves). ``group``: a column whose equal values (a
+    patient) stay in one split. ``about``: columns that models do not see, kept in ``truth``.
+    ``scale``, ``most``: as in ``Recipe``. ``unlabeled="drop"`` leaves rows without a label out, and
+    says how many. ``task="auto"``: a label column with a fraction in it is regression; text,
+    booleans and whole numbers are classes, numbered in sorted order (``class_names`` keeps the
+    values). Raises FedkinError with file, line and column for anything that cannot be read as it
+    stands.
     """
     _choices(roles)
     read, roles = as_asked(read, where, roles)
@@ -72,12 +95,16 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     for role in (label, *(one for one in (client, group) if one)):
         _filled(read.frame[role], read.place)
     wanted = [
-        column for column in read.frame.columns if column not in (label, client, group, *lists["drop"], *lists["about"])
+        column
+        for column in read.frame.columns
+        if column not in (label, client, group, *lists["drop"], *lists["about"])
     ]
     if not wanted:
         raise FedkinError(f"{where} has no feature columns besides {label!r}: add some")
     asked = dict.fromkeys(lists["categorical"], "category") | dict.fromkeys(lists["text"], "text")
-    found = [cells_of(read.frame[column], read.place, asked.get(column, "auto")) for column in wanted]
+    found = [
+        cells_of(read.frame[column], read.place, asked.get(column, "auto")) for column in wanted
+    ]
     y, names = labels_of(read.frame[label], roles.task, read.place)
     return labelled(
         name,
@@ -86,17 +113,25 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
         where=where,
         class_names=names,
         client=None if client is None else _clients(read.frame[client]),
-        truth={**({} if group is None else {group: _groups(read.frame[group])}), **_about(read, lists["about"])},
+        truth={
+            **({} if group is None else {group: _groups(read.frame[group])}),
+            **_about(read, lists["about"]),
+        },
     )._replace(
         columns=Recipe(tuple(each.column for each in found), roles.scale, roles.most),
         group=group,
-        said=(*read.said, *([f"columns left out: {', '.join(lists['drop'])}"] if lists["drop"] else [])),
+        said=(
+            *read.said,
+            *([f"columns left out: {', '.join(lists['drop'])}"] if lists["drop"] else []),
+        ),
     )
 
 
 def _choices(roles: Roles) -> None:
     if roles.task not in ("auto", "classification", "regression"):
-        raise FedkinError(f"task={roles.task!r} is not known: use 'auto', 'classification' or 'regression'")
+        raise FedkinError(
+            f"task={roles.task!r} is not known: use 'auto', 'classification' or 'regression'"
+        )
     if roles.scale not in ("none", "standard"):
         raise FedkinError(f"scale={roles.scale!r} is not known: use 'none' or 'standard'")
     if isinstance(roles.most, bool) or not isinstance(roles.most, int) or roles.most < 1:
@@ -110,17 +145,22 @@ def _spelled(roles: Roles) -> tuple[str, ...]:
 
 
 def numbers_only(source: Source, where: str) -> Array:
-    """The cells of a table of which all columns are numbers and no cell is missing: such a one needs no encoding."""
+    """The cells of a table of which all columns are numbers and no cell is missing: such a one
+    needs no encoding.
+    """
     assert source.columns is not None
     for at, column in enumerate(source.columns.columns):
         if column.values:
             raise FedkinError(
-                f"{where}: column {column.name!r} holds {column.values[0][:40]!r}, which is not a number: "
+                f"{where}: column {column.name!r} holds {column.values[0][:40]!r}, which is "
+                "not a number: "
                 "turn text into numbers, or leave the column out"
             )
         missing = np.flatnonzero(np.isnan(source.x[:, at]))
         if len(missing):
-            raise FedkinError(f"{where}: column {column.name!r} is empty in row {missing[0]}: fill it")
+            raise FedkinError(
+                f"{where}: column {column.name!r} is empty in row {missing[0]}: fill it"
+            )
     return source.x
 
 
@@ -144,7 +184,9 @@ def _missing(where: str, role: str, name: str, columns: list[str]) -> FedkinErro
     near = get_close_matches(name, columns, n=1, cutoff=0.6)
     hint = f": did you mean {near[0]!r}? Name" if near else ": name"
     remedy = f"{hint} it with --set data.{role}=COLUMN"
-    return FedkinError(f"{where} has no {role} column {name!r}{remedy} (columns: {some(columns, 12)})")
+    return FedkinError(
+        f"{where} has no {role} column {name!r}{remedy} (columns: {some(columns, 12)})"
+    )
 
 
 def labeled(read: Read, label: str, unlabeled: str) -> Read:
@@ -157,7 +199,8 @@ def labeled(read: Read, label: str, unlabeled: str) -> Read:
         return read
     if unlabeled == "refuse":
         raise FedkinError(
-            f"{gap_told(read.frame[label], empty, read.place)}: fill it, or leave rows without a label out "
+            f"{gap_told(read.frame[label], empty, read.place)}: fill it, or leave rows "
+            "without a label out "
             "with --set data.unlabeled=drop"
         )
     kept = np.flatnonzero(~gaps)
@@ -178,7 +221,9 @@ def _filled(column: "pd.Series[Any]", place: Place) -> None:
 
 
 def gaps_of(column: "pd.Series[Any]") -> Array:
-    """Which cells of a label's column hold nothing: empty ones, and what stands for that in columns of numbers."""
+    """Which cells of a label's column hold nothing: empty ones, and what stands for that in columns
+    of numbers.
+    """
     gaps: Array = _blank(column) | column.isin(sorted(MISSING)).to_numpy()
     return gaps
 
@@ -189,7 +234,9 @@ def _blank(column: "pd.Series[Any]") -> Array:
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
         return found
     codes, distinct = pd.factorize(column)
-    spaces = np.array([*(isinstance(value, str) and not value.strip() for value in distinct), False])
+    spaces = np.array(
+        [*(isinstance(value, str) and not value.strip() for value in distinct), False]
+    )
     found |= spaces[codes]
     return found
 
@@ -206,7 +253,9 @@ def gap_told(column: "pd.Series[Any]", empty: Array, place: Place) -> str:
 
 
 def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array, tuple[str, ...]]:
-    """Regression targets as float64 without names, or class numbers with the sorted values as names."""
+    """Regression targets as float64 without names, or class numbers with the sorted values as
+    names.
+    """
     fractional = pd.api.types.is_float_dtype(column) and bool((column % 1 != 0).any())
     if task == "regression" or (task == "auto" and fractional):
         found: Cells = cells_of(column, place)
@@ -214,7 +263,8 @@ def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array,
         if found.column.values or len(bad):
             at = int(bad[0]) if len(bad) else 0
             raise FedkinError(
-                f"{place(at)}: column {column.name!r} holds {str(column.iloc[at])[:40]!r}, which is not a number: "
+                f"{place(at)}: column {column.name!r} holds {str(column.iloc[at])[:40]!r}, "
+                "which is not a number: "
                 "regression needs numbers, set data.task=classification for classes"
             )
         return found.cells.astype(np.float64), ()
@@ -228,7 +278,9 @@ def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array,
 
 
 def _clients(column: "pd.Series[Any]") -> Array:
-    """Client labels, which stand in their order: integers, also where a CSV has them as text; otherwise text."""
+    """Client labels, which stand in their order: integers, also where a CSV has them as text;
+    otherwise text.
+    """
     if pd.api.types.is_integer_dtype(column):
         return as_labels(column.to_numpy())
     texts = column.astype(str)

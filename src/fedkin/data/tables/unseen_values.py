@@ -1,4 +1,6 @@
-"""What a model never saw in training, counted over the rows that it is asked about: one sentence each."""
+"""What a model never saw in training, counted over the rows that it is asked about: one sentence
+each.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,11 +14,18 @@ from fedkin.data.tables.encoding import Category, Feature, Number
 FAR = 10.0  # standard deviations from the training mean, beyond which a number is told
 
 
-def strange(features: Sequence[Feature], cells: Array, columns: Sequence[Column], place: Place) -> Iterator[str]:
-    """Sentences about cells [rows, columns] that the encoding cannot tell apart, or that lie far outside."""
+def strange(
+    features: Sequence[Feature], cells: Array, columns: Sequence[Column], place: Place
+) -> Iterator[str]:
+    """Sentences about cells [rows, columns] that the encoding cannot tell apart, or that lie far
+    outside.
+    """
     empty = np.flatnonzero(np.isnan(cells).all(axis=1))
     if len(empty):
-        yield f"{_rows(empty, place)} no value in any column: what is said of such a row is said of nobody"
+        yield (
+            f"{_rows(empty, place)} no value in any column: what is said of such a row is "
+            "said of nobody"
+        )
     for at, (feature, column) in enumerate(zip(features, columns, strict=True)):
         if isinstance(feature, Number):
             yield from _numbers(feature, cells[:, at], place)
@@ -26,18 +35,27 @@ def strange(features: Sequence[Feature], cells: Array, columns: Sequence[Column]
 
 def _numbers(feature: Number, cells: Array, place: Place) -> Iterator[str]:
     known = cells[~np.isnan(cells)].astype(np.float64)
-    scaled = feature.fill == feature.mean  # else columns enter as they are, and nothing is known of their spread
-    far = np.abs(np.nan_to_num(cells.astype(np.float64), nan=feature.mean) - feature.mean) > FAR * feature.std
+    scaled = (
+        feature.fill == feature.mean
+    )  # else columns enter as they are, and nothing is known of their spread
+    far = (
+        np.abs(np.nan_to_num(cells.astype(np.float64), nan=feature.mean) - feature.mean)
+        > FAR * feature.std
+    )
     if scaled and far.any():
         rows = np.flatnonzero(far)
         worst = rows[np.abs(cells[rows] - feature.mean).argmax()]
         yield (
-            f"column {feature.name!r}: {_rows(rows, place)} a number more than {FAR:g} standard deviations from the "
+            f"column {feature.name!r}: {_rows(rows, place)} a number more than {FAR:g} "
+            "standard deviations from the "
             f"training mean of {feature.mean:.4g}, up to {cells[worst]:.6g}"
         )
     if len(known) < len(cells) and not feature.flag:
         rows = np.flatnonzero(np.isnan(cells))
-        yield f"column {feature.name!r}: {_rows(rows, place)} no value, as no training row had: its mean stands for it"
+        yield (
+            f"column {feature.name!r}: {_rows(rows, place)} no value, as no training row "
+            "had: its mean stands for it"
+        )
 
 
 def _values(feature: Category, cells: Array, values: Sequence[str], place: Place) -> Iterator[str]:
@@ -45,7 +63,11 @@ def _values(feature: Category, cells: Array, values: Sequence[str], place: Place
     rows = np.flatnonzero(new[np.where(np.isnan(cells), len(values), cells).astype(np.int64)])
     if len(rows):
         names = [repr(value) for value, strange_one in zip(values, new) if strange_one]
-        what = "is none of the values that the model knows by name" if feature.rest else "was never seen in training"
+        what = (
+            "is none of the values that the model knows by name"
+            if feature.rest
+            else "was never seen in training"
+        )
         yield f"column {feature.name!r}: {_rows(rows, place)} a value that {what}: {some(names)}"
     if np.isnan(cells).any() and not feature.flag:
         rows = np.flatnonzero(np.isnan(cells))

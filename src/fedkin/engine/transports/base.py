@@ -1,4 +1,6 @@
-"""How a coordinator reaches its hosts: the same three verbs in process, over processes, and beyond."""
+"""How a coordinator reaches its hosts: the same three verbs in process, over processes,
+and beyond.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -7,13 +9,13 @@ from typing import Protocol
 
 import torch
 
-from fedkin.engine.host import Answer, Host, Order
+from fedkin.engine.host import Host, Task, TaskResult
 
 
 class Transport(Protocol):
     """Hosts, from where the coordinator stands. Answers may come in any order."""
 
-    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
         """Hand orders to the hosts that own the clients; yield their answers as they come."""
 
     def save(self, folder: Path, round: int) -> list[int]:
@@ -33,12 +35,15 @@ class Transport(Protocol):
 
 
 class InProcess:
-    """One host, in the caller's process. One torch thread, as in workers, so that results are the same bits."""
+    """One host, in the caller's process.
+
+    One torch thread, as in workers, so that results are the same bits.
+    """
 
     def __init__(self, host: Host) -> None:
         self.host = host
 
-    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
         with one_thread():
             yield from self.host.do(op, round, orders)
 
@@ -60,7 +65,9 @@ class InProcess:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One intra-op torch thread: small steps get slower with two, and sums change their last bits."""
+    """One intra-op torch thread: small steps get slower with two, and sums change their
+    last bits.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

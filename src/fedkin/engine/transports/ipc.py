@@ -1,7 +1,9 @@
-"""What passes between processes of one machine: JSON headers and the bytes beside them. Nothing is pickled.
+"""What passes between processes of one machine: JSON headers and the bytes beside them. Nothing is
+pickled.
 
-Bytes go through a file in memory, one for each direction, which has no name: a pipe would pass them on in pieces, with
-both ends waiting for each other. What is too much for the file goes through the pipe.
+Bytes go through a file in memory, one for each direction, which has no name: a pipe would pass them
+on in pieces, with both ends waiting for each other. What is too much for the file goes through the
+pipe.
 """
 
 import json
@@ -13,7 +15,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any
 
-ROOM = 32 << 20  # bytes of such a file: larger messages are rare, and their training takes far longer than their way
+ROOM = (
+    32 << 20
+)  # bytes of such a file: larger messages are rare, and their training takes far longer than their way
 MEMORY = Path("/dev/shm")
 
 
@@ -26,7 +30,10 @@ def offer(connection: "Connection[Any, Any]", beside: IO[bytes]) -> "Line":
 
 
 def accept(connection: "Connection[Any, Any]") -> "tuple[Line, IO[bytes]]":
-    """The end that is handed them, and the file beside them. Raises EOFError where the other end is gone."""
+    """The end that is handed them, and the file beside them.
+
+    Raises EOFError where the other end is gone.
+    """
     with _socket(connection) as end:
         _, files, _, _ = socket.recv_fds(end, 1, 3)
     if len(files) < 3:
@@ -36,7 +43,9 @@ def accept(connection: "Connection[Any, Any]") -> "tuple[Line, IO[bytes]]":
 
 
 def folder_in_memory() -> Path | None:
-    """Where files without a name are memory; None, for the usual folder, where there is no such place."""
+    """Where files without a name are memory; None, for the usual folder, where there is no such
+    place.
+    """
     return MEMORY if MEMORY.is_dir() else None
 
 
@@ -45,7 +54,10 @@ def _socket(connection: "Connection[Any, Any]") -> socket.socket:
 
 
 class Line:
-    """One end. Whoever asks waits for all answers before asking again: each question finds both files empty."""
+    """One end.
+
+    Whoever asks waits for all answers before asking again: each question finds both files empty.
+    """
 
     def __init__(self, connection: "Connection[Any, Any]", out: IO[bytes], into: IO[bytes]) -> None:
         self.connection = connection

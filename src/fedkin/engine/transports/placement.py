@@ -1,16 +1,20 @@
-"""Which worker works for which client: whose personal state it has; for clients without one, whoever is free."""
+"""Which worker works for which client: whose personal state it has; for clients without one,
+whoever is free.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from fedkin.core.method import Info
-from fedkin.engine.host import Order
+from fedkin.core.method import ClientInfo
+from fedkin.engine.host import Task
 
 FEW = 4  # different messages that each worker is sent, in case it comes to need them
 
 
-def place(infos: Mapping[int, Info], workers: int) -> list[list[int]]:
-    """Clients over workers by load: the largest first, each to the worker with the fewest samples so far."""
+def place(infos: Mapping[int, ClientInfo], workers: int) -> list[list[int]]:
+    """Clients over workers by load: the largest first, each to the worker with the fewest samples
+    so far.
+    """
     loads, places = [0] * workers, [[] for _ in range(workers)]  # type: list[int], list[list[int]]
     for client in sorted(infos, key=lambda k: (-infos[k].samples, k)):
         lightest = loads.index(min(loads))
@@ -19,15 +23,17 @@ def place(infos: Mapping[int, Info], workers: int) -> list[list[int]]:
     return [sorted(clients) for clients in places]
 
 
-def piles_of(orders: Iterable[Order], owner: Mapping[int, int]) -> dict[int, list[Order]]:
+def piles_of(orders: Iterable[Task], owner: Mapping[int, int]) -> dict[int, list[Task]]:
     """A round's orders by the worker who has the client, in their order."""
-    piles: dict[int, list[Order]] = {}
+    piles: dict[int, list[Task]] = {}
     for order in orders:
         piles.setdefault(owner[order.client], []).append(order)
     return piles
 
 
-def shared_out(clients: Iterable[int], owner: Callable[[int], int], workers: int) -> list[list[int]]:
+def shared_out(
+    clients: Iterable[int], owner: Callable[[int], int], workers: int
+) -> list[list[int]]:
     """Clients by the worker who has them, in their order; [] for who has none of these."""
     shares: list[list[int]] = [[] for _ in range(workers)]
     for client in clients:
@@ -36,21 +42,26 @@ def shared_out(clients: Iterable[int], owner: Callable[[int], int], workers: int
 
 
 class Dealt(NamedTuple):
-    """A question's orders: some are one worker's each, the others are taken one by one by whoever is free."""
+    """A question's orders: some are one worker's each, the others are taken one by one by whoever
+    is free.
+    """
 
-    piles: dict[int, list[Order]]
-    free: list[Order]
+    piles: dict[int, list[Task]]
+    free: list[Task]
 
 
 class Placing:
-    """``homes``: the clients of each worker, so far as they need one; with ``roam``, who has no state yet needs none.
+    """``homes``: the clients of each worker, so far as they need one; with ``roam``, who has no
+    state yet needs none.
 
     Where clients work changes no result.
     """
 
-    def __init__(self, infos: Mapping[int, Info], workers: int, roam: bool) -> None:
+    def __init__(self, infos: Mapping[int, ClientInfo], workers: int, roam: bool) -> None:
         self.homes = place(infos, workers)
-        self._home = {client: worker for worker, clients in enumerate(self.homes) for client in clients}
+        self._home = {
+            client: worker for worker, clients in enumerate(self.homes) for client in clients
+        }
         self._sizes = {client: infos[client].samples for client in infos} if roam else {}
         self._owner = {} if roam else dict(self._home)
 
@@ -66,11 +77,13 @@ class Placing:
         """The client has a personal state now, and the worker has it."""
         self._owner[client] = worker
 
-    def deal(self, orders: Iterable[Order]) -> Dealt:
+    def deal(self, orders: Iterable[Task]) -> Dealt:
         """The largest of the free ones come first: so the last to be done is a small one."""
         orders = list(orders)
         free = [order for order in orders if order.client not in self._owner]
         if not free or len({order.message for order in free}) > FEW:
             return Dealt(piles_of(orders, {**self._home, **self._owner}), [])
         free.sort(key=lambda order: (-self._sizes[order.client], order.client))
-        return Dealt(piles_of((order for order in orders if order.client in self._owner), self._owner), free)
+        return Dealt(
+            piles_of((order for order in orders if order.client in self._owner), self._owner), free
+        )

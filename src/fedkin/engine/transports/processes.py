@@ -1,4 +1,7 @@
-"""Hosts in worker processes, one torch thread each. What passes is JSON headers and codec bytes; nothing is pickled."""
+"""Hosts in worker processes, one torch thread each.
+
+What passes is JSON headers and codec bytes; nothing is pickled.
+"""
 
 import json
 import os
@@ -17,32 +20,41 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from fedkin.core.errors import FedkinError, Halted
-from fedkin.engine.host import Answer, Host, Order
+from fedkin.engine.host import Host, Task, TaskResult
 from fedkin.engine.transports.ipc import Line, accept, offer
 from fedkin.engine.transports.placement import Placing, shared_out
 from fedkin.engine.transports.work_queue import Claims, claims
 
 KEY = "FEDKIN_WORKER_KEY"
 START_SECONDS = 120
-# One torch thread; and memory that glibc keeps rather than returning it between two batches, to fetch it page by page.
+# One torch thread; and memory that glibc keeps rather than returning it between two batches, to
+# fetch it page by page.
 ALONE = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
 }
-PARCEL_SECONDS, PARCEL = 0.01, 4 << 20  # answers cross together if they come so soon and are no larger (bytes)
+PARCEL_SECONDS, PARCEL = (
+    0.01,
+    4 << 20,
+)  # answers cross together if they come so soon and are no larger (bytes)
 
 
 class Processes:
-    """Worker processes as a Transport. ``setups`` is one JSON-able dict a worker, which its builder understands."""
+    """Worker processes as a Transport.
+
+    ``setups`` is one JSON-able dict a worker, which its builder understands.
+    """
 
     def __init__(self, module: str, setups: list[dict[str, Any]], placing: Placing) -> None:
         self._placing, self._claims = placing, claims()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._lines: list[Line] = []
         key = secrets.token_hex(16)
-        path = os.pathsep.join(part for part in sys.path if part)  # a user's module is found there too
+        path = os.pathsep.join(
+            part for part in sys.path if part
+        )  # a user's module is found there too
         environment = {**os.environ, **ALONE, KEY: key, "PYTHONPATH": path}
         try:
             with Listener(None, authkey=key.encode()) as listener:
@@ -64,7 +76,7 @@ class Processes:
             self.close()
             raise
 
-    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
         piles, free = self._placing.deal(orders)
         self._claims.begin()
         asked = list(range(len(self._processes))) if free else list(piles)
@@ -83,7 +95,9 @@ class Processes:
                         ready.unregister(key.fileobj)
                     arrived = iter(messages)
                     for content in told["answers"]:
-                        answer = Answer(**{**content, "message": next(arrived) if content["message"] else None})
+                        answer = TaskResult(
+                            **{**content, "message": next(arrived) if content["message"] else None}
+                        )
                         if answer.kept:
                             self._placing.bind(answer.client, key.data)
                         yield answer
@@ -96,14 +110,20 @@ class Processes:
         for worker, own in enumerate(self._shares(states)):
             for client in own:
                 self._placing.bind(client, worker)
-            self._send(worker, {"call": "load", "states": {client: str(states[client]) for client in own}}, [])
+            self._send(
+                worker,
+                {"call": "load", "states": {client: str(states[client]) for client in own}},
+                [],
+            )
             self._receive(worker)
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
         for worker, own in enumerate(self._shares(clients)):
             self._send(worker, {"call": "digests", "clients": own}, [])
         answers = [self._receive(worker)[0] for worker in range(len(self._processes))]
-        return {int(client): digest for answer in answers for client, digest in answer["result"].items()}
+        return {
+            int(client): digest for answer in answers for client, digest in answer["result"].items()
+        }
 
     def said(self) -> list[str]:
         answers = self._everyone({"call": "said"})
@@ -124,17 +144,27 @@ class Processes:
         return shared_out(clients, self._placing.owner, len(self._processes))
 
     def _accept(self, listener: Listener) -> tuple[int, Line]:
-        """The next worker that calls, and its number: they start side by side and call in any order."""
+        """The next worker that calls, and its number: they start side by side and call in any
+        order.
+        """
         limit = time.monotonic() + START_SECONDS
         while time.monotonic() < limit:
             try:
                 line = offer(listener.accept(), self._claims.file)
                 return int(line.receive()[0]["worker"]), line
             except TimeoutError:
-                ended = [worker for worker, process in enumerate(self._processes) if process.poll() is not None]
+                ended = [
+                    worker
+                    for worker, process in enumerate(self._processes)
+                    if process.poll() is not None
+                ]
                 if ended:
                     raise self._lost(ended[0], "did not start") from None
-            except (EOFError, OSError, AuthenticationError):  # it died while it called: the next turn says so
+            except (
+                EOFError,
+                OSError,
+                AuthenticationError,
+            ):  # it died while it called: the next turn says so
                 continue
         raise FedkinError(f"worker processes did not start within {START_SECONDS} seconds")
 
@@ -155,12 +185,16 @@ class Processes:
         except (EOFError, OSError):
             raise self._lost(worker) from None
         if "failed" in header:
-            raise OSError(header["failed"]) if header.get("system") else FedkinError(header["failed"])
+            raise (
+                OSError(header["failed"]) if header.get("system") else FedkinError(header["failed"])
+            )
         return header, blobs
 
     def _lost(self, worker: int, what: str = "ended") -> FedkinError:
         code = self._exit(worker)
-        return Halted(f"worker process {worker} {what} (exit code {code}); what is committed can be resumed")
+        return Halted(
+            f"worker process {worker} {what} (exit code {code}); what is committed can be resumed"
+        )
 
     def _exit(self, worker: int) -> int | None:
         try:
@@ -171,7 +205,9 @@ class Processes:
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Processes started here never hear Ctrl-C: it is the coordinator's to handle, which ends the round first."""
+    """Processes started here never hear Ctrl-C: it is the coordinator's to handle, which ends the
+    round first.
+    """
     try:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     except ValueError:  # not in the main thread, which alone gets the signal
@@ -183,8 +219,10 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def pack(orders: list[Order]) -> tuple[list[tuple[int, int | None]], list[bytes]]:
-    """Orders as (client, blob number) pairs and the distinct blobs: a broadcast crosses to a worker once."""
+def pack(orders: list[Task]) -> tuple[list[tuple[int, int | None]], list[bytes]]:
+    """Orders as (client, blob number) pairs and the distinct blobs: a broadcast crosses to a worker
+    once.
+    """
     numbers: dict[bytes, int] = {}
     header = []
     for client, message in orders:
@@ -194,8 +232,11 @@ def pack(orders: list[Order]) -> tuple[list[tuple[int, int | None]], list[bytes]
 
 
 def serve(address: str, worker: str, build: Any) -> None:
-    """The loop of a worker process: ``build(setup) → Host`` once, then calls until the coordinator hangs up."""
-    # the coordinator may be gone at any moment, also between two answers: then there is nobody left to tell
+    """The loop of a worker process: ``build(setup) → Host`` once, then calls until the coordinator
+    hangs up.
+    """
+    # the coordinator may be gone at any moment, also between two answers: then there is nobody left
+    # to tell
     with suppress(EOFError, ConnectionError):
         line, beside = accept(Client(json.loads(address), authkey=os.environ.pop(KEY).encode()))
         line.tell({"worker": int(worker)})
@@ -212,12 +253,17 @@ def serve(address: str, worker: str, build: Any) -> None:
             _call(host, line, taken, header, blobs)
 
 
-def _call(host: Host, line: Line, taken: Claims, header: dict[str, Any], blobs: list[bytes]) -> None:
+def _call(
+    host: Host, line: Line, taken: Claims, header: dict[str, Any], blobs: list[bytes]
+) -> None:
     try:
         if header["call"] == "do":
             orders = _orders(header, blobs, taken)
             for answers, more in _gathered(host.do(header["op"], header["round"], orders)):
-                content = [{**answer._asdict(), "message": answer.message is not None} for answer in answers]
+                content = [
+                    {**answer._asdict(), "message": answer.message is not None}
+                    for answer in answers
+                ]
                 messages = [answer.message for answer in answers if answer.message is not None]
                 line.tell({"answers": content, "more": more}, messages)
         else:
@@ -230,21 +276,28 @@ def _call(host: Host, line: Line, taken: Claims, header: dict[str, Any], blobs: 
         line.tell({"failed": str(error), "system": True})
 
 
-def _orders(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Order]:
-    """A worker's own orders, then those of the others that nobody has taken when it comes to them."""
+def _orders(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Task]:
+    """A worker's own orders, then those of the others that nobody has taken when it
+    comes to them.
+    """
     content, own = header["orders"], header["own"]
     for place in chain(range(own), (own + free for free in taken.up_to(len(content) - own))):
         client, number = content[place]
-        yield Order(client, None if number is None else blobs[number])
+        yield Task(client, None if number is None else blobs[number])
 
 
-def _gathered(answers: Iterable[Answer]) -> Iterator[tuple[list[Answer], bool]]:
-    """Answers a few at a time, and whether more come: each parcel wakes the coordinator, which takes the core."""
-    parcel: list[Answer] = []
+def _gathered(answers: Iterable[TaskResult]) -> Iterator[tuple[list[TaskResult], bool]]:
+    """Answers a few at a time, and whether more come: each parcel wakes the coordinator, which
+    takes the core.
+    """
+    parcel: list[TaskResult] = []
     opened = time.perf_counter()
     for answer in answers:
         parcel.append(answer)
-        if time.perf_counter() - opened > PARCEL_SECONDS or sum(len(one.message or b"") for one in parcel) > PARCEL:
+        if (
+            time.perf_counter() - opened > PARCEL_SECONDS
+            or sum(len(one.message or b"") for one in parcel) > PARCEL
+        ):
             yield parcel, True
             parcel, opened = [], time.perf_counter()
     yield parcel, False

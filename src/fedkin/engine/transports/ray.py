@@ -1,4 +1,7 @@
-"""Hosts as actors of a Ray cluster, one core each (extra ``ray``). What crosses is plain values and codec bytes."""
+"""Hosts as actors of a Ray cluster, one core each (extra ``ray``).
+
+What crosses is plain values and codec bytes.
+"""
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,7 +12,7 @@ import torch
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.files import write_file
-from fedkin.engine.host import Answer, Host, Order
+from fedkin.engine.host import Host, Task, TaskResult
 from fedkin.engine.transports.placement import piles_of, shared_out
 from fedkin.engine.transports.processes import pack
 
@@ -17,7 +20,10 @@ Build = Callable[[dict[str, Any]], Host]
 
 
 class Actor:
-    """One host, in a process of the cluster. It has a folder of its own: no file system need be shared."""
+    """One host, in a process of the cluster.
+
+    It has a folder of its own: no file system need be shared.
+    """
 
     def __init__(self) -> None:
         torch.set_num_threads(1)
@@ -26,7 +32,9 @@ class Actor:
         self._host: Host | None = None
 
     def call(self, name: str, *arguments: Any) -> dict[str, Any]:
-        """One of the calls below; a mistake comes back as a sentence, since Ray would send its traceback."""
+        """One of the calls below; a mistake comes back as a sentence, since Ray would send its
+        traceback.
+        """
         try:
             return {"result": CALLS[name](self, *arguments)}
         except FedkinError as error:
@@ -45,10 +53,14 @@ class Actor:
         population.mkdir()
         for name, content in files.items():
             (population / name).write_bytes(content)
-        self._host = build({**setup, "population": str(population), "state": str(self._folder / "state")})
+        self._host = build(
+            {**setup, "population": str(population), "state": str(self._folder / "state")}
+        )
 
-    def do(self, op: str, round: int, header: list[tuple[int, int | None]], blobs: list[bytes]) -> list[dict[str, Any]]:
-        orders = [Order(client, None if n is None else blobs[n]) for client, n in header]
+    def do(
+        self, op: str, round: int, header: list[tuple[int, int | None]], blobs: list[bytes]
+    ) -> list[dict[str, Any]]:
+        orders = [Task(client, None if n is None else blobs[n]) for client, n in header]
         return [answer._asdict() for answer in self.host.do(op, round, orders)]
 
     def save(self, round: int) -> dict[str, bytes]:
@@ -75,16 +87,21 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 
 class Actors:
-    """Ray actors as a Transport, on the cluster that Ray finds (RAY_ADDRESS), or on one of this machine.
+    """Ray actors as a Transport, on the cluster that Ray finds (RAY_ADDRESS), or on one of this
+    machine.
 
-    ``setups`` and ``places`` as in Processes; ``population`` is the folder of a saved population. An actor that ends
-    ends the run, which can be resumed: its clients are then placed anew. Raises FedkinError where Ray is missing, or
-    the cluster has fewer cores than workers were asked for.
+    ``setups`` and ``places`` as in Processes; ``population`` is the folder of a saved population.
+    An actor that ends ends the run, which can be resumed: its clients are then placed anew. Raises
+    FedkinError where Ray is missing, or the cluster has fewer cores than workers were asked for.
     """
 
-    def __init__(self, build: Build, setups: list[dict[str, Any]], places: list[list[int]], population: Path) -> None:
+    def __init__(
+        self, build: Build, setups: list[dict[str, Any]], places: list[list[int]], population: Path
+    ) -> None:
         self._ray = ray = _ray()
-        self._owner = {client: worker for worker, clients in enumerate(places) for client in clients}
+        self._owner = {
+            client: worker for worker, clients in enumerate(places) for client in clients
+        }
         self._ours = not ray.is_initialized()
         if self._ours:
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
@@ -92,7 +109,9 @@ class Actors:
         try:
             cores = int(ray.cluster_resources().get("CPU", 0))
             if cores < len(setups):
-                raise FedkinError(f"the Ray cluster has {cores} cores, engine.workers is {len(setups)}")
+                raise FedkinError(
+                    f"the Ray cluster has {cores} cores, engine.workers is {len(setups)}"
+                )
             remote = ray.remote(num_cpus=1)(Actor)
             self._actors = [remote.remote() for _ in setups]
             files = ray.put({path.name: path.read_bytes() for path in population.iterdir()})
@@ -101,13 +120,16 @@ class Actors:
             self.close()
             raise
 
-    def ask(self, op: str, round: int, orders: Iterable[Order]) -> Iterator[Answer]:
+    def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
         piles = piles_of(orders, self._owner)
-        running = {self._start(worker, "do", op, round, *pack(pile)): worker for worker, pile in piles.items()}
+        running = {
+            self._start(worker, "do", op, round, *pack(pile)): worker
+            for worker, pile in piles.items()
+        }
         while running:
             (done, *_), _ = self._ray.wait(list(running), num_returns=1)
             for content in self._result(running.pop(done), done):
-                yield Answer(**content)
+                yield TaskResult(**content)
 
     def save(self, folder: Path, round: int) -> list[int]:
         changed = []
@@ -119,7 +141,9 @@ class Actors:
 
     def load(self, states: Mapping[int, Path]) -> None:
         own = self._shares(states)
-        self._all([("load", {client: states[client].read_bytes() for client in part}) for part in own])
+        self._all(
+            [("load", {client: states[client].read_bytes() for client in part}) for part in own]
+        )
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
         found = self._all([("digests", part) for part in self._shares(clients)])
@@ -153,7 +177,8 @@ class Actors:
             told = self._ray.get(reference)
         except self._ray.exceptions.RayActorError as error:
             raise Halted(
-                f"Ray actor {worker} ended ({type(error).__name__}); what is committed can be resumed"
+                f"Ray actor {worker} ended ({type(error).__name__}); what is committed can be "
+                "resumed"
             ) from None
         if "failed" in told:
             raise OSError(told["failed"]) if told.get("system") else FedkinError(told["failed"])
@@ -164,5 +189,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise FedkinError("engine 'ray' needs the package ray: install fedkin[ray], its extra") from None
+        raise FedkinError(
+            "engine 'ray' needs the package ray: install fedkin[ray], its extra"
+        ) from None
     return ray

@@ -1,7 +1,9 @@
-"""Places of a list, each taken by one of several processes: the place where they stand in a file that they share.
+"""Places of a list, each taken by one of several processes: the place where they stand in a file
+that they share.
 
-Who is handed an open file shares its offset, and to move that is one call that nothing comes between (POSIX.1-2017,
-2.9.7): no lock, and nothing to open again where a process ends. The file is empty.
+Who is handed an open file shares its offset, and to move that is one call that nothing comes
+between (POSIX.1-2017, 2.9.7): no lock, and nothing to open again where a process ends. The file is
+empty.
 """
 
 import os

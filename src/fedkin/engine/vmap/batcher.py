@@ -1,8 +1,9 @@
 """Several clients' steps as one: a GPU is idle under the steps of a single client.
 
-Each client's work goes on by itself until it wants to walk through batches; when all of a group wait there, those whose
-walks are alike (same step, same shapes) walk side by side, their trees stacked along a first axis (``torch.vmap``).
-Methods know nothing of it. One client works at a time, in the order of the orders: nothing depends on threads.
+Each client's work goes on by itself until it wants to walk through batches; when all of a group
+wait there, those whose walks are alike (same step, same shapes) walk side by side, their trees
+stacked along a first axis (``torch.vmap``). Methods know nothing of it. One client works at a time,
+in the order of the orders: nothing depends on threads.
 """
 
 import threading
@@ -16,13 +17,13 @@ from fedkin.core.errors import named_line
 from fedkin.core.model import Model
 from fedkin.core.ops import Step
 from fedkin.core.tree import Tree, leaves, map_tree, stack
-from fedkin.engine.vmap.client_thread import Seat, Walk
+from fedkin.engine.vmap.client_thread import ClientThread, ScanRequest
 from fedkin.runtime.replay import Runtime
 
 T = TypeVar("T")
 
 
-class Together:
+class VmapBatcher:
     """A Scanner for ``run``'s tasks; whoever else asks walks alone."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -35,20 +36,31 @@ class Together:
     def said(self) -> list[str]:
         return self.runtime.said
 
-    def scan(self, step: Step, model: Model, carry: Tree, blocks: Iterable[Tree], constants: tuple[Tree, ...]) -> Tree:
-        seat: Seat[Any] | None = getattr(self._here, "seat", None)
+    def scan(
+        self,
+        step: Step,
+        model: Model,
+        carry: Tree,
+        blocks: Iterable[Tree],
+        constants: tuple[Tree, ...],
+    ) -> Tree:
+        seat: ClientThread[Any] | None = getattr(self._here, "seat", None)
         if seat is None:
             return self.runtime.scan(step, model, carry, blocks, constants)
         rest = iter(blocks)
         first = next(rest, None)
-        return carry if first is None else seat.wait(Walk(step, model, carry, first, rest, constants))
+        return (
+            carry
+            if first is None
+            else seat.wait(ScanRequest(step, model, carry, first, rest, constants))
+        )
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
         """The results of the tasks, which may scan. Raises what the first failing one raised."""
-        seats = [Seat(task, self._here) for task in tasks]
+        seats = [ClientThread(task, self._here) for task in tasks]
         try:
             while waiting := [seat for seat in seats if seat.goes_on()]:
-                groups: dict[Any, list[Seat[T]]] = {}
+                groups: dict[Any, list[ClientThread[T]]] = {}
                 for seat in waiting:
                     groups.setdefault(seat.walk.kind, []).append(seat)
                 for kind, group in groups.items():
@@ -58,20 +70,28 @@ class Together:
             for seat in seats:
                 seat.leave()
 
-    def _walk(self, kind: Any, group: "list[Seat[T]]") -> None:
+    def _walk(self, kind: Any, group: "list[ClientThread[T]]") -> None:
         walks = [seat.walk for seat in group]
-        found = None if len(group) == 1 or kind in self._apart else _tried(self._side_by_side, kind, walks)
+        found = (
+            None
+            if len(group) == 1 or kind in self._apart
+            else _tried(self._side_by_side, kind, walks)
+        )
         for place, seat in enumerate(group):
             if found is None:
                 seat.answer = _tried(seat.alone, self.runtime)
             else:
                 seat.answer = found if isinstance(found, Exception) else found[place]
 
-    def _side_by_side(self, kind: Any, walks: list[Walk]) -> list[Tree] | None:
-        """Where every walk ends; None where the step cannot be one for several (it draws, say), which is said once."""
+    def _side_by_side(self, kind: Any, walks: list[ScanRequest]) -> list[Tree] | None:
+        """Where every walk ends; None where the step cannot be one for several (it draws, say),
+        which is said once.
+        """
         lead, width = walks[0], _width(len(walks))
         seats = [*walks, *[lead] * (width - len(walks))]
-        shared = tuple(_same([walk.constants[place] for walk in walks]) for place in range(len(lead.constants)))
+        shared = tuple(
+            _same([walk.constants[place] for walk in walks]) for place in range(len(lead.constants))
+        )
         constants = tuple(
             lead.constants[place] if one else stack([walk.constants[place] for walk in seats])
             for place, one in enumerate(shared)
@@ -82,24 +102,32 @@ class Together:
         blocks = _noted(abreast([walk.blocks() for walk in walks], width), later)
         try:
             ended = self.runtime.scan(step, lead.model, carry, blocks, constants)
-        except Exception as error:  # of the step of a user's model; alone, a genuine mistake is its client's error
+        except (
+            Exception
+        ) as error:  # of the step of a user's model; alone, a genuine mistake is its client's error
             if later:
                 raise  # they cannot be had again
             self._apart.add(kind)
             self.runtime.say(f"steps of several clients run one by one: {named_line(error)}")
             return None
-        return [map_tree(lambda leaf, place=place: leaf[place].clone(), ended) for place in range(len(walks))]
+        return [
+            map_tree(lambda leaf, place=place: leaf[place].clone(), ended)
+            for place in range(len(walks))
+        ]
 
 
 def side_by_side(step: Step, shared: tuple[bool, ...]) -> Step:
-    """``step`` for stacked clients; its batch is (who still walks [clients], the batches), others stay where they are.
+    """``step`` for stacked clients; its batch is (who still walks [clients], the batches), others
+    stay where they are.
 
     shared: of each constant, whether it is one for all rather than stacked.
     """
 
     def many(model: Model, carry: Tree, batch: tuple[Tensor, Tree], *constants: Tree) -> Tree:
         def one(walks: Tensor, old: Tree, rows: Tree, *rest: Tree) -> Tree:
-            return map_tree(lambda a, b: torch.where(walks, a, b), step(model, old, rows, *rest), old)
+            return map_tree(
+                lambda a, b: torch.where(walks, a, b), step(model, old, rows, *rest), old
+            )
 
         live, rows = batch
         dims = (0, 0, 0, *(None if one_for_all else 0 for one_for_all in shared))
@@ -109,7 +137,8 @@ def side_by_side(step: Step, shared: tuple[bool, ...]) -> Step:
 
 
 def abreast(walks: Sequence[Iterator[Tree]], width: int) -> Iterator[tuple[Tensor, Tree]]:
-    """Blocks of several clients as one: (live [steps, width], leaves [steps, width, …]), until the longest walk ends.
+    """Blocks of several clients as one: (live [steps, width], leaves [steps, width, …]), until the
+    longest walk ends.
 
     Who has ended, and places beyond the clients, repeat a batch that is there, and do not live.
     """
@@ -135,7 +164,9 @@ def _noted(blocks: Iterator[T], later: list[None]) -> Iterator[T]:
 
 
 def _filled(part: Tree | None, seen: Tree | None, steps: int) -> Tree:
-    """A block of exactly ``steps`` batches: its own, then its last one, or the last that was ``seen``, repeated."""
+    """A block of exactly ``steps`` batches: its own, then its last one, or the last that was
+    ``seen``, repeated.
+    """
     own = seen if part is None else part
     last = map_tree(lambda leaf: leaf[-1:].expand(steps, *leaf.shape[1:]), own)
     return last if part is None else map_tree(lambda a, b: torch.cat([a, b[len(a) :]]), part, last)
@@ -148,7 +179,9 @@ def _width(clients: int) -> int:
 
 def _same(trees: Sequence[Tree]) -> bool:
     """Whether all are one object, leaf by leaf: a broadcast is not stacked."""
-    return all(a is b for tree in trees[1:] for a, b in zip(leaves(trees[0]), leaves(tree), strict=True))
+    return all(
+        a is b for tree in trees[1:] for a, b in zip(leaves(trees[0]), leaves(tree), strict=True)
+    )
 
 
 def _tried(call: Callable[..., T], *arguments: Any) -> T | Exception:

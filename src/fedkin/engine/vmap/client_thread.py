@@ -1,4 +1,6 @@
-"""One client's work as a task that can be left waiting: in a thread of its own, of which one at a time works."""
+"""One client's work as a task that can be left waiting: in a thread of its own, of which one at a
+time works.
+"""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -14,8 +16,10 @@ from fedkin.runtime.replay import Runtime, kind_of
 T = TypeVar("T")
 
 
-class Walk(NamedTuple):
-    """What one client wants to walk through, and from where; ``first`` is the first of its blocks."""
+class ScanRequest(NamedTuple):
+    """What one client wants to walk through, and from where; ``first`` is the first of
+    its blocks.
+    """
 
     step: Step
     model: Model
@@ -38,13 +42,13 @@ class _Left(BaseException):
     """Ends a task that nobody waits for any more."""
 
 
-class Seat(Generic[T]):
+class ClientThread(Generic[T]):
     """One task in a thread of its own that works only between ``goes_on`` and its next wait.
 
     torch's generator is each task's own: what a module draws (dropout) is what it would draw alone.
     """
 
-    walk: Walk
+    walk: ScanRequest
     answer: Tree | Exception
 
     def __init__(self, task: Callable[[], T], here: threading.local) -> None:
@@ -58,7 +62,9 @@ class Seat(Generic[T]):
         self._thread.start()
 
     def goes_on(self) -> bool:
-        """Let the task work until it waits (``walk`` is what for) or ends; False once it has ended."""
+        """Let the task work until it waits (``walk`` is what for) or ends; False once
+        it has ended.
+        """
         if not self._done:
             self._drawing(self._switch)
         return not self._done
@@ -68,11 +74,13 @@ class Seat(Generic[T]):
         walk = self.walk
         found: list[Tree] = []
         self._drawing(
-            lambda: found.append(runtime.scan(walk.step, walk.model, walk.carry, walk.blocks(), walk.constants))
+            lambda: found.append(
+                runtime.scan(walk.step, walk.model, walk.carry, walk.blocks(), walk.constants)
+            )
         )
         return found[0]
 
-    def wait(self, walk: Walk) -> Tree:
+    def wait(self, walk: ScanRequest) -> Tree:
         """Called by the task: where the walk ends."""
         self.walk = walk
         self._paused.release()

@@ -1,4 +1,6 @@
-"""A node's own data, and what the server makes of the sizes it is told: populations of one client, or of none."""
+"""A node's own data, and what the server makes of the sizes it is told: populations of one client,
+or of none.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -34,8 +36,9 @@ COLUMNS = "columns"  # of the nodes' tables, among what the server knows of a po
 def read(path: Path, label: str = "label") -> Population:
     """One client's file as a population of one.
 
-    .npz: x_train, y_train and, where there are any, x_val, y_val, x_test, y_test. Tables: a column "split" with train,
-    val or test, a column of labels, numbers in all others. Classes are numbered alike on all nodes: 0, 1, ….
+    .npz: x_train, y_train and, where there are any, x_val, y_val, x_test, y_test. Tables: a column
+    "split" with train, val or test, a column of labels, numbers in all others. Classes are numbered
+    alike on all nodes: 0, 1, ….
     """
     x, y, sizes, recipe = _table(path, label) if path.suffix.lower() in SUFFIXES else _arrays(path)
     if y.dtype.kind == "f":
@@ -73,12 +76,17 @@ def _table(path: Path, label: str) -> tuple[Array, Array, list[int], Recipe]:
     x = numbers_only(source, str(path))
     strange = sorted({str(part) for part in source.client} - set(SPLITS))
     if strange:
-        raise FedkinError(f"{path}: column 'split' holds {strange[0]!r}: it says train, val or test")
+        raise FedkinError(
+            f"{path}: column 'split' holds {strange[0]!r}: it says train, val or test"
+        )
     order = np.concatenate([np.flatnonzero(source.client == part) for part in SPLITS])
     y: Array = source.y
     if source.class_names:
         if not all(name.isdecimal() for name in source.class_names):
-            raise FedkinError(f"{path}: labels are {source.class_names[0]!r}, …: number the classes alike on all nodes")
+            raise FedkinError(
+                f"{path}: labels are {source.class_names[0]!r}, …: number the classes alike "
+                "on all nodes"
+            )
         y = np.array([int(name) for name in source.class_names])[source.y]
     return (
         x[order],
@@ -98,7 +106,9 @@ def facts_of(population: Population, client: int) -> Facts:
     train, val, test = (len(population.rows(part)[client]) for part in SPLITS)
     columns = columns_of(population)
     if len(columns) > MOST_COLUMNS or any(len(name) > LONGEST for name in columns):
-        raise FedkinError(f"a node's table has at most {MOST_COLUMNS:,} columns, with names of {LONGEST} letters")
+        raise FedkinError(
+            f"a node's table has at most {MOST_COLUMNS:,} columns, with names of {LONGEST} letters"
+        )
     return Facts(
         train=train,
         val=val,
@@ -114,19 +124,29 @@ def facts_of(population: Population, client: int) -> Facts:
 
 def columns_of(population: Population) -> tuple[str, ...]:
     """The names of a table's inputs, in their order; () of arrays."""
-    return () if population.encoding is None else tuple(feature.name for feature in population.encoding.features)
+    return (
+        ()
+        if population.encoding is None
+        else tuple(feature.name for feature in population.encoding.features)
+    )
 
 
 def alone(spec: Spec, own: Population, place: Place) -> Population:
-    """One client's data at its number among clients of whom nothing is here, with the public set."""
+    """One client's data at its number among clients of whom nothing is here, with the
+    public set.
+    """
     if place.client >= place.clients or (own.classes and place.classes < own.classes):
         raise FedkinError("its place in the federation does not fit the data of this node")
     public, public_y = _public(spec, own.x, place.classes, own.task)
-    return replace(own, classes=place.classes, public=public, public_y=public_y).alone(place.client, place.clients)
+    return replace(own, classes=place.classes, public=public, public_y=public_y).alone(
+        place.client, place.clients
+    )
 
 
 def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Population:
-    """The server's view: sizes and shapes of everybody's data, no sample. Raises FedkinError where they do not fit."""
+    """The server's view: sizes and shapes of everybody's data, no sample. Raises FedkinError where
+    they do not fit.
+    """
     first = facts[0]
     tables = [(name, told.columns) for name, told in zip(names, facts) if told.columns]
     for name, columns in tables:
@@ -136,8 +156,13 @@ def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Populati
         for what in ("shape", "dtype", "task"):
             if getattr(other, what) != getattr(first, what):
                 mine, theirs = getattr(first, what), getattr(other, what)
-                raise FedkinError(f"the data of {name} have {what} {theirs}, those of {names[0]} {mine}")
-    classes, total = max(other.classes for other in facts), sum(other.train + other.val + other.test for other in facts)
+                raise FedkinError(
+                    f"the data of {name} have {what} {theirs}, those of {names[0]} {mine}"
+                )
+    classes, total = (
+        max(other.classes for other in facts),
+        sum(other.train + other.val + other.test for other in facts),
+    )
     x = torch.zeros((1, *first.shape), dtype=getattr(torch, first.dtype))
     public, public_y = _public(spec, x, classes, first.task)
     sizes = np.array([[other.train, other.val, other.test] for other in facts])
@@ -153,30 +178,50 @@ def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Populati
         test=tuple(parts[2::3]),
         public=public,
         public_y=public_y,
-        truth={"digest": np.array([other.digest for other in facts]), COLUMNS: np.array(known, dtype=str)},
+        truth={
+            "digest": np.array([other.digest for other in facts]),
+            COLUMNS: np.array(known, dtype=str),
+        },
         names=tuple(names),
     )
 
 
 def same_columns(name: str, columns: Sequence[str], other: str, theirs: Sequence[str]) -> None:
-    """Raises FedkinError where two tables have other columns, or another order: a model knows inputs by their place."""
+    """Raises FedkinError where two tables have other columns, or another order: a model knows
+    inputs by their place.
+    """
     for at, (mine, yours) in enumerate(zip_longest(columns, theirs), start=1):
         if mine != yours:
-            first, second = (f"{which[:40]!r}" if which is not None else "none" for which in (mine, yours))
-            where = f"column {at} of {name} is {first}, of {other} {second} (without 'split' and the labels)"
+            first, second = (
+                f"{which[:40]!r}" if which is not None else "none" for which in (mine, yours)
+            )
+            where = (
+                f"column {at} of {name} is {first}, of {other} {second} (without 'split' "
+                "and the labels)"
+            )
             raise FedkinError(f"{where}: give all nodes' tables the same columns, in one order")
 
 
-def _public(spec: Spec, like: torch.Tensor, classes: int, task: str) -> tuple[torch.Tensor | None, torch.Tensor | None]:
-    """The public set, drawn alike on the server and on every node from the file that [public] names."""
+def _public(
+    spec: Spec, like: torch.Tensor, classes: int, task: str
+) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+    """The public set, drawn alike on the server and on every node from the file that [public]
+    names.
+    """
     public = spec.public
     wanted = method_of(spec).needs.public != "none"
     if public.source is None and not wanted:
         return None, None
     if public.source in (None, HELD_OUT):
-        raise FedkinError("a public set cannot be held out of data that stay on their nodes: name a file or a data set")
+        raise FedkinError(
+            "a public set cannot be held out of data that stay on their nodes: name a file "
+            "or a data set"
+        )
     if public.labels == "own":
-        raise FedkinError("nodes' models have outputs for the private classes alone: set public.labels to 'private'")
+        raise FedkinError(
+            "nodes' models have outputs for the private classes alone: set public.labels to "
+            "'private'"
+        )
     other = load(public.source, None if spec.data.dir is None else Path(spec.data.dir))
     size = public.samples or min(MOST_PUBLIC, len(other.x) // 10)
     private = Source("own data", like[:1].numpy(), np.zeros(1, dtype=np.int64), classes, task=task)  # type: ignore[arg-type]

@@ -1,4 +1,6 @@
-"""What a node keeps beside the model that it deploys: enough to use it whatever the node's folder says by then."""
+"""What a node keeps beside the model that it deploys: enough to use it whatever the node's folder
+says by then.
+"""
 
 import json
 from pathlib import Path
@@ -19,7 +21,8 @@ Scores = dict[str, dict[str, tuple[float, float]]]  # view → split → (loss, 
 
 
 class Told(BaseModel):
-    """The experiment that the model was trained in, the client's place there, and what its data were.
+    """The experiment that the model was trained in, the client's place there, and what its data
+    were.
 
     ``facts`` and ``encoding`` are None where the client had its part of the experiment's [data].
     """
@@ -42,7 +45,10 @@ class Kept:
     """One model: the name of its run's folder in ``state``, its bytes, and what was told of it."""
 
     def __init__(self, node: config.NodeConfig, folder: Path, run: str | None) -> None:
-        """The newest, or the one whose run begins with ``run``. Raises FedkinError where there is none."""
+        """The newest, or the one whose run begins with ``run``.
+
+        Raises FedkinError where there is none.
+        """
         state = folder / node.state
         self.run = _chosen(state, run)
         commit = Vault(state / self.run).find(MODEL)
@@ -55,7 +61,9 @@ class Kept:
             raise FedkinError(f"{path} is damaged, or of another fedkin") from None
 
     def blank(self) -> Population:
-        """The node's data at its number, as they were, without a sample: what a model is built by."""
+        """The node's data at its number, as they were, without a sample: what a model
+        is built by.
+        """
         facts, place = self.told.facts, self.told.place
         assert facts is not None
         nobody = np.empty(0, dtype=np.int64)
@@ -78,7 +86,9 @@ def _chosen(state: Path, run: str | None) -> str:
     chosen = [name for name in names if name.startswith(run or "")]
     if not chosen:
         there = f": {some(names)}" if names else ", until a run that it takes part in is finished"
-        raise FedkinError(f"{state} holds no model{f' of a run {run!r}' if run and names else ''}{there}")
+        raise FedkinError(
+            f"{state} holds no model{f' of a run {run!r}' if run and names else ''}{there}"
+        )
     if run and len(chosen) > 1:
         raise FedkinError(f"{run!r} is the beginning of several runs: {some(chosen)}")
     return chosen[-1]

@@ -1,7 +1,9 @@
-"""``python -m fedkin.flower.node.host FOLDER``: the host of one node. It holds the data and the personal states.
+"""``python -m fedkin.flower.node.host FOLDER``: the host of one node. It holds the data and the
+personal states.
 
-It does what well-formed requests of the one configured experiment ask, whoever sends them, and answers with what the
-method's own checks let out. It runs as long as the node: its data and its traced steps are there at once.
+It does what well-formed requests of the one configured experiment ask, whoever sends them, and
+answers with what the method's own checks let out. It runs as long as the node: its data and its
+traced steps are there at once.
 """
 
 import hashlib
@@ -20,11 +22,23 @@ from filelock import FileLock, Timeout
 from fedkin.core.errors import FedkinError
 from fedkin.data.population import SPLITS, Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
-from fedkin.engine.host import CHANGING, Answer, Host, Order
+from fedkin.engine.host import CHANGING, Host, Task, TaskResult
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
-from fedkin.flower.envelope import HEADER_BYTES, Base, Done, Facts, Place, Refused, Reply, Request, Step, opened, sealed
+from fedkin.flower.envelope import (
+    HEADER_BYTES,
+    Base,
+    Done,
+    Facts,
+    Place,
+    Refused,
+    Reply,
+    Request,
+    Step,
+    opened,
+    sealed,
+)
 from fedkin.flower.node import data, local_socket
 from fedkin.flower.node.placement import models_at
 from fedkin.flower.node.store import MODEL, Commit, Vault
@@ -55,10 +69,18 @@ class Node:
         try:
             request = opened(Request, parts[0])
             return self._obey(request, parts[1:])
-        except FedkinError as error:  # a damaged or a full disk too: nothing was done, and the server is told
+        except (
+            FedkinError
+        ) as error:  # a damaged or a full disk too: nothing was done, and the server is told
             run, experiment = (request.run, request.experiment) if request else ("", "")
             name, why = self.config.client, str(error)[:4000]
-            return [sealed(Reply(version=self.version, experiment=experiment, run=run, name=name, error=why))]
+            return [
+                sealed(
+                    Reply(
+                        version=self.version, experiment=experiment, run=run, name=name, error=why
+                    )
+                )
+            ]
 
     def _obey(self, request: Request, blobs: list[bytes]) -> list[bytes]:
         spec, experiment = self._experiment()
@@ -69,7 +91,9 @@ class Node:
         ):
             if theirs != ours:
                 raise Refused(f"this node's {what} is {ours[:20]}, not {theirs[:20]}")
-        reply = Reply(version=self.version, experiment=experiment, run=request.run, name=self.config.client)
+        reply = Reply(
+            version=self.version, experiment=experiment, run=request.run, name=self.config.client
+        )
         if not request.steps or request.place is None:
             return [sealed(reply.model_copy(update={"facts": self._facts(spec, experiment)}))]
         if len(blobs) > 1:
@@ -80,7 +104,13 @@ class Node:
             check_kinds(down, spec.method.name)
             check(down, down)  # finite numbers only
         host = self._host_at(spec, experiment, request.place)
-        work = Work(host, Vault(self.state / request.run), request, message, partial(self._about, spec, experiment))
+        work = Work(
+            host,
+            Vault(self.state / request.run),
+            request,
+            message,
+            partial(self._about, spec, experiment),
+        )
         done, sent = work.all()
         return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
 
@@ -106,10 +136,14 @@ class Node:
         population = self._population(spec, experiment)
         if self.config.data is None:
             return None
-        return data.facts_of(population, 0).model_copy(update={"architecture": self.config.model or ""})
+        return data.facts_of(population, 0).model_copy(
+            update={"architecture": self.config.model or ""}
+        )
 
     def _about(self, spec: Spec, experiment: str) -> dict[str, Any]:
-        """What the model will be told by that is kept here: the experiment, and what its inputs were."""
+        """What the model will be told by that is kept here: the experiment, and what its inputs
+        were.
+        """
         encoding, facts = self._population(spec, experiment).encoding, self._facts(spec, experiment)
         return {
             "version": self.version,
@@ -120,7 +154,11 @@ class Node:
 
     def _host_at(self, spec: Spec, experiment: str, place: Place) -> Host:
         if self._host is None or self._host[:2] != (experiment, place):
-            self._host = experiment, place, self._build(spec, self._population(spec, experiment), place)
+            self._host = (
+                experiment,
+                place,
+                self._build(spec, self._population(spec, experiment), place),
+            )
         return self._host[2]
 
     def _build(self, spec: Spec, population: Population, place: Place) -> Host:
@@ -129,11 +167,17 @@ class Node:
                 raise FedkinError("its data are not those that it joined the run with")
             population = data.alone(spec, population, place)
         elif place.clients != population.clients or place.client >= place.clients:
-            raise FedkinError(f"the experiment has {population.clients} clients, not {place.clients}")
+            raise FedkinError(
+                f"the experiment has {population.clients} clients, not {place.clients}"
+            )
         if place.architecture not in ({self.config.model} if self.config.model else names_of(spec)):
-            raise Refused(f"architecture {place.architecture!r} is not the one of this node or its experiment")
+            raise Refused(
+                f"architecture {place.architecture!r} is not the one of this node or its experiment"
+            )
         models, info = models_at(spec, population, place)
-        a_round = spec.train.steps or (spec.train.epochs or 1) * -(-info.samples // spec.train.batch_size)
+        a_round = spec.train.steps or (spec.train.epochs or 1) * -(
+            -info.samples // spec.train.batch_size
+        )
         return Host(
             method=for_models(spec, method_of(spec), models),
             models=models,
@@ -150,7 +194,12 @@ class Work:
     """The steps of one request, from one personal state to the next."""
 
     def __init__(
-        self, host: Host, vault: Vault, request: Request, message: bytes | None, about: Callable[[], dict[str, Any]]
+        self,
+        host: Host,
+        vault: Vault,
+        request: Request,
+        message: bytes | None,
+        about: Callable[[], dict[str, Any]],
     ) -> None:
         assert request.place is not None
         self.host, self.vault, self.request, self.message = host, vault, request, message
@@ -182,16 +231,22 @@ class Work:
         return done, sent
 
     def _start(self, base: Base) -> Base:
-        """Take the state that the server last heard of: work whose reply got lost never happened."""
+        """Take the state that the server last heard of: work whose reply got lost never
+        happened.
+        """
         self.host.store = Memory()
         if base.round:
             commit = self.vault.find(base.round)
             if commit is None:
-                raise FedkinError(f"its personal state of round {base.round} is not on this node any more")
+                raise FedkinError(
+                    f"its personal state of round {base.round} is not on this node any more"
+                )
             self._take(commit.state)
         found = self._digest()
         if base.digest and base.digest != found:
-            raise FedkinError(f"its personal state of round {base.round} is not the one that the federation knows")
+            raise FedkinError(
+                f"its personal state of round {base.round} is not the one that the federation knows"
+            )
         return Base(round=base.round, digest=found)
 
     def _take(self, state: bytes) -> None:
@@ -199,17 +254,19 @@ class Work:
         if tree:
             self.host.store.put(self.client, tree)
 
-    def _again(self, step: Step) -> Answer | None:
+    def _again(self, step: Step) -> TaskResult | None:
         """The answer of work that was done before, on an earlier copy of this request."""
         commit = self.vault.find(step.round) if step.op in CHANGING else None
         if commit is None or commit.key != self._key(step):
             return None
         self._take(commit.state)
         self.own = Base(round=step.round, digest=self._digest())
-        return Answer(self.client, commit.message, commit.told["weight"], seconds=commit.told["seconds"])
+        return TaskResult(
+            self.client, commit.message, commit.told["weight"], seconds=commit.told["seconds"]
+        )
 
-    def _anew(self, step: Step) -> Answer:
-        (answer,) = self.host.do(step.op, step.round, [Order(self.client, self.message)])
+    def _anew(self, step: Step) -> TaskResult:
+        (answer,) = self.host.do(step.op, step.round, [Task(self.client, self.message)])
         if step.op in CHANGING and answer.error is None:
             state = encode(self.host.own(self.client))
             told = {"weight": answer.weight, "seconds": answer.seconds}
@@ -219,12 +276,18 @@ class Work:
             try:
                 self._keep_model(step, answer)
             except FedkinError as error:  # its scores are worth having all the same
-                print(f"the model of this run is not kept for export: {error}", file=sys.stderr, flush=True)
+                print(
+                    f"the model of this run is not kept for export: {error}",
+                    file=sys.stderr,
+                    flush=True,
+                )
         return answer
 
-    def _keep_model(self, step: Step, answer: Answer) -> None:
-        """What the client would deploy, whatever its method makes it of: nobody has to be asked for it any more."""
-        (shown,) = self.host.do("views", step.round, [Order(self.client, self.message)])
+    def _keep_model(self, step: Step, answer: TaskResult) -> None:
+        """What the client would deploy, whatever its method makes it of: nobody has to be asked for
+        it any more.
+        """
+        (shown,) = self.host.do("views", step.round, [Task(self.client, self.message)])
         if shown.message is None:
             raise FedkinError(str(shown.error))
         sizes = {split: len(self.host.population.rows(split)[self.client]) for split in SPLITS}
@@ -240,7 +303,9 @@ class Work:
 
     def _key(self, step: Step) -> str:
         base = self.own
-        whole = hashlib.sha256(f"{step.op} {step.round} {base.round} {base.digest} {self.place}".encode())
+        whole = hashlib.sha256(
+            f"{step.op} {step.round} {base.round} {base.digest} {self.place}".encode()
+        )
         whole.update(self.message or b"")
         return whole.hexdigest()
 
@@ -248,12 +313,12 @@ class Work:
         return self.host.digest(self.client)
 
 
-def _told(answer: Answer) -> dict[str, Any]:
+def _told(answer: TaskResult) -> dict[str, Any]:
     return {key: answer.record[key] for key in TOLD if key in answer.record}
 
 
 def serve(node: Node) -> None:
-    """Answer one caller after the other, until the process ends."""
+    """TaskResult one caller after the other, until the process ends."""
     socket = config.socket_of(node.folder, node.config)
     socket.unlink(missing_ok=True)
     with Listener(str(socket), family="AF_UNIX", backlog=16) as listener:
@@ -262,13 +327,18 @@ def serve(node: Node) -> None:
             try:
                 with listener.accept() as caller:
                     _one(node, caller)
-            except (EOFError, OSError) as error:  # a caller that went away; what it asked for may be done all the same
+            except (
+                EOFError,
+                OSError,
+            ) as error:  # a caller that went away; what it asked for may be done all the same
                 print(f"a caller left: {error}", file=sys.stderr, flush=True)
 
 
 def _one(node: Node, caller: "Connection[Any, Any]") -> None:
     if caller.poll(PATIENCE):
-        local_socket.put(caller, node.answer(local_socket.take(caller, node.config.max_bytes + HEADER_BYTES)))
+        local_socket.put(
+            caller, node.answer(local_socket.take(caller, node.config.max_bytes + HEADER_BYTES))
+        )
 
 
 def main(folder: Path) -> None:

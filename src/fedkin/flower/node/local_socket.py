@@ -1,4 +1,6 @@
-"""From the client app to the host on the same node: byte strings over a socket that only this user can open."""
+"""From the client app to the host on the same node: byte strings over a socket that only this user
+can open.
+"""
 
 import time
 from multiprocessing.connection import Client, Connection
@@ -18,7 +20,10 @@ def put(line: "Connection[Any, Any]", parts: list[bytes]) -> None:
 
 
 def take(line: "Connection[Any, Any]", limit: int) -> list[bytes]:
-    """What ``put`` sent. Raises OSError, with the line closed, where it is larger than ``limit``."""
+    """What ``put`` sent.
+
+    Raises OSError, with the line closed, where it is larger than ``limit``.
+    """
     count = int.from_bytes(line.recv_bytes(1), "little")
     parts: list[bytes] = []
     for _ in range(min(count, MOST_PARTS)):
@@ -40,4 +45,6 @@ def ask(socket: Path, parts: list[bytes], limit: int, patience: float = 60) -> l
                 raise FedkinError(f"the host of this node does not answer: {error}") from None
             time.sleep(0.2)
         except (EOFError, ConnectionError) as error:
-            raise FedkinError(f"the host of this node ended, or refused what came: {error}") from None
+            raise FedkinError(
+                f"the host of this node ended, or refused what came: {error}"
+            ) from None

@@ -1,4 +1,6 @@
-"""A node's own model out of its folder, for ``fedkin deploy export`` and ``predict``: nobody else is asked."""
+"""A node's own model out of its folder, for ``fedkin deploy export`` and ``predict``: nobody else
+is asked.
+"""
 
 from functools import partial
 from pathlib import Path
@@ -26,9 +28,11 @@ from fedkin.setup.population import population_of
 
 
 def handed(folder: Path, run: str | None = None) -> Handed:
-    """The model of a node's last finished run, or of the one whose folder in ``state`` begins with ``run``.
+    """The model of a node's last finished run, or of the one whose folder in ``state`` begins with
+    ``run``.
 
-    It is made of what was kept with it. The node's data are read when an exported file is compared on them.
+    It is made of what was kept with it. The node's data are read when an exported file is compared
+    on them.
     """
     node = config.load(config.NodeConfig, folder, config.NODE)
     kept = Kept(node, folder, run)
@@ -48,14 +52,18 @@ def handed(folder: Path, run: str | None = None) -> Handed:
         else partial(samples_of, node.client, population, [info.client]),
         population,
         # a node's own file is read without [data]'s options, and so are its new samples
-        DataSection(name=told.spec.data.name, label=told.spec.data.label) if own else told.spec.data,
+        DataSection(name=told.spec.data.name, label=told.spec.data.label)
+        if own
+        else told.spec.data,
     )
 
 
 def _own_samples(node: config.NodeConfig, folder: Path, told: Told) -> Tensor:
     """Of the node's file as it is now, which must still hold such samples."""
     if node.data is None:
-        raise FedkinError("node.toml names no data file any more: an exported model is compared on its samples")
+        raise FedkinError(
+            "node.toml names no data file any more: an exported model is compared on its samples"
+        )
     own = data.read(folder / node.data, told.spec.data.label or "label")
     now, then = data.facts_of(own, 0), told.facts
     assert then is not None
@@ -63,11 +71,15 @@ def _own_samples(node: config.NodeConfig, folder: Path, told: Told) -> Tensor:
         data.same_columns(node.data, now.columns, "the run", then.columns)
     if (now.shape, now.dtype) != (then.shape, then.dtype):
         had = f"{then.dtype} {list(then.shape)}"
-        raise FedkinError(f"{node.data} has samples of {now.dtype} {list(now.shape)}, the run had {had}")
+        raise FedkinError(
+            f"{node.data} has samples of {now.dtype} {list(now.shape)}, the run had {had}"
+        )
     return samples_of(node.client, own, [0])
 
 
-def _card(client: str, kept: Kept, method: Method, model: Model, population: Population) -> dict[str, Any]:
+def _card(
+    client: str, kept: Kept, method: Method, model: Model, population: Population
+) -> dict[str, Any]:
     """As of a run here, but for what was sent: the record of that is the server's."""
     told, spec = kept.told, kept.told.spec
     joined, rounds = told.place.joined, spec.run.rounds
@@ -81,7 +93,9 @@ def _card(client: str, kept: Kept, method: Method, model: Model, population: Pop
         "seed": spec.run.seed,
         "rounds": rounds if joined is None else min(joined, rounds),
         "finished": joined is None or joined >= rounds,
-        "joined": None if joined is None else {"after_round": min(joined, rounds), "rounds": told.round - joined - 1},
+        "joined": None
+        if joined is None
+        else {"after_round": min(joined, rounds), "rounds": told.round - joined - 1},
         "run": kept.run,
         "data": {
             "name": spec.data.name,
@@ -102,4 +116,7 @@ def _scores(told: Told, view: str) -> dict[str, dict[str, float | None]]:
         split: {"loss": loss, "accuracy": accuracy} | measures.get(split, {})
         for split, (loss, accuracy) in told.scores[view].items()
     }
-    return {split: {name: number(value) for name, value in values.items()} for split, values in found.items()}
+    return {
+        split: {name: number(value) for name, value in values.items()}
+        for split, values in found.items()
+    }

@@ -1,8 +1,9 @@
-"""A client's personal states on its node, one file a round, each with the message that left with it.
+"""A client's personal states on its node, one file a round, each with the message that left with
+it.
 
-A file holds what one piece of work changed: the state after it, and the reply. It appears whole or not at all, so that
-work that was done is never done twice, and a reply that got lost can be sent again. Of a run that is over there is one
-more, with what the client deploys.
+A file holds what one piece of work changed: the state after it, and the reply. It appears whole or
+not at all, so that work that was done is never done twice, and a reply that got lost can be sent
+again. Of a run that is over there is one more, with what the client deploys.
 """
 
 import hashlib
@@ -19,8 +20,9 @@ MODEL = "model"  # in place of a round: what the client deploys when the last on
 
 
 class Commit(NamedTuple):
-    """``key``: what was asked for (of the model: in which experiment). ``state``: the personal state afterwards, or the
-    model; ``message``: what was answered (bytes)."""
+    """``key``: what was asked for (of the model: in which experiment). ``state``: the personal
+    state afterwards, or the model; ``message``: what was answered (bytes).
+    """
 
     key: str
     state: bytes

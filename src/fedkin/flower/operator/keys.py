@@ -1,4 +1,6 @@
-"""Certificates for the SuperLink and a key for every node, made with the library that Flower brings."""
+"""Certificates for the SuperLink and a key for every node, made with the library that Flower
+brings.
+"""
 
 import datetime
 import ipaddress
@@ -18,7 +20,10 @@ DAYS = 365
 def certificates(folder: Path, host: str) -> None:
     """ca.crt, ca.key, server.crt, server.key: the server's is for ``host``, and for loopback."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    authority, server = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    authority, server = (
+        ec.generate_private_key(ec.SECP256R1()),
+        ec.generate_private_key(ec.SECP256R1()),
+    )
     issuer, subject = _name("fedkin authority"), _name(host)
     ca = (
         _certificate(issuer, issuer, authority)
@@ -29,11 +34,16 @@ def certificates(folder: Path, host: str) -> None:
     names = dict.fromkeys([host, "localhost", "127.0.0.1"])
     crt = (
         _certificate(subject, issuer, server)
-        .add_extension(x509.SubjectAlternativeName([_address(name) for name in names]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([_address(name) for name in names]), critical=False
+        )
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key()),
+            critical=False,
+        )
         .sign(authority, hashes.SHA256())
     )
     for name, certificate, key in (("ca", ca, authority), ("server", crt, server)):
@@ -41,7 +51,9 @@ def certificates(folder: Path, host: str) -> None:
         secret(
             folder / f"{name}.key",
             key.private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
             ),
         )
 
@@ -52,10 +64,14 @@ def node_key(private: Path, public: Path) -> None:
     secret(
         private,
         key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.OpenSSH,
+            serialization.NoEncryption(),
         ),
     )
-    line = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    line = key.public_key().public_bytes(
+        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+    )
     write_file(public, line + b" " + private.parent.name.encode() + b"\n")
 
 
@@ -71,11 +87,16 @@ def secret(path: Path, content: bytes) -> None:
 
 def _name(text: str) -> x509.Name:
     return x509.Name(
-        [x509.NameAttribute(NameOID.ORGANIZATION_NAME, "fedkin"), x509.NameAttribute(NameOID.COMMON_NAME, text[:64])]
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "fedkin"),
+            x509.NameAttribute(NameOID.COMMON_NAME, text[:64]),
+        ]
     )
 
 
-def _certificate(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+def _certificate(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey
+) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
         x509.CertificateBuilder()

@@ -60,7 +60,8 @@ def manual(folder: Path, deployment: Deployment, first_port: int) -> str:
         security="Without TLS and without authentication: this machine only."
         if deployment.insecure
         else "TLS and node authentication are on.",
-        data="Put its data there (`data` in `node.toml` names the file: .npz with x_train, y_train, x_val, …, or a "
+        data="Put its data there (`data` in `node.toml` names the file: .npz with x_train, "
+        "y_train, x_val, …, or a "
         'table with a column "split").'
         if deployment.own_data
         else "Its data are its part of the experiment's data set, which its machine must have.",

@@ -1,4 +1,6 @@
-"""``fedkin deploy init``: the folder of a deployment, and one folder a node to be carried to its machine."""
+"""``fedkin deploy init``: the folder of a deployment, and one folder a node to be carried to its
+machine.
+"""
 
 import ipaddress
 import stat
@@ -10,7 +12,16 @@ import tomli_w
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.flower.config import DEPLOYMENT, EXPERIMENT, NODE, Deployment, NodeConfig, load, made, text_of
+from fedkin.flower.config import (
+    DEPLOYMENT,
+    EXPERIMENT,
+    NODE,
+    Deployment,
+    NodeConfig,
+    load,
+    made,
+    text_of,
+)
 from fedkin.flower.operator import keys
 from fedkin.flower.operator.readme import manual
 from fedkin.runs.spec import Spec
@@ -79,25 +90,45 @@ def init(
     """Write a deployment. Raises FedkinError for what does not fit, before anything is written."""
     host = host_of(address)
     if insecure and not loopback(address):
-        raise FedkinError(f"--insecure is for this machine alone, and {host} is not a loopback address: leave it out")
+        raise FedkinError(
+            f"--insecure is for this machine alone, and {host} is not a loopback address: "
+            "leave it out"
+        )
     if len(set(clients)) < len(clients) or not clients:
         raise FedkinError("give every client a name of its own")
     method = method_of(spec)
     if method.needs.pooled:
-        raise FedkinError(f"{method.name} needs everybody's data in one place: there is nothing to deploy")
+        raise FedkinError(
+            f"{method.name} needs everybody's data in one place: there is nothing to deploy"
+        )
     if spec.run.holdout_clients:
-        raise FedkinError("run.holdout_clients is for simulations: set it to 0, and name the nodes that take part")
+        raise FedkinError(
+            "run.holdout_clients is for simulations: set it to 0, and name the nodes that take part"
+        )
     if spec.engine.device != "cpu":
-        raise FedkinError("engine.device is for simulations, nodes compute on their CPU: leave it out")
+        raise FedkinError(
+            "engine.device is for simulations, nodes compute on their CPU: leave it out"
+        )
     if folder.exists() and any(folder.iterdir()):
         raise FedkinError(f"{folder} is not empty: choose another folder")
-    known = {"address": address, "clients": tuple(clients), "own_data": own_data, "insecure": insecure}
+    known = {
+        "address": address,
+        "clients": tuple(clients),
+        "own_data": own_data,
+        "insecure": insecure,
+    }
     deployment = made(Deployment, "--clients", known)
     if own_data or spec.run.clients is None:
-        spec = spec.model_copy(update={"run": spec.run.model_copy(update={"clients": len(clients)})})
+        spec = spec.model_copy(
+            update={"run": spec.run.model_copy(update={"clients": len(clients)})}
+        )
     if spec.run.clients != len(clients):
-        raise FedkinError(f"run.clients is {spec.run.clients}, but {len(clients)} clients are named")
-    spec = resolved(spec if own_data else rooted(spec), method)  # nodes that rehearse read it from folders of their own
+        raise FedkinError(
+            f"run.clients is {spec.run.clients}, but {len(clients)} clients are named"
+        )
+    spec = resolved(
+        spec if own_data else rooted(spec), method
+    )  # nodes that rehearse read it from folders of their own
     experiment = tomli_w.dumps(spec.model_dump(mode="json", exclude_none=True))
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
@@ -121,7 +152,9 @@ def init(
 
 
 def add(folder: Path, client: str, port: int | None = None) -> Path:
-    """Write the folder of a node that comes later, and enter it as a newcomer; returns its folder."""
+    """Write the folder of a node that comes later, and enter it as a newcomer; returns
+    its folder.
+    """
     deployment = load(Deployment, folder, DEPLOYMENT)
     names = (*deployment.clients, *deployment.newcomers)
     if client in names:
@@ -169,11 +202,14 @@ def _node(folder: Path, config: NodeConfig, experiment: str) -> None:
 
 
 def _script(path: Path, verb: str) -> None:
-    """For systemd or any other supervisor: runs until it is told to stop, and starts again what ends."""
+    """For systemd or any other supervisor: runs until it is told to stop, and starts again what
+    ends.
+    """
     here = '"$(cd "$(dirname "$0")" && pwd)"'
     lines = [
         "#!/bin/sh",
-        f"# uses the fedkin of this machine; FEDKIN names another one ({Path(sys.executable).parent / 'fedkin'})",
+        "# uses the fedkin of this machine; FEDKIN names another one "
+        f"({Path(sys.executable).parent / 'fedkin'})",
         f'exec "${{FEDKIN:-fedkin}}" deploy {verb} {here}',
     ]
     write_file(path, ("\n".join(lines) + "\n").encode())

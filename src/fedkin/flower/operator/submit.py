@@ -1,4 +1,6 @@
-"""``fedkin deploy run``: submit the app to the SuperLink, then follow its run directory until it ends."""
+"""``fedkin deploy run``: submit the app to the SuperLink, then follow its run directory until it
+ends.
+"""
 
 import json
 import subprocess
@@ -20,7 +22,8 @@ from fedkin.runs.follow import follow
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
 
-LOOK = 20.0  # seconds without a new round after which the SuperLink is asked whether the run is still there
+# Seconds without a new round after which the SuperLink is asked whether the run is still there
+LOOK = 20.0
 
 
 def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
@@ -35,11 +38,16 @@ def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
 
 
 def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
-    """Run until the end. Raises FedkinError with the server app's sentence, Interrupted after Ctrl-C."""
+    """Run until the end.
+
+    Raises FedkinError with the server app's sentence, Interrupted after Ctrl-C.
+    """
     folder, out = folder.absolute(), out.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
     if begun(out):
-        with checkpoint.alone(out):  # a server app that was told to stop may still be at its last round
+        with checkpoint.alone(
+            out
+        ):  # a server app that was told to stop may still be at its last round
             pass
     for left in (ended_of(folder), folder / STOP):
         left.unlink(missing_ok=True)
@@ -60,12 +68,18 @@ def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
 def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Record], None]) -> None:
     """Let the server app end its round; it leaves word why it ended."""
     (folder / STOP).touch()
-    print("ending this round, then stopping; Ctrl-C again does not wait for it", file=sys.stderr, flush=True)
+    print(
+        "ending this round, then stopping; Ctrl-C again does not wait for it",
+        file=sys.stderr,
+        flush=True,
+    )
     try:
         for record in follow(out, flower.over):
             progress(record)
     except KeyboardInterrupt:
-        raise Interrupted(f"the server app stops after its round; then continue with: {_again(folder)}") from None
+        raise Interrupted(
+            f"the server app stops after its round; then continue with: {_again(folder)}"
+        ) from None
 
 
 def _again(folder: Path) -> str:
@@ -73,7 +87,9 @@ def _again(folder: Path) -> str:
 
 
 def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dict[str, Any]:
-    """Let a newcomer's node join a run (the last one, if no number is given); what ``join.json`` then holds."""
+    """Let a newcomer's node join a run (the last one, if no number is given); what ``join.json``
+    then holds.
+    """
     folder = folder.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
     if name not in deployment.newcomers:
@@ -84,7 +100,12 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
     word.unlink(missing_ok=True)
     flower = Submitted(folder, deployment, word)
     flower.submit(
-        {"deployment": str(folder), "out": str(out), "join": name, "rounds": "" if rounds is None else str(rounds)}
+        {
+            "deployment": str(folder),
+            "out": str(out),
+            "join": name,
+            "rounds": "" if rounds is None else str(rounds),
+        }
     )
     while not flower.over():
         time.sleep(0.5)
@@ -101,7 +122,9 @@ def _run(folder: Path, number: int | None) -> Path:
 
 
 class Submitted:
-    """A run of Flower that was started from here; the server app leaves word in the file ``word``."""
+    """A run of Flower that was started from here; the server app leaves word in the
+    file ``word``.
+    """
 
     def __init__(self, folder: Path, deployment: Deployment, word: Path) -> None:
         self.folder, self.word = folder, word
@@ -113,7 +136,9 @@ class Submitted:
     def submit(self, config: dict[str, str]) -> None:
         """flwr run."""
         text = " ".join(f"{key}={json.dumps(value)}" for key, value in config.items())
-        answer = self._flwr("run", str(self.folder / "app"), LINK, "--run-config", text, "--format", "json")
+        answer = self._flwr(
+            "run", str(self.folder / "app"), LINK, "--run-config", text, "--format", "json"
+        )
         found = json.loads(answer)
         self.number = str(found["run-id"])
 
@@ -131,30 +156,43 @@ class Submitted:
         return self._status.startswith("finished")
 
     def status(self) -> str:
-        """What the SuperLink says of the run; empty where it does not answer, for it may be starting again."""
+        """What the SuperLink says of the run; empty where it does not answer, for it may be
+        starting again.
+        """
         try:
-            runs = json.loads(self._flwr("ls", LINK, "--run-id", self.number, "--format", "json"))["runs"]
+            runs = json.loads(self._flwr("ls", LINK, "--run-id", self.number, "--format", "json"))[
+                "runs"
+            ]
             return str(runs[0]["status"])
         except (FedkinError, KeyError, IndexError, ValueError):
             return ""
 
     def check(self, hint: str, asked: bool = False) -> None:
-        """Raise FedkinError unless the run came to its end, Interrupted if that was ``asked`` for from here.
+        """Raise FedkinError unless the run came to its end, Interrupted if that was ``asked`` for
+        from here.
 
-        ``hint``: what to do where it left no word. Flower interrupts a server app whose SuperLink is gone.
+        ``hint``: what to do where it left no word. Flower interrupts a server app whose SuperLink
+        is gone.
         """
         if not self.word.is_file():
             what = self._status or "not known to the SuperLink"
-            raise FedkinError(f"the server app ended without a word (Flower run {self.number}: {what}); {hint}")
+            raise FedkinError(
+                f"the server app ended without a word (Flower run {self.number}: {what}); {hint}"
+            )
         word = json.loads(self.word.read_text())
         if word["interrupted"] and not asked:
-            raise FedkinError(f"the server app was stopped, not from here (is its SuperLink gone?): {word['error']}")
+            raise FedkinError(
+                "the server app was stopped, not from here (is its SuperLink gone?): "
+                f"{word['error']}"
+            )
         if word["error"] is not None:
             raise (Interrupted if word["interrupted"] else FedkinError)(word["error"])
 
     def _flwr(self, *arguments: str) -> str:
         command = [program("flwr"), *arguments]
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=False
+        )
         start = done.stdout.find("{")
         if done.returncode or start < 0:
             said = " ".join((done.stdout + done.stderr).split())

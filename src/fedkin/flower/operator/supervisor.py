@@ -1,4 +1,6 @@
-"""What runs for long: the SuperLink, and on a node the SuperNode beside the host; what ends is started again."""
+"""What runs for long: the SuperLink, and on a node the SuperNode beside the host; what ends is
+started again.
+"""
 
 import contextlib
 import os
@@ -27,9 +29,16 @@ LINK = "deployment"  # the name of the connection in Flower's configuration
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The environment of Flower's programs: no calls out, no files in the user's home, our Python's programs first."""
+    """The environment of Flower's programs: no calls out, no files in the user's home, our Python's
+    programs first.
+    """
     here = str(Path(sys.executable).parent)
-    return {**os.environ, **QUIET, "FLWR_HOME": str(home), "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}"}
+    return {
+        **os.environ,
+        **QUIET,
+        "FLWR_HOME": str(home),
+        "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}",
+    }
 
 
 def program(name: str) -> str:
@@ -41,9 +50,16 @@ def connection(folder: Path, deployment: Deployment) -> Path:
     """FLWR_HOME of a deployment, with the address of its SuperLink in it."""
     home = folder / "flower"
     home.mkdir(exist_ok=True, mode=0o700)
-    secure = "insecure = true" if deployment.insecure else f'root-certificates = "{folder / "certs" / "ca.crt"}"'
+    secure = (
+        "insecure = true"
+        if deployment.insecure
+        else f'root-certificates = "{folder / "certs" / "ca.crt"}"'
+    )
     port = deployment.address.rpartition(":")[2]
-    text = f'[superlink]\ndefault = "{LINK}"\n\n[superlink.{LINK}]\naddress = "127.0.0.1:{port}"\n{secure}\n'
+    text = (
+        f'[superlink]\ndefault = "{LINK}"\n\n[superlink.{LINK}]\naddress = '
+        f'"127.0.0.1:{port}"\n{secure}\n'
+    )
     write_file(home / "config.toml", text.encode())
     return home
 
@@ -56,12 +72,24 @@ def superlink(folder: Path) -> None:
     home = connection(folder, deployment)
     host, _, port = deployment.address.rpartition(":")
     listen = host.strip("[]") if deployment.insecure else "0.0.0.0"
-    command = [program("flower-superlink"), "--host", listen, "--port", port, "--database", str(folder / "link.db")]
+    command = [
+        program("flower-superlink"),
+        "--host",
+        listen,
+        "--port",
+        port,
+        "--database",
+        str(folder / "link.db"),
+    ]
     command.append("--disable-runtime-dependency-installation")
     if deployment.insecure:
         command.append("--insecure")
     else:
-        for name, file in (("ca-certfile", "ca.crt"), ("certfile", "server.crt"), ("keyfile", "server.key")):
+        for name, file in (
+            ("ca-certfile", "ca.crt"),
+            ("certfile", "server.crt"),
+            ("keyfile", "server.key"),
+        ):
             command += [f"--ssl-{name}", str(folder / "certs" / file)]
         command.append("--enable-supernode-auth")
     Keeper({"superlink": command}, environment(home)).run(
@@ -70,26 +98,46 @@ def superlink(folder: Path) -> None:
 
 
 def register_now(folder: Path) -> bool:
-    """Register what is not registered yet, if the SuperLink is up; False where it is not, or has no registration."""
+    """Register what is not registered yet, if the SuperLink is up; False where it is not, or has no
+    registration.
+    """
     folder = folder.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
     try:
-        socket.create_connection(("127.0.0.1", int(deployment.address.rpartition(":")[2])), 2).close()
+        socket.create_connection(
+            ("127.0.0.1", int(deployment.address.rpartition(":")[2])), 2
+        ).close()
     except OSError:
         return False
     return not deployment.insecure and register(folder, deployment, connection(folder, deployment))
 
 
 def register(folder: Path, deployment: Deployment, home: Path) -> bool:
-    """Register every key in ``keys`` under its file's name; one that is registered already is refused, and stays."""
+    """Register every key in ``keys`` under its file's name; one that is registered already is
+    refused, and stays.
+    """
     for client in (*deployment.clients, *deployment.newcomers):
         key = folder / "keys" / f"{client}.pub"
         if not key.is_file():
             continue
-        command = [program("flwr"), "supernode", "register", str(key), LINK, "--name", client, "--format", "json"]
-        done = subprocess.run(command, env=environment(home), capture_output=True, text=True, check=False)
+        command = [
+            program("flwr"),
+            "supernode",
+            "register",
+            str(key),
+            LINK,
+            "--name",
+            client,
+            "--format",
+            "json",
+        ]
+        done = subprocess.run(
+            command, env=environment(home), capture_output=True, text=True, check=False
+        )
         said = " ".join((done.stdout + done.stderr).split())
-        if '"success": true' not in said and "already in use" not in said:  # its exit code is 0 either way
+        if (
+            '"success": true' not in said and "already in use" not in said
+        ):  # its exit code is 0 either way
             print(f"{client} is not registered: {said[-300:]}", file=sys.stderr, flush=True)
             return False
     print("all nodes are registered", flush=True)
@@ -111,7 +159,12 @@ def node(folder: Path) -> None:
     home = folder / config.state / "flower"
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     command = [program("flower-supernode"), "--superlink", config.superlink, "--host", "127.0.0.1"]
-    command += ["--port", str(config.port), "--node-config", f'socket="{at}" max-bytes={config.max_bytes}']
+    command += [
+        "--port",
+        str(config.port),
+        "--node-config",
+        f'socket="{at}" max-bytes={config.max_bytes}',
+    ]
     if config.insecure:
         command.append("--insecure")
     else:
@@ -147,12 +200,18 @@ class Keeper:
     def _look(self, name: str) -> None:
         process = self._running.get(name)
         if process is not None and process.poll() is not None:
-            print(f"{name} ended with code {process.returncode}: starting it again", file=sys.stderr, flush=True)
+            print(
+                f"{name} ended with code {process.returncode}: starting it again",
+                file=sys.stderr,
+                flush=True,
+            )
             del self._running[name]
             self._again[name] = time.monotonic() + PAUSE
         if name not in self._running and time.monotonic() >= self._again.get(name, 0):
             # a group of its own: Flower starts further processes, which must end with it
-            self._running[name] = subprocess.Popen(self.commands[name], env=self.environment, start_new_session=True)
+            self._running[name] = subprocess.Popen(
+                self.commands[name], env=self.environment, start_new_session=True
+            )
 
     def _stop(self, *_: object) -> None:
         self._stopped = True

@@ -1,4 +1,6 @@
-"""Who resembles whom: the affinity of clients by their label histograms, and its Laplacian (PPFL)."""
+"""Who resembles whom: the affinity of clients by their label histograms, and its
+Laplacian (PPFL).
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,8 +20,12 @@ def affinity_of(affinity: Any, replies: Mapping[int, Reply], count: int) -> Tens
         return torch.zeros(count, count, dtype=torch.float64)
     if affinity != "label_cosine":
         return torch.tensor(affinity, dtype=torch.float64)
-    sent = {client: reply.message["coefficients"].to(torch.float64) for client, reply in replies.items()}
-    rows = torch.stack([sent.get(client, torch.zeros_like(next(iter(sent.values())))) for client in range(count)])
+    sent = {
+        client: reply.message["coefficients"].to(torch.float64) for client, reply in replies.items()
+    }
+    rows = torch.stack(
+        [sent.get(client, torch.zeros_like(next(iter(sent.values())))) for client in range(count)]
+    )
     unit = torch.nn.functional.normalize(rows, dim=1)
     return unit @ unit.T
 

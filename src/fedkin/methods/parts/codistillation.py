@@ -1,4 +1,5 @@
-"""Co-distillation, what DS-FL and KT-pFL have in common: each client imitates a target on the public set, then trains.
+"""Co-distillation, what DS-FL and KT-pFL have in common: each client imitates a target on the
+public set, then trains.
 
 Only predictions travel, so clients may hold any architectures.
 """
@@ -8,7 +9,18 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from fedkin.core.method import Data, Info, Method, Needs, Reply, Server, Start, Target, likelihood, public_set
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    DistillationTarget,
+    FederationInit,
+    Method,
+    Needs,
+    Reply,
+    ServerContext,
+    likelihood,
+    public_set,
+)
 from fedkin.core.model import Model
 from fedkin.core.ops import descend, gradient, over_rows, scan
 from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
@@ -16,43 +28,54 @@ from fedkin.methods.fedavg import sgd_step
 
 
 def _apart(w: Params, model: Model, x: Tensor, target: Tensor, temperature: Tensor) -> Tensor:
-    """Cross-entropy of the softened predictions with the target, mean of the rows: KL(target ‖ σ(f(w, x)/T)) up to a
-    constant of w, so its gradient is that of either."""
+    """Cross-entropy of the softened predictions with the target, mean of the rows: KL(target ‖
+    σ(f(w, x)/T)) up to a constant of w, so its gradient is that of either.
+    """
     told = torch.log_softmax(likelihood(model, model.train_outputs(w, x)) / temperature, 1)
     return -(target * told).sum(1).mean()
 
 
-def imitate(model: Model, w: Params, batch: tuple[Tensor, Tensor], lr: Tensor, temperature: Tensor) -> Params:
+def imitate(
+    model: Model, w: Params, batch: tuple[Tensor, Tensor], lr: Tensor, temperature: Tensor
+) -> Params:
     """One distillation step on public rows and their target probabilities."""
     x, target = batch
     return descend(w, gradient(_apart)(w, model, x, target, temperature), lr)
 
 
 def log_predictions(model: Model, w: Params, x: Tensor) -> Tensor:
-    """log s(w, x) [n, classes], evaluation mode: the logits up to a constant of each row, which no softmax sees."""
+    """log s(w, x) [n, classes], evaluation mode: the logits up to a constant of each row, which no
+    softmax sees.
+    """
     return over_rows(lambda outputs: likelihood(model, outputs), model, w, x)
 
 
 def uniform_mean(replies: Mapping[int, Reply]) -> Tensor:
     """The mean of the predictions that arrived, every client counted alike."""
-    mean: Tensor = weighted_mean((reply.message["predictions"] for reply in replies.values()), [1.0] * len(replies))
+    mean: Tensor = weighted_mean(
+        (reply.message["predictions"] for reply in replies.values()), [1.0] * len(replies)
+    )
     return mean
 
 
-def codistil(*, lr: float, distill_lr: float, distill_steps: int, public_batch: int, temperature: float) -> Method:
-    """Plain co-distillation: the target of everybody is the uniform mean of the last round's predictions.
+def codistil(
+    *, lr: float, distill_lr: float, distill_steps: int, public_batch: int, temperature: float
+) -> Method:
+    """Plain co-distillation: the target of everybody is the uniform mean of the last round's
+    predictions.
 
-    Until predictions have arrived the target has no rows: a client's first work may be private training alone.
+    Until predictions have arrived the target has no rows: a client's first work may be private
+    training alone.
     """
 
-    def server(start: Start) -> Tree:
+    def server(start: FederationInit) -> Tree:
         return {"predictions": torch.zeros((0, start.classes), dtype=dtype_of(start.parameters))}
 
-    def client(initial: Params, info: Info) -> Tree:
+    def client(initial: Params, info: ClientInfo) -> Tree:
         return {"parameters": initial}
 
-    def local(down: Tree, own: Tree, data: Data) -> tuple[Tree, Tree]:
-        w, public, target = own["parameters"], public_set(data), down["predictions"]
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        w, public, target = own["parameters"], public_set(data), received["predictions"]
         if len(target):
             shared = data.rows((public, target), public_batch, distill_steps, "public")
             w = scan(imitate, w, shared, distill_lr * data.decay, temperature)
@@ -60,25 +83,27 @@ def codistil(*, lr: float, distill_lr: float, distill_steps: int, public_batch: 
         told = torch.softmax(log_predictions(data.model, w, public) / temperature, 1)
         return {"parameters": w}, {"predictions": told}
 
-    def lesson(down: Tree, own: Tree, told: Tensor) -> Target:
-        target = down["predictions"]
-        return Target(target if len(target) else None, 1.0, public_batch, temperature=temperature)
+    def distillation_target(received: Tree, own: Tree, told: Tensor) -> DistillationTarget:
+        target = received["predictions"]
+        return DistillationTarget(
+            target if len(target) else None, 1.0, public_batch, temperature=temperature
+        )
 
-    def expects(down: Tree, info: Info) -> Tree:
-        return {"predictions": down["predictions"].new_zeros(info.public, info.classes)}
+    def expected_update(received: Tree, info: ClientInfo) -> Tree:
+        return {"predictions": received["predictions"].new_zeros(info.public, info.classes)}
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: Server) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         return {"predictions": uniform_mean(replies)}
 
     return Method(
         name="codistil",
         server=server,
         client=client,
-        down=lambda state, client: state,
-        local=local,
-        lesson=lesson,
-        expects=expects,
-        merge=merge,
-        personal=lambda down, own, data: {"personal": own["parameters"]},
+        broadcast=lambda state, client: state,
+        client_update=client_update,
+        distillation_target=distillation_target,
+        expected_update=expected_update,
+        server_update=server_update,
+        personal_models=lambda received, own, data: {"personal": own["parameters"]},
         needs=Needs(one_architecture=False, public="unlabeled", classes=True),
     )

@@ -6,11 +6,13 @@ from torch import Tensor
 from fedkin.core.clustering import Clusters, kmeans
 from fedkin.core.rng import Key
 
-STRUCTURE = 0.25  # "no substantial structure has been found" at or below (Kaufman & Rousseeuw 1990, table 4)
+# "no substantial structure has been found" at or below (Kaufman & Rousseeuw 1990, table 4)
+STRUCTURE = 0.25
 
 
 def by_silhouette(points: Tensor, most: int, key: Key, starts: int = 1) -> Clusters:
-    """k-means of ``points`` [n, …] with the k in 2 … min(most, ⌊n/2⌋) of highest mean silhouette (ties: the smaller k).
+    """k-means of ``points`` [n, …] with the k in 2 … min(most, ⌊n/2⌋) of highest mean silhouette
+    (ties: the smaller k).
 
     One cluster has no silhouette; it is the answer where no k is above ``STRUCTURE``.
     """
@@ -25,7 +27,9 @@ def by_silhouette(points: Tensor, most: int, key: Key, starts: int = 1) -> Clust
 
 
 def distances(points: Tensor) -> Tensor:
-    """[n, n] Euclidean, float64, from differences: exactly 0 between equal points, as untrained clients predict."""
+    """[n, n] Euclidean, float64, from differences: exactly 0 between equal points, as untrained
+    clients predict.
+    """
     from scipy.spatial.distance import cdist
 
     rows = points.reshape(len(points), -1).to(torch.float64).numpy()
@@ -33,13 +37,18 @@ def distances(points: Tensor) -> Tensor:
 
 
 def silhouette(apart: Tensor, labels: Tensor) -> float:
-    """The mean over points of (b − a) / max(a, b): a, b the mean distances to the other points of the own and of the
-    nearest other cluster. 0 for a point alone in its cluster, where a = b = 0, and where there is one cluster."""
+    """The mean over points of (b − a) / max(a, b): a, b the mean distances to the other points of
+    the own and of the nearest other cluster. 0 for a point alone in its cluster, where a = b = 0,
+    and where there is one cluster.
+    """
     groups = torch.nn.functional.one_hot(labels).to(torch.float64)
     groups = groups[:, groups.sum(0) > 0]
     if groups.shape[1] == 1:
         return 0.0
-    sizes, totals = groups.sum(0), apart @ groups  # [k]; Σ distances of each point to each cluster [n, k]
+    sizes, totals = (
+        groups.sum(0),
+        apart @ groups,
+    )  # [k]; Σ distances of each point to each cluster [n, k]
     own, alone = groups.bool(), (groups @ sizes) == 1
     a = totals[own] / (groups @ sizes - 1).clamp_min(1)
     b = (totals / sizes).masked_fill(own, float("inf")).amin(1)

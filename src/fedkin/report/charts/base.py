@@ -1,6 +1,8 @@
-"""What all charts share: colours, sizes, the chosen client, and how a chart becomes a Vega-Lite specification.
+"""What all charts share: colours, sizes, the chosen client, and how a chart becomes a Vega-Lite
+specification.
 
-Charts get rows (lists of dicts) that Python has already added up, so that a page stays small for thousands of clients.
+Charts get rows (lists of dicts) that Python has already added up, so that a page stays small for
+thousands of clients.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +25,8 @@ Rows = Sequence[Mapping[str, Any]]
 class Own(NamedTuple):
     """From what the page makes the rows of the chosen client (``OWN``), by the clients' names.
 
-    With ``keys`` a client has one number for each key, × ``scale``, or None: a row is the key's parts and the number.
-    Without, its values are whole rows.
+    With ``keys`` a client has one number for each key, × ``scale``, or None: a row is the key's
+    parts and the number. Without, its values are whole rows.
     """
 
     columns: Sequence[str]
@@ -34,7 +36,10 @@ class Own(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """One chart of the page. ``spec`` is a Vega-Lite specification; ``rows``: how many are drawn."""
+    """One chart of the page.
+
+    ``spec`` is a Vega-Lite specification; ``rows``: how many are drawn.
+    """
 
     name: str  # also its anchor
     title: str
@@ -53,8 +58,9 @@ def figure(
     height: int = HEIGHT,
     own: Own | None = None,
 ) -> Figure:
-    """A figure as wide as its page, of a chart of ``ROWS`` (and of ``OWN``, where that is given); ``title`` is what
-    screen readers say first."""
+    """A figure as wide as its page, of a chart of ``ROWS`` (and of ``OWN``, where that is given);
+    ``title`` is what screen readers say first.
+    """
     sized = chart.add_params(alt.param(name=CHOSEN, value=None)).properties(
         width="container",
         height=height,
@@ -79,7 +85,13 @@ STYLE: dict[str, Any] = {
         "labelOverlap": True,
     },
     "axisX": {"labelSeparation": 6},
-    "legend": {"orient": "top", "direction": "horizontal", "labelFontSize": 12, "titleFontSize": 12, "symbolLimit": 30},
+    "legend": {
+        "orient": "top",
+        "direction": "horizontal",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "symbolLimit": 30,
+    },
 }
 
 

@@ -5,7 +5,17 @@ from typing import Any
 
 import altair as alt
 
-from fedkin.report.charts.base import BLUE, CHOSEN, MANY, ORANGE, ROWS, Figure, colours, faded, figure
+from fedkin.report.charts.base import (
+    BLUE,
+    CHOSEN,
+    MANY,
+    ORANGE,
+    ROWS,
+    Figure,
+    colours,
+    faded,
+    figure,
+)
 from fedkin.report.charts.rounds import view_colour
 from fedkin.report.collaboration import Groups
 from fedkin.report.matrix import Matrix
@@ -38,11 +48,16 @@ def by_client(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, C
     base = alt.Chart(ROWS).encode(y=y, color=view_colour(finals), opacity=faded(0.9), tooltip=tips)
     if bars:
         x: Any = alt.X(
-            "client:N", sort=[name[k] for k in order], title="client", axis=alt.Axis(labelAngle=-60, labelLimit=80)
+            "client:N",
+            sort=[name[k] for k in order],
+            title="client",
+            axis=alt.Axis(labelAngle=-60, labelLimit=80),
         )
         chart = alt.layer(
             base.transform_filter(f"datum.view === '{lead}'").mark_bar().encode(x=x),
-            base.transform_filter(f"datum.view !== '{lead}'").mark_tick(thickness=3, orient="horizontal").encode(x=x),
+            base.transform_filter(f"datum.view !== '{lead}'")
+            .mark_tick(thickness=3, orient="horizontal")
+            .encode(x=x),
         )
     else:
         large: Any = alt.condition(f"datum.client === {CHOSEN}", alt.value(160), alt.value(18))
@@ -53,14 +68,25 @@ def by_client(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, C
             scale=alt.Scale(nice=False),
         )
         chart = alt.layer(base.mark_circle(clip=True).encode(x=x, size=large))
-    note = f"Final test {what} of {'each client' if bars else f'all {len(order)} clients'}, ordered by the {lead} view."
+    note = (
+        f"Final test {what} of {'each client' if bars else f'all {len(order)} clients'}, "
+        f"ordered by the {lead} view."
+    )
     return figure(
-        "clients", f"Test {what} of the clients", f"{note} Choose a client to see it everywhere.", chart, rows
+        "clients",
+        f"Test {what} of the clients",
+        f"{note} Choose a client to see it everywhere.",
+        chart,
+        rows,
     )
 
 
-def histogram(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, Client]) -> Figure | None:
-    """How many clients have which score in the last round; None for so few that it shows nothing."""
+def histogram(
+    matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, Client]
+) -> Figure | None:
+    """How many clients have which score in the last round; None for so few that it
+    shows nothing.
+    """
     view, matrix = next(iter(matrices.items()))
     rows = [
         {"client": clients[k].name if k in clients else str(k), "value": round(value, 5)}
@@ -77,15 +103,33 @@ def histogram(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, C
         tooltip=[alt.Tooltip("count():Q", title="clients")],
     )
     mean = base.mark_rule(strokeDash=[5, 3], size=2).encode(x="mean(value):Q")
-    own = base.transform_filter(f"datum.client === {CHOSEN}").mark_rule(color=ORANGE, size=3).encode(x="value:Q")
-    note = f"Final round, {view} view. Dashed: the mean over clients. A chosen client is the orange line."
-    return figure("histogram", f"How many clients have which {what}", note, alt.layer(bars, mean, own), rows, 200)
+    own = (
+        base.transform_filter(f"datum.client === {CHOSEN}")
+        .mark_rule(color=ORANGE, size=3)
+        .encode(x="value:Q")
+    )
+    note = (
+        f"Final round, {view} view. Dashed: the mean over clients. A chosen client is the "
+        "orange line."
+    )
+    return figure(
+        "histogram",
+        f"How many clients have which {what}",
+        note,
+        alt.layer(bars, mean, own),
+        rows,
+        200,
+    )
 
 
-def who_has_what(clients: Sequence[Client], names: Sequence[str], groups: Groups | None = None) -> Figure | None:
-    """Training samples by class and client: bubbles, or a heat map where there are many; None without clients.
+def who_has_what(
+    clients: Sequence[Client], names: Sequence[str], groups: Groups | None = None
+) -> Figure | None:
+    """Training samples by class and client: bubbles, or a heat map where there are many; None
+    without clients.
 
-    ``groups``: what the method found; clients stand in their order, and a strip of colours tells them.
+    ``groups``: what the method found; clients stand in their order, and a strip of colours tells
+    them.
     """
     if not clients:
         return None
@@ -95,12 +139,19 @@ def who_has_what(clients: Sequence[Client], names: Sequence[str], groups: Groups
     shown = _ordered(clients, groups, bubbles)
     labels = class_labels(clients, names)
     rows: list[dict[str, Any]] = [
-        {"client": c.name, "label": labels[k], "samples": n, "share": round(n / sum(c.histogram), 4)}
+        {
+            "client": c.name,
+            "label": labels[k],
+            "samples": n,
+            "share": round(n / sum(c.histogram), 4),
+        }
         for c in shown
         for k, n in enumerate(c.histogram)
         if n
     ]
-    axis = alt.Axis(labelAngle=-60, labelLimit=80, labels=len(shown) <= MANY, ticks=len(shown) <= MANY)
+    axis = alt.Axis(
+        labelAngle=-60, labelLimit=80, labels=len(shown) <= MANY, ticks=len(shown) <= MANY
+    )
     x = alt.X("client:N", sort=[c.name for c in shown], title="client", axis=axis)
     share = alt.Tooltip("share:Q", format=".1%", title="of the client's data")
     strips = [groups.kind] if groups is not None else []
@@ -108,19 +159,33 @@ def who_has_what(clients: Sequence[Client], names: Sequence[str], groups: Groups
     base = alt.Chart(ROWS).encode(x=x, y=y, tooltip=["client:N", "label:N", "samples:Q", share])
     if bubbles:
         size = alt.Size("samples:Q", scale=alt.Scale(range=[4, 300]), title="training samples")
-        chart = base.mark_circle(color=BLUE).encode(size=size.legend(tickCount=3), opacity=faded(0.8))
+        chart = base.mark_circle(color=BLUE).encode(
+            size=size.legend(tickCount=3), opacity=faded(0.8)
+        )
         note = "The area of a bubble is the number of training samples."
     else:
         colour = alt.Color("share:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), title="share")
         chart = base.mark_rect().encode(color=colour.legend(format=".0%"), opacity=faded())
-        note = "The darker, the more of a client's data is of the class; clients in order of their largest class."
+        note = (
+            "The darker, the more of a client's data is of the class; clients in order of "
+            "their largest class."
+        )
     if groups is not None:
-        note = note.split("; clients")[0].rstrip(".") + f"; clients in order of their {groups.kind}, the strip above."
+        note = (
+            note.split("; clients")[0].rstrip(".")
+            + f"; clients in order of their {groups.kind}, the strip above."
+        )
         chart, told = _with_strip(chart, x, y, shown, groups)
         rows += told
     if len(shown) < len(clients):
         note += f" {len(shown)} of {len(clients)} clients are shown, evenly spaced in this order."
-    height = max(120, min(600, (22 if bubbles else 18 if len(labels) <= CLASSES else 12) * (len(labels) + len(strips))))
+    height = max(
+        120,
+        min(
+            600,
+            (22 if bubbles else 18 if len(labels) <= CLASSES else 12) * (len(labels) + len(strips)),
+        ),
+    )
     return figure("data", "Who has what data", note, alt.layer(chart), rows, height)
 
 

@@ -1,4 +1,6 @@
-"""Who is in which cluster: the flow between clusters over rounds, and the map of clients by rounds."""
+"""Who is in which cluster: the flow between clusters over rounds, and the map of
+clients by rounds.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,8 +22,9 @@ MATCHED = "Cluster numbers are matched over rounds by their members: a group kee
 
 
 class Flow(NamedTuple):
-    """``at``: the rounds of the moments. ``names``: clusters from bottom to top. ``level`` [moments, clients]: the
-    place in ``names``."""
+    """``at``: the rounds of the moments. ``names``: clusters from bottom to top. ``level``
+    [moments, clients]: the place in ``names``.
+    """
 
     at: list[int]
     names: list[str]
@@ -29,7 +32,9 @@ class Flow(NamedTuple):
 
 
 def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
-    """Bars are clusters at a few rounds, ribbons the clients that go from one to another; None for a single round."""
+    """Bars are clusters at a few rounds, ribbons the clients that go from one to another; None for
+    a single round.
+    """
     if len(clusters.rounds) < 2:
         return None
     flow = flow_of(clusters)
@@ -39,15 +44,23 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
         "x:Q",
         title="round",
         scale=alt.Scale(domain=[-0.1, len(flow.at) - 0.9], nice=False),
-        axis=alt.Axis(values=list(range(len(flow.at))), labelExpr=f"{flow.at}[datum.value]", grid=False),
+        axis=alt.Axis(
+            values=list(range(len(flow.at))), labelExpr=f"{flow.at}[datum.value]", grid=False
+        ),
     )
     base = alt.Chart(ROWS)
     ribbon = (
         base.transform_filter("datum.link !== null")
         .mark_area(opacity=0.4)
         .encode(x=x, y=alt.Y("low:Q", title="clients"), y2="high:Q", detail="link:N")
-        .encode(color=alt.Color("cluster:N", scale=scale, title="cluster", legend=alt.Legend(symbolOpacity=1)))
-        .encode(tooltip=["cluster:N", alt.Tooltip("to:N", title="goes to"), "clients:Q", "between:N"])
+        .encode(
+            color=alt.Color(
+                "cluster:N", scale=scale, title="cluster", legend=alt.Legend(symbolOpacity=1)
+            )
+        )
+        .encode(
+            tooltip=["cluster:N", alt.Tooltip("to:N", title="goes to"), "clients:Q", "between:N"]
+        )
     )
     bar = (
         base.transform_filter("datum.link === null")
@@ -61,13 +74,21 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
     told = Own(
         ["x", "y"],
         {
-            run.name(client): [middle[i, level] for i, level in enumerate(flow.level[:, j].tolist())]
+            run.name(client): [
+                middle[i, level] for i, level in enumerate(flow.level[:, j].tolist())
+            ]
             for j, client in enumerate(clusters.clients)
         },
         [[i] for i in range(len(flow.at))],
     )
-    note = "The height of a bar is the number of clients in a cluster, a ribbon those that go from one to the next. "
-    note += f"All {len(clusters.clients)} clients; of those that are away, the last cluster told. {MATCHED}"
+    note = (
+        "The height of a bar is the number of clients in a cluster, a ribbon those that "
+        "go from one to the next. "
+    )
+    note += (
+        f"All {len(clusters.clients)} clients; of those that are away, the last cluster "
+        f"told. {MATCHED}"
+    )
     if len(flow.at) < len(clusters.rounds):
         note += f" {len(flow.at)} of {len(clusters.rounds)} rounds are shown."
     note += " A chosen client is the black line."
@@ -76,7 +97,9 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
 
 
 def flow_of(clusters: Matrix) -> Flow:
-    """The few rounds and clusters that are drawn: beyond eight clusters the smallest are one, ``OTHERS``."""
+    """The few rounds and clusters that are drawn: beyond eight clusters the smallest are one,
+    ``OTHERS``.
+    """
     keep = evenly(range(len(clusters.rounds)), MOMENTS)
     values = carried(clusters.values)[keep]
     known = values[np.isfinite(values)].astype(int)
@@ -84,20 +107,33 @@ def flow_of(clusters: Matrix) -> Flow:
     most = len(PALETTE) if len(numbers) <= len(PALETTE) else len(PALETTE) - 1
     shown = sorted(numbers[np.argsort(-counts, kind="stable")[:most]].tolist())
     names = [*map(str, shown), *([OTHERS] if len(numbers) > most else []), NOT_YET]
-    place = {number: shown.index(number) if number in shown else len(shown) for number in numbers.tolist()}
-    level = np.array([[place[int(v)] if np.isfinite(v) else len(names) - 1 for v in row] for row in values])
+    place = {
+        number: shown.index(number) if number in shown else len(shown)
+        for number in numbers.tolist()
+    }
+    level = np.array(
+        [[place[int(v)] if np.isfinite(v) else len(names) - 1 for v in row] for row in values]
+    )
     if (level < len(names) - 1).all():
         names = names[:-1]
     return Flow([clusters.rounds[i] for i in keep], names, level)
 
 
 def ribbons(flow: Flow) -> tuple[list[dict[str, Any]], list[dict[str, Any]], NDArray[np.float64]]:
-    """(rows of the ribbons' edges, rows of the bars, the middle of every bar [moments, clusters])."""
+    """(rows of the ribbons' edges, rows of the bars, the middle of every bar [moments,
+    clusters]).
+    """
     count = len(flow.names)
     sizes = np.stack([np.bincount(row, minlength=count) for row in flow.level])
     bottom = np.cumsum(sizes, 1) - sizes
     nodes = [
-        {"link": None, "x": i - BAR, "x2": i + BAR, "low": int(bottom[i, k]), "high": int(bottom[i, k] + sizes[i, k])}
+        {
+            "link": None,
+            "x": i - BAR,
+            "x2": i + BAR,
+            "low": int(bottom[i, k]),
+            "high": int(bottom[i, k] + sizes[i, k]),
+        }
         | {"cluster": flow.names[k], "clients": int(sizes[i, k]), "between": f"round {flow.at[i]}"}
         for i in range(len(flow.at))
         for k in range(count)
@@ -134,7 +170,9 @@ def _between(flow: Flow, i: int, bottom: NDArray[np.int64]) -> list[dict[str, An
 def _scale(names: Sequence[str]) -> alt.Scale:
     grey: Mapping[str, str] = {NOT_YET: "#bbbbbb", OTHERS: "#777777"}
     plain = [name for name in names if name not in grey]
-    return alt.Scale(domain=list(names), range=[*PALETTE[: len(plain)], *(grey[n] for n in names if n in grey)])
+    return alt.Scale(
+        domain=list(names), range=[*PALETTE[: len(plain)], *(grey[n] for n in names if n in grey)]
+    )
 
 
 def cluster_map(run: Run, clusters: Matrix) -> Figure:
@@ -169,13 +207,23 @@ def cluster_map(run: Run, clusters: Matrix) -> Figure:
             tooltip=["client:N", "round:O", "cluster:N"],
         )
     )
-    note = "A row is a client, in order of its last cluster; gaps are rounds in which nothing was told of it."
+    note = (
+        "A row is a client, in order of its last cluster; gaps are rounds in which "
+        "nothing was told of it."
+    )
     note += f" {MATCHED}"
     if len(shown) < len(order):
         note += f" {len(shown)} of {len(order)} clients are shown, evenly spaced."
     if len(rounds) < len(clusters.rounds):
         note += f" {len(rounds)} of {len(clusters.rounds)} rounds are shown."
-    return figure("clusters", "Who is in which cluster", note, alt.layer(chart), rows, max(120, 13 * len(shown)))
+    return figure(
+        "clusters",
+        "Who is in which cluster",
+        note,
+        alt.layer(chart),
+        rows,
+        max(120, 13 * len(shown)),
+    )
 
 
 def cluster_names(clusters: Matrix) -> list[str]:

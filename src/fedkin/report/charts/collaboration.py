@@ -31,5 +31,7 @@ def lens_figures(run: Run, found: Told, labels: Sequence[str]) -> list[Figure]:
     drawn += teacher_figures(run, found.numbers)
     plain = {n: m for n, m in found.numbers.items() if n not in (TEACHER, IMITATION, TEMPERATURE)}
     for numbers in (plain, found.shared):
-        drawn += [over_time(matrix, name, run.name) for name, matrix in list(numbers.items())[:NUMBERS]]
+        drawn += [
+            over_time(matrix, name, run.name) for name, matrix in list(numbers.items())[:NUMBERS]
+        ]
     return [figure for figure in drawn if figure is not None]

@@ -24,8 +24,14 @@ def by_kind(communication: Mapping[str, Any]) -> Figure | None:
         .mark_bar()
         .encode(
             y=alt.Y("kind:N", title=None, sort=None),
-            x=alt.X("scalars:Q", title="scalars, all rounds", axis=alt.Axis(format="~s", tickCount=5)),
-            color=alt.Color("direction:N", scale=alt.Scale(domain=["up", "down"], range=[BLUE, ORANGE]), title=None),
+            x=alt.X(
+                "scalars:Q", title="scalars, all rounds", axis=alt.Axis(format="~s", tickCount=5)
+            ),
+            color=alt.Color(
+                "direction:N",
+                scale=alt.Scale(domain=["up", "down"], range=[BLUE, ORANGE]),
+                title=None,
+            ),
             tooltip=["kind:N", "direction:N", alt.Tooltip("scalars:Q", format=",")],
         )
     )
@@ -51,5 +57,8 @@ def by_part(seconds: Mapping[str, float | None]) -> Figure | None:
             tooltip=["part:N", "seconds:Q"],
         )
     )
-    note = "Local: the clients' work and the messages. Server: merging. Evaluation: measuring all clients."
+    note = (
+        "Local: the clients' work and the messages. Server: merging. Evaluation: "
+        "measuring all clients."
+    )
     return figure("seconds", "Where the time went", note, alt.layer(chart), rows, 160)

@@ -16,11 +16,20 @@ GROUPS = 40  # more are not drawn: the largest are
 
 
 def groups_and_labels(
-    run: Run, groups: Groups, distributions: Mapping[int, NDArray[np.float64]], labels: Sequence[str]
+    run: Run,
+    groups: Groups,
+    distributions: Mapping[int, NDArray[np.float64]],
+    labels: Sequence[str],
 ) -> Figure | None:
-    """Group × class: the mean share of the class in the members' training data; None where labels are not known."""
-    members = {name: [k for k in groups.members(name) if k in distributions] for name in groups.names}
-    largest = sorted((name for name in members if members[name]), key=lambda name: (-len(members[name]), name))
+    """Group × class: the mean share of the class in the members' training data; None where labels
+    are not known.
+    """
+    members = {
+        name: [k for k in groups.members(name) if k in distributions] for name in groups.names
+    }
+    largest = sorted(
+        (name for name in members if members[name]), key=lambda name: (-len(members[name]), name)
+    )
     shown = [name for name in groups.names if name in set(largest[:GROUPS])]
     if not shown:
         return None
@@ -30,11 +39,24 @@ def groups_and_labels(
         for name in shown
         for c, share in enumerate(np.mean([distributions[k] for k in members[name]], axis=0))
     ]
-    x = alt.X("label:N", sort=list(labels), title="class", axis=alt.Axis(labelAngle=-60 if len(labels) > 12 else 0))
-    y = alt.Y("group:N", sort=[heads[name] for name in shown], title=None, axis=alt.Axis(labelLimit=190))
-    tips: list[Any] = ["group:N", "label:N", alt.Tooltip("share:Q", format=".1%", title="of the members' data")]
+    x = alt.X(
+        "label:N",
+        sort=list(labels),
+        title="class",
+        axis=alt.Axis(labelAngle=-60 if len(labels) > 12 else 0),
+    )
+    y = alt.Y(
+        "group:N", sort=[heads[name] for name in shown], title=None, axis=alt.Axis(labelLimit=190)
+    )
+    tips: list[Any] = [
+        "group:N",
+        "label:N",
+        alt.Tooltip("share:Q", format=".1%", title="of the members' data"),
+    ]
     base = alt.Chart(ROWS).encode(x=x, y=y, tooltip=tips)
-    colour = alt.Color("share:Q", scale=alt.Scale(scheme="blues", domainMin=0), legend=alt.Legend(format=".0%"))
+    colour = alt.Color(
+        "share:Q", scale=alt.Scale(scheme="blues", domainMin=0), legend=alt.Legend(format=".0%")
+    )
     cells = base.mark_rect().encode(color=colour.title("share"))
     ring = alt.Chart(OWN).mark_point(color="#000", strokeWidth=2.5, size=90).encode(x=x, y=y)
     own = Own(
@@ -48,7 +70,10 @@ def groups_and_labels(
     note = f"The mean label distribution of the members of each {groups.kind} at the end."
     part = explained(groups, distributions)
     if part is not None:
-        note += f" {percent(part)} of the differences between the clients' label distributions lie between the "
+        note += (
+            f" {percent(part)} of the differences between the clients' label "
+            "distributions lie between the "
+        )
         note += f"{groups.kind}s (100 %: the members of each are alike)."
     if len(shown) < len(members):
         note += f" The {len(shown)} largest of {len(members)} are shown."

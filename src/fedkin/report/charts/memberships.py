@@ -12,12 +12,15 @@ from fedkin.report.matrix import Stack, carried
 from fedkin.report.records import Run, evenly, number
 
 PATH = 40  # rounds of a chosen client's path
-SPIRAL = 0.022  # how far points that coincide are spread: the radius grows with the square root of their number
+# How far points that coincide are spread: the radius grows with the square root of their number
+SPIRAL = 0.022
 GOLDEN = 2.399963  # the angle between neighbours of a sunflower's spiral
 
 
 def membership_figures(run: Run, stack: Stack) -> list[Figure]:
-    """The simplex (from two components on), the last memberships, the largest over rounds, and the means."""
+    """The simplex (from two components on), the last memberships, the largest over rounds, and the
+    means.
+    """
     parts = stack.values.shape[2]
     names = [run.name(k) for k in stack.clients]
     last = np.nan_to_num(stack.last())
@@ -27,7 +30,9 @@ def membership_figures(run: Run, stack: Stack) -> list[Figure]:
 
 
 def corners(parts: int) -> NDArray[np.float64]:
-    """The corners of the simplex in the plane [parts, 2]: a segment, a triangle, a regular polygon."""
+    """The corners of the simplex in the plane [parts, 2]: a segment, a triangle, a
+    regular polygon.
+    """
     if parts == 2:
         return np.array([[-1.0, 0.0], [1.0, 0.0]])
     angles = np.pi / 2 + 2 * np.pi * np.arange(parts) / parts
@@ -35,7 +40,9 @@ def corners(parts: int) -> NDArray[np.float64]:
 
 
 def spread(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points that (nearly) coincide are laid out as a sunflower around their place, so that each can be seen."""
+    """Points that (nearly) coincide are laid out as a sunflower around their place, so that each
+    can be seen.
+    """
     found, seen = points.copy(), dict[tuple[float, ...], int]()
     for j, point in enumerate(np.round(points / 0.04).tolist()):
         n = seen[tuple(point)] = seen.get(tuple(point), -1) + 1
@@ -53,7 +60,9 @@ def _simplex(stack: Stack, names: list[str], last: NDArray[np.float64]) -> Figur
         | {"memberships": ", ".join(f"{w:.2f}" for w in last[j])}
         for j, (x, y) in enumerate(points.tolist())
     ]
-    edge = [{"corner": str(k), "x": _r(at[k, 0]), "y": _r(at[k, 1]), "order": k} for k in range(parts)]
+    edge = [
+        {"corner": str(k), "x": _r(at[k, 0]), "y": _r(at[k, 1]), "order": k} for k in range(parts)
+    ]
     edge.append({**edge[0], "order": parts})
     keep = evenly(range(len(stack.rounds)), PATH)
     path = carried(stack.values)[keep]
@@ -68,12 +77,18 @@ def _simplex(stack: Stack, names: list[str], last: NDArray[np.float64]) -> Figur
     scale = colours([str(k) for k in range(parts)])
     large: Any = alt.condition(f"datum.client === {CHOSEN}", alt.value(200), alt.value(40))
     base = alt.Chart(ROWS)
-    outline = base.transform_filter("isValid(datum.order)").mark_line(color="#999").encode(x=xs, y=ys, order="order:Q")
+    outline = (
+        base.transform_filter("isValid(datum.order)")
+        .mark_line(color="#999")
+        .encode(x=xs, y=ys, order="order:Q")
+    )
     tags = (
         base.transform_filter(f"isValid(datum.order) && datum.order < {parts}")
         .mark_text(dy=-14 if parts == 2 else 0, fontSize=13)
         .encode(x=alt.X("tx:Q"), y=alt.Y("ty:Q"), text="tag:N")
-        .transform_calculate(tx="datum.x * 1.13", ty="datum.y * 1.13", tag="'component ' + datum.corner")
+        .transform_calculate(
+            tx="datum.x * 1.13", ty="datum.y * 1.13", tag="'component ' + datum.corner"
+        )
     )
     dots = (
         base.transform_filter("isValid(datum.client)")
@@ -84,10 +99,19 @@ def _simplex(stack: Stack, names: list[str], last: NDArray[np.float64]) -> Figur
     way = alt.Chart(OWN).mark_line(color="#000", strokeWidth=1.5, point={"size": 12, "color": "#000"}).encode(
         x="x:Q", y="y:Q", order="n:Q"
     )  # fmt: skip
-    note = "A client is a point at the mean of the corners, weighted by its memberships at the end; points that "
-    note += "coincide are spread in a spiral. A chosen client's way through the rounds is the black line."
+    note = (
+        "A client is a point at the mean of the corners, weighted by its memberships at "
+        "the end; points that "
+    )
+    note += (
+        "coincide are spread in a spiral. A chosen client's way through the rounds is "
+        "the black line."
+    )
     if parts > 3:
-        note += f" {parts} components do not fit a plane: unlike memberships can come to lie at one place."
+        note += (
+            f" {parts} components do not fit a plane: unlike memberships can come to lie "
+            "at one place."
+        )
     chart = alt.layer(outline, tags, way, dots)
     own = Own(["x", "y", "n"], values)
     return figure("simplex", "Clients between components", note, chart, [*rows, *edge], 380, own)
@@ -110,10 +134,21 @@ def _over_rounds(stack: Stack, names: list[str], order: list[int]) -> Figure:
         .mark_rect()
         .encode(
             x=alt.X("round:O", title="round", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("client:N", sort=[names[j] for j in shown], title="client", axis=alt.Axis(labelLimit=80)),
-            color=alt.Color("component:N", scale=colours([str(k) for k in range(parts)]), title="largest component"),
+            y=alt.Y(
+                "client:N",
+                sort=[names[j] for j in shown],
+                title="client",
+                axis=alt.Axis(labelLimit=80),
+            ),
+            color=alt.Color(
+                "component:N",
+                scale=colours([str(k) for k in range(parts)]),
+                title="largest component",
+            ),
             opacity=alt.Opacity(
-                "weight:Q", scale=alt.Scale(domain=[1 / parts, 1], range=[0.05, 1], clamp=True), title="its weight"
+                "weight:Q",
+                scale=alt.Scale(domain=[1 / parts, 1], range=[0.05, 1], clamp=True),
+                title="its weight",
             ),
             tooltip=["client:N", "round:O", "component:N", alt.Tooltip("weight:Q", format=".3f")],
         )
@@ -124,19 +159,28 @@ def _over_rounds(stack: Stack, names: list[str], order: list[int]) -> Figure:
         .mark_rect(filled=False, stroke="#000")
         .encode(x="round:O", y=alt.Y("client:N", sort=[names[j] for j in shown]))
     )
-    note = "A row is a client, in order of its component at the end; the paler, the less it belongs to one alone. "
+    note = (
+        "A row is a client, in order of its component at the end; the paler, the less it "
+        "belongs to one alone. "
+    )
     note += "A chosen client has a black frame."
     if len(shown) < len(order):
         note += f" {len(shown)} of {len(order)} clients are shown, evenly spaced in this order."
     if len(rounds) < stack.among:
         note += f" {len(rounds)} of {stack.among} rounds are shown."
     height = max(120, (8 if len(shown) > 30 else 13) * len(shown))
-    return figure("memberships", "Memberships over rounds", note, alt.layer(chart, mark), rows, height)
+    return figure(
+        "memberships", "Memberships over rounds", note, alt.layer(chart, mark), rows, height
+    )
 
 
 def _map(names: list[str], last: NDArray[np.float64], order: list[int]) -> Figure:
     shown = evenly(order, 4 * MANY)
-    rows = [{"client": names[j], "component": k, "weight": _r(w)} for j in shown for k, w in enumerate(last[j])]
+    rows = [
+        {"client": names[j], "component": k, "weight": _r(w)}
+        for j in shown
+        for k, w in enumerate(last[j])
+    ]
     few = len(shown) <= MANY
     chart = (
         alt.Chart(ROWS)
@@ -149,7 +193,9 @@ def _map(names: list[str], last: NDArray[np.float64], order: list[int]) -> Figur
                 axis=alt.Axis(labelAngle=-60, labelLimit=80, labels=few, ticks=few),
             ),
             y=alt.Y("component:O", title="component"),
-            color=alt.Color("weight:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), title="weight"),
+            color=alt.Color(
+                "weight:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), title="weight"
+            ),
             opacity=faded(),
             tooltip=["client:N", "component:O", alt.Tooltip("weight:Q", format=".3f")],
         )
@@ -164,16 +210,32 @@ def _map(names: list[str], last: NDArray[np.float64], order: list[int]) -> Figur
 def _means(stack: Stack, namer: Callable[[int], str]) -> Figure:
     parts, keep = stack.values.shape[2], evenly(range(len(stack.rounds)), PATH)
     rows = [
-        {"round": stack.rounds[i], "component": str(k), "mean": _r(float(np.nanmean(stack.values[i, :, k])))}
+        {
+            "round": stack.rounds[i],
+            "component": str(k),
+            "mean": _r(float(np.nanmean(stack.values[i, :, k]))),
+        }
         for i in keep
         for k in range(parts)
         if np.isfinite(stack.values[i, :, k]).any()
     ]
-    x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1)).scale(zero=False, nice=False)
-    colour = alt.Color("component:N", scale=colours([str(k) for k in range(parts)]), title="component")
+    x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1)).scale(
+        zero=False, nice=False
+    )
+    colour = alt.Color(
+        "component:N", scale=colours([str(k) for k in range(parts)]), title="component"
+    )
     tips = ["round:Q", "component:N", alt.Tooltip("mean:Q", format=".3f")]
-    chart = alt.Chart(ROWS).mark_line(point=len(keep) <= 30).encode(x=x, y=alt.Y("mean:Q", title="mean weight"))
-    dashed = alt.Chart(OWN).mark_line(strokeDash=[4, 3]).encode(x="round:Q", y="weight:Q", color="component:N")
+    chart = (
+        alt.Chart(ROWS)
+        .mark_line(point=len(keep) <= 30)
+        .encode(x=x, y=alt.Y("mean:Q", title="mean weight"))
+    )
+    dashed = (
+        alt.Chart(OWN)
+        .mark_line(strokeDash=[4, 3])
+        .encode(x="round:Q", y="weight:Q", color="component:N")
+    )
     own = Own(
         ["round", "component", "weight"],
         {
@@ -182,10 +244,19 @@ def _means(stack: Stack, namer: Callable[[int], str]) -> Figure:
         },
         [[stack.rounds[i], str(k)] for i in keep for k in range(parts)],
     )
-    note = "Mean over the clients of which a membership was told in that round. A chosen client's own are dashed."
+    note = (
+        "Mean over the clients of which a membership was told in that round. A chosen "
+        "client's own are dashed."
+    )
     title = "The components over rounds"
     return figure(
-        "components", title, note, alt.layer(chart.encode(color=colour, tooltip=tips), dashed), rows, 220, own
+        "components",
+        title,
+        note,
+        alt.layer(chart.encode(color=colour, tooltip=tips), dashed),
+        rows,
+        220,
+        own,
     )
 
 

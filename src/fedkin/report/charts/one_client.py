@@ -26,8 +26,15 @@ def own_figures(
     curve: Own | None,
     what: str,
 ) -> list[Figure]:
-    """What is there to show of a chosen client. ``scored``, ``curve``: its personal scores over rounds."""
-    drawn = [_labels(run, distributions, labels) if 0 < len(labels) <= MOST_CLASSES and distributions else None]
+    """What is there to show of a chosen client.
+
+    ``scored``, ``curve``: its personal scores over rounds.
+    """
+    drawn = [
+        _labels(run, distributions, labels)
+        if 0 < len(labels) <= MOST_CLASSES and distributions
+        else None
+    ]
     if scored is not None and curve is not None:
         drawn.append(_score(scored, curve, what))
     drawn.append(_kin(run, found))
@@ -36,7 +43,9 @@ def own_figures(
     return [figure for figure in drawn if figure is not None]
 
 
-def _labels(run: Run, distributions: Mapping[int, NDArray[np.float64]], labels: Sequence[str]) -> Figure:
+def _labels(
+    run: Run, distributions: Mapping[int, NDArray[np.float64]], labels: Sequence[str]
+) -> Figure:
     mean = np.mean(list(distributions.values()), axis=0)
     rows = [{"label": labels[c], "share": round(float(v), 4)} for c, v in enumerate(mean)]
     x = alt.X("label:N", sort=list(labels), title="class")
@@ -53,12 +62,18 @@ def _labels(run: Run, distributions: Mapping[int, NDArray[np.float64]], labels: 
 
 
 def _score(scored: Matrix, curve: Own, what: str) -> Figure:
-    rows = [{"round": at, "value": round(mean, 5)} for at, _, mean, _ in evenly(scored.bands(), 200)]
-    x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1, grid=False)).scale(nice=False)
+    rows = [
+        {"round": at, "value": round(mean, 5)} for at, _, mean, _ in evenly(scored.bands(), 200)
+    ]
+    x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1, grid=False)).scale(
+        nice=False
+    )
     form = alt.Axis(format="~%") if what == "accuracy" else alt.Axis()
     y = alt.Y("value:Q", title=f"test {what}", axis=form).scale(zero=False)
     base = alt.Chart(ROWS).mark_line(color="#777", point=len(rows) == 1).encode(x=x, y=y)
-    own = alt.Chart(OWN).mark_line(color=BLUE, strokeWidth=2.5, point=len(rows) == 1).encode(x=x, y=y)
+    own = (
+        alt.Chart(OWN).mark_line(color=BLUE, strokeWidth=2.5, point=len(rows) == 1).encode(x=x, y=y)
+    )
     note = "Blue: the client's personal model. Grey: the mean over all clients."
     return figure("own-score", f"Its {what}", note, alt.layer(base, own), rows, 200, curve)
 
@@ -69,7 +84,10 @@ def _kin(run: Run, found: Told) -> Figure | None:
         return None
     own = Own(
         ["kin", "closeness"],
-        {run.name(k): [[run.name(j), round(v, 4)] for j, v in others] for k, others in nearest.items()},
+        {
+            run.name(k): [[run.name(j), round(v, 4)] for j, v in others]
+            for k, others in nearest.items()
+        },
     )
     chart = (
         alt.Chart(OWN)

@@ -21,12 +21,18 @@ def view_colour(views: Iterable[str]) -> alt.Color:
     return alt.Color("view:N", scale=scale, title=None, legend=alt.Legend(symbolOpacity=1))
 
 
-def over_rounds(matrices: Mapping[str, Matrix], what: str, planned: int | None, own: Own | None) -> Figure:
-    """The mean over clients with a band from the worst to the best decile, a view in a colour; ``own``: ``lines``."""
+def over_rounds(
+    matrices: Mapping[str, Matrix], what: str, planned: int | None, own: Own | None
+) -> Figure:
+    """The mean over clients with a band from the worst to the best decile, a view in a colour;
+    ``own``: ``lines``.
+    """
     rows: list[dict[str, Any]] = []
     for view, matrix in matrices.items():
         for at, low, mean, high in evenly(matrix.bands(), ROUNDS):
-            rows.append({"view": view, "round": at, "low": _r(low), "mean": _r(mean), "high": _r(high)})
+            rows.append(
+                {"view": view, "round": at, "low": _r(low), "mean": _r(mean), "high": _r(high)}
+            )
     rounds = sorted({row["round"] for row in rows})
     few = len(rounds) <= 30
     base = alt.Chart(ROWS).encode(
@@ -38,8 +44,15 @@ def over_rounds(matrices: Mapping[str, Matrix], what: str, planned: int | None, 
     if len(rounds) == 1:
         band = base.mark_rule(strokeWidth=6, opacity=0.25).encode(y=_axis("low", what), y2="high:Q")
     line = base.mark_line(point=few, clip=True).encode(y=_axis("mean", what))
-    dashed = alt.Chart(OWN).mark_line(color="#000", strokeDash=[4, 3], point=few).encode(x="round:Q", y="value:Q")
-    note = "Lines: mean over clients. Bands: from the mean of the worst tenth of the clients to that of the best tenth."
+    dashed = (
+        alt.Chart(OWN)
+        .mark_line(color="#000", strokeDash=[4, 3], point=few)
+        .encode(x="round:Q", y="value:Q")
+    )
+    note = (
+        "Lines: mean over clients. Bands: from the mean of the worst tenth of the clients "
+        "to that of the best tenth."
+    )
     if planned is not None and rounds[-1] > planned:
         note += f" Round {rounds[-1]} is the finish, after the last round."
     note += " A chosen client is the dashed line (personal view)."
@@ -47,14 +60,23 @@ def over_rounds(matrices: Mapping[str, Matrix], what: str, planned: int | None, 
     return figure("rounds", title, note, alt.layer(band, line, dashed), rows, 300, own)
 
 
-def against_bytes(matrices: Mapping[str, Matrix], what: str, sent: Mapping[int, tuple[int, int]]) -> Figure | None:
+def against_bytes(
+    matrices: Mapping[str, Matrix], what: str, sent: Mapping[int, tuple[int, int]]
+) -> Figure | None:
     """The mean against cumulative bytes; None where nothing is sent, or there is but one round."""
     total, until = 0, {}
     for at in sorted(sent):
         total += sent[at][1]
         until[at] = total
     rows = [
-        {"view": view, "round": at, "bytes": until[at], "mean": _r(mean), "low": _r(low), "high": _r(high)}
+        {
+            "view": view,
+            "round": at,
+            "bytes": until[at],
+            "mean": _r(mean),
+            "low": _r(low),
+            "high": _r(high),
+        }
         for view, matrix in matrices.items()
         for at, low, mean, high in evenly(matrix.bands(), ROUNDS)
         if until.get(at)
@@ -65,7 +87,12 @@ def against_bytes(matrices: Mapping[str, Matrix], what: str, sent: Mapping[int, 
         alt.Chart(ROWS)
         .mark_line(point=len(rows) <= 60)
         .encode(
-            x=alt.X("bytes:Q", title="bytes sent so far", scale=alt.Scale(type="log", nice=False), axis=_size_axis()),
+            x=alt.X(
+                "bytes:Q",
+                title="bytes sent so far",
+                scale=alt.Scale(type="log", nice=False),
+                axis=_size_axis(),
+            ),
             y=_axis("mean", what),
             order="round:Q",
             color=view_colour(matrices),
@@ -73,16 +100,21 @@ def against_bytes(matrices: Mapping[str, Matrix], what: str, sent: Mapping[int, 
         )
     )
     note = (
-        "Every message of the rounds counted (unicast), up and down, on a logarithmic scale; setup and finish are not."
+        "Every message of the rounds counted (unicast), up and down, on a logarithmic "
+        "scale; setup and finish are not."
     )
     return figure("bytes", f"Test {what} against communication", note, alt.layer(chart), rows)
 
 
 def lines(matrix: Matrix, name: Callable[[int], str]) -> Own:
     """The curve of every client, for the page to draw the chosen one's: columns round, value."""
-    keep = evenly(range(len(matrix.rounds)), max(2, min(ROUNDS, CELLS // max(1, len(matrix.clients)))))
+    keep = evenly(
+        range(len(matrix.rounds)), max(2, min(ROUNDS, CELLS // max(1, len(matrix.clients))))
+    )
     whole = {
-        name(client): [None if v != v else round(10_000 * v) for v in matrix.values[keep, j].tolist()]
+        name(client): [
+            None if v != v else round(10_000 * v) for v in matrix.values[keep, j].tolist()
+        ]
         for j, client in enumerate(matrix.clients)
     }
     return Own(["round", "value"], whole, [[matrix.rounds[k]] for k in keep], 1e-4)
@@ -98,23 +130,36 @@ def over_time(matrix: Matrix, name: str, namer: Callable[[int], str]) -> Figure:
     base = alt.Chart(ROWS).encode(x=_round_axis(rounds), tooltip=_tips(name))
     y = alt.Y("low:Q", title=name, scale=alt.Scale(zero=False))
     band = base.mark_area(opacity=0.15, color=GREEN).encode(y=y, y2="high:Q")
-    line = base.mark_line(color=GREEN, point=len(rounds) <= 30).encode(y=alt.Y("mean:Q", title=name))
+    line = base.mark_line(color=GREEN, point=len(rounds) <= 30).encode(
+        y=alt.Y("mean:Q", title=name)
+    )
     if matrix.clients == [FEDERATION]:
         note = "What the method tells of the whole federation."
         return figure(f"note-{name}", name, note, alt.layer(line), rows, 160)
-    dashed = alt.Chart(OWN).mark_line(color="#000", strokeDash=[4, 3]).encode(x="round:Q", y="value:Q")
-    note = "What the method tells of its clients: mean, with a band from the lowest tenth to the highest. "
+    dashed = (
+        alt.Chart(OWN).mark_line(color="#000", strokeDash=[4, 3]).encode(x="round:Q", y="value:Q")
+    )
+    note = (
+        "What the method tells of its clients: mean, with a band from the lowest tenth to "
+        "the highest. "
+    )
     note += "A chosen client is the dashed line."
-    return figure(f"note-{name}", name, note, alt.layer(band, line, dashed), rows, 200, lines(matrix, namer))
+    return figure(
+        f"note-{name}", name, note, alt.layer(band, line, dashed), rows, 200, lines(matrix, namer)
+    )
 
 
 def _round_axis(rounds: list[int]) -> alt.X:
     low, high = (rounds[0], rounds[-1]) if rounds else (0, 1)
     if high == low:
         only = alt.Axis(format="d", values=[low], grid=False)
-        return alt.X("round:Q", title="round", scale=alt.Scale(domain=[low - 1, high + 1]), axis=only)
+        return alt.X(
+            "round:Q", title="round", scale=alt.Scale(domain=[low - 1, high + 1]), axis=only
+        )
     axis = alt.Axis(format="d", tickMinStep=1, grid=False)
-    return alt.X("round:Q", title="round", scale=alt.Scale(domain=[low, high], nice=False), axis=axis)
+    return alt.X(
+        "round:Q", title="round", scale=alt.Scale(domain=[low, high], nice=False), axis=axis
+    )
 
 
 def _axis(field: str, what: str) -> alt.Y:
@@ -129,7 +174,10 @@ def _size_axis() -> alt.Axis:
 def _tips(what: str) -> list[alt.Tooltip]:
     form = ".2%" if what == "accuracy" else ".4~g"
     names = {"low": "lowest tenth", "mean": "mean", "high": "highest tenth"}
-    return ["round:Q", *(alt.Tooltip(f"{key}:Q", title=title, format=form) for key, title in names.items())]  # type: ignore[list-item]
+    return [
+        "round:Q",
+        *(alt.Tooltip(f"{key}:Q", title=title, format=form) for key, title in names.items()),
+    ]  # type: ignore[list-item]
 
 
 def _r(value: float) -> float:

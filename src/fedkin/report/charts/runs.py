@@ -1,4 +1,6 @@
-"""Runs beside each other: over rounds and seconds, against bytes, client against client, and how equal clients are."""
+"""Runs beside each other: over rounds and seconds, against bytes, client against client, and how
+equal clients are.
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -19,14 +21,22 @@ Row = dict[str, Any]
 
 
 def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
-    """The charts of a comparison. Damaged runs are in none, unfinished ones only in the lines, dashed."""
+    """The charts of a comparison.
+
+    Damaged runs are in none, unfinished ones only in the lines, dashed.
+    """
     whole = [one for one in seen if one.finished and one.personal]
     lines = [row for one in seen for row in _curve(one)]
     drawn: list[Figure | None] = []
     if lines:
         what = "accuracy" if any(one.measure == "accuracy" for one in seen) else "loss"
         lines = [row for row in lines if row["measure"] == what]
-        drawn += [_over(lines, "round", what), _over(lines, "seconds", what), _pareto(whole, what), _fair(whole, what)]
+        drawn += [
+            _over(lines, "round", what),
+            _over(lines, "seconds", what),
+            _pareto(whole, what),
+            _fair(whole, what),
+        ]
     drawn.append(_against(whole, baseline))
     return [figure for figure in drawn if figure is not None]
 
@@ -59,10 +69,14 @@ def _over(lines: Sequence[Row], by: str, what: str) -> Figure:
         .mark_line(point=len(lines) <= 60)
         .encode(
             x=x.scale(nice=False, zero=by == "seconds").axis(grid=False),
-            y=alt.Y("value:Q", title=f"mean test {what}", scale=alt.Scale(zero=False), axis=_axis(what)),
+            y=alt.Y(
+                "value:Q", title=f"mean test {what}", scale=alt.Scale(zero=False), axis=_axis(what)
+            ),
             color=alt.Color("run:N", scale=colours(names), title="run"),
             strokeDash=alt.StrokeDash(
-                "state:N", scale=alt.Scale(domain=[FINISHED, "unfinished"], range=[[1, 0], [5, 4]]), legend=None
+                "state:N",
+                scale=alt.Scale(domain=[FINISHED, "unfinished"], range=[[1, 0], [5, 4]]),
+                legend=None,
             ),
             tooltip=["run:N", "method:N", "state:N", "round:Q", "seconds:Q", "value:Q"],
         )
@@ -85,15 +99,24 @@ def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:
         return None
     sign = 1 if what == "accuracy" else -1
     for row in rows:
-        beaten = (o["bytes"] <= row["bytes"] and sign * o["value"] > sign * row["value"] for o in rows)
+        beaten = (
+            o["bytes"] <= row["bytes"] and sign * o["value"] > sign * row["value"] for o in rows
+        )
         cheaper = (o["bytes"] < row["bytes"] and o["value"] == row["value"] for o in rows)
         row["front"] = not any(beaten) and not any(cheaper)
     names = list(dict.fromkeys(row["method"] for row in rows))
     scale = alt.Scale(type="symlog", constant=1000, nice=False)  # local sends nothing at all
-    x = alt.X("bytes:Q", title="bytes sent (unicast)", scale=scale, axis=alt.Axis(format=".2~s", tickCount=5))
+    x = alt.X(
+        "bytes:Q",
+        title="bytes sent (unicast)",
+        scale=scale,
+        axis=alt.Axis(format=".2~s", tickCount=5),
+    )
     y = alt.Y("value:Q", title=f"mean test {what}", scale=alt.Scale(zero=False), axis=_axis(what))
     base = alt.Chart(ROWS).encode(x=x, y=y)
-    front = base.transform_filter("datum.front").mark_line(color="#777", strokeDash=[4, 3], interpolate="step-after")
+    front = base.transform_filter("datum.front").mark_line(
+        color="#777", strokeDash=[4, 3], interpolate="step-after"
+    )
     dots = base.mark_point(filled=True, size=90).encode(
         color=alt.Color("method:N", scale=colours(names), title="method"),
         shape=alt.Shape("method:N", legend=None),
@@ -111,24 +134,43 @@ def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
             values = np.sort(list(one.personal.values()))
             tenth = max(1, len(values) // 10)
             rows.append(
-                {"run": one.name, "low": _r(values[:tenth]), "mean": _r(values), "high": _r(values[-tenth:])}
+                {
+                    "run": one.name,
+                    "low": _r(values[:tenth]),
+                    "mean": _r(values),
+                    "high": _r(values[-tenth:]),
+                }
                 | {"std": round(float(values.std()), 5)}
             )
     if not rows:
         return None
     rows.sort(key=lambda row: -row["low"])
-    x = alt.X("low:Q", title=f"test {what} of clients", scale=alt.Scale(zero=False), axis=_axis(what))
+    x = alt.X(
+        "low:Q", title=f"test {what} of clients", scale=alt.Scale(zero=False), axis=_axis(what)
+    )
     y = alt.Y("run:N", sort=[row["run"] for row in rows], title=None, axis=alt.Axis(labelLimit=200))
     base = alt.Chart(ROWS).encode(y=y, tooltip=["run:N", "low:Q", "mean:Q", "high:Q", "std:Q"])
     bars = base.mark_bar(height=8, opacity=0.45, color=GREEN).encode(x=x, x2="high:Q")
     means = base.mark_tick(thickness=3, color="#000").encode(x="mean:Q")
-    note = "Bars: from the mean of the worst tenth of the clients to that of the best tenth. Black: the mean. "
+    note = (
+        "Bars: from the mean of the worst tenth of the clients to that of the best tenth. "
+        "Black: the mean. "
+    )
     note += "The shorter the bar, the more equal the clients; ordered by the left end."
-    return figure("fairness", "How equal the clients are", note, alt.layer(bars, means), rows, max(80, 26 * len(rows)))
+    return figure(
+        "fairness",
+        "How equal the clients are",
+        note,
+        alt.layer(bars, means),
+        rows,
+        max(80, 26 * len(rows)),
+    )
 
 
 def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
-    """Client by client: one run against another, chosen from two menus; runs of the same client data only."""
+    """Client by client: one run against another, chosen from two menus; runs of the same client
+    data only.
+    """
     first = next((one for one in whole if baseline in (one.name, one.row["method"])), None)
     if first is None:
         return None
@@ -148,10 +190,17 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
         alt.Chart(ROWS)
         .transform_calculate(across="datum.of[run_across]", up="datum.of[run_up]")
         .transform_filter("isValid(datum.across) && isValid(datum.up)")
-        .transform_calculate(gain=gain, who="datum.gain > 0 ? 'helped' : datum.gain < 0 ? 'hurt' : 'equal'")
+        .transform_calculate(
+            gain=gain, who="datum.gain > 0 ? 'helped' : datum.gain < 0 ? 'hurt' : 'equal'"
+        )
     )
     axis = _axis(first.measure)
-    x = alt.X("across:Q", title="test " + first.measure + ", the run across", axis=axis, scale=alt.Scale(zero=False))
+    x = alt.X(
+        "across:Q",
+        title="test " + first.measure + ", the run across",
+        axis=axis,
+        scale=alt.Scale(zero=False),
+    )
     y = alt.Y("up:Q", title="the run up", axis=axis, scale=alt.Scale(zero=False))
     dots = base.mark_circle(size=50, opacity=0.7).encode(
         x=x,
@@ -161,9 +210,13 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
     )
     diagonal = base.mark_line(color="#999", strokeDash=[4, 3]).encode(x=x, y=alt.Y("across:Q"))
     note = (
-        f"A point is a client; {names[0]} is across and {names[1]} up, until others are chosen below the chart. Above "
+        f"A point is a client; {names[0]} is across and {names[1]} up, until others are "
+        "chosen below the chart. Above "
     )
-    note += "the dashed diagonal the run up is the higher one. Only finished runs with the same clients' data and seed."
+    note += (
+        "the dashed diagonal the run up is the higher one. Only finished runs with the "
+        "same clients' data and seed."
+    )
     chart = alt.layer(diagonal, dots).add_params(*menus)
     return figure("against", "Client by client", note, chart, rows, 380)
 

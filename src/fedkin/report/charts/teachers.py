@@ -1,4 +1,6 @@
-"""PersFL's choices: each client's teacher round, and the imitation λ and temperature T of its distillation."""
+"""PersFL's choices: each client's teacher round, and the imitation λ and temperature T of its
+distillation.
+"""
 
 from collections.abc import Mapping
 
@@ -44,12 +46,17 @@ def _rounds(run: Run, matrix: Matrix) -> Figure:
     )
     own = base.transform_filter(f"datum.client === {CHOSEN}").mark_rule(color=ORANGE, size=3)
     own = own.transform_calculate(middle="datum.teacher + 0.5").encode(x="middle:Q")
-    note = "The round whose global model each client keeps as its teacher: the one with the least loss on its own "
+    note = (
+        "The round whose global model each client keeps as its teacher: the one with the "
+        "least loss on its own "
+    )
     note += "validation data. A chosen client is the orange line."
     return figure("teachers", "Which round is whose teacher", note, alt.layer(bars, own), rows, 200)
 
 
-def _distilled(run: Run, imitation: Mapping[int, float], temperature: Mapping[int, float]) -> Figure:
+def _distilled(
+    run: Run, imitation: Mapping[int, float], temperature: Mapping[int, float]
+) -> Figure:
     clients = [k for k in imitation if k in temperature]
     exact = np.array([[temperature[k], imitation[k]] for k in clients])
     wide = np.maximum(exact.max(0) - exact.min(0), [1.0, 0.05])
@@ -64,9 +71,14 @@ def _distilled(run: Run, imitation: Mapping[int, float], temperature: Mapping[in
     dots = alt.Chart(ROWS).mark_circle(size=60, color=BLUE).encode(
         x=x, y=y, opacity=faded(0.7), tooltip=["client:N", "temperature:Q", "imitation:Q"]
     )  # fmt: skip
-    ring = alt.Chart(OWN).mark_point(color="#000", size=180, strokeWidth=2).encode(x="T:Q", y="lam:Q")
+    ring = (
+        alt.Chart(OWN).mark_point(color="#000", size=180, strokeWidth=2).encode(x="T:Q", y="lam:Q")
+    )
     own = Own(["T", "lam"], {row["client"]: [[row["T"], row["lam"]]] for row in rows})
-    note = "Each client's choice, by its validation data; clients with the same are spread around it. At λ = 0 nothing "
+    note = (
+        "Each client's choice, by its validation data; clients with the same are spread "
+        "around it. At λ = 0 nothing "
+    )
     note += "is distilled: the client fine-tunes its teacher. A chosen client has a ring."
     title = "How each client distils: λ and T"
     return figure("distillation", title, note, alt.layer(dots, ring), rows, 300, own)

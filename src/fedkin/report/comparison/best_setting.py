@@ -1,4 +1,6 @@
-"""Of several hyper-parameter settings of a method the one that is best on validation data; test data are not asked."""
+"""Of several hyper-parameter settings of a method the one that is best on validation data; test
+data are not asked.
+"""
 
 import math
 from collections.abc import Sequence
@@ -12,8 +14,9 @@ COLUMNS = ["method", "setting", "seeds", "measure", "validation", "chosen"]
 def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[str]]:
     """(the runs that stay, one row a setting that was in the choice, warnings).
 
-    A choice is among finished experiments of one method on the same data that differ in hyper-parameters ([method] and
-    [train]) only, by the mean over the seeds that all of them have. Unfinished and damaged runs stay: they are shown.
+    A choice is among finished experiments of one method on the same data that differ in
+    hyper-parameters ([method] and [train]) only, by the mean over the seeds that all of them have.
+    Unfinished and damaged runs stay: they are shown.
     """
     groups = by_experiment(seen)
     told = dict(zip((group[0].experiment for group in groups), labels(groups), strict=True))
@@ -28,10 +31,17 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
             continue
         method, measure = rivals[0][0].row["method"], rivals[0][0].measure
         common = set.intersection(*({one.row["seed"] for one in group} for group in rivals))
-        values = [_mean([one.validation for one in group if one.row["seed"] in common]) for group in rivals]
+        values = [
+            _mean([one.validation for one in group if one.row["seed"] in common])
+            for group in rivals
+        ]
         finite = [value for value in values if value is not None and math.isfinite(value)]
         if None in values or not finite:
-            lacking = "a setting has no validation score" if None in values else "clients diverged under every one"
+            lacking = (
+                "a setting has no validation score"
+                if None in values
+                else "clients diverged under every one"
+            )
             why = lacking if common else "they have no seed in common"
             warnings.append(f"{method}: no setting is chosen, for {why}")
             continue
@@ -39,13 +49,23 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
         for number, (group, value) in enumerate(zip(rivals, values, strict=True)):
             if number != winner:
                 dropped.add(group[0].experiment)
-            row = {"method": method, "setting": told[group[0].experiment], "seeds": sorted(common, key=str)}
+            row = {
+                "method": method,
+                "setting": told[group[0].experiment],
+                "seeds": sorted(common, key=str),
+            }
             shown = value if value in finite else None
             rows.append(row | {"measure": measure, "validation": shown, "chosen": number == winner})
-    return [one for one in seen if not one.finished or one.experiment not in dropped], rows, warnings
+    return (
+        [one for one in seen if not one.finished or one.experiment not in dropped],
+        rows,
+        warnings,
+    )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """Rounded, so that equal ones are equal whatever the order of their sum; then the first setting given has it."""
+    """Rounded, so that equal ones are equal whatever the order of their sum; then the first setting
+    given has it.
+    """
     known = [value for value in values if value is not None]
     return round(sum(known) / len(known), 12) if known and len(known) == len(values) else None

@@ -1,4 +1,6 @@
-"""Runs side by side: one row a run, one row for runs that differ in their seed only, and what cannot be compared."""
+"""Runs side by side: one row a run, one row for runs that differ in their seed only, and what
+cannot be compared.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,11 +17,13 @@ COLUMNS = ["run", "method", "seed", "state", "rounds", *NUMBERS, *AGAINST]
 
 
 class Comparison(NamedTuple):
-    """``runs``: one row a run (COLUMNS). ``seeds``: mean and sample standard deviation over seeds of FINISHED runs that
-    differ in nothing else. ``against``: one row an experiment, paired with ``baseline`` client by client (see
-    ``paired.against``). ``choice``: the settings among which validation data chose (see ``best_setting.best``).
-    ``warnings``: one sentence for each thing that makes runs incomparable. ``hints``: how to get what is missing.
-    ``seen``: the runs, as they were looked at."""
+    """``runs``: one row a run (COLUMNS). ``seeds``: mean and sample standard deviation over seeds
+    of FINISHED runs that differ in nothing else. ``against``: one row an experiment, paired with
+    ``baseline`` client by client (see ``paired.against``). ``choice``: the settings among which
+    validation data chose (see ``best_setting.best``). ``warnings``: one sentence for each thing
+    that makes runs incomparable. ``hints``: how to get what is missing. ``seen``: the runs, as they
+    were looked at.
+    """
 
     runs: pd.DataFrame
     seeds: pd.DataFrame
@@ -32,19 +36,23 @@ class Comparison(NamedTuple):
 
 
 def compare(folders: Sequence[Path]) -> pd.DataFrame:
-    """One row a run; accuracies are fractions on test. ``helped``/``hurt``: shares of clients whose final personal test
-    accuracy is above/below that of a finished run of ``local`` on the same data (nan if there is none).
+    """One row a run; accuracies are fractions on test. ``helped``/``hurt``: shares of clients whose
+    final personal test accuracy is above/below that of a finished run of ``local`` on the same data
+    (nan if there is none).
 
-    A run that is unfinished or damaged says so in ``state``. Raises FedkinError if there is no run at all.
+    A run that is unfinished or damaged says so in ``state``. Raises FedkinError if there is no run
+    at all.
     """
     return comparison(folders).runs
 
 
-def comparison(folders: Sequence[Path], against: str | None = None, best: bool = False) -> Comparison:
+def comparison(
+    folders: Sequence[Path], against: str | None = None, best: bool = False
+) -> Comparison:
     """``compare``, with the table over seeds, the paired statistics and the warnings.
 
-    ``against``: a method or the name of a run; else local, else the first run. ``best``: of several hyper-parameter
-    settings of a method keep the one that validation data choose.
+    ``against``: a method or the name of a run; else local, else the first run. ``best``: of several
+    hyper-parameter settings of a method keep the one that validation data choose.
     """
     if not folders:
         raise FedkinError("there is nothing to compare: give at least one run directory")
@@ -57,7 +65,9 @@ def comparison(folders: Sequence[Path], against: str | None = None, best: bool =
     baseline, pairs, unpaired = paired.against(seen, against)
     other_data = same_setting(seen)  # which says enough of why runs are not paired
     runs = pd.DataFrame(
-        [{column: one.row.get(column) for column in COLUMNS} for one in seen], columns=COLUMNS, dtype=object
+        [{column: one.row.get(column) for column in COLUMNS} for one in seen],
+        columns=COLUMNS,
+        dtype=object,
     )
     for column in [*NUMBERS, *AGAINST]:
         runs[column] = pd.to_numeric(runs[column]).astype(float)
@@ -67,25 +77,38 @@ def comparison(folders: Sequence[Path], against: str | None = None, best: bool =
         baseline,
         pd.DataFrame(pairs, columns=paired.COLUMNS),
         pd.DataFrame(choice, columns=best_setting.COLUMNS),
-        [*other_data, *_longer(seen), *_twice(seen), *_diverged(seen), *unchosen, *([] if other_data else unpaired)],
+        [
+            *other_data,
+            *_longer(seen),
+            *_twice(seen),
+            *_diverged(seen),
+            *unchosen,
+            *([] if other_data else unpaired),
+        ],
         how_to_get_local(seen),
         seen,
     )
 
 
 def same_setting(seen: Sequence[Seen]) -> list[str]:
-    """A warning if the runs are not all of the same client data, and why where only the public set differs."""
+    """A warning if the runs are not all of the same client data, and why where only the public set
+    differs.
+    """
     groups: list[list[Seen]] = []
     for one in seen:
         if one.setting is not None:
-            fitting = next((group for group in groups if all(one.same_data(other) for other in group)), None)
+            fitting = next(
+                (group for group in groups if all(one.same_data(other) for other in group)), None
+            )
             if fitting is None:
                 groups.append(fitting := [])
             fitting.append(one)
     if len(groups) < 2:
         return []
     parts = "; ".join(some([one.name for one in group], 3) for group in groups)
-    reasons = dict.fromkeys(reason for group in groups[1:] if (reason := _only_public(groups[0][0], group[0])))
+    reasons = dict.fromkeys(
+        reason for group in groups[1:] if (reason := _only_public(groups[0][0], group[0]))
+    )
     said = [f"not the same client data, so the numbers do not compare: {parts}", *reasons]
     return ["; ".join(said)]
 
@@ -101,15 +124,28 @@ def _only_public(one: Seen, other: Seen) -> str:
     having, lacking = (one, other) if one.setting.public else (other, one)
     assert having.setting is not None
     held = having.setting.public["source"] == "held-out"
-    has = "holds public samples out" if held else f"has the public set {having.setting.public['source']}"
-    return f"{having.row['method']} {has}; run {lacking.row['method']} with {having.setting.options} to compare"
+    has = (
+        "holds public samples out"
+        if held
+        else f"has the public set {having.setting.public['source']}"
+    )
+    return (
+        f"{having.row['method']} {has}; run {lacking.row['method']} with "
+        f"{having.setting.options} to compare"
+    )
 
 
 def helped_and_hurt(seen: Sequence[Seen]) -> None:
     """Fills these columns of the rows."""
-    local = [one for one in seen if one.row.get("method") == "local" and one.finished and one.measure == "accuracy"]
+    local = [
+        one
+        for one in seen
+        if one.row.get("method") == "local" and one.finished and one.measure == "accuracy"
+    ]
     for one in seen:
-        fitting = (o.personal for o in local if o.row["seed"] == one.row.get("seed") and one.same_data(o))
+        fitting = (
+            o.personal for o in local if o.row["seed"] == one.row.get("seed") and one.same_data(o)
+        )
         base = next(fitting, {})
         both = [k for k in one.personal if k in base]
         if both and one.row["method"] != "local":
@@ -118,13 +154,18 @@ def helped_and_hurt(seen: Sequence[Seen]) -> None:
 
 
 def how_to_get_local(seen: Sequence[Seen]) -> list[str]:
-    """The command for the run of ``local`` that is missing for helped and hurt; that of the first run that has none."""
+    """The command for the run of ``local`` that is missing for helped and hurt; that of the first
+    run that has none.
+    """
     for one in seen:
         accurate = one.finished and one.personal and one.measure == "accuracy"
         if accurate and one.row["method"] != "local" and "helped" not in one.row:
             options = one.setting.options if one.setting is not None else ""
             command = f"fedkin run --method local … --seed {one.row['seed']} {options}".rstrip()
-            return [f"helped, hurt: add a finished run of local on the same data as {one.name}: {command}"]
+            return [
+                f"helped, hurt: add a finished run of local on the same data as {one.name}: "
+                f"{command}"
+            ]
     return []
 
 
@@ -135,11 +176,23 @@ def _over_seeds(seen: Sequence[Seen]) -> pd.DataFrame:
         if len(group) < 2:
             continue
         first = group[0]
-        table = pd.DataFrame([one.row for one in group]).reindex(columns=[*NUMBERS, *AGAINST]).astype(float)
-        row = {"method": first.row["method"], "setting": label, "hyper": first.hyper, "rounds": first.row["rounds"]}
+        table = (
+            pd.DataFrame([one.row for one in group])
+            .reindex(columns=[*NUMBERS, *AGAINST])
+            .astype(float)
+        )
+        row = {
+            "method": first.row["method"],
+            "setting": label,
+            "hyper": first.hyper,
+            "rounds": first.row["rounds"],
+        }
         row["seeds"] = sorted((one.row["seed"] for one in group), key=str)
         for column in table.columns:
-            row[column], row[f"{column} sd"] = table[column].mean(skipna=False), table[column].std(ddof=1, skipna=False)
+            row[column], row[f"{column} sd"] = (
+                table[column].mean(skipna=False),
+                table[column].std(ddof=1, skipna=False),
+            )
         rows.append(row)
     columns = ["method", "setting", "hyper", "rounds", "seeds"]
     columns += [name for column in (*NUMBERS, *AGAINST) for name in (column, f"{column} sd")]
@@ -154,12 +207,18 @@ def _longer(seen: Sequence[Seen]) -> list[str]:
             groups.setdefault(one.row["rounds"], []).append(one.name)
     if len(groups) < 2:
         return []
-    parts = "; ".join(f"{many(rounds, 'round')}: {some(names, 3)}" for rounds, names in sorted(groups.items()))
-    return [f"not the same number of rounds, so a difference may be one of training longer: {parts}"]
+    parts = "; ".join(
+        f"{many(rounds, 'round')}: {some(names, 3)}" for rounds, names in sorted(groups.items())
+    )
+    return [
+        f"not the same number of rounds, so a difference may be one of training longer: {parts}"
+    ]
 
 
 def _diverged(seen: Sequence[Seen]) -> list[str]:
-    """Means and pairs are without these clients, so that a run may look better for having hurt them."""
+    """Means and pairs are without these clients, so that a run may look better for having hurt
+    them.
+    """
     return [f"{one.name}: {sentence}" for one in seen for sentence in one.diverged]
 
 

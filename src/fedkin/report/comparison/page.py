@@ -1,4 +1,6 @@
-"""``fedkin compare`` as a page: a table that sorts, the paired statistics, and charts of the runs."""
+"""``fedkin compare`` as a page: a table that sorts, the paired statistics, and charts
+of the runs.
+"""
 
 from html import escape
 from pathlib import Path
@@ -8,7 +10,13 @@ from fedkin.report import formatting
 from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.run_row import FINISHED
-from fedkin.report.comparison.tables import cell, experiment_sheets, score_columns, troubles, view_of
+from fedkin.report.comparison.tables import (
+    cell,
+    experiment_sheets,
+    score_columns,
+    troubles,
+    view_of,
+)
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import section, table
@@ -32,9 +40,18 @@ def page(found: Comparison) -> str:
     """The whole page, from a comparison."""
     figures = run_figures(found.seen, found.baseline)
     title = f"{formatting.many(len(found.runs), 'run')} side by side"
-    warnings = [f'<p class="warn">{escape(text)}</p>' for text in [*troubles(found), *found.warnings]]
+    warnings = [
+        f'<p class="warn">{escape(text)}</p>' for text in [*troubles(found), *found.warnings]
+    ]
     hints = [f'<p class="soft">{escape(text)}</p>' for text in found.hints]
-    parts = [f"<h1>{escape(title)}</h1>", *warnings, *hints, _runs(found), *_others(found), *places(figures)]
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        *warnings,
+        *hints,
+        _runs(found),
+        *_others(found),
+        *places(figures),
+    ]
     return document(title, parts, content_of(figures))
 
 
@@ -46,12 +63,21 @@ def _runs(found: Comparison) -> str:
     head += [(name, "n") for name in columns.values()]
     rows: list[list[Any]] = []
     for row in found.runs.to_dict("records"):
-        told = [row["run"], row["method"] or formatting.NONE, _whole(row["seed"]), row["state"], _whole(row["rounds"])]
+        told = [
+            row["run"],
+            row["method"] or formatting.NONE,
+            _whole(row["seed"]),
+            row["state"],
+            _whole(row["rounds"]),
+        ]
         rows.append([*told, *((cell(name, row[name]), _plain(row[name])) for name in columns)])
     note = (
-        "On the clients' test data, final round. Choose a heading to sort. Only finished runs are averaged or paired."
+        "On the clients' test data, final round. Choose a heading to sort. Only finished "
+        "runs are averaged or paired."
     )
-    marks = ["" if row["state"] == FINISHED else "unfinished" for row in found.runs.to_dict("records")]
+    marks = [
+        "" if row["state"] == FINISHED else "unfinished" for row in found.runs.to_dict("records")
+    ]
     return section("runs", "The runs", note, table(head, rows, marks=marks))
 
 

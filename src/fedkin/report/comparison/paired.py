@@ -1,4 +1,6 @@
-"""Runs against a baseline, client by client: the same clients with the same data, so their differences are paired."""
+"""Runs against a baseline, client by client: the same clients with the same data, so their
+differences are paired.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,15 +14,30 @@ from fedkin.report.comparison.run_row import Seen, by_experiment, labels
 DEFAULT = "local"
 DRAWS, SEED, LEVEL = 10_000, 0, 0.95
 BATCH = 2_000_000  # random numbers at a time
-COLUMNS = ["method", "setting", "seeds", "clients", "measure", "difference", "low", "high", "p", "better", "worse"]
+COLUMNS = [
+    "method",
+    "setting",
+    "seeds",
+    "clients",
+    "measure",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "better",
+    "worse",
+]
 
 
-def against(seen: Sequence[Seen], baseline: str | None) -> tuple[str, list[dict[str, Any]], list[str]]:
+def against(
+    seen: Sequence[Seen], baseline: str | None
+) -> tuple[str, list[dict[str, Any]], list[str]]:
     """(name of the baseline, one row an experiment that was paired with it, warnings).
 
-    ``difference``: mean over all pairs of (run − baseline) in final personal test accuracy (loss for a regression),
-    with a bootstrap interval ``low`` … ``high``; ``p``: Wilcoxon's signed-rank test, two-sided; ``better``, ``worse``:
-    shares of the pairs. A pair is one client under one seed. Raises FedkinError where ``baseline`` is not there.
+    ``difference``: mean over all pairs of (run − baseline) in final personal test accuracy (loss
+    for a regression), with a bootstrap interval ``low`` … ``high``; ``p``: Wilcoxon's signed-rank
+    test, two-sided; ``better``, ``worse``: shares of the pairs. A pair is one client under one
+    seed. Raises FedkinError where ``baseline`` is not there.
     """
     groups = by_experiment(seen)
     name, bases = _baseline(groups, baseline, labels(groups))
@@ -31,18 +48,34 @@ def against(seen: Sequence[Seen], baseline: str | None) -> tuple[str, list[dict[
         pairs = [(one, base) for one in group if (base := _partner(one, bases)) is not None]
         unpaired = [one.name for one in group if all(one is not paired for paired, _ in pairs)]
         if unpaired:
-            warnings.append(f"no finished run of {name} with the seed and client data of {', '.join(unpaired)}")
+            warnings.append(
+                f"no finished run of {name} with the seed and client data of {', '.join(unpaired)}"
+            )
         if pairs:
-            row = {"method": group[0].row["method"], "setting": label, "seeds": [one.row["seed"] for one, _ in pairs]}
+            row = {
+                "method": group[0].row["method"],
+                "setting": label,
+                "seeds": [one.row["seed"] for one, _ in pairs],
+            }
             rows.append(row | statistics(differences(pairs), group[0].measure))
     if len(bases) > 1 and rows:
-        warnings.append(f"several settings of {name} are given: the first that fits is the baseline; --best chooses")
+        warnings.append(
+            f"several settings of {name} are given: the first that fits is the baseline; "
+            "--best chooses"
+        )
     return name, rows, warnings
 
 
 def differences(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
-    """run − baseline of every client that both have; rounded, so that equal accuracies differ by exactly 0."""
-    apart = [one.personal[k] - base.personal[k] for one, base in pairs for k in one.personal if k in base.personal]
+    """run − baseline of every client that both have; rounded, so that equal accuracies differ by
+    exactly 0.
+    """
+    apart = [
+        one.personal[k] - base.personal[k]
+        for one, base in pairs
+        for k in one.personal
+        if k in base.personal
+    ]
     return np.round(np.array(apart, dtype=float), 12)
 
 
@@ -71,7 +104,9 @@ def signed_rank(apart: np.ndarray) -> float | None:
 
 
 def interval(apart: np.ndarray) -> tuple[float | None, float | None]:
-    """Percentiles of the mean of ``apart`` drawn again with replacement; the same for every call. None below two."""
+    """Percentiles of the mean of ``apart`` drawn again with replacement; the same for every call.
+    None below two.
+    """
     if len(apart) < 2:
         return None, None
     rng = np.random.default_rng(SEED)
@@ -84,8 +119,12 @@ def interval(apart: np.ndarray) -> tuple[float | None, float | None]:
     return round(float(low), 12), round(float(high), 12)
 
 
-def _baseline(groups: list[list[Seen]], wanted: str | None, told: list[str]) -> tuple[str, list[list[Seen]]]:
-    """What the others are held against: a run by its name, else a method, else local, else the first."""
+def _baseline(
+    groups: list[list[Seen]], wanted: str | None, told: list[str]
+) -> tuple[str, list[list[Seen]]]:
+    """What the others are held against: a run by its name, else a method, else local, else the
+    first.
+    """
     if not groups:
         return "", []
     methods = {str(group[0].row["method"]) for group in groups}
@@ -95,7 +134,10 @@ def _baseline(groups: list[list[Seen]], wanted: str | None, told: list[str]) -> 
             return wanted, [group for group, runs in zip(groups, named, strict=True) if runs]
         wanted = wanted.lower().replace("-", "_")
         if wanted not in methods:
-            raise FedkinError(f"--against {wanted}: no finished run of it is among these: {', '.join(sorted(methods))}")
+            raise FedkinError(
+                f"--against {wanted}: no finished run of it is among these: "
+                f"{', '.join(sorted(methods))}"
+            )
     elif DEFAULT in methods:
         wanted = DEFAULT
     if wanted is not None:
@@ -106,4 +148,6 @@ def _baseline(groups: list[list[Seen]], wanted: str | None, told: list[str]) -> 
 def _partner(one: Seen, bases: Sequence[Sequence[Seen]]) -> Seen | None:
     """The run of the baseline with the same seed and the same client data."""
     fitting = (base for group in bases for base in group if base.row["seed"] == one.row["seed"])
-    return next((base for base in fitting if base.same_data(one) and base.measure == one.measure), None)
+    return next(
+        (base for base in fitting if base.same_data(one) and base.measure == one.measure), None
+    )

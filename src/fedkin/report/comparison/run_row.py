@@ -1,4 +1,6 @@
-"""What ``compare`` knows of one run: its row, its clients' scores, which data it had and which experiment it was."""
+"""What ``compare`` knows of one run: its row, its clients' scores, which data it had and which
+experiment it was.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,15 +17,28 @@ from fedkin.report.summary import of_run
 PICKS = {"final": "final", "best_by_validation": "best by validation"}
 SPREADS = {"mean": "mean", "weighted": "weighted", "worst_decile": "worst decile", "std": "std"}
 SCORES = [
-    f"{view} {pick} {name}" for view in ("personal", "global") for pick in PICKS.values() for name in SPREADS.values()
+    f"{view} {pick} {name}"
+    for view in ("personal", "global")
+    for pick in PICKS.values()
+    for name in SPREADS.values()
 ]
 COSTS = ["paper scalars", "paper bytes", "unicast bytes", "seconds per round", "seconds"]
 MEASURES = ("RMSE", "MAE", "AUC")  # those of engine/measures.py, as people write them
 MEASURED = [f"{view} {name}" for view in ("personal", "global") for name in MEASURES]
 NUMBERS = [*SCORES, "personal loss", "global loss", *MEASURED, *COSTS]
 FINISHED = "finished"
-IN_SETTING = ("data", "split", "public", "run", "engine")  # sections of a specification that are compared as a Setting
-OF_RUN = ("sampling", "holdout_clients", "holdout_labels")  # what else in [run] tells experiments apart
+IN_SETTING = (
+    "data",
+    "split",
+    "public",
+    "run",
+    "engine",
+)  # sections of a specification that are compared as a Setting
+OF_RUN = (
+    "sampling",
+    "holdout_clients",
+    "holdout_labels",
+)  # what else in [run] tells experiments apart
 TUNED = ("method", "train")  # sections whose values are hyper-parameters
 
 
@@ -34,9 +49,13 @@ class Seen(NamedTuple):
     setting: Setting | None = None  # which client data
     experiment: str = ""  # everything but the seed
     family: str = ""  # everything but the seed and the hyper-parameters
-    measure: str = ""  # "accuracy", or "loss" of a regression: what ``personal`` and ``validation`` are
+    measure: str = (
+        ""  # "accuracy", or "loss" of a regression: what ``personal`` and ``validation`` are
+    )
     personal: Mapping[int, float] = {}  # on test, by client, final
-    validation: float | None = None  # on all validation samples together; ±inf where a client's is no number
+    validation: float | None = (
+        None  # on all validation samples together; ±inf where a client's is no number
+    )
     diverged: Sequence[str] = ()  # sentences about clients without a finite loss
     hyper: Mapping[str, Any] = {}
     tuned: Mapping[str, Any] = {}  # the same, and [train]
@@ -51,7 +70,11 @@ class Seen(NamedTuple):
         return str(self.row["run"])
 
     def same_data(self, other: "Seen") -> bool:
-        return self.setting is not None and other.setting is not None and self.setting.same(other.setting)
+        return (
+            self.setting is not None
+            and other.setting is not None
+            and self.setting.same(other.setting)
+        )
 
 
 def look(folder: Path, name: str) -> Seen:
@@ -67,7 +90,13 @@ def look(folder: Path, name: str) -> Seen:
             facts = run.facts
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"})
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # a value of another kind
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:  # a value of another kind
         return Seen({"run": name, "state": f"damaged: {named_line(error)}"})
     data = setting(facts, found["clients"])
     whole = facts.get("spec") or {}
@@ -106,13 +135,19 @@ def by_experiment(seen: Sequence[Seen]) -> list[list[Seen]]:
 
 
 def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
-    """What tells experiments of one method apart: the hyper-parameters in which they differ; "" where there is one."""
+    """What tells experiments of one method apart: the hyper-parameters in which they differ; ""
+    where there is one.
+    """
     found = []
     for group in groups:
         method, own = group[0].row["method"], group[0].tuned
         others = [other[0].tuned for other in groups if other[0].row["method"] == method]
         keys = dict.fromkeys(name for hyper in others for name in hyper)
-        differ = [name for name in keys if any(key(hyper.get(name)) != key(own.get(name)) for hyper in others)]
+        differ = [
+            name
+            for name in keys
+            if any(key(hyper.get(name)) != key(own.get(name)) for hyper in others)
+        ]
         found.append(", ".join(f"{name} = {own.get(name)}" for name in differ))
     return found
 
@@ -123,7 +158,10 @@ def _values(run: Run, at: int, measure: str, split: str) -> dict[int, float | No
 
 
 def _validation(run: Run, at: int, measure: str) -> float | None:
-    """Weighted by validation samples. A client that has some and no number diverged: worse than any number."""
+    """Weighted by validation samples.
+
+    A client that has some and no number diverged: worse than any number.
+    """
     values = _values(run, at, measure, "val")
     sizes = {k: run.clients[k].val for k in values if k in run.clients and run.clients[k].val}
     if not sizes:
@@ -135,13 +173,18 @@ def _validation(run: Run, at: int, measure: str) -> float | None:
 
 def _tuned(hyper: Mapping[str, Any], train: Mapping[str, Any]) -> dict[str, Any]:
     """With [train], but for what the method took over from it."""
-    return {**hyper, **{f"train.{name}": value for name, value in train.items() if name not in hyper}}
+    return {
+        **hyper,
+        **{f"train.{name}": value for name, value in train.items() if name not in hyper},
+    }
 
 
 def _row(name: str, found: dict[str, Any]) -> dict[str, Any]:
     row = {key: found[key] for key in ("method", "seed", "rounds")} | {"run": name}
     planned = "?" if found["planned"] is None else found["planned"]
-    row["state"] = FINISHED if found["finished"] else f"unfinished: round {found['rounds']} of {planned}"
+    row["state"] = (
+        FINISHED if found["finished"] else f"unfinished: round {found['rounds']} of {planned}"
+    )
     for view in ("personal", "global"):
         for pick, shown in PICKS.items():
             numbers = (found["accuracy"].get(view) or {}).get(pick) or {}

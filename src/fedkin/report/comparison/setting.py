@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 
 class Setting(NamedTuple):
-    """``core``: data, split and clients as text; ``public``: the public set, {} where there is none."""
+    """``core``: data, split and clients as text; ``public``: the public set, {} where there is
+    none.
+    """
 
     seed: Any
     digest: str | None
@@ -15,7 +17,10 @@ class Setting(NamedTuple):
     public: dict[str, Any]
 
     def same(self, other: "Setting") -> bool:
-        """The same client data. For equal seeds the recorded digest decides, for others the specification."""
+        """The same client data.
+
+        For equal seeds the recorded digest decides, for others the specification.
+        """
         if self.seed == other.seed and self.digest is not None and other.digest is not None:
             return self.digest == other.digest
         return self.text == other.text
@@ -37,14 +42,18 @@ class Setting(NamedTuple):
 
 
 def setting(facts: Mapping[str, Any], clients: int) -> Setting:
-    """The setting that a run's facts record, where every default is written out; ``clients``: how many it has."""
+    """The setting that a run's facts record, where every default is written out; ``clients``: how
+    many it has.
+    """
     spec = facts.get("spec") or {}
     data = {"name": facts.get("data"), **(spec.get("data") or {})}
     data.pop("dir", None)  # where files lie is not what is in them
     split = {"name": facts.get("split"), **(spec.get("split") or {})}
     public = spec.get("public") or {}
     core = key([_plain(data), _plain(split), (spec.get("run") or {}).get("clients") or clients])
-    return Setting(facts.get("seed"), facts.get("data_digest"), core, public if public.get("source") else {})
+    return Setting(
+        facts.get("seed"), facts.get("data_digest"), core, public if public.get("source") else {}
+    )
 
 
 def key(value: Any) -> str:

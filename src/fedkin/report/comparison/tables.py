@@ -59,7 +59,11 @@ def plain(found: Comparison) -> dict[str, Any]:
 
 def troubles(found: Comparison) -> list[str]:
     """Which runs are not finished, or damaged."""
-    return [f"{row['run']} is {row['state']}" for row in found.runs.to_dict("records") if row["state"] != FINISHED]
+    return [
+        f"{row['run']} is {row['state']}"
+        for row in found.runs.to_dict("records")
+        if row["state"] != FINISHED
+    ]
 
 
 def sheets(found: Comparison) -> list[Sheet]:
@@ -91,22 +95,38 @@ def _scores(runs: pd.DataFrame, view: str) -> Sheet:
     rows = []
     for row in runs.to_dict("records"):
         state = [] if whole else ["" if row["state"] == FINISHED else row["state"].split(":")[0]]
-        cells = [row["run"], row["method"] or formatting.NONE, *state, _integer(row["seed"]), _integer(row["rounds"])]
+        cells = [
+            row["run"],
+            row["method"] or formatting.NONE,
+            *state,
+            _integer(row["seed"]),
+            _integer(row["rounds"]),
+        ]
         rows.append([*cells, *(cell(name, row[name]) for name in shown)])
-    caption = "by val.: weighted, at the best round by validation; global: weighted, final" if view else ""
+    caption = (
+        "by val.: weighted, at the best round by validation; global: weighted, final"
+        if view
+        else ""
+    )
     return Sheet(title, columns, rows, 2 if whole else 3, caption)
 
 
 def _costs(runs: pd.DataFrame) -> Sheet:
     names = {name: name for name in COSTS} | {"helped": "helped %", "hurt": "hurt %"}
     shown = {name: title for name, title in names.items() if runs[name].notna().any()}
-    title = "Costs, and clients better or worse off than under local" if "helped" in shown else "Costs"
-    rows = [[row["run"], *(cell(name, row[name]) for name in shown)] for row in runs.to_dict("records")]
+    title = (
+        "Costs, and clients better or worse off than under local" if "helped" in shown else "Costs"
+    )
+    rows = [
+        [row["run"], *(cell(name, row[name]) for name in shown)] for row in runs.to_dict("records")
+    ]
     return Sheet(title, ["run", *shown.values()], rows, 1)
 
 
 def _seeds(seeds: pd.DataFrame, view: str) -> Sheet:
-    shown = score_columns(seeds, view) | {name: name for name in ("paper bytes", "unicast bytes", "seconds")}
+    shown = score_columns(seeds, view) | {
+        name: name for name in ("paper bytes", "unicast bytes", "seconds")
+    }
     rows = [
         [row["method"], row["setting"], formatting.plain(row["seeds"])]
         + [f"{cell(name, row[name])} ± {cell(name, row[f'{name} sd'])}" for name in shown]
@@ -124,15 +144,34 @@ def _against(against: pd.DataFrame, baseline: str) -> Sheet:
         numbers = [form(row["difference"]), f"{low} … {high}", _p(row["p"])]
         shares = [formatting.percent(row[name]).removesuffix(" %") for name in ("better", "worse")]
         rows.append(
-            [row["method"], row["setting"], formatting.plain(row["seeds"]), str(row["clients"]), *numbers, *shares]
+            [
+                row["method"],
+                row["setting"],
+                formatting.plain(row["seeds"]),
+                str(row["clients"]),
+                *numbers,
+                *shares,
+            ]
         )
     losses = (against["measure"] == "loss").any()
     return Sheet(
-        f"Client by client against {baseline}: final personal test {'loss' if losses else 'accuracy, in points of %'}",
-        ["method", "setting", "seeds", "pairs", "mean difference", "95% interval", "p", "better %", "worse %"],
+        f"Client by client against {baseline}: final personal test "
+        f"{'loss' if losses else 'accuracy, in points of %'}",
+        [
+            "method",
+            "setting",
+            "seeds",
+            "pairs",
+            "mean difference",
+            "95% interval",
+            "p",
+            "better %",
+            "worse %",
+        ],
         rows,
         3,
-        f"a pair is a client under one seed; interval: bootstrap of the mean, {DRAWS} draws; p: Wilcoxon, signed rank",
+        f"a pair is a client under one seed; interval: bootstrap of the mean, {DRAWS} draws; "
+        "p: Wilcoxon, signed rank",
     )
 
 
@@ -141,7 +180,15 @@ def _choice(choice: pd.DataFrame) -> Sheet:
     for row in choice.to_dict("records"):
         form = formatting.percent if row["measure"] == "accuracy" else formatting.decimal
         verdict = "chosen" if row["chosen"] else ""
-        rows.append([row["method"], row["setting"], verdict, formatting.plain(row["seeds"]), form(row["validation"])])
+        rows.append(
+            [
+                row["method"],
+                row["setting"],
+                verdict,
+                formatting.plain(row["seeds"]),
+                form(row["validation"]),
+            ]
+        )
     title = "Settings by validation, final round; only the chosen ones are in the tables above"
     return Sheet(title, ["method", "setting", "", "seeds", "validation"], rows, 4)
 
@@ -156,9 +203,13 @@ def view_of(runs: pd.DataFrame) -> str:
 
 def score_columns(table: pd.DataFrame, view: str) -> dict[str, str]:
     """{column: heading} of the scores that are shown."""
-    measured = {name: name for name in MEASURED if table[name].notna().any() and name.startswith(view)}
+    measured = {
+        name: name for name in MEASURED if table[name].notna().any() and name.startswith(view)
+    }
     if not view:
-        losses = [f"{name} loss" for name in ("personal", "global") if table[f"{name} loss"].notna().any()]
+        losses = [
+            f"{name} loss" for name in ("personal", "global") if table[f"{name} loss"].notna().any()
+        ]
         return {name: name for name in losses} | measured
     names = {"mean": "mean", "weighted": "weighted", "std": "std", "worst decile": "worst decile"}
     shown = {f"{view} final {name}": title for name, title in names.items()}
@@ -205,7 +256,9 @@ def _rich(sheet: Sheet, found: Comparison) -> Table:
         table.add_column(name, overflow="fold", justify="left" if number < sheet.texts else "right")
     unfinished = {row["run"] for row in found.runs.to_dict("records") if row["state"] != FINISHED}
     for cells in sheet.rows:
-        table.add_row(*(Text(cell) for cell in cells), style="dim" if cells[0] in unfinished else None)
+        table.add_row(
+            *(Text(cell) for cell in cells), style="dim" if cells[0] in unfinished else None
+        )
     return table
 
 

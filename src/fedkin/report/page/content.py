@@ -1,4 +1,6 @@
-"""The report page as text: head line, key numbers, figures, tables, settings, from one run's records."""
+"""The report page as text: head line, key numbers, figures, tables, settings, from one run's
+records.
+"""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +11,14 @@ from fedkin.report import formatting
 from fedkin.report.matrix import measured
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of, page_figures
-from fedkin.report.page.tables import client_table, communication_table, measure_table, score_table, section, table
+from fedkin.report.page.tables import (
+    client_table,
+    communication_table,
+    measure_table,
+    score_table,
+    section,
+    table,
+)
 from fedkin.report.records import Run
 from fedkin.report.summary import of_run
 
@@ -17,7 +26,10 @@ BAR = (
     '<div id="chosen" role="status" hidden><span></span> <a href="#own">its own view</a> '
     '<button id="forget">show all</button></div>'
 )
-FINDER = '<p class="find"><label>Choose a client: <input id="find" list="names" autocomplete="off"></label></p>'
+FINDER = (
+    '<p class="find"><label>Choose a client: <input id="find" list="names" '
+    'autocomplete="off"></label></p>'
+)
 
 
 def page(run: Run) -> str:
@@ -57,10 +69,14 @@ def _head(found: Mapping[str, Any], title: str) -> str:
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(' · '.join(told))}</p>"]
     parts.append(f'<p class="soft">{escape(hyper)}</p>' if hyper else "")
     if not found["finished"]:
-        parts.append('<p class="warn">This run is not finished: its numbers are those of the last committed round.</p>')
+        parts.append(
+            '<p class="warn">This run is not finished: its numbers are those of the last '
+            "committed round.</p>"
+        )
     parts += [f'<p class="warn">{escape(sentence)}.</p>' for sentence in formatting.diverged(found)]
     keys = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in _keys(found).items()
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+        for name, value in _keys(found).items()
     )
     return "\n".join([*parts, f'<dl class="keys">{keys}</dl>'])
 
@@ -77,15 +93,23 @@ def _keys(found: Mapping[str, Any]) -> dict[str, str]:
         if view == "personal":
             keys["personal: worst decile of clients"] = formatting.percent(final["worst_decile"])
         if best is not None:
-            keys[f"{view}: at the best round by validation, mean"] = formatting.percent(best["mean"])
+            keys[f"{view}: at the best round by validation, mean"] = formatting.percent(
+                best["mean"]
+            )
     if not keys:
         for view, picks in found["loss"].items():
-            keys[f"{view}: final test loss, mean over clients"] = formatting.decimal(picks["final"]["mean"])
-            keys[f"{view}: final test loss, weighted"] = formatting.decimal(picks["final"]["weighted"])
+            keys[f"{view}: final test loss, mean over clients"] = formatting.decimal(
+                picks["final"]["mean"]
+            )
+            keys[f"{view}: final test loss, weighted"] = formatting.decimal(
+                picks["final"]["weighted"]
+            )
     for view, measures in found["measures"].items():
         if measures and (view == "personal" or measures != found["measures"].get("personal")):
             keys |= {
-                f"{view}: {name.upper()}, mean over clients": formatting.decimal(measures[name]["mean"])
+                f"{view}: {name.upper()}, mean over clients": formatting.decimal(
+                    measures[name]["mean"]
+                )
                 for name in measures
             }
     keys["sent (unicast)"] = formatting.size(found["communication"]["unicast"]["bytes"]["total"])
@@ -98,7 +122,9 @@ def _left_out(missing: list[dict[str, Any]], most: int = 200) -> str:
     if not missing:
         return ""
     rows = [[event["round"], event["client"], event["reason"] or ""] for event in missing[:most]]
-    note = formatting.many(len(missing), "time") + (f"; the first {most} are shown." if len(missing) > most else ".")
+    note = formatting.many(len(missing), "time") + (
+        f"; the first {most} are shown." if len(missing) > most else "."
+    )
     head = [("round", "n"), ("client", ""), ("reason", "long")]
     return section("left-out", "Clients left out", note, table(head, rows), tall=True)
 
@@ -108,6 +134,8 @@ def _settings(run: Run) -> str:
     versions = formatting.plain(run.facts.get("versions") or {}) or formatting.NONE
     return (
         f"<section><h2>Settings</h2><p>Versions: {escape(versions)}</p>"
-        f'<p class="soft">Fingerprint: {escape(str(run.facts.get("fingerprint") or formatting.NONE))}</p>'
-        f"<details><summary>The resolved specification</summary><pre>{escape(spec)}</pre></details></section>"
+        '<p class="soft">Fingerprint: '
+        f"{escape(str(run.facts.get('fingerprint') or formatting.NONE))}</p>"
+        "<details><summary>The resolved "
+        f"specification</summary><pre>{escape(spec)}</pre></details></section>"
     )

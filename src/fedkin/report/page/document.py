@@ -1,4 +1,6 @@
-"""What every page has around its content: one file with style, charts and script inside, and nothing to fetch."""
+"""What every page has around its content: one file with style, charts and script inside, and
+nothing to fetch.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,8 +14,12 @@ import vl_convert
 
 from fedkin.report.charts.base import Figure
 
-# Nothing may be fetched, whatever a chart or a name says; Vega compiles its expressions, hence unsafe-eval.
-POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+# Nothing may be fetched, whatever a chart or a name says; Vega compiles its expressions, hence
+# unsafe-eval.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src "
+    "'unsafe-inline'; img-src data: blob:"
+)
 
 
 def document(title: str, parts: Sequence[str], content: Mapping[str, Any]) -> str:
@@ -26,7 +32,10 @@ def document(title: str, parts: Sequence[str], content: Mapping[str, Any]) -> st
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(title)}</title><style>{_asset('page.css')}</style></head><body>",
             *parts,
-            *(f'<script type="application/json" id="{name}">{_inert(told)}</script>' for name, told in content.items()),
+            *(
+                f'<script type="application/json" id="{name}">{_inert(told)}</script>'
+                for name, told in content.items()
+            ),
             f"<script>{_libraries()}</script>",
             f"<script>{_asset('page.js')}</script>",
             "</body></html>\n",
@@ -35,7 +44,9 @@ def document(title: str, parts: Sequence[str], content: Mapping[str, Any]) -> st
 
 
 def places(figures: Sequence[Figure]) -> list[str]:
-    """Where the figures are drawn, in order; what a chart shows is told to those who do not see it."""
+    """Where the figures are drawn, in order; what a chart shows is told to those who do
+    not see it.
+    """
     return [
         f'<figure id="{escape(drawn.name)}"><h2>{escape(drawn.title)}</h2>'
         f"<figcaption>{escape(drawn.note)}</figcaption>"
@@ -49,7 +60,9 @@ def places(figures: Sequence[Figure]) -> list[str]:
 def _libraries() -> str:
     """Vega, Vega-Lite and vega-embed, once; the version that altair's charts are written for."""
     wanted = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    version = wanted if wanted in vl_convert.get_vegalite_versions() else None  # None: the newest it has
+    version = (
+        wanted if wanted in vl_convert.get_vegalite_versions() else None
+    )  # None: the newest it has
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
     return bundle.replace("</script", "<\\/script")
 

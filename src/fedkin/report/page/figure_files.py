@@ -26,7 +26,8 @@ FORMATS: Mapping[str, Callable[[str], bytes]] = {
 
 
 def write_figures(run_folder: Path, folder: Path) -> list[Path]:
-    """Every chart of a run's report, in every format: ``folder``/NAME.svg, .png, .pdf; returns their paths.
+    """Every chart of a run's report, in every format: ``folder``/NAME.svg, .png, .pdf; returns
+    their paths.
 
     Raises FedkinError for a folder that is no run, or where ``folder`` cannot be written.
     """
@@ -49,7 +50,9 @@ def write_figure(figure: Figure, folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FedkinError(f"{folder} cannot be written: {error.strerror}") from None
-    return [write_outside(folder / f"{safe}.{kind}", drawn(text)) for kind, drawn in FORMATS.items()]
+    return [
+        write_outside(folder / f"{safe}.{kind}", drawn(text)) for kind, drawn in FORMATS.items()
+    ]
 
 
 def standing(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,9 @@ class Drawn(NamedTuple):
     own: list[Figure]
 
 
-def page_figures(run: Run, found: Mapping[str, Any], what: str, matrices: dict[str, Matrix]) -> Drawn:
+def page_figures(
+    run: Run, found: Mapping[str, Any], what: str, matrices: dict[str, Matrix]
+) -> Drawn:
     """All figures of a run. ``found``: its ``summary``; ``what``, ``matrices``: ``measured``."""
     told, clients = read_told(run), list(run.clients.values())
     labels = class_labels(clients, [str(name) for name in run.facts.get("class_names") or []])
@@ -39,9 +41,12 @@ def page_figures(run: Run, found: Mapping[str, Any], what: str, matrices: dict[s
 
 
 def content_of(figures: Sequence[Figure]) -> dict[str, Any]:
-    """What the page's script is given, by the element that holds it: {figures, owns}; a figure's ``own`` is a place in
-    ``owns``, which is read when the first client is chosen."""
-    owns: dict[int, Own] = {id(figure.own): figure.own for figure in figures if figure.own is not None}
+    """What the page's script is given, by the element that holds it: {figures, owns}; a figure's
+    ``own`` is a place in ``owns``, which is read when the first client is chosen.
+    """
+    owns: dict[int, Own] = {
+        id(figure.own): figure.own for figure in figures if figure.own is not None
+    }
     places = {key: place for place, key in enumerate(owns)}
     return {
         "figures": [{**figure._asdict(), "own": places.get(id(figure.own))} for figure in figures],
@@ -49,7 +54,9 @@ def content_of(figures: Sequence[Figure]) -> dict[str, Any]:
     }
 
 
-def _scores(run: Run, what: str, matrices: dict[str, Matrix], curve: Own | None) -> list[Figure | None]:
+def _scores(
+    run: Run, what: str, matrices: dict[str, Matrix], curve: Own | None
+) -> list[Figure | None]:
     views = distinct(matrices)
     scored = [
         over_rounds(views, what, run.planned(), curve),

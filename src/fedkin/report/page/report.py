@@ -10,8 +10,10 @@ NAME = "report.html"
 
 
 def write_report(folder: Path) -> Path:
-    """Write report.html into a run directory, from its records alone, and return its path. An old one is replaced only
-    when the new one is whole. Raises FedkinError for a folder that is no run, or cannot be written."""
+    """Write report.html into a run directory, from its records alone, and return its path. An old
+    one is replaced only when the new one is whole. Raises FedkinError for a folder that is no run,
+    or cannot be written.
+    """
     folder = Path(folder)
     with opened(folder) as run:
         text = page(run)

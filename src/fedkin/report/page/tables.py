@@ -13,7 +13,9 @@ CELL = 12  # numbers
 
 def score_table(found: Mapping[str, Any]) -> str:
     """The numbers over clients, for each view and each way to choose a round."""
-    what, shown = ("accuracy", formatting.percent) if found["accuracy"] else ("loss", formatting.decimal)
+    what, shown = (
+        ("accuracy", formatting.percent) if found["accuracy"] else ("loss", formatting.decimal)
+    )
     rows = [
         [
             view,
@@ -30,22 +32,37 @@ def score_table(found: Mapping[str, Any]) -> str:
     note = "On the clients' test data. Weighted: by test samples. Std: over clients."
     if what == "accuracy":
         note += f" {formatting.PRINTED}"
-    head = [("view", ""), ("round is", ""), ("round", "n"), *((name, "n") for name in formatting.SPREADS.values())]
+    head = [
+        ("view", ""),
+        ("round is", ""),
+        ("round", "n"),
+        *((name, "n") for name in formatting.SPREADS.values()),
+    ]
     return section("numbers", f"Test {what} over clients", note, table(head, rows))
 
 
 def measure_table(found: Mapping[str, Any]) -> str:
     """RMSE, MAE and AUC over clients; "" where none was measured."""
     rows = [
-        [view, name.upper(), *(formatting.decimal(numbers[key]) for key in formatting.SPREADS), str(numbers["clients"])]
+        [
+            view,
+            name.upper(),
+            *(formatting.decimal(numbers[key]) for key in formatting.SPREADS),
+            str(numbers["clients"]),
+        ]
         for view, measures in found["measures"].items()
         for name, numbers in measures.items()
     ]
     if not rows:
         return ""
-    head = [("view", ""), ("measure", ""), *((name, "n") for name in (*formatting.SPREADS.values(), "clients"))]
+    head = [
+        ("view", ""),
+        ("measure", ""),
+        *((name, "n") for name in (*formatting.SPREADS.values(), "clients")),
+    ]
     note = (
-        "On the clients' test data, final. RMSE and MAE in the units of the label. Clients: those where it is defined."
+        "On the clients' test data, final. RMSE and MAE in the units of the label. "
+        "Clients: those where it is defined."
     )
     return section("measures", "Other test measures over clients", note, table(head, rows))
 
@@ -64,28 +81,56 @@ def communication_table(communication: Mapping[str, Any]) -> str:
             rows.append([name, unit, *(shown(part[unit][key]) for key in ("up", "down", "total"))])
     for kind, sent in communication["unicast"]["by_kind"].items():
         if sent["total"]:
-            rows.append([f"unicast: {kind}", "scalars", *(formatting.count(sent[k]) for k in ("up", "down", "total"))])
+            rows.append(
+                [
+                    f"unicast: {kind}",
+                    "scalars",
+                    *(formatting.count(sent[k]) for k in ("up", "down", "total")),
+                ]
+            )
     head = [("counted", ""), ("unit", ""), ("up", "n"), ("down", "n"), ("total", "n")]
-    note = "Paper: uplinks and one copy of what is broadcast; its scalars leave out control. Unicast: every message. "
+    note = (
+        "Paper: uplinks and one copy of what is broadcast; its scalars leave out control. "
+        "Unicast: every message. "
+    )
     note += "Setup and finish (unicast) are not in the totals."
     return section("communication", "Communication", note, table(head, rows))
 
 
-def client_table(run: Run, found: Mapping[str, Any], what: str, matrices: Mapping[str, Matrix]) -> str:
+def client_table(
+    run: Run, found: Mapping[str, Any], what: str, matrices: Mapping[str, Matrix]
+) -> str:
     """One row a client: data, final scores and what the method last told of it."""
     finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
     shown = formatting.percent if what == "accuracy" else formatting.decimal
-    told = {name: values for name, values in found["extras"].items() if _short(values, len(run.clients))}
+    told = {
+        name: values for name, values in found["extras"].items() if _short(values, len(run.clients))
+    }
     head = [("client", ""), ("model", ""), ("train", "n"), ("val", "n"), ("test", "n")]
     head += [(f"{view} {what}", "n") for view in finals] + [(name, "long") for name in told]
     rows, names = [], []
     for k, client in run.clients.items():
         scores = [(shown(final.get(k)), final.get(k)) for final in finals.values()]
-        extras = [formatting.plain(values[client.name]) if client.name in values else "" for values in told.values()]
-        rows.append([client.name, client.architecture, client.train, client.val, client.test, *scores, *extras])
+        extras = [
+            formatting.plain(values[client.name]) if client.name in values else ""
+            for values in told.values()
+        ]
+        rows.append(
+            [
+                client.name,
+                client.architecture,
+                client.train,
+                client.val,
+                client.test,
+                *scores,
+                *extras,
+            ]
+        )
         names.append(client.name)
     federation = [
-        f"{name} = {formatting.plain(v['federation'])}" for name, v in found["extras"].items() if "federation" in v
+        f"{name} = {formatting.plain(v['federation'])}"
+        for name, v in found["extras"].items()
+        if "federation" in v
     ]
     note = "Choose a row to see the client in the charts; choose a heading to sort."
     note += f" Of the federation: {'; '.join(federation)}." if federation else ""
@@ -93,19 +138,29 @@ def client_table(run: Run, found: Mapping[str, Any], what: str, matrices: Mappin
 
 
 def _short(values: Mapping[str, Any], clients: int) -> bool:
-    """Whether a note is of clients, and fits a cell of the table: a weight for every other client does not."""
+    """Whether a note is of clients, and fits a cell of the table: a weight for every other client
+    does not.
+    """
     longest = max((len(value) for value in values.values() if isinstance(value, list)), default=0)
     return set(values) != {"federation"} and longest <= CELL and longest != clients
 
 
 def table(
-    head: list[tuple[str, str]], rows: list[list[Any]], clients: list[str] | None = None, marks: list[str] | None = None
+    head: list[tuple[str, str]],
+    rows: list[list[Any]],
+    clients: list[str] | None = None,
+    marks: list[str] | None = None,
 ) -> str:
-    """``head``: (name, class). A cell that is a pair is (text, the number to sort by). ``clients``: of the rows, which
-    can then be chosen; ``marks``: classes of the rows. With either of them the headings sort."""
+    """``head``: (name, class). A cell that is a pair is (text, the number to sort by). ``clients``:
+    of the rows, which can then be chosen; ``marks``: classes of the rows. With either of them the
+    headings sort.
+    """
     sorts = clients is not None or marks is not None
     button = ("<button>", "</button>") if sorts else ("", "")
-    top = "".join(f'<th scope="col" class="{kind}">{button[0]}{escape(name)}{button[1]}</th>' for name, kind in head)
+    top = "".join(
+        f'<th scope="col" class="{kind}">{button[0]}{escape(name)}{button[1]}</th>'
+        for name, kind in head
+    )
     lines = []
     for n, row in enumerate(rows):
         mark = f' data-client="{escape(clients[n])}"' if clients is not None else ""
@@ -126,4 +181,7 @@ def _cell(cell: Any, kind: str) -> str:
 def section(name: str, title: str, note: str, content: str, tall: bool = False) -> str:
     kind = "scroll tall" if tall else "scroll"
     caption = f'<p class="soft">{escape(note)}</p>' if note else ""
-    return f'<section id="{name}"><h2>{escape(title)}</h2>{caption}<div class="{kind}">{content}</div></section>'
+    return (
+        f'<section id="{name}"><h2>{escape(title)}</h2>{caption}<div '
+        f'class="{kind}">{content}</div></section>'
+    )
