@@ -1,9 +1,9 @@
 """The contract: a method is a value, a few pure functions written for ONE client.
 
 Nothing in a method knows how many clients there are, where they run, or that messages are counted.
-The server state S, the personal state P, the messages D (down) and U (up) are trees: dicts and
-tuples of tensors and numbers. The top-level names of a message say what kind of thing is sent; they
-are the ledger's columns (see ``KINDS``).
+The server state S, the personal state P, the messages D (received) and U (sent) are trees: dicts
+and tuples of tensors and numbers. The top-level names of a message say what kind of thing is sent:
+they are the columns of the ledger (see ``KINDS``).
 """
 
 from collections.abc import Callable, Mapping
@@ -134,7 +134,7 @@ class ClientContext(Protocol):
 
 
 class ServerContext(Protocol):
-    """The server's tools during one round's merge: what it may use beside its state and the
+    """The server's tools during one round's update: what it may use beside its state and the
     replies.
     """
 
@@ -299,8 +299,8 @@ class Method(NamedTuple):
     place it may take.
 
     Its number is the first free one. It works in each place against a server that stands still and
-    takes the one that serves it best on its own data. A method whose ``down`` is the same for all
-    clients needs none of this.
+    takes the one that serves it best on its own data. A method whose ``broadcast`` is the same
+    for all clients needs none of this.
     """
     update_newcomer: Callable[[Tree, int, Reply, ServerContext], Tree] = _unmoved
     """(S, newcomer, its reply, server) → S: what the reply says of the newcomer's own place; no

@@ -47,7 +47,7 @@ def probe(spec: Spec, method: MethodSection, rounds: int) -> Probe:
     try:
         with tempfile.TemporaryDirectory(prefix="fedkin-doctor-") as scratch:
             asked = spec.model_copy(update={"method": method, "run": short})
-            more = method_of(asked).finish is not None
+            more = method_of(asked).finalize is not None
             return _told(
                 run(asked, Path(scratch) / "run"), method.name, spec.run.rounds / rounds
             )._replace(more=more)

@@ -39,12 +39,12 @@ class Fleet:
     """The nodes of a deployment as an Engine."""
 
     def __init__(
-        self, deployment: config.Deployment, postman: Dispatcher, facts: dict[str, Facts | None]
+        self, deployment: config.Deployment, dispatcher: Dispatcher, facts: dict[str, Facts | None]
     ) -> None:
-        self.deployment, self.postman, self.facts = deployment, postman, facts
+        self.deployment, self.dispatcher, self.facts = deployment, dispatcher, facts
 
     def engine(self) -> Engine:
-        return Engine(self.assemble, self.connect, {"deployment": self.postman.about.run})
+        return Engine(self.assemble, self.connect, {"deployment": self.dispatcher.about.run})
 
     def assemble(self, spec: Spec, method: Method | None) -> Assembled:
         """The server's objects: without anybody's data where nodes have their own."""
@@ -115,4 +115,4 @@ class Fleet:
                 last if parts.method.finalize is None else [("finish", rounds + 1, everyone), *last]
             )
 
-        yield FlowerTransport(self.postman, places, then)
+        yield FlowerTransport(self.dispatcher, places, then)

@@ -188,21 +188,21 @@ class Dispatcher:
         return reply, blobs
 
 
-def hello(postman: Dispatcher, patience: float) -> dict[str, Facts | None]:
+def hello(dispatcher: Dispatcher, patience: float) -> dict[str, Facts | None]:
     """What every client's node tells of its data.
 
     Raises FedkinError for nodes that do not come in time, and, once all have come, for those that
     refuse.
     """
     end = time.monotonic() + patience
-    names = postman.deployment.clients
+    names = dispatcher.deployment.clients
     facts: dict[str, Facts | None] = {}
     while True:
         open_names = [name for name in names if name not in facts]
-        nodes = postman.nodes()
-        here = {name: (postman.request(name), None) for name in open_names if name in nodes}
-        why = {name: postman.why_not(name) for name in open_names}
-        for name, reply in (postman.exchange(here) if here else {}).items():
+        nodes = dispatcher.nodes()
+        here = {name: (dispatcher.request(name), None) for name in open_names if name in nodes}
+        why = {name: dispatcher.why_not(name) for name in open_names}
+        for name, reply in (dispatcher.exchange(here) if here else {}).items():
             if isinstance(reply, str):
                 why[name] = reply
             else:

@@ -41,12 +41,12 @@ class Afar:
     def ask(self, ask: Ask) -> list[TaskResult]:
         about = self.about._replace(run=run_of(self.about.run, ask.seat))
         (name,) = self.deployment.clients
-        postman = Dispatcher(self.grid, self.deployment, about)
+        dispatcher = Dispatcher(self.grid, self.deployment, about)
         steps = tuple(Step(op=op, round=round) for op, round in ask.steps)  # type: ignore[arg-type]
         base = self._left.get((ask.seat, ask.base), Base())
-        request = postman.request(name, place=self.place, base=base, keep=ask.keep, steps=steps)
+        request = dispatcher.request(name, place=self.place, base=base, keep=ask.keep, steps=steps)
         found = answers_of(
-            self.place.client, ask.steps, postman.exchange({name: (request, ask.message)})[name]
+            self.place.client, ask.steps, dispatcher.exchange({name: (request, ask.message)})[name]
         )
         for (_, round), (answer, own) in zip(ask.steps, found, strict=True):
             if answer.error is None and own.round == round:

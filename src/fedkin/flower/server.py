@@ -74,10 +74,12 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
         with read_only(out) as database:
             token = str(database.facts().get("deployment", ""))
     about = Federation(config.fingerprint(spec), token, versions()["fedkin"])
-    postman = Dispatcher(grid, deployment, about)
+    dispatcher = Dispatcher(grid, deployment, about)
     known = out / NODES
-    facts = known_facts(known) if goes_on and known.is_file() else hello(postman, deployment.wait)
-    engine = Fleet(deployment, postman, facts).engine()
+    facts = (
+        known_facts(known) if goes_on and known.is_file() else hello(dispatcher, deployment.wait)
+    )
+    engine = Fleet(deployment, dispatcher, facts).engine()
 
     progress = progress_of(folder, known, facts)
     train = resume if goes_on else partial(run, spec)

@@ -33,9 +33,9 @@ class FlowerTransport:
     """
 
     def __init__(
-        self, postman: Dispatcher, places: Mapping[int, tuple[str, Place]], then: Then
+        self, dispatcher: Dispatcher, places: Mapping[int, tuple[str, Place]], then: Then
     ) -> None:
-        self.postman, self.places, self.then = postman, places, then
+        self.dispatcher, self.places, self.then = dispatcher, places, then
         self.own: dict[int, Base] = {client: Base() for client in places}
         self._seen: dict[int, str] = {}  # digests of states that nobody has changed yet
         self._changed: set[int] = set()
@@ -111,7 +111,7 @@ class FlowerTransport:
         requests = {}
         for order in orders:
             name, place = self.places[order.client]
-            request = self.postman.request(
+            request = self.dispatcher.request(
                 name,
                 place=place,
                 base=self.own[order.client],
@@ -119,7 +119,7 @@ class FlowerTransport:
                 steps=tuple(Step(op=do, round=at) for do, at in steps[order.client]),  # type: ignore[arg-type]
             )
             requests[name] = request, order.message
-        replies = self.postman.exchange(requests)
+        replies = self.dispatcher.exchange(requests)
         found = []
         for order in orders:
             reply = replies[self.places[order.client][0]]

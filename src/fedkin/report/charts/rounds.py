@@ -171,13 +171,13 @@ def _size_axis() -> alt.Axis:
     return alt.Axis(format=".2~s", grid=False, labelFlush=True, tickCount=5)
 
 
-def _tips(what: str) -> list[alt.Tooltip]:
+def _tips(what: str) -> list[alt.Tooltip | str]:
     form = ".2%" if what == "accuracy" else ".4~g"
     names = {"low": "lowest tenth", "mean": "mean", "high": "highest tenth"}
     return [
         "round:Q",
         *(alt.Tooltip(f"{key}:Q", title=title, format=form) for key, title in names.items()),
-    ]  # type: ignore[list-item]
+    ]
 
 
 def _r(value: float) -> float:
