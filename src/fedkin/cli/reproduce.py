@@ -50,10 +50,21 @@ def reproduce(
             help="Train nothing: the table of what is finished, and what the rest costs.",
         ),
     ] = False,
+    from_: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="DIR",
+            help="Take finished rows of other machines from the CSV files there.",
+        ),
+    ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """A table or figure of the papers: runs its rows, and writes NAME.md and NAME.html."""
+    """A table or figure of the papers: runs its rows, and writes NAME.md, NAME.html and
+    NAME.csv.
+    """
+    from fedkin.reproduce.kept import read
     from fedkin.reproduce.preset import SCALES, names, preset
     from fedkin.reproduce.running import READERS, RUNNERS, check, portable
 
@@ -74,6 +85,7 @@ def reproduce(
         )
     changes = _changes(set_ or [], data_dir)
     check(chosen, changes)
+    elsewhere = {} if from_ is None else read(from_)
     asked = f"fedkin reproduce {name} --scale {scale}" + (
         f" --rows {shlex.quote(rows)}" if rows else ""
     )
@@ -82,7 +94,15 @@ def reproduce(
     )
     _run(
         Asking(
-            found, chosen, scale, seeds, out, changes, RUNNERS if not finished else READERS, asked
+            found,
+            chosen,
+            scale,
+            seeds,
+            out,
+            changes,
+            RUNNERS if not finished else READERS,
+            asked,
+            elsewhere,
         ),
         as_json,
     )
@@ -99,6 +119,7 @@ class Asking(NamedTuple):
     changes: dict[str, Any]
     runners: Any
     asked: str
+    elsewhere: Any
 
 
 def _quoted(key: str, value: Any) -> str:
@@ -119,7 +140,9 @@ def _run(asking: Asking, as_json: bool) -> None:
     for text in flags(found):
         print(text, file=sys.stderr)
     done = []
-    for one in outcomes(asking.rows, asking.seeds, runs, changes, here, asking.runners):
+    for one in outcomes(
+        asking.rows, asking.seeds, runs, changes, here, asking.runners, asking.elsewhere
+    ):
         done.append(one)
         for line in lines([one]):
             why = f"  {one.missing}" if one.missing else ""
@@ -128,7 +151,8 @@ def _run(asking: Asking, as_json: bool) -> None:
         one.row.name: one for one in done
     }  # the page has all rows, whichever were asked for this time
     whole = [
-        now.get(row.name) or known(row, asking.seeds, runs, changes, here) for row in found.rows
+        now.get(row.name) or known(row, asking.seeds, runs, changes, here, asking.elsewhere)
+        for row in found.rows
     ]
     written = write(found, whole, asking.scale, asking.asked, asking.out)
     if as_json:

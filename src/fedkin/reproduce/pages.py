@@ -19,6 +19,7 @@ from fedkin.report.page.tables import section, table
 from fedkin.report.records import opened
 from fedkin.reproduce.estimate import Estimate, together
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
+from fedkin.reproduce.kept import text_of
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.preset import Preset
 from fedkin.reproduce.running import Outcome, mean
@@ -115,6 +116,12 @@ def notes(found: Sequence[Outcome]) -> list[str]:
         "Estimated, taken: processor time of all processes together; ~ where it is counted "
         "from another row's."
     )
+    taken = sum(len(one.taken) for one in found)
+    if taken:
+        told.append(
+            "Made on another machine, taken from its CSV as settings are equal: "
+            f"{formatting.many(taken, 'run')}."
+        )
     reasons = dict.fromkeys(one.missing for one in found if one.missing)
     for reason in reasons:
         rows = [one for one in found if one.missing == reason]
@@ -128,8 +135,15 @@ def notes(found: Sequence[Outcome]) -> list[str]:
 def write(
     preset: Preset, found: Sequence[Outcome], scale: str, asked: str, out: Path
 ) -> list[Path]:
-    """NAME.md and NAME.html in ``out``."""
-    made = {"md": markdown(preset, found, scale, asked), "html": page(preset, found, scale, asked)}
+    """NAME.md, NAME.html and NAME.csv (the finished runs, for another machine to take)
+    in ``out``.
+    """
+    kept = text_of(run for one in found for run in one.runs)
+    made = {
+        "md": markdown(preset, found, scale, asked),
+        "html": page(preset, found, scale, asked),
+        "csv": kept,
+    }
     return [write_outside(out / f"{preset.name}.{kind}", text) for kind, text in made.items()]
 
 

@@ -19,16 +19,19 @@ from fedkin.data.sources import data_folder
 from fedkin.data.theory import toy
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
+from fedkin.experiment.run_facts import hyper_of
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import Estimate, estimate
+from fedkin.reproduce.kept import Keeping, Kept, digest
 from fedkin.reproduce.measures import measured
 from fedkin.reproduce.preset import Row, content_of
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC, begun, recorded
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec, assign, parse
+from fedkin.setup.build import method_of
 from fedkin.setup.population import rooted
 
 # Beside a run's records: the settings that it was made of, before data filled them in
@@ -42,7 +45,8 @@ LEFT_TO_DATA = (
 class Outcome(NamedTuple):
     """``numbers``: by measure, one a seed. ``missing``: why the row was not run. ``seconds``: of
     the processor, all seeds, those of earlier sessions too; None where that was not kept.
-    ``estimated``: the same, known before.
+    ``estimated``: the same, known before. ``runs``: the finished ones, for others to take.
+    ``taken``: the seeds that are from elsewhere.
     """
 
     row: Row
@@ -53,6 +57,8 @@ class Outcome(NamedTuple):
     missing: str = ""
     estimated: Estimate = Estimate(0.0)
     command: str = ""
+    runs: tuple[Kept, ...] = ()
+    taken: tuple[int, ...] = ()
 
 
 Runners = Mapping[str, Callable[[Row, list[int], Path, Mapping[str, Any]], Outcome]]
@@ -65,15 +71,25 @@ def outcomes(
     changes: Mapping[str, Any],
     speed: float = 1.0,
     runners: Runners | None = None,
+    elsewhere: Keeping | None = None,
 ) -> Iterator[Outcome]:
     """The rows one after the other; what cannot be run (its data are not there) says why.
 
     ``speed``: of this machine, as ``estimate.speed`` measures it. ``runners``: RUNNERS, or READERS:
-    they train nothing.
+    they train nothing. ``elsewhere``: finished runs of other machines; one that is not begun here
+    and has the same settings is taken.
     """
     for row in rows:
         try:
-            done = (runners or RUNNERS)[row.runner](row, list(range(seeds)), out, changes)
+            taken = [
+                one
+                for seed in range(seeds)
+                if (one := _taken(row, seed, out, changes, elsewhere or {}))
+            ]
+            rest = [seed for seed in range(seeds) if seed not in {one.seed for one in taken}]
+            done = _joined(row, taken)
+            if rest:
+                done = _together(done, (runners or RUNNERS)[row.runner](row, rest, out, changes))
         except Interrupted:
             raise Interrupted(
                 f"stopped in {row.name}: the same command goes on where it was"
@@ -85,14 +101,56 @@ def outcomes(
 
 
 def known(
-    row: Row, seeds: int, out: Path, changes: Mapping[str, Any], speed: float = 1.0
+    row: Row,
+    seeds: int,
+    out: Path,
+    changes: Mapping[str, Any],
+    speed: float = 1.0,
+    elsewhere: Keeping | None = None,
 ) -> Outcome:
     """A row that is not asked for, as it is there: with all the seeds that are finished. Trains
     nothing.
     """
-    folders = (out / f"{row.name}-seed{seed}" for seed in count())
-    there = sum(1 for _ in takewhile(_over, folders)) if row.runner == "experiment" else 0
-    return next(outcomes([row], there or seeds, out, changes, speed, READERS))
+    told = elsewhere or {}
+
+    def over(seed: int) -> bool:
+        return _over(out / f"{row.name}-seed{seed}") or (row.name, seed) in told
+
+    there = sum(1 for _ in takewhile(over, count())) if row.runner == "experiment" else 0
+    return next(outcomes([row], there or seeds, out, changes, speed, READERS, told))
+
+
+def _taken(
+    row: Row, seed: int, out: Path, changes: Mapping[str, Any], elsewhere: Keeping
+) -> Kept | None:
+    """A finished run of another machine in place of one here."""
+    one = elsewhere.get((row.name, seed))
+    if one is None or row.runner != "experiment" or begun(out / f"{row.name}-seed{seed}"):
+        return None
+    whole = {value.measure for value in row.values} <= set(one.numbers)
+    return one if whole and one.settings == _digest(spec_of(row, seed, changes)) else None
+
+
+def _joined(row: Row, taken: Sequence[Kept]) -> Outcome:
+    names = [value.measure for value in row.values]
+    numbers = {name: [v for one in taken if (v := one.numbers[name]) is not None] for name in names}
+    seconds = [one.seconds for one in taken if one.seconds is not None]
+    spent = sum(seconds) if len(seconds) == len(taken) else None
+    seeds = [one.seed for one in taken]
+    return Outcome(row, seeds, numbers, spent, [], runs=tuple(taken), taken=tuple(seeds))
+
+
+def _together(taken: Outcome, here: Outcome) -> Outcome:
+    if not taken.seeds:
+        return here
+    spent = None if taken.seconds is None or here.seconds is None else taken.seconds + here.seconds
+    return here._replace(
+        seeds=sorted([*taken.seeds, *here.seeds]),
+        numbers={name: [*taken.numbers[name], *values] for name, values in here.numbers.items()},
+        seconds=spent,
+        runs=tuple(sorted([*taken.runs, *here.runs], key=lambda one: one.seed)),
+        taken=taken.taken,
+    )
 
 
 def _over(folder: Path) -> bool:
@@ -186,7 +244,7 @@ def _experiment(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any
             clocked(folder, partial(_resumed, folder))
         else:
             clocked(folder, partial(_begun, spec, folder))
-    return _outcome(row, seeds, folders)
+    return _outcome(row, seeds, folders, changes)
 
 
 def _finished(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> Outcome:
@@ -198,15 +256,48 @@ def _finished(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any])
         _same(folder, spec_of(row, seed, changes))
         if not summary(folder)["finished"]:
             raise FedkinError("begun, not finished")
-    return _outcome(row, seeds, folders)
+    return _outcome(row, seeds, folders, changes)
 
 
-def _outcome(row: Row, seeds: list[int], folders: list[Path]) -> Outcome:
+def _outcome(
+    row: Row, seeds: list[int], folders: list[Path], changes: Mapping[str, Any]
+) -> Outcome:
     names = [value.measure for value in row.values]
     each = [measured(folder, names) for folder in folders]
     numbers = {name: [float(v) for one in each if (v := one[name]) is not None] for name in names}
     spent = [found.total for folder in folders if (found := cost(folder)) is not None]
-    return Outcome(row, seeds, numbers, sum(spent) if len(spent) == len(folders) else None, folders)
+    runs = tuple(
+        _run(row, seed, spec_of(row, seed, changes), folder, told)
+        for seed, folder, told in zip(seeds, folders, each, strict=True)
+    )
+    return Outcome(
+        row, seeds, numbers, sum(spent) if len(spent) == len(folders) else None, folders, runs=runs
+    )
+
+
+def _digest(spec: Spec) -> str:
+    """Of what a run of this specification would be."""
+    return digest(_settings(spec), hyper_of(method_of(spec)))
+
+
+def _run(
+    row: Row, seed: int, spec: Spec, folder: Path, numbers: Mapping[str, float | None]
+) -> Kept:
+    """A finished run, for others to take."""
+    with read_only(folder) as database:
+        facts = database.facts()
+    settings = digest(_settings(spec), facts.get("hyper") or {})
+    version = str((facts.get("versions") or {}).get("fedkin", ""))
+    spent, fingerprint = cost(folder), str(facts.get("fingerprint") or "")
+    return Kept(
+        row.name,
+        seed,
+        dict(numbers),
+        None if spent is None else spent.total,
+        settings,
+        fingerprint,
+        version,
+    )
 
 
 def _begun(spec: Spec, folder: Path, progress: Progress) -> Path:

@@ -1,0 +1,135 @@
+"""Finished rows as CSV, beside their page: numbers that another machine takes in place of the runs.
+
+A line is one number of one seed of a row. A row is taken only where its settings are the same:
+``settings`` is a digest of all that was asked for and of the method's hyper-parameters.
+``fingerprint`` is the run's own, by which a run made again can be held against the line.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError
+from fedkin.runs.spec import Spec
+
+COLUMNS = ("row", "seed", "measure", "value", "seconds", "settings", "fingerprint", "version")
+LARGEST = 16 * 2**20  # bytes of a file that is read
+PLAIN = {
+    f"{section}.{key}": value
+    for section, keys in Spec().model_dump(mode="json").items()
+    for key, value in keys.items()
+}
+
+
+class Kept(NamedTuple):
+    """A finished run of a row: its ``numbers`` by measure (None where it has none), the processor
+    ``seconds`` it took (None where that was not kept), and what it was.
+    """
+
+    row: str
+    seed: int
+    numbers: Mapping[str, float | None]
+    seconds: float | None
+    settings: str
+    fingerprint: str
+    version: str
+
+
+Keeping = Mapping[tuple[str, int], Kept]  # by row and seed
+
+
+def digest(settings: Mapping[str, Any], hyper: Mapping[str, Any]) -> str:
+    """What is asked for, by dotted key, but for what is as [section]s have it by default: a new key
+    changes no old row. ``hyper``: the method's hyper-parameters with their defaults, so that
+    another default is another setting.
+    """
+    asked = {
+        key: value for key, value in settings.items() if key not in PLAIN or PLAIN[key] != value
+    }
+    text = json.dumps([asked, dict(hyper)], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def text_of(runs: Iterable[Kept]) -> str:
+    """The file's text."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for one in runs:
+        seconds = "" if one.seconds is None else f"{one.seconds:.1f}"
+        for measure, value in one.numbers.items():
+            number = "" if value is None else repr(value)
+            table.writerow(
+                [
+                    one.row,
+                    one.seed,
+                    measure,
+                    number,
+                    seconds,
+                    one.settings,
+                    one.fingerprint,
+                    one.version,
+                ]
+            )
+    return out.getvalue()
+
+
+def read(folder: Path) -> Keeping:
+    """The runs that the CSV files of a folder tell.
+
+    Raises FedkinError for a file that is none of ours.
+    """
+    if not folder.is_dir():
+        raise FedkinError(
+            f"--from {folder} is no folder: name the one that has the CSV files of finished rows"
+        )
+    found: dict[tuple[str, int], Kept] = {}
+    for path in sorted(folder.glob("*.csv")):
+        for number, line in enumerate(_lines(path), start=2):
+            one = _kept(line, f"{path}: line {number}")
+            before = found.get((one.row, one.seed))
+            if before is not None and before.settings == one.settings:
+                one = one._replace(numbers={**before.numbers, **one.numbers})
+            found[one.row, one.seed] = one
+    return found
+
+
+def _lines(path: Path) -> list[dict[str, str]]:
+    if path.stat().st_size > LARGEST:
+        raise FedkinError(
+            f"{path} is larger than {LARGEST >> 20} MiB: it is no file of finished rows"
+        )
+    try:
+        table = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))
+        lines = list(table)
+    except (OSError, ValueError, csv.Error) as error:
+        raise FedkinError(f"{path} cannot be read: {error}") from None
+    if tuple(table.fieldnames or ()) != COLUMNS:
+        raise FedkinError(
+            f"{path} is no file of finished rows: its columns are {', '.join(COLUMNS)}"
+        )
+    return lines
+
+
+def _kept(line: Mapping[str, str], where: str) -> Kept:
+    try:
+        seed, value = int(line["seed"]), _number(line["value"])
+        seconds = _number(line["seconds"])
+    except (TypeError, ValueError):
+        raise FedkinError(f"{where} has no numbers where seed, value and seconds belong") from None
+    numbers = {line["measure"]: value}
+    return Kept(
+        line["row"], seed, numbers, seconds, line["settings"], line["fingerprint"], line["version"]
+    )
+
+
+def _number(text: str) -> float | None:
+    value = float(text) if text else None
+    if value is not None and not math.isfinite(value):
+        raise ValueError(text)
+    return value
