@@ -1,9 +1,8 @@
 """FedAvgM (Hsu, Qi & Brown, 2019): FedAvg whose server moves with momentum."""
 
-from collections.abc import Mapping
-
+from fedkin.core.aggregation import Mean
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import FederationInit, Method, Reply, ServerContext
+from fedkin.core.method import FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree, add, is_buffer, map_tree, scale, sub
 from fedkin.methods.fedavg import fedavg
 
@@ -28,8 +27,8 @@ def fedavgm(*, lr: float, beta: float = 0.9) -> Method:
     def broadcast(state: Tree, client: int) -> Tree:
         return {"parameters": state["parameters"]}
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        w, mean = state["parameters"], base.server_update(state, replies, server)["parameters"]
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        w, mean = state["parameters"], base.server_update(state, sent, server)["parameters"]
         velocity = add(scale(beta, state["velocity"]), sub(mean, w))
         moved = add(w, velocity)
         return {

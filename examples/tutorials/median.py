@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 
 from fedkin import Experiment, Result, run
-from fedkin.core.method import Method, Reply, ServerContext
+from fedkin.core.aggregation import Reply
+from fedkin.core.method import Method, ServerContext
 from fedkin.core.tree import Tree, map_tree
 from fedkin.methods.fedavg import fedavg
 

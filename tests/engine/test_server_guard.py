@@ -5,8 +5,8 @@ one is well.
 import pytest
 import torch
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted
-from fedkin.core.method import Reply
 from fedkin.core.tree import weighted_mean
 from fedkin.engine.acceptance import FAR, far_off
 from fedkin.engine.server_guard import NotFinite, Without, guarded

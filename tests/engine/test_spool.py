@@ -6,7 +6,7 @@ import gc
 import pytest
 import torch
 
-from fedkin.core.method import Reply
+from fedkin.core.aggregation import Reply
 from fedkin.engine import coordinator
 from fedkin.engine.codec import encode
 from fedkin.engine.reply_spool import Spool

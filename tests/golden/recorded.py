@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.family import FAMILIES
-from fedkin.core.method import ClientInfo, FederationInit, Method, Reply, plain_prediction
+from fedkin.core.method import ClientInfo, FederationInit, Method, plain_prediction, updated
 from fedkin.core.model import Batch, Model, from_module
 from fedkin.core.ops import Batches
 from fedkin.core.rng import Key
@@ -214,7 +215,7 @@ class Replay:
             down[k] = method.broadcast(self.state, k)
             self.own[k], up[k] = method.client_update(down[k], self.own[k], self.data(number, k))
         tools = RecordedServer(Key(0, number + 1), {})
-        self.state = method.server_update(self.state, self.replies(up), tools)
+        self.state = updated(method, self.state, self.replies(up), tools)
         return Moment(down, up, dict(self.own), self.state)
 
 

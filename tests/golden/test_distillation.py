@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from fedkin.core.method import FederationInit, Reply
+from fedkin.core.aggregation import Reply
+from fedkin.core.method import FederationInit, updated
 from fedkin.core.ops import scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import row
@@ -37,7 +38,7 @@ def test_feddf(verdict):
     for steps in range(1, STEPS + 1):
         method = feddf(lr=1.0, distill_steps=steps, distill_lr=v.trace.number("lr"), public_batch=5)
         server = RecordedServer(Key(0, 1), {"m": model}, public, rows)
-        found = method.server_update(method.server(start), replies, server)["parameters"]["m"]
+        found = updated(method, method.server(start), replies, server)["parameters"]["m"]
         v.compare("student", found, row(student, steps - 1))
         v.compare("student by avg_losses", found, row(default, steps - 1))
     v.agrees("student")
@@ -69,12 +70,12 @@ def test_kt_pfl(verdict):
     replies = {k: Reply({"predictions": theirs[k]}, 1.0) for k in range(CLIENTS)}
     tools = RecordedServer(Key(0, 1), {}, public)
     for kappa, team in zip(knowledge, teams, strict=True):
-        state = method.server_update({**method.server(start), "knowledge": kappa}, replies, tools)
+        state = updated(method, {**method.server(start), "knowledge": kappa}, replies, tools)
         v.compare("teams", state["teams"], team)
     state = method.server(start)
     moving = kt_pfl(lr=1.0, rho=v.trace.number("penalty"), temperature=temperature)
     for kappa in knowledge:
-        state = moving.server_update(state, replies, tools)
+        state = updated(moving, state, replies, tools)
         v.compare("knowledge coefficients", state["knowledge"], kappa)
     rows = v.trace.array("rows", 4, 5)
     batches = recorded_rows(model, (public, teams[0, 0]), rows, 5, 4)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Reply
+from fedkin.core.method import updated
 from fedkin.core.ops import simplex_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import map_tree
@@ -157,9 +158,9 @@ def test_a_reply_of_weight_0_changes_nothing(name):
         **replies,
         2: Reply(map_tree(lambda x: x if x.ndim < 2 else x + 100.0, replies[2].message), 0.0),
     }
-    merged = run.method.server_update(run.coordinator.state, odd, tools)
-    without = run.method.server_update(
-        run.coordinator.state, {k: r for k, r in replies.items() if k != 2}, tools
+    merged = updated(run.method, run.coordinator.state, odd, tools)
+    without = updated(
+        run.method, run.coordinator.state, {k: r for k, r in replies.items() if k != 2}, tools
     )
     part = "theta" if "theta" in merged else "parameters"
     close(arrays(merged[part]), arrays(without[part]), 1e-12)
@@ -178,11 +179,11 @@ def test_uniform_weights_do_not_see_samples(name):
     replies = replies_of(uniform)
     alike = {k: reply._replace(weight=3.0) for k, reply in replies.items()}
     state = uniform.coordinator.state
-    merged = arrays(uniform.method.server_update(state, replies, tools))
-    close(merged, arrays(samples.method.server_update(state, alike, tools)), 1e-12)
+    merged = arrays(updated(uniform.method, state, replies, tools))
+    close(merged, arrays(updated(samples.method, state, alike, tools)), 1e-12)
     part = "theta" if "theta" in merged else "parameters"
     with pytest.raises(AssertionError):
-        close(merged[part], arrays(samples.method.server_update(state, replies, tools))[part], 1e-4)
+        close(merged[part], arrays(updated(samples.method, state, replies, tools))[part], 1e-4)
 
 
 def replies_of(run):

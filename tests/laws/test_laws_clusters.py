@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from fedkin.core.method import Reply
+from fedkin.core.aggregation import Reply
+from fedkin.core.method import updated
 from fedkin.core.model import from_module
 from fedkin.core.rng import Key
 from fedkin.methods.fedem import mixture, responsibilities
@@ -382,7 +383,7 @@ def test_a_cluster_is_not_split_while_a_member_is_missing():
         for k in list(run.infos)[1:]
     }
     tools = replace(run.coordinator.federation.tools, key=Key(run.seed, 1))
-    merged = run.method.server_update(first, replies, tools)
+    merged = updated(run.method, first, replies, tools)
     assert len(merged["parameters"]["bias"]) == 1
     assert merged["cluster"].tolist() == [0] * len(SIZES)
 

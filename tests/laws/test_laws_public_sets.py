@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import nn
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.family import BERNOULLI
-from fedkin.core.method import ClientInfo, FederationInit, Reply
+from fedkin.core.method import ClientInfo, FederationInit, updated
 from fedkin.core.model import from_module
 from fedkin.core.rng import Key
 from fedkin.methods import make
@@ -75,7 +76,7 @@ def test_feddf_means_are_weighted_by_samples():
     kept = {k: reply for k, reply in replies.items() if k != 2}
     state = run.coordinator.state
     plain = method("feddf", distill_steps=0)
-    merged = [arrays(plain.server_update(state, some, tools)["parameters"]) for some in (odd, kept)]
+    merged = [arrays(updated(plain, state, some, tools)["parameters"]) for some in (odd, kept)]
     close(merged[0], merged[1], 1e-12)
 
 
@@ -226,7 +227,7 @@ def test_ds_fl_sharpens_the_mean():
     not count.
     """
     first, second = [[0.9, 0.1], [0.2, 0.8]], [[0.3, 0.7], [0.8, 0.2]]
-    merged = method("ds_fl").server_update({}, told(first, second), None)["predictions"]
+    merged = updated(method("ds_fl"), {}, told(first, second), None)["predictions"]
     odds = np.exp(2.0)
     np.testing.assert_allclose(
         merged, [[odds / (1 + odds), 1 / (1 + odds)], [0.5, 0.5]], rtol=1e-12
@@ -246,7 +247,7 @@ def test_kt_pfl_step_of_two_by_hand():
     state = chosen.server(a_start(2, 1, 2))
     run = federated("kt_pfl")
     z = [[0.8, 0.2]], [[0.4, 0.6]]
-    merged = chosen.server_update(state, told(*z), run.coordinator.federation.tools)
+    merged = updated(chosen, state, told(*z), run.coordinator.federation.tools)
     up, back = 0.2 * 0.75 * np.log(8 / 3), 0.4 * 0.75 * np.log(3 / 2)
     kappa = np.array([[0.5 + up, 0.5 - up], [0.5 - back, 0.5 + back]])
     np.testing.assert_allclose(merged["knowledge"], kappa, rtol=1e-12)
@@ -255,8 +256,11 @@ def test_kt_pfl_step_of_two_by_hand():
     )
     # from there the gradient of ρ ‖κ_0 − 1/2‖² is 2ρ (up, −up): without λ one step takes ηρ·2·up
     # back
-    again = method("kt_pfl", kappa_lr=0.5, lam=0.0, rho=0.3).server_update(
-        merged, told(*z), run.coordinator.federation.tools
+    again = updated(
+        method("kt_pfl", kappa_lr=0.5, lam=0.0, rho=0.3),
+        merged,
+        told(*z),
+        run.coordinator.federation.tools,
     )
     np.testing.assert_allclose(again["knowledge"][0, 0], 0.5 + up * (1 - 0.5 * 2 * 0.3), rtol=1e-12)
 
@@ -316,8 +320,8 @@ def test_fedmd_consensus_is_the_mean_of_scores():
     """
     run = federated("fedmd")
     state = run.coordinator.state
-    merged = run.method.server_update(
-        state, told([[2.0, 0.0]], [[-4.0, 1.0]]), run.coordinator.federation.tools
+    merged = updated(
+        run.method, state, told([[2.0, 0.0]], [[-4.0, 1.0]]), run.coordinator.federation.tools
     )
     np.testing.assert_allclose(merged["predictions"], [[-1.0, 0.5]])
     assert torch.equal(merged["digest"], state["rows"])
@@ -339,7 +343,7 @@ def test_feddf_step_towards_the_mean_of_logits():
         )
         for k, b, n in ((0, [2.0, 0.0], 3.0), (1, [0.0, 1.0], 1.0))
     }
-    merged = chosen.server_update(run.coordinator.state, replies, run.coordinator.federation.tools)[
+    merged = updated(chosen, run.coordinator.state, replies, run.coordinator.federation.tools)[
         "parameters"
     ]["mlr"]
     step = 0.5 * (1 / (1 + np.exp(0.5 - 1.0)) - 1 / (1 + np.exp(0.25 - 1.5)))

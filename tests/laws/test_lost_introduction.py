@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from fedkin.core.method import FederationInit, Reply
+from fedkin.core.aggregation import Reply
+from fedkin.core.method import FederationInit
 from fedkin.core.rng import Key
 from fedkin.engine.contexts import Schedule, ServerTools
 from fedkin.methods.ppfl import ppfl

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from torch import Tensor
 
+from fedkin.core.aggregation import Aggregation, EachClient, Reply, aggregated
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches
 from fedkin.core.rng import Key
@@ -48,13 +49,6 @@ class FederationInit(NamedTuple):
         """The initial parameters where there is one architecture."""
         (params,) = self.parameters.values()
         return params
-
-
-class Reply(NamedTuple):
-    """What the server received from one client: its message and its number of training samples."""
-
-    message: Tree
-    weight: float
 
 
 class DistillationTarget(NamedTuple):
@@ -251,9 +245,9 @@ class Method(NamedTuple):
     """(D, info) → a tree with the structure, shapes and dtypes that U must have; anything else is
     rejected.
     """
-    server_update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree]
-    """(S, replies, server) → S: the server's update from the replies that arrived, in
-    client order.
+    server_update: Callable[[Tree, Any, ServerContext], Tree]
+    """(S, sent, server) → S: the server's update from what ``aggregation`` made of the replies that
+    arrived: a Mean, or {client: Reply} in client order.
     """
     personal_models: Callable[[Tree, Tree, ClientContext], dict[str, Tree]]
     """(D, P, data) → views: {"personal": what the client would deploy, "global": … where there is
@@ -279,6 +273,8 @@ class Method(NamedTuple):
     """
     setup_update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree] | None = None
     """(S, introductions, server) → S."""
+    aggregation: Aggregation = EachClient()
+    """What the server's update needs of the replies: a weighted sum, or every one by itself."""
     distillation_target: Callable[[Tree, Tree, Tensor], DistillationTarget] | None = None
     """(D, P, its predictions on the public set) → what a round teaches a client whose model is no
     torch module.
@@ -309,3 +305,20 @@ class Method(NamedTuple):
     hyper: Mapping[str, Any] = {}
     """The hyper-parameters it was made with."""
     needs: Needs = Needs()
+
+
+def updated(
+    method: Method, state: Tree, replies: Mapping[int, Reply], server: ServerContext
+) -> Tree:
+    """The server state after a round.
+
+    Args:
+        method: Whose update it is.
+        state: S before the round.
+        replies: What arrived, in client order; at least one.
+        server: The server's tools.
+
+    Returns:
+        S after ``server_update`` of what ``aggregation`` makes of the replies.
+    """
+    return method.server_update(state, aggregated(method.aggregation, replies), server)

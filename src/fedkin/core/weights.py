@@ -1,20 +1,17 @@
 """What a client counts in the server's mean: its training samples, or as much as every other."""
 
-from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import get_args
 
+from fedkin.core.aggregation import Weights
 from fedkin.core.errors import unknown
-from fedkin.core.method import Method, Reply, ServerContext
-from fedkin.core.tree import Tree
-
-Weights = Literal["samples", "uniform"]
+from fedkin.core.method import Method
 
 
 def counted(method: Method, weights: Weights) -> Method:
     """The method whose means over replies are weighed as told.
 
     Args:
-        method: Its ``merge`` weighs every mean by ``Reply.weight``.
+        method: Its ``server_update`` weighs every mean by ``Reply.weight``, or declares its sum.
         weights: "samples" for p_i = n_i / Σ n, "uniform" for 1 / (number of replies).
 
     Returns:
@@ -25,13 +22,5 @@ def counted(method: Method, weights: Weights) -> Method:
     """
     if weights not in get_args(Weights):
         raise unknown("weights", str(weights), get_args(Weights))
-
-    def merge(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        return method.server_update(
-            state, {k: r._replace(weight=1.0) for k, r in replies.items()}, server
-        )
-
-    hyper = {**method.hyper, "weights": weights}
-    if weights == "samples":
-        return method._replace(hyper=hyper)
-    return method._replace(server_update=merge, hyper=hyper)
+    aggregation = method.aggregation._replace(weight=weights)
+    return method._replace(aggregation=aggregation, hyper={**method.hyper, "weights": weights})

@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from fedkin.core.method import ClientInfo, Method, Reply
+from fedkin.core.aggregation import Reply
+from fedkin.core.method import ClientInfo, Method
 from fedkin.core.tree import Tree
 from fedkin.engine.codec import BadMessage, check, check_kinds, decode
 from fedkin.engine.host import TaskResult

@@ -8,11 +8,13 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import ClientInfo, FederationInit, Method, Reply, ServerContext
+from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext, updated
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.acceptance import Accepted, accepted, far_off
@@ -84,7 +86,7 @@ class Coordinator:
         answers = self.transport.ask("local", number, orders)
         replies = self._replies(answers, downs, sent, missing, number)
         at = {"local": time.perf_counter() - began}
-        self._update(self.method.server_update, replies, missing, number)
+        self._update(partial(updated, self.method), replies, missing, number)
         at["server"] = time.perf_counter() - began - at["local"]
         return self._record(
             number, "round", who, sent, missing, began, at, "evaluate" if evaluate else None

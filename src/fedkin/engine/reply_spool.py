@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fedkin.core.method import Reply
+from fedkin.core.aggregation import Reply
 from fedkin.engine.codec import decode
 from fedkin.engine.store import StoreError
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted, named_line
-from fedkin.core.method import Reply
 from fedkin.core.tree import Tree, named_leaves
 
 Replies = Mapping[int, Reply]

@@ -6,12 +6,13 @@ from typing import Literal, NamedTuple
 
 from torch import Tensor
 
+from fedkin.core.aggregation import Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, ClientInfo, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, mix, sub
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg, sgd_step
 
 

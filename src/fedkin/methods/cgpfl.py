@@ -10,16 +10,10 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans, match
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.method import (
-    ClientContext,
-    ClientInfo,
-    FederationInit,
-    Method,
-    Reply,
-    ServerContext,
-)
+from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, stack, weighted_mean

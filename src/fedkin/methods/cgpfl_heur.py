@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 import torch
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import FederationInit, Method, Reply, ServerContext
+from fedkin.core.method import FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree
 from fedkin.methods.cgpfl import ThetaStart, cgpfl, regroup, uploads, widen
 

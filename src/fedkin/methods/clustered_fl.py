@@ -11,10 +11,11 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import EachClient, Reply, Weights
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import ClientInfo, FederationInit, Method, Needs, Reply, ServerContext
+from fedkin.core.method import ClientInfo, FederationInit, Method, Needs, ServerContext
 from fedkin.core.tree import Tree, dtype_of, flat, row, stack, sub, weighted_mean
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 
@@ -137,6 +138,7 @@ def clustered_fl(
         name="clustered_fl",
         server=server,
         broadcast=broadcast,
+        aggregation=EachClient(),
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": received["parameters"]},
         server_metrics=server_metrics,

@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import (
@@ -20,7 +21,6 @@ from fedkin.core.method import (
     FederationInit,
     Method,
     Needs,
-    Reply,
     ServerContext,
     public_set,
 )

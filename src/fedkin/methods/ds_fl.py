@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import torch
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import Method, Reply, ServerContext
+from fedkin.core.method import Method, ServerContext
 from fedkin.core.tree import Tree
 from fedkin.methods.parts.codistillation import codistil, uniform_mean
 

@@ -1,14 +1,13 @@
 """FedAvg (McMahan et al., 2017): w ← Σ p_i w_i over the participants."""
 
-from collections.abc import Mapping
-
 from torch import Tensor
 
-from fedkin.core.method import ClientContext, Method, Reply, ServerContext
+from fedkin.core.aggregation import Mean, WeightedSum, Weights
+from fedkin.core.method import ClientContext, Method, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
-from fedkin.core.tree import Params, Tree, weighted_mean
-from fedkin.core.weights import Weights, counted
+from fedkin.core.tree import Params, Tree
+from fedkin.core.weights import counted
 
 
 def sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
@@ -16,12 +15,9 @@ def sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
     return descend(w, gradient(model.loss)(w, batch), lr)
 
 
-def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
     """w ← Σ n_i w_i / Σ n_i over the replies that arrived."""
-    mean = weighted_mean(
-        (r.message["parameters"] for r in replies.values()), (r.weight for r in replies.values())
-    )
-    return {"parameters": mean}
+    return {"parameters": sent.mean["parameters"]}
 
 
 def fedavg(*, lr: float, weights: Weights = "samples") -> Method:
@@ -48,6 +44,7 @@ def fedavg(*, lr: float, weights: Weights = "samples") -> Method:
         broadcast=lambda state, client: state,
         client_update=client_update,
         expected_update=lambda received, info: received,
+        aggregation=WeightedSum(),
         server_update=server_update,
         personal_models=personal_models,
         hyper={"lr": lr},

@@ -7,19 +7,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import EachClient, Reply, Weights
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import (
-    ClientInfo,
-    FederationInit,
-    Method,
-    Needs,
-    Reply,
-    ServerContext,
-    public_set,
-)
+from fedkin.core.method import ClientInfo, FederationInit, Method, Needs, ServerContext, public_set
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, weighted_mean
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.codistillation import imitate, log_predictions
 
@@ -75,6 +68,7 @@ def feddf(
         name="feddf",
         server=server,
         broadcast=broadcast,
+        aggregation=EachClient(),
         server_update=server_update,
         newcomer_placements=newcomer_placements,
         hyper={

@@ -8,12 +8,13 @@ K component models are shared; each client mixes their PREDICTIONS with its own 
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, outputs, scan
 from fedkin.core.tree import Params, Tree, dtype_of, row, stack
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import (
     ClientContext,
@@ -15,7 +16,6 @@ from fedkin.core.method import (
     FederationInit,
     Method,
     Needs,
-    Reply,
     ServerContext,
 )
 from fedkin.core.ops import scan

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import (
     ClientContext,
@@ -14,7 +15,6 @@ from fedkin.core.method import (
     FederationInit,
     Method,
     Needs,
-    Reply,
     ServerContext,
     public_set,
     two_classes,

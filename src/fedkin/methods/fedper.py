@@ -4,8 +4,9 @@
 
 from collections.abc import Sequence
 
+from fedkin.core.aggregation import Weights
 from fedkin.core.method import Method
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.partial_fl import partial_fl
 
 

@@ -4,12 +4,13 @@ Algorithm 2.
 
 from torch import Tensor
 
+from fedkin.core.aggregation import Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, sq_dist
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 

@@ -2,11 +2,12 @@
 tables).
 """
 
+from fedkin.core.aggregation import Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg, sgd_step
 
 

@@ -8,17 +8,11 @@ from functools import partial
 
 import torch
 
+from fedkin.core.aggregation import Reply, Weights
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import (
-    ClientContext,
-    ClientInfo,
-    FederationInit,
-    Method,
-    Reply,
-    ServerContext,
-)
+from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Params, Tree, row
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.ifca import Choice, choose, ifca
 
 

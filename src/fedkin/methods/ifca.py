@@ -9,20 +9,14 @@ from typing import Literal, NamedTuple
 
 import torch
 
+from fedkin.core.aggregation import Reply, Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.layers import Choice as Layers
 from fedkin.core.layers import select
-from fedkin.core.method import (
-    ClientContext,
-    ClientInfo,
-    FederationInit,
-    Method,
-    Reply,
-    ServerContext,
-)
+from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.fedavg import sgd_step
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import ClientInfo, FederationInit, Method, Reply, ServerContext
+from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.parts.codistillation import codistil
 

@@ -5,8 +5,7 @@ min over w_1 … w_M of (1/M) Σ f_i(w_i) + (λ/2M) Σ ‖w_i − w̄‖². Algo
 gradients.
 """
 
-from collections.abc import Mapping
-
+from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import (
     ClientContext,
@@ -14,13 +13,12 @@ from fedkin.core.method import (
     FederationInit,
     Method,
     Needs,
-    Reply,
     ServerContext,
 )
 from fedkin.core.ops import scan
 from fedkin.core.rng import Key
-from fedkin.core.tree import Params, Tree, mix, weighted_mean
-from fedkin.core.weights import Weights, counted
+from fedkin.core.tree import Params, Tree, mix
+from fedkin.core.weights import counted
 from fedkin.methods.fedavg import sgd_step
 
 
@@ -73,10 +71,8 @@ def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1, weights: Weights = "un
         w = scan(sgd_step, w, data.batches(steps=steps), lr * data.decay)
         return {"parameters": w}, {"parameters": w}
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        sent = replies.values()
-        mean = weighted_mean((r.message["parameters"] for r in sent), (r.weight for r in sent))
-        return {"parameters": mean, **coins(server.key)}
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        return {"parameters": sent.mean["parameters"], **coins(server.key)}
 
     method = Method(
         name="l2sgd",
@@ -85,6 +81,7 @@ def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1, weights: Weights = "un
         broadcast=broadcast,
         client_update=client_update,
         expected_update=lambda received, info: {"parameters": received["parameters"]},
+        aggregation=WeightedSum(),
         server_update=server_update,
         personal_models=lambda received, own, data: {
             "personal": own["parameters"],

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+from fedkin.core.aggregation import Weights
 from fedkin.core.layers import select
 from fedkin.core.method import Method
 from fedkin.core.tree import Params
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.partial_fl import divided, simultaneous
 
 

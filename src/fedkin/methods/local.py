@@ -4,13 +4,13 @@ must beat.
 
 from collections.abc import Mapping
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
     FederationInit,
     Method,
     Needs,
-    Reply,
     ServerContext,
 )
 from fedkin.core.ops import scan

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.layers import select
 from fedkin.core.method import (
@@ -15,13 +16,12 @@ from fedkin.core.method import (
     ClientInfo,
     FederationInit,
     Method,
-    Reply,
     ServerContext,
 )
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, is_buffer
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.fedavg import server_update as average
 
 Split = Callable[[Params], frozenset[str]]  # a model's parameters → the names of the personal ones
@@ -144,8 +144,8 @@ def divided(name: str, personal: Split, work: Work, hyper: Mapping[str, Any]) ->
         mine, ours = work(own.get("parameters", {}), received.get("parameters", {}), data)
         return _held(mine), _held(ours)
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        return average(state, replies, server) if state["parameters"] else state
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        return average(state, sent, server) if state["parameters"] else state
 
     def view(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
         whole = {**received.get("parameters", {}), **own.get("parameters", {})}
@@ -161,6 +161,7 @@ def divided(name: str, personal: Split, work: Work, hyper: Mapping[str, Any]) ->
         broadcast=lambda state, client: _held(state["parameters"]),
         client_update=client_update,
         expected_update=lambda received, info: received,
+        aggregation=WeightedSum(),
         server_update=server_update,
         personal_models=view,
         check=check,

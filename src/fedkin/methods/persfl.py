@@ -3,18 +3,19 @@ it. Algorithm 1.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Mean, Weights
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import ClientContext, ClientInfo, Method, Needs, Reply, ServerContext
+from fedkin.core.method import ClientContext, ClientInfo, Method, Needs, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, outputs, scan
 from fedkin.core.tree import Params, Tree
-from fedkin.core.weights import Weights, counted
+from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 LAMBDAS = tuple(round(0.05 * i, 2) for i in range(21))
@@ -95,8 +96,8 @@ def persfl(
     ) -> Params:
         return descend(w, gradient(distance)(w, model, *batch, lam, t), rate)
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        after = base.server_update(state, replies, server)
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        after = base.server_update(state, sent, server)
         before = {str(server.key.round - 1): state["parameters"]} if server.key.round > 1 else {}
         return (
             {**after, "earlier": thinned({**state.get("earlier", {}), **before}, kept)}

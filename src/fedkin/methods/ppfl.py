@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Mean, Reply, WeightedSum
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.layers import select
 from fedkin.core.method import (
@@ -19,14 +20,13 @@ from fedkin.core.method import (
     FederationInit,
     Method,
     Needs,
-    Reply,
     ServerContext,
     likelihood,
 )
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan, simplex_step, slope
 from fedkin.core.rng import Key
-from fedkin.core.tree import Params, Tree, dtype_of, is_buffer, weighted_mean
+from fedkin.core.tree import Params, Tree, dtype_of, is_buffer
 from fedkin.methods.parts.affinity import affinity_of, laplacian_of
 
 THETA, MEMBERSHIP = 0, 1  # the blocks of Algorithm 1
@@ -198,16 +198,11 @@ def ppfl(
         c = moved(c, theta, received, data)
         return {"membership": c}, {"coefficients": c}
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        first = next(iter(replies.values())).message
-        theta, memberships = state["theta"], state["memberships"].clone()
-        if "coefficients" in first:
-            for client, reply in replies.items():
-                memberships[client] = reply.message["coefficients"]
-        if "parameters" in first:
-            theta = weighted_mean(
-                (reply.message["parameters"] for reply in replies.values()), mass_of(replies)
-            )
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        theta = sent.mean.get("parameters", state["theta"])
+        memberships = state["memberships"].clone()
+        for client, rest in sent.each.items():
+            memberships[client] = rest.get("coefficients", memberships[client])
         return _drawn({**state, "theta": theta, "memberships": memberships}, server.key)
 
     def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
@@ -259,6 +254,7 @@ def ppfl(
         broadcast=broadcast,
         client_update=alternate if schedule == "alternate" else one_block,
         expected_update=expected_update,
+        aggregation=WeightedSum(weights),
         server_update=server_update,
         personal_models=lambda received, own, data: {
             "personal": {

@@ -2,24 +2,22 @@
 Algorithm 1.
 """
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
     FederationInit,
     Method,
-    Reply,
     ServerContext,
 )
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
-from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub, weighted_mean
-from fedkin.core.weights import Weights, counted
+from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub
+from fedkin.core.weights import counted
 
 
 def _step(model: Model, v: Params, batch: Batch, lr: Tensor, correction: Params) -> Params:
@@ -72,16 +70,15 @@ def scaffold(*, lr: float, server_lr: float = 1.0, weights: Weights = "uniform")
             "parameters": {"model": {**v, **moved}, "control": change}
         }
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        old, sent = state["parameters"], [reply.message["parameters"] for reply in replies.values()]
-        mean = weighted_mean(sent, [reply.weight for reply in replies.values()])
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        old, mean = state["parameters"], sent.mean["parameters"]
         model = {
             name: mean["model"][name]
             if is_buffer(name)
             else value + server_lr * mean["model"][name]
             for name, value in old["model"].items()
         }
-        control = add(old["control"], scale(len(sent) / state["clients"], mean["control"]))
+        control = add(old["control"], scale(len(sent.clients) / state["clients"], mean["control"]))
         return {**state, "parameters": {"model": model, "control": control}}
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
@@ -95,6 +92,7 @@ def scaffold(*, lr: float, server_lr: float = 1.0, weights: Weights = "uniform")
         broadcast=lambda state, client: {"parameters": state["parameters"]},
         client_update=client_update,
         expected_update=lambda received, info: received,
+        aggregation=WeightedSum(),
         server_update=server_update,
         personal_models=personal_models,
         hyper={"lr": lr, "server_lr": server_lr},

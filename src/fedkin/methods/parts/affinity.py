@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedkin.core.method import Reply
+from fedkin.core.aggregation import Reply
 
 
 def affinity_of(affinity: Any, replies: Mapping[int, Reply], count: int) -> Tensor:

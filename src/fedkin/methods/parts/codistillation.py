@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from fedkin.core.aggregation import Reply
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -16,7 +17,6 @@ from fedkin.core.method import (
     FederationInit,
     Method,
     Needs,
-    Reply,
     ServerContext,
     likelihood,
     public_set,
