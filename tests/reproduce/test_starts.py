@@ -25,7 +25,7 @@ from fedkin.reproduce.running import spec_of
 from fedkin.runs.spec import Spec, parse
 
 PICTURES = {"mnist": (28, 28), "fashion_mnist": (28, 28), "cifar10": (32, 32, 3)}
-LARGE = ("vgg11", "vgg13", "resnet18", "mobilenet_v2")
+LARGE = ("vgg11", "vgg13", "resnet18", "mobilenet_v2", "cnn_cgpfl", "cnn_persfl")
 FEW: Mapping[str, Mapping[str, Any]] = {  # of each base specification, what makes it small
     "cgpfl": {"run.clients": 20, "split.low": 12, "split.high": 24, "train.steps": 1, "train.batch_size": 3},
     "comet_cifar10": {"run.clients": 8, "run.participation": 0.8, "train.steps": 1, "train.batch_size": 2,
@@ -156,6 +156,8 @@ def _kind(spec: Spec) -> Any:
     content["data"]["name"] = content["data"]["name"].replace("fashion_", "")  # the same shape
     for section in ("method", "split", "train"):
         content[section] = {key: _type(value) for key, value in content[section].items()}
+    if spec.method.name != "fedavg":  # which starts on every partition
+        content["split"] = sorted(content["split"])
     return content
 
 
