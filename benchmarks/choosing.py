@@ -1,7 +1,8 @@
 """What choosing by the data gains: COMET's c and λ_k, PPFL's K, and PPFL with few clients and many
 steps a round.
 
-    FEDKIN_DATA=DIR python -m benchmarks.choosing TABLE --out RUNS [--only WORD,WORD] [--write docs/methods/comet.md]
+    FEDKIN_DATA=DIR python -m benchmarks.choosing TABLE --out RUNS
+        [--only WORD,WORD] [--write docs/methods/comet.md]
 
 A row of a table is one ``fedkin run`` command: mean and sample standard deviation over the seeds 0,
 1 and 2. Finished runs are not repeated. Validation accuracy is that of all validation samples

@@ -52,7 +52,8 @@ def main(grid, context):
         began = time.monotonic()
         values = np.random.default_rng(number).random(int(config["size"]), dtype=np.float32)
         record = RecordDict({"a": ArrayRecord([values])})
-        waiting = set(grid.push_messages([Message(record, node, "train.echo", ttl=600) for node in nodes]))
+        sent = [Message(record, node, "train.echo", ttl=600) for node in nodes]
+        waiting = set(grid.push_messages(sent))
         while waiting:
             for reply in grid.pull_messages(list(waiting)):
                 waiting.discard(reply.metadata.reply_to_message_id)

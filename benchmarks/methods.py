@@ -1,7 +1,8 @@
 """Every method on real data: the same small search for each, chosen on validation, then three
 seeds.
 
-    FEDKIN_DATA=DIR python -m benchmarks.methods SETTING --out RUNS [--only ditto,apfl] [--write docs/results.md]
+    FEDKIN_DATA=DIR python -m benchmarks.methods SETTING --out RUNS
+        [--only ditto,apfl] [--write docs/results.md]
 
 SETTING is one of examples/methods/*.toml. Each method gets four trials (seed 0): four learning
 rates, or two rates by two values of its own hyper-parameter; the trial with the highest validation

@@ -1,9 +1,9 @@
 """What every preset's rows cost in processor time: src/fedkin/reproduce/costs.csv, from runs that
 were made.
 
-    fedkin reproduce NAME --out DIR --set engine.name=inprocess      for every preset, and what was run at full scale
-    FEDKIN_DATA=DIR python -m benchmarks.preset_costs DIR …          writes the file
-    FEDKIN_DATA=DIR python -m benchmarks.preset_costs --check        how good its counted rows are likely to be
+    fedkin reproduce NAME --out DIR --set engine.name=inprocess   every preset, and full-scale runs
+    FEDKIN_DATA=DIR python -m benchmarks.preset_costs DIR …       writes the file
+    FEDKIN_DATA=DIR python -m benchmarks.preset_costs --check     how good its counted rows may be
 
 A row that was run is *measured*: its run stands below one of the folders, or it was measured
 before. The others are *counted*: the rate of the measured row that is most like it × the ratio of
@@ -58,7 +58,8 @@ def counted(mine: Spec, others: dict[str, Spec], lines: dict[str, Costs]) -> Cos
     once = max(0.0, known.once - known.round)
     if model == mine.model:
         rate, last = known.round / here.round, known.finish / here.finish
-    else:  # small models cost more than their gradients: what carries over is how many times FedAvg's work it is
+    else:
+        # small models cost more than their gradients: what carries over is the ratio to FedAvg
         base = nearest(
             others[before].model_copy(update={"method": MethodSection(name="fedavg")}), others
         )

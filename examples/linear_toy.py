@@ -28,8 +28,9 @@ NAMES = {
     "fedavg": "FedAvg",
 }  # of the table's rows that have other names in `theory`
 WHY = """\
-Plain local least squares is nearer than clustering for clients 0 and 1: λ = 50, as in the paper, is far above the best
-one (λ*), so that their cluster's mean nearly replaces what their own samples say. Client 2 is a cluster of its own."""
+Plain local least squares is nearer than clustering for clients 0 and 1: λ = 50, as in the paper,
+is far above the best one (λ*), so that their cluster's mean nearly replaces what their own samples
+say. Client 2 is a cluster of its own."""
 
 
 def points(result: Toy) -> pd.DataFrame:

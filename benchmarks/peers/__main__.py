@@ -1,8 +1,9 @@
 """fedkin against other simulators and against the machine: seconds a round, in turn, medians and
 ratios.
 
-    FEDKIN_DATA=DIR python -m benchmarks.peers [--workloads linear,hidden,cnn] [--peers pfl,flower,by_hand] [--rounds 6]
-                                               [--methods pfedme,cgpfl,ditto] [--repeat 3] [--json]
+    FEDKIN_DATA=DIR python -m benchmarks.peers [--workloads linear,hidden,cnn]
+        [--peers pfl,flower,by_hand] [--rounds 6] [--methods pfedme,cgpfl,ditto]
+        [--repeat 3] [--json]
 
 The peers are those of `pip install 'fedkin[bench]'` that are there; nothing is installed. Every
 peer is a process of its own; they take turns, and each round but a run's first is a measurement.

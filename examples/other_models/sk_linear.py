@@ -1,7 +1,7 @@
 """A scikit-learn model among torch models: logistic regression by SGD, for methods that exchange
 predictions.
 
-    fedkin run --method comet --model mlr,sk_linear:Linear --set 'model.rule=turn'      # in this folder
+    fedkin run --method comet --model mlr,sk_linear:Linear --set 'model.rule=turn'  # here
 
 What it has learned are three arrays; the estimator is made anew from them each time, so nothing
 hides in an object.

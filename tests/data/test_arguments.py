@@ -63,7 +63,8 @@ def test_what_fits(given: dict[str, Any]) -> None:
         ),
         (
             {"mark": 7},
-            """data.mark of a recipe must be text, not 7: in quotes it is text, --set 'data.mark="7"'""",
+            "data.mark of a recipe must be text, not 7: "
+            """in quotes it is text, --set 'data.mark="7"'""",
         ),
     ],
 )

@@ -156,8 +156,7 @@ def test_population_survives_pickling_to_workers() -> None:
     assert pickle.loads(pickle.dumps(p)).digest() == p.digest()
 
 
-# public sets
-# ------------------------------------------------------------------------------------------------------
+# --- public sets
 
 
 def row_of(x: torch.Tensor) -> np.ndarray:
@@ -213,8 +212,7 @@ def test_public_sets_that_cannot_be(public: Public, words: str) -> None:
     assert words in str(error.value)
 
 
-# build
-# ------------------------------------------------------------------------------------------------------------
+# --- build
 
 
 def test_natural_clients_keep_their_names() -> None:
@@ -302,8 +300,7 @@ def test_regression_population() -> None:
     assert p.truth["w"].shape == (3, 2)
 
 
-# checks
-# -----------------------------------------------------------------------------------------------------------
+# --- checks
 
 GOOD = make(public=Public(20, labeled=True))
 

@@ -66,8 +66,7 @@ def write_idx(folder: Path, arrays: dict[str, np.ndarray], *, gz: bool, dash: st
         (folder / (name + ".gz" if gz else name)).write_bytes(gzip.compress(raw) if gz else raw)
 
 
-# IDX
-# ------------------------------------------------------------------------------------------------------------------
+# --- IDX
 
 
 @pytest.mark.parametrize("gz", [True, False])
@@ -152,8 +151,7 @@ def test_idx_label_out_of_range(tmp_path: Path) -> None:
     fails("mnist", tmp_path, "label 17", "10 classes")
 
 
-# CIFAR
-# ----------------------------------------------------------------------------------------------------------------
+# --- CIFAR
 
 
 def write_cifar(
@@ -203,8 +201,7 @@ def test_cifar_faults(tmp_path: Path) -> None:
     fails("cifar10", tmp_path, "lacks data_batch_3.bin")
 
 
-# NPZ
-# ------------------------------------------------------------------------------------------------------------------
+# --- NPZ
 
 
 def test_npz_of_a_known_set(tmp_path: Path) -> None:
@@ -366,8 +363,7 @@ def test_damaged_npz(tmp_path: Path) -> None:
     fails("bad", tmp_path, "bad.npz")
 
 
-# names
-# ----------------------------------------------------------------------------------------------------------------
+# --- names
 
 
 @pytest.mark.parametrize(

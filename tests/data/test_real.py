@@ -43,9 +43,13 @@ def test_har_activities_have_the_published_counts() -> None:
     source = real("har")
     named = dict(zip(source.class_names, np.bincount(source.y).tolist(), strict=True))
     assert named == {
-        "walking": 1722, "walking upstairs": 1544, "walking downstairs": 1406,
-        "sitting": 1777, "standing": 1906, "lying": 1944,
-    }  # fmt: skip
+        "walking": 1722,
+        "walking upstairs": 1544,
+        "walking downstairs": 1406,
+        "sitting": 1777,
+        "standing": 1906,
+        "lying": 1944,
+    }
     p = build(source, "natural", None, Key(0), group="bout")
     assert p.clients == 30
 
@@ -90,9 +94,15 @@ def test_femnist_writers_keep_their_official_test_rows() -> None:
 def test_comets_population(tmp_path: Path) -> None:
     source, public = real("cifar10"), real("cifar100_12k")
     p = build(
-        source, "dirichlet", 100, Key(1), fractions="comet", pool="all", public=Public(2000, public),
+        source,
+        "dirichlet",
+        100,
+        Key(1),
+        fractions="comet",
+        pool="all",
+        public=Public(2000, public),
         partition_params={"alpha": 0.01},
-    )  # fmt: skip
+    )
     assert p.public is not None
     assert tuple(p.public.shape) == (2000, 3, 32, 32)
     assert p.sizes("train").min() >= 1

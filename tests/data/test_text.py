@@ -61,8 +61,7 @@ def read(source, row: int) -> tuple[str, str]:
     return "".join(symbols[t] for t in source.x[row]), symbols[source.y[row]]
 
 
-# windows
-# --------------------------------------------------------------------------------------------------------------
+# --- windows
 
 
 def test_windows_by_hand():
@@ -107,8 +106,7 @@ def test_clients_with_too_few_texts_are_left_out():
         windows("toy", {"a": ["ab", "ab", "ab"], "b": []}, "text", length=3, least=4)
 
 
-# data sets
-# ------------------------------------------------------------------------------------------------------------
+# --- data sets
 
 
 def test_characters_of_roles(folder):
@@ -217,8 +215,7 @@ def test_damaged_h5(posts):
         load("stackoverflow", posts)
 
 
-# models on texts
-# ------------------------------------------------------------------------------------------------------
+# --- models on texts
 
 
 def model_of(source, **options):

@@ -41,9 +41,16 @@ def population(
     nothing = tuple(np.array([], dtype=np.int64) for _ in range(clients))
     own = None if public is None else torch.tensor(public, dtype=torch.float32)
     return Population(
-        "made", torch.tensor(x, dtype=torch.float32), torch.tensor(y), int(y.max()) + 1, "classification",
-        rows, nothing, nothing, own,
-    )  # fmt: skip
+        "made",
+        torch.tensor(x, dtype=torch.float32),
+        torch.tensor(y),
+        int(y.max()) + 1,
+        "classification",
+        rows,
+        nothing,
+        nothing,
+        own,
+    )
 
 
 def test_labels_that_are_divided_are_apart_and_shuffled_ones_are_not() -> None:

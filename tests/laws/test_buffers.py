@@ -190,7 +190,6 @@ def test_drop_leaves_other_buffers_as_they_are():
 
 
 # --- every method
-# ---------------------------------------------------------------------------------------------------
 
 FEDERATED = [name for name in NAMES if not method(name).needs.pooled]
 AT_HOME = [name for name in FEDERATED if not method(name).needs.server_models]

@@ -34,7 +34,6 @@ from tests.laws.small import (
 from tests.methods.federation import arrays
 
 # --- order
-# ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("law")
@@ -72,7 +71,6 @@ def test_the_numbers_of_clients_do_not_matter(name):
 
 
 # --- who stays at home
-# ----------------------------------------------------------------------------------------------
 
 
 def absentee(run, rounds):
@@ -208,7 +206,6 @@ def test_looking_changes_nothing(name):
 
 
 # --- own data and messages only
-# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("law")
@@ -246,7 +243,6 @@ def only_of(group, client):
 
 
 # --- numbers of clusters
-# --------------------------------------------------------------------------------------------
 
 ORDER = [2, 0, 1]  # new cluster j is the old cluster ORDER[j]
 
@@ -303,7 +299,6 @@ def test_ppfl_canonical_model_numbers(structure, schedule):
 
 
 # --- the simplex
-# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("ppfl", "law")

@@ -30,7 +30,6 @@ def run(name, rounds=ROUNDS, **how):
 
 
 # --- reductions
-# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("fedprox", "law")
@@ -52,8 +51,12 @@ def test_fedprox_pulls_more_the_larger_mu_is():
     moves = []
     for mu in (0.0, 0.5, 2.0):
         end = run("fedprox", 1, hyper={"mu": mu}, steps=6).moments[0]
-        moves.append([np.linalg.norm(up["parameters"]["weight"] - end.down[k]["parameters"]["weight"])
-                      for k, up in end.up.items()])  # fmt: skip
+        moves.append(
+            [
+                np.linalg.norm(up["parameters"]["weight"] - end.down[k]["parameters"]["weight"])
+                for k, up in end.up.items()
+            ]
+        )
     assert (np.array(moves[0]) > np.array(moves[1])).all()
     assert (np.array(moves[1]) > np.array(moves[2])).all()
 
@@ -186,7 +189,6 @@ def test_apfls_shares_stay_within_0_and_1_and_do_not_reach_the_global_model(lr):
 
 
 # --- quadratics
-# -----------------------------------------------------------------------------------------------------
 
 
 def start_at(run, model):

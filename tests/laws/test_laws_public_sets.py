@@ -30,7 +30,6 @@ NAMES = ("ds_fl", "feddf", "fedmd", "kt_pfl")
 
 
 # --- reductions
-# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("feddf", "law")
@@ -116,7 +115,6 @@ def test_kt_pfl_with_fixed_knowledge_is_mean_co_distillation(still, work):
 
 
 # --- the simplex, and who is in a team
-# ------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("kt_pfl", "law")
@@ -199,7 +197,6 @@ def test_a_client_that_joins_late_transfers_first():
 
 
 # --- closed forms
-# ---------------------------------------------------------------------------------------------------
 
 
 def a_start(m, rows, classes):
@@ -351,7 +348,6 @@ def test_feddf_step_towards_the_mean_of_logits():
 
 
 # --- any model
-# ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("law")

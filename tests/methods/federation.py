@@ -43,7 +43,6 @@ SEED = 7
 
 
 # --- data and models
-# ------------------------------------------------------------------------------------------------
 
 
 def population(
@@ -160,7 +159,6 @@ STAGED: set[Staged] = set()  # since the present test began
 
 
 # --- the federation
-# -------------------------------------------------------------------------------------------------
 
 
 class Moment(NamedTuple):
@@ -377,7 +375,6 @@ def family_of(name: str) -> Family:
 
 
 # --- agreement
-# ------------------------------------------------------------------------------------------------------
 
 TOLERANCE = 1e-9
 WORST: dict[str, float] = defaultdict(

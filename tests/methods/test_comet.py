@@ -252,7 +252,6 @@ def test_sampling_is_by_size():
 
 
 # --- choices
-# --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.certifies("comet", "closed form")

@@ -56,8 +56,14 @@ def silhouette(points: np.ndarray, labels: np.ndarray) -> float:
         return 0.0
     scores = []
     for i, point in enumerate(flat):
-        far = {c: [np.sqrt(np.sum((point - flat[j]) ** 2)) for j in range(len(flat)) if labels[j] == c and j != i]
-               for c in used}  # fmt: skip
+        far = {
+            c: [
+                np.sqrt(np.sum((point - flat[j]) ** 2))
+                for j in range(len(flat))
+                if labels[j] == c and j != i
+            ]
+            for c in used
+        }
         mine = far.pop(labels[i])
         a, b = np.mean(mine) if mine else 0.0, min(np.mean(d) for d in far.values())
         scores.append((b - a) / max(a, b) if mine and max(a, b) > 0 else 0.0)
@@ -104,7 +110,8 @@ def comet(
     t starts from; len(seeds[t]) = clusters (or clusters[t]). pull "distance": λ_k = shrunk(λ, its
     distance from its centroid, that of those clustered). Snapshot: {"lam": {k: λ_k}, "nearest": {k
     in participants: index of its centroid},
-               "server": {"centroids": [c, |P|, C], "assignment": {j in previous participants: cluster}, "iterations"},
+               "server": {"centroids": [c, |P|, C], "iterations",
+                          "assignment": {j in previous participants: cluster}},
                "messages": {k: s_k after training},
                "personal": {k: params}}.
     """

@@ -1,7 +1,8 @@
 """KT-pFL (Zhang et al. 2021) with plain loops; METHODS.md section 5.
 
 Server, after each round: kappa <- projection of kappa - eta * gradient of
-    sum over k of [ lam * mean over x of KL( sum_j kappa_kj z_j(x) || z_k(x) ) + rho * || kappa_k - 1/M ||^2 ]
+    sum over k of [ lam * mean over x of KL( sum_j kappa_kj z_j(x) || z_k(x) )
+                    + rho * || kappa_k - 1/M ||^2 ]
 on the simplex, row by row; client k's team is sum_j kappa_kj z_j. Clients that never took part are
 in no team.
 """

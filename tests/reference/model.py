@@ -1,9 +1,10 @@
 """Two models in float64 NumPy with hand-written forward, loss and gradients: no automatic
 differentiation anywhere.
 
-`mlr`  multinomial logistic regression  {"weight": [C, d], "bias": [C]}               z = W x + b
+`mlr`  multinomial logistic regression  {"weight": [C, d], "bias": [C]}          z = W x + b
 `dnn`  one hidden ReLU layer            {"hidden.weight": [h, d], "hidden.bias": [h],
-                                         "out.weight": [C, h], "out.bias": [C]}       z = V relu(H x + a) + b
+                                         "out.weight": [C, h], "out.bias": [C]}
+                                                                          z = V relu(H x + a) + b
 The model is recognised by the names of its parameters. `mlr` with C = 1 and no "bias" is a GLM's
 linear predictor.
 
@@ -25,7 +26,6 @@ Snapshot = dict[str, Any]
 
 
 # --- forward and backward
-# -------------------------------------------------------------------------------------------
 
 
 def logits(params: Params, x: np.ndarray) -> np.ndarray:
@@ -118,7 +118,6 @@ def mean_loss(params: Params, x: np.ndarray, y: np.ndarray) -> float:
 
 
 # --- batches of a client
-# --------------------------------------------------------------------------------------------
 
 
 def batch_gradient(params: Params, client: Client, batch: Batch) -> Params:
@@ -143,7 +142,6 @@ def at(value: float | Sequence[float], t: int) -> float:
 
 
 # --- arithmetic on parameters
-# ---------------------------------------------------------------------------------------
 
 
 def copy(params: Params) -> Params:

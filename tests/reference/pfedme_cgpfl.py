@@ -246,7 +246,6 @@ def cgpfl(
 
 
 # --- CGPFL-Heur
-# -----------------------------------------------------------------------------------------------------
 
 
 def trade_off(K: int, m: int, d: int, mu: float, cost: float) -> float:

@@ -54,7 +54,6 @@ FLOOR = 1e-6
 
 
 # --- one client's loss f_i(θ, c) and its gradients
-# ------------------------------------------------------------------
 
 
 def inverse_link(eta: np.ndarray, family: str) -> np.ndarray:
@@ -194,7 +193,6 @@ def _layer_gradients(
 
 
 # --- membership vectors
-# ---------------------------------------------------------------------------------------------
 
 
 def label_affinity(histograms: np.ndarray) -> np.ndarray:
@@ -237,7 +235,6 @@ def mirror_step(c: np.ndarray, g: np.ndarray, lr: float, floor: float = FLOOR) -
 
 
 # --- the method
-# -----------------------------------------------------------------------------------------------------
 
 
 def split(params: Params, canonical: Sequence[str] | None) -> tuple[Params, Params]:

@@ -34,7 +34,8 @@ def page(browser: Browser, report: Path) -> Iterator[Page]:
 
 def drawn(page: Page) -> dict[str, tuple[float, int]]:
     """{chart: (its height, how many shapes it has)} of the charts on the page."""
-    script = """charts => charts.map(chart => [chart.id.slice(6), chart.getBoundingClientRect().height,
+    script = """charts => charts.map(chart => [
+        chart.id.slice(6), chart.getBoundingClientRect().height,
         chart.querySelectorAll("svg path, svg line, svg text, canvas").length])"""
     return {
         name: (height, shapes)

@@ -33,7 +33,6 @@ def lam(folder: Path, value: float, **facts: Any) -> Path:
 
 
 # --- statistics
-# -----------------------------------------------------------------------------------------------------
 
 
 def test_signed_rank_by_hand() -> None:
@@ -71,7 +70,6 @@ def test_shares_of_a_loss_count_the_other_way() -> None:
 
 
 # --- against a baseline
-# ---------------------------------------------------------------------------------------------
 
 
 def test_against_local_client_by_client(tmp_path: Path) -> None:
@@ -175,7 +173,6 @@ def test_a_regression_is_compared_by_loss(tmp_path: Path) -> None:
 
 
 # --- the choice among settings
-# --------------------------------------------------------------------------------------
 
 
 def test_validation_chooses_and_test_is_not_asked(tmp_path: Path) -> None:
@@ -254,7 +251,6 @@ def test_a_setting_without_validation_data_cannot_be_chosen(tmp_path: Path) -> N
 
 
 # --- the command
-# ----------------------------------------------------------------------------------------------------
 
 
 def test_the_command_writes_markdown_and_json(tmp_path: Path) -> None:

@@ -27,15 +27,32 @@ from fedkin.runs.spec import Spec, parse
 PICTURES = {"mnist": (28, 28), "fashion_mnist": (28, 28), "cifar10": (32, 32, 3)}
 LARGE = ("vgg11", "vgg13", "resnet18", "mobilenet_v2", "cnn_cgpfl", "cnn_persfl")
 FEW: Mapping[str, Mapping[str, Any]] = {  # of each base specification, what makes it small
-    "cgpfl": {"run.clients": 20, "split.low": 12, "split.high": 24, "train.steps": 1, "train.batch_size": 3},
-    "comet_cifar10": {"run.clients": 8, "run.participation": 0.8, "train.steps": 1, "train.batch_size": 2,
-                      "split.alpha": 5.0, "public.samples": 12},
+    "cgpfl": {
+        "run.clients": 20,
+        "split.low": 12,
+        "split.high": 24,
+        "train.steps": 1,
+        "train.batch_size": 3,
+    },
+    "comet_cifar10": {
+        "run.clients": 8,
+        "run.participation": 0.8,
+        "train.steps": 1,
+        "train.batch_size": 2,
+        "split.alpha": 5.0,
+        "public.samples": 12,
+    },
     "persfl_mnist": {"train.batch_size": 40},
     "ppfl_mnist": {"run.clients": 8, "train.batch_size": 16},
     "ppfl_synthetic": {"data.clients": 5, "train.batch_size": 64},
     "femnist": {"run.participation": 1.0, "train.batch_size": 8},
-    "stackoverflow": {"data.users": 3, "run.clients": 3, "run.participation": 1.0, "data.vocabulary": 40},
-}  # fmt: skip
+    "stackoverflow": {
+        "data.users": 3,
+        "run.clients": 3,
+        "run.participation": 1.0,
+        "data.vocabulary": 40,
+    },
+}
 
 LESS: Mapping[str, Mapping[str, Any]] = {  # of a method's own options
     "persfl": {"method.lams": [0.0, 0.5], "method.temperatures": [5.0], "method.student_epochs": 1},

@@ -273,7 +273,8 @@ OWN = """
 from torch import nn
 class Net(nn.Sequential):
     def __init__(self, shape, classes, drop: float = 0, width=4):
-        super().__init__(nn.Flatten(), nn.Linear(64, width), nn.Dropout(drop), nn.Linear(width, classes))
+        last = nn.Linear(width, classes)
+        super().__init__(nn.Flatten(), nn.Linear(64, width), nn.Dropout(drop), last)
 """
 
 

@@ -127,15 +127,17 @@ def markdown(packaged: Mapping[str, Any]) -> str:
 
 INTRODUCTION = """\
 This page is written by `scripts/certify` from the tests that passed; do not edit it.
-`fedkin methods NAME --certificate` prints the same for the installed method, and says so where its source is no longer
-what was certified.
+`fedkin methods NAME --certificate` prints the same for the installed method, and says so where its
+source is no longer what was certified.
 
-A *reference* is a slow NumPy version, written from the paper's text without looking at the method (`tests/reference`).
-The *gap* is the largest difference to it in any state, message or loss of any round, relative to the larger of 1 and
-the largest entry, in float64, rounded up. *Sent* is what a client receives / sends in a round, in scalars.
+A *reference* is a slow NumPy version, written from the paper's text without looking at the method
+(`tests/reference`). The *gap* is the largest difference to it in any state, message or loss of any
+round, relative to the larger of 1 and the largest entry, in float64, rounded up. *Sent* is what a
+client receives / sends in a round, in scalars.
 
-A *golden trace* holds numbers that somebody else's public code produced on a tiny fixed problem (`tests/golden`). The
-error is the largest absolute difference of what is named, over all rounds and clients."""
+A *golden trace* holds numbers that somebody else's public code produced on a tiny fixed problem
+(`tests/golden`). The error is the largest absolute difference of what is named, over all rounds and
+clients."""
 
 
 def _row(one: Held) -> list[str]:

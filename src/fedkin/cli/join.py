@@ -53,9 +53,8 @@ def join(
     if not as_json:
         place = Path(found["model"]).parent
         member = place.relative_to(folder) if place.is_relative_to(folder) else place
-        print(
-            f"next    {shlex.join(['fedkin', 'predict', str(folder), '--client', str(member), '--data', 'FILE'])}"
-        )
+        options = ["--client", str(member), "--data", "FILE"]
+        print(f"next    {shlex.join(['fedkin', 'predict', str(folder), *options])}")
 
 
 def tell(found: Mapping[str, Any], as_json: bool) -> None:

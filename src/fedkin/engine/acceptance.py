@@ -31,7 +31,8 @@ def accepted(method: Method, info: ClientInfo, answer: TaskResult, expected: Tre
 
     Args:
         method: Whose message it is.
-        info: What the client told of itself before training: its weight is its number of samples, whatever it says now.
+        info: What the client told of itself before training: its weight is its number of samples,
+            whatever it says now.
         answer: What arrived.
         expected: A tree with the structure, shapes and dtypes that the message must have.
 

@@ -24,9 +24,8 @@ SHORT = 1 << 16  # bytes of a header that is remembered
 LARGEST = 1e30  # of any number in a message: sums and squares of more overflow
 LARGEST_WHOLE = 2**53  # of a whole number beside the tensors
 MOST_TENSORS = 100_000  # in one message
-EMPTY = (
-    1 << 20
-)  # entries that a tensor without any may stand for: whoever is sent [0, 10**12] may make room for them
+# entries that a tensor without any may stand for: its receiver may make room for [0, 10**12]
+EMPTY = 1 << 20
 DTYPES = {
     getattr(torch, name)
     for name in (

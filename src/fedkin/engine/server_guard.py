@@ -43,8 +43,8 @@ def guarded(update: Update, state: Tree, replies: Replies, least: int) -> Update
 
     Raises:
         NotFinite: Where no smaller set of replies gives finite numbers either.
-        Exception: What the update raises, where it does so without any half of the clients too: then it is the
-            method's own mistake.
+        Exception: What the update raises, where it does so without any half of the clients too:
+            then it is the method's own mistake.
     """
     try:
         return Updated(_tried(update, state, replies), {})

@@ -144,38 +144,50 @@ def as_markdown(card: dict[str, Any]) -> str:
         f"# Personal model of client {card['client']}",
         "",
         f"- method: {card['method']} ({hyper}), {many(card['rounds'], 'round')}, seed "
-        f"{card['seed']}"
-        + ("" if card["finished"] else ", not finished"),
+        f"{card['seed']}" + ("" if card["finished"] else ", not finished"),
         *([_joined(card["joined"])] if card["joined"] else []),
         f"- architecture: {card['architecture']}",
         f"- data: {Path(card['data']['name']).name}; this client's samples: "
         f"{samples['train']} for training, "
         f"{samples['val']} for validation, {samples['test']} for testing",
-        *[f"- {view} model on {split}: {_said(values)}" for view, scores in card["scores"].items()
-          for split, values in scores.items() if split != "train"],
-        *[f"- the client {word} {_kinds(card['communicated'][way])}" for way, word in
-          (("up", "sent"), ("down", "received")) if "communicated" in card],
+        *[
+            f"- {view} model on {split}: {_said(values)}"
+            for view, scores in card["scores"].items()
+            for split, values in scores.items()
+            if split != "train"
+        ],
+        *[
+            f"- the client {word} {_kinds(card['communicated'][way])}"
+            for way, word in (("up", "sent"), ("down", "received"))
+            if "communicated" in card
+        ],
         "- made with "
         f"{', '.join(f'{name} {version}' for name, version in card['versions'].items())}",
         "",
         "## Input",
         "",
         f"`x`: {card['input']['dtype']} {card['input']['shape']}.",
-        *(["", "| column | as |", "|---|---|", *map(_column, card["input"]["columns"])] if "columns" in card["input"]
-          else []),
+        *(
+            ["", "| column | as |", "|---|---|", *map(_column, card["input"]["columns"])]
+            if "columns" in card["input"]
+            else []
+        ),
         "",
         "## Output",
         "",
         f"`y`: {card['output']['is']} {card['output']['shape']}"
-        + (", the classes "
-           f"{', '.join(card['output']['classes'])}." if "classes" in card["output"] else "."),
+        + (
+            f", the classes {', '.join(card['output']['classes'])}."
+            if "classes" in card["output"]
+            else "."
+        ),
         "",
         "## Files",
         "",
         *[f"- `{name}`: {one['use']}" for name, one in card["files"].items()],
         *_parts(card),
         "",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines)
 
 

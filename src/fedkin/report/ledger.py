@@ -55,7 +55,8 @@ def total(lines: list[Line], rule: str, phase: str) -> dict[str, Any]:
 
 def bytes_by_round(run: Run) -> dict[int, tuple[int, int]]:
     """{round: (paper bytes, unicast bytes)} of the rounds (phase "round")."""
-    query = """SELECT round, sum(CASE WHEN direction = 'up' OR copy = 0 THEN bytes ELSE 0 END), sum(bytes)
+    query = """SELECT round, sum(CASE WHEN direction = 'up' OR copy = 0 THEN bytes ELSE 0 END),
+               sum(bytes)
                FROM messages WHERE phase = 'round' GROUP BY round ORDER BY round"""
     return {at: (paper or 0, unicast or 0) for at, paper, unicast in run.rows(query)}
 

@@ -109,10 +109,17 @@ def _clients(database: Database) -> dict[int, Client]:
         "ORDER BY client"
     )
     found = [
-        Client(k, str(k) if name is None else str(name), kind or "", train or 0, val or 0, test or 0,
-               _read(counts, database.path) if counts else [])
+        Client(
+            k,
+            str(k) if name is None else str(name),
+            kind or "",
+            train or 0,
+            val or 0,
+            test or 0,
+            _read(counts, database.path) if counts else [],
+        )
         for k, name, kind, train, val, test, counts in database.rows(query)
-    ]  # fmt: skip
+    ]
     seen = Counter(client.name for client in found)
     unique = [c if seen[c.name] == 1 else c._replace(name=f"{c.name} ({c.number})") for c in found]
     return {client.number: client for client in unique}

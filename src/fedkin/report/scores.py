@@ -28,9 +28,11 @@ def curves(run: Run) -> dict[str, Curve]:
     query = """
         SELECT m.round, m.view,
                sum(CASE WHEN m.split = 'val' THEN m.accuracy * c.val END)
-                   / nullif(sum(CASE WHEN m.split = 'val' AND m.accuracy IS NOT NULL THEN c.val END), 0),
+                   / nullif(sum(CASE WHEN m.split = 'val' AND m.accuracy IS NOT NULL
+                                     THEN c.val END), 0),
                avg(CASE WHEN m.split = 'test' THEN m.accuracy END)
-        FROM metrics m LEFT JOIN clients c ON c.client = m.client GROUP BY m.round, m.view ORDER BY m.round
+        FROM metrics m LEFT JOIN clients c ON c.client = m.client
+        GROUP BY m.round, m.view ORDER BY m.round
     """
     found: dict[str, Curve] = {}
     for at, view, validation, test in run.rows(query):

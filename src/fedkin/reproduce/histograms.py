@@ -20,9 +20,15 @@ def recovery_figure(folder: Path) -> Figure | None:
         return None
     rows = [{"error": round(error, 4)} for error in errors.tolist()]
     x = alt.X("error:Q", bin=alt.Bin(step=0.05, extent=[0, 1]), title="Σ |α − ĉ| / 2")
-    bars = alt.Chart(ROWS).mark_bar(color=BLUE).encode(
-        x=x, y=alt.Y("count():Q", title="clients"), tooltip=[x, alt.Tooltip("count():Q", title="clients")]
-    )  # fmt: skip
+    bars = (
+        alt.Chart(ROWS)
+        .mark_bar(color=BLUE)
+        .encode(
+            x=x,
+            y=alt.Y("count():Q", title="clients"),
+            tooltip=[x, alt.Tooltip("count():Q", title="clients")],
+        )
+    )
     note = (
         "Half the distance between a client's memberships and its true mixture, "
         f"{len(rows)} clients; 0 is exact."

@@ -21,14 +21,14 @@ SCHEMA = f"""
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE rounds (round INTEGER PRIMARY KEY, phase TEXT NOT NULL, participants TEXT NOT NULL,
     seconds TEXT NOT NULL);
-CREATE TABLE metrics (round INTEGER, client INTEGER, view TEXT, split TEXT, loss REAL, accuracy REAL,
-    PRIMARY KEY (round, client, view, split)) WITHOUT ROWID;
-CREATE TABLE messages (round INTEGER, phase TEXT, client INTEGER, direction TEXT, copy INTEGER, bytes INTEGER,
-    {", ".join(f"{kind} INTEGER" for kind in KINDS)});
+CREATE TABLE metrics (round INTEGER, client INTEGER, view TEXT, split TEXT, loss REAL,
+    accuracy REAL, PRIMARY KEY (round, client, view, split)) WITHOUT ROWID;
+CREATE TABLE messages (round INTEGER, phase TEXT, client INTEGER, direction TEXT, copy INTEGER,
+    bytes INTEGER, {", ".join(f"{kind} INTEGER" for kind in KINDS)});
 CREATE TABLE notes (round INTEGER, client INTEGER, name TEXT, value TEXT,
     PRIMARY KEY (round, client, name)) WITHOUT ROWID;
-CREATE TABLE clients (client INTEGER PRIMARY KEY, name TEXT, architecture TEXT, train INTEGER, val INTEGER,
-    test INTEGER, histogram TEXT);
+CREATE TABLE clients (client INTEGER PRIMARY KEY, name TEXT, architecture TEXT, train INTEGER,
+    val INTEGER, test INTEGER, histogram TEXT);
 CREATE TABLE events (round INTEGER, client INTEGER, kind TEXT, text TEXT);
 CREATE TABLE states (client INTEGER PRIMARY KEY, round INTEGER);
 """
@@ -36,8 +36,9 @@ CREATE TABLE states (client INTEGER PRIMARY KEY, round INTEGER);
 ``notes`` holds what a method tells (cluster, membership, teacher, …) as JSON; nan is NULL.
 """
 
-MEASURES = """CREATE TABLE IF NOT EXISTS measures (round INTEGER, client INTEGER, view TEXT, split TEXT, name TEXT,
-    value REAL, PRIMARY KEY (round, client, view, split, name)) WITHOUT ROWID"""
+MEASURES = """CREATE TABLE IF NOT EXISTS measures (round INTEGER, client INTEGER, view TEXT,
+    split TEXT, name TEXT, value REAL,
+    PRIMARY KEY (round, client, view, split, name)) WITHOUT ROWID"""
 """Apart from SCHEMA, for there are runs without it: RMSE, AUC and the like."""
 
 

@@ -70,7 +70,8 @@ def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
             client.set_terminated(identity, "FINISHED" if run.finished else "KILLED")
         except MlflowException as error:
             raise FedkinError(f"MLflow at {uri}: {error}") from None
-        except Exception as error:  # SQLAlchemy's, of a file that is no database; a database's driver that is not here
+        except Exception as error:
+            # SQLAlchemy's, of a file that is no database; a database's driver that is not here
             why = first_line(error)
             if isinstance(error, OSError) and error.strerror:
                 why = f"{error.filename}: {error.strerror}"

@@ -15,9 +15,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any
 
-ROOM = (
-    32 << 20
-)  # bytes of such a file: larger messages are rare, and their training takes far longer than their way
+# bytes of such a file: larger messages are rare, and training takes far longer than their way
+ROOM = 32 << 20
 MEMORY = Path("/dev/shm")
 
 

@@ -10,17 +10,21 @@ Clients: {clients}. SuperLink: {address}. {security}
 
 ## Start
 
-1. On the machine of the SuperLink, which keeps this folder: `./start-superlink` (under a supervisor such as systemd; it
-   starts again what ends, and registers the keys in `keys/` by their names).
-2. Carry each folder in `nodes/` to its machine, over a channel that nobody reads: it holds the node's private key. Then
-   delete it here. {data} Start it with `./start` (under a supervisor).
+1. On the machine of the SuperLink, which keeps this folder: `./start-superlink` (under a
+   supervisor such as systemd; it starts again what ends, and registers the keys in `keys/` by their
+   names).
+2. Carry each folder in `nodes/` to its machine, over a channel that nobody reads: it holds the
+   node's private key. Then delete it here. {data} Start it with `./start` (under a supervisor).
 3. `fedkin deploy run {folder}`: the live table, and a run directory in `{folder}/runs/`.
    Stopped or cut off: `fedkin deploy run {folder} --resume`.
-4. On a node, after a run: `fedkin deploy predict NAME --data FILE`, and `fedkin deploy export NAME --format onnx`.
-5. A node that comes later: `fedkin deploy add {folder} NAME`, start it, then `fedkin deploy join {folder} NAME`.
+4. On a node, after a run: `fedkin deploy predict NAME --data FILE`, and
+   `fedkin deploy export NAME --format onnx`.
+5. A node that comes later: `fedkin deploy add {folder} NAME`, start it, then
+   `fedkin deploy join {folder} NAME`.
 
-Every machine has the same version of fedkin with the extra `flower`. A node works only for the experiment in its own
-`experiment.toml`: for another experiment, replace the file here and on every node.
+Every machine has the same version of fedkin with the extra `flower`. A node works only for the
+experiment in its own `experiment.toml`: for another experiment, replace the file here and on every
+node.
 
 ## Ports
 
@@ -29,10 +33,11 @@ Every machine has the same version of fedkin with the extra `flower`. A node wor
 | {port} (SuperLink) | this one | the nodes' addresses, nobody else |
 | {first} … {last} (runtime of each node) | the nodes | nobody: they listen on 127.0.0.1 |
 
-**Close the Control API.** It shares port {port} with the nodes' traffic, under the paths `/v1/control` and
-`/v1/runtime`, and node authentication does not protect it: whoever reaches it and has `ca.crt` can register a key and
-start a run, that is, send code to every node. Let a proxy in front of the SuperLink refuse these paths to all but this
-machine, or let the nodes come through a private network that only they and you are in.
+**Close the Control API.** It shares port {port} with the nodes' traffic, under the paths
+`/v1/control` and `/v1/runtime`, and node authentication does not protect it: whoever reaches it and
+has `ca.crt` can register a key and start a run, that is, send code to every node. Let a proxy in
+front of the SuperLink refuse these paths to all but this machine, or let the nodes come through a
+private network that only they and you are in.
 
 ## Files
 
@@ -41,8 +46,8 @@ machine, or let the nodes come through a private network that only they and you 
 | `deployment.toml` | names, deadline of a message (`deadline`, seconds), size limit (`max_bytes`) |
 | `experiment.toml` | the experiment, with every default |
 | `certs/ca.key` | signs certificates: keep it offline |
-| `certs/server.crt`, `certs/server.key` | of the SuperLink; your own will do, if the address that nodes dial is in it |
-| `keys/NAME.pub` | what is registered; to make a node's key yourself: `ssh-keygen -t ecdsa -b 384 -f node.key` |
+| `certs/server.crt`, `certs/server.key` | of the SuperLink; yours will do if it names the address |
+| `keys/NAME.pub` | registered; made by `ssh-keygen -t ecdsa -b 384 -f node.key` |
 | `nodes/NAME/` | one node: `node.toml`, `node.key`, `ca.crt`, `experiment.toml`, `start` |
 | `app/` | what Flower distributes: two lines that name the installed fedkin |
 """

@@ -68,9 +68,11 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
         .encode(x=x, x2="x2:Q", y="low:Q", y2="high:Q", color=alt.Color("cluster:N", scale=scale))
         .encode(tooltip=["cluster:N", "clients:Q", alt.Tooltip("between:N", title="round")])
     )
-    own = alt.Chart(OWN).mark_line(color="#000", strokeWidth=2.5, point={"color": "#000", "size": 60}).encode(
-        x="x:Q", y="y:Q"
-    )  # fmt: skip
+    own = (
+        alt.Chart(OWN)
+        .mark_line(color="#000", strokeWidth=2.5, point={"color": "#000", "size": 60})
+        .encode(x="x:Q", y="y:Q")
+    )
     told = Own(
         ["x", "y"],
         {

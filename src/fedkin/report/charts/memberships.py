@@ -67,10 +67,13 @@ def _simplex(stack: Stack, names: list[str], last: NDArray[np.float64]) -> Figur
     keep = evenly(range(len(stack.rounds)), PATH)
     path = carried(stack.values)[keep]
     values = {
-        name: [[_r(x), _r(y), n] for n, (x, y) in enumerate((np.nan_to_num(path[:, j]) @ at).tolist())
-               if np.isfinite(path[n, j]).any()]
+        name: [
+            [_r(x), _r(y), n]
+            for n, (x, y) in enumerate((np.nan_to_num(path[:, j]) @ at).tolist())
+            if np.isfinite(path[n, j]).any()
+        ]
         for j, name in enumerate(names)
-    }  # fmt: skip
+    }
     hidden = alt.Axis(labels=False, ticks=False, grid=False, domain=False, title=None)
     xs = alt.X("x:Q", axis=hidden, scale=alt.Scale(domain=[-2, 2]))
     ys = alt.Y("y:Q", axis=hidden, scale=alt.Scale(domain=[-1.25, 1.3]))
@@ -96,9 +99,11 @@ def _simplex(stack: Stack, names: list[str], last: NDArray[np.float64]) -> Figur
         .encode(x=xs, y=ys, size=large, opacity=faded(0.8), tooltip=["client:N", "memberships:N"])
         .encode(color=alt.Color("component:N", scale=scale, title="largest component"))
     )
-    way = alt.Chart(OWN).mark_line(color="#000", strokeWidth=1.5, point={"size": 12, "color": "#000"}).encode(
-        x="x:Q", y="y:Q", order="n:Q"
-    )  # fmt: skip
+    way = (
+        alt.Chart(OWN)
+        .mark_line(color="#000", strokeWidth=1.5, point={"size": 12, "color": "#000"})
+        .encode(x="x:Q", y="y:Q", order="n:Q")
+    )
     note = (
         "A client is a point at the mean of the corners, weighted by its memberships at "
         "the end; points that "

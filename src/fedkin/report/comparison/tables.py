@@ -249,9 +249,12 @@ def _integer(value: Any) -> str:
 
 def _rich(sheet: Sheet, found: Comparison) -> Table:
     table = Table(
-        title=sheet.title, caption=sheet.caption or None, title_justify="left", caption_justify="left",
+        title=sheet.title,
+        caption=sheet.caption or None,
+        title_justify="left",
+        caption_justify="left",
         box=box.SIMPLE_HEAD,
-    )  # fmt: skip
+    )
     for number, name in enumerate(sheet.columns):
         table.add_column(name, overflow="fold", justify="left" if number < sheet.texts else "right")
     unfinished = {row["run"] for row in found.runs.to_dict("records") if row["state"] != FINISHED}
