@@ -21,7 +21,9 @@ from tests.engine.small import content, outcome
 
 FOLDER = Path(__file__).parents[2] / "examples" / "other_models"
 MODEL = "sk_linear:Linear"
-ABLE = sorted(name for name in METHODS if make(name, {}, {"lr": 0.1}).lesson is not None)
+ABLE = sorted(
+    name for name in METHODS if make(name, {}, {"lr": 0.1}).distillation_target is not None
+)
 
 
 @pytest.fixture(autouse=True)
