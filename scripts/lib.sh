@@ -28,7 +28,7 @@ prepare() {
       return 1
     fi
   fi
-  wanted="$(cat pyproject.toml constraints.txt | cksum) $ROOT"
+  wanted="$(cat pyproject.toml constraints.txt src/fedkin/__init__.py | cksum) $ROOT" # with the version
   case "$(cat "$stamp" 2>/dev/null)" in
     "$wanted test") return ;; # the tests' installation holds everything
     "$wanted core") if [ -z "$extra" ]; then return; fi ;;

@@ -2,12 +2,12 @@
 began with.
 """
 
+import importlib.metadata
 from typing import Any
 
 import tomli_w
 import torch
 
-from fedkin import __version__
 from fedkin.core.method import Method
 from fedkin.setup.build import Assembled
 
@@ -71,4 +71,4 @@ def _plain(value: Any) -> bool:
 
 def versions() -> dict[str, str]:
     """What the results of a run may depend on beside its specification."""
-    return {"fedkin": __version__, "torch": torch.__version__}
+    return {"fedkin": importlib.metadata.version("fedkin"), "torch": torch.__version__}
