@@ -113,14 +113,14 @@ def test_a_name_that_no_node_can_have_is_told(name, hint, tmp_path):
     )
     options = ["--spec", str(tmp_path / "exp.toml"), "--clients"]
 
-    def deploy(verb: str, *arguments: str) -> BaseException | None:
+    def command(verb: str, *arguments: str) -> BaseException | None:
         return CliRunner().invoke(deploy.app, [verb, str(tmp_path / "site"), *arguments]).exception
 
-    first = deploy("init", *options, f"south,{name}")
+    first = command("init", *options, f"south,{name}")
     assert not (tmp_path / "site").exists()
-    assert deploy("init", *options, "north,south") is None
+    assert command("init", *options, "north,south") is None
     before = (tmp_path / "site" / config.DEPLOYMENT).read_text()
-    second = deploy("add", "--", name)
+    second = command("add", "--", name)
     for error, where in ((first, "--clients"), (second, "NAME")):
         assert isinstance(error, FedkinError)
         assert str(error).startswith(f"{where}: {name!r} is no name for a node (")
