@@ -74,7 +74,7 @@ def golden(name: str, tests: list[dict[str, Any]]) -> dict[str, Any]:
     for trace in traces:
         trace["errors"] = {what: rounded_up(error) for what, error in trace["errors"].items()}
         trace["deviations"] = {
-            what: [rounded_up(gap), why] for what, (gap, why) in trace["deviations"].items()
+            what: [float(f"{gap:.1e}"), why] for what, (gap, why) in trace["deviations"].items()
         }
     return {
         "tests": grouped(tests),

@@ -2,7 +2,9 @@
 leaves no evidence.
 """
 
+import inspect
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +13,7 @@ import pytest
 from fedkin.certificates import registry as certificates
 from fedkin.certificates.registry import (
     GOLDEN,
+    Held,
     digest,
     held,
     lacking,
@@ -19,8 +22,9 @@ from fedkin.certificates.registry import (
     readings,
     sources,
 )
-from fedkin.cli.certificates import HEADINGS, sections
+from fedkin.cli.certificates import COLUMNS, HEADINGS, _row, sections
 from fedkin.methods import METHODS
+from fedkin.methods.fedavg import fedavg
 from tests import certify, evidence
 from tests.certify import golden, grouped, rounded_up
 from tests.cli.command import fedkin, told
@@ -60,6 +64,15 @@ def test_a_certificate_lacks_what_it_does_not_hold() -> None:
     assert len(lacking({**whole, "readings": []})) == 1
 
 
+def test_readings_and_deviations_begin_a_line() -> None:
+    """Else a certificate does not tell them."""
+    folder = Path(inspect.getfile(fedavg)).parent
+    within = re.compile(r"\S[ \t]+(Reading|Deviation)s?: ")
+    assert [
+        file.name for file in folder.rglob("*.py") if within.search(file.read_text("utf-8"))
+    ] == []
+
+
 TRACE = {
     "file": "ditto.npz",
     "source": "litian96/ditto",
@@ -67,19 +80,29 @@ TRACE = {
     "authors": True,
     "how": "uniform",
     "errors": {"server": 2e-16, "trained models": 3e-16},
-    "deviations": {"personal models": [0.05, "another order"]},
+    "deviations": {"personal models": [0.046, "another order"], "alpha": [0.1, "another order"]},
 }
 
 
 def test_a_certificate_tells_whose_code_it_agrees_with() -> None:
     whole = {**packaged()["methods"]["ditto"], GOLDEN: {"tests": [], "traces": [TRACE]}}
+    met = {**TRACE, "file": "other.npz", "deviations": {}}
+    row = dict(
+        zip(
+            COLUMNS,
+            _row(Held("ditto", "current", {**whole, GOLDEN: {"traces": [TRACE, met]}})),
+            strict=True,
+        )
+    )
+    assert row["golden"] == "1 of 2"
+    assert row["sent"] == "15 parameters / 15 parameters"
     (said,) = next(
         section.said for section in sections(whole) if section.heading == HEADINGS[GOLDEN]
     )
     assert said == (
         "ditto.npz (litian96/ditto at 26d9b29, the authors’; uniform); agrees to 3e-16: "
         "server, trained models; "
-        "deviation of 5.0e-02 in personal models: another order"
+        "deviation, another order: personal models 4.6e-02, alpha 1.0e-01 apart"
     )
 
 
@@ -94,7 +117,7 @@ def test_golden_evidence_stays_where_the_traces_are_not_at_hand(
     found = golden("ditto", [{"id": "t.py::test_a[x]", "title": "a", "facts": {"golden": facts}}])
     assert found["tests"] == [{"id": "t.py::test_a", "title": "a", "cases": 1}]
     assert found["traces"][0]["errors"] == {"server": 2e-16}
-    assert found["traces"][0]["deviations"] == {"personal models": [0.05, "another order"]}
+    assert found["traces"][0]["deviations"] == {"personal models": [0.046, "another order"]}
     before = {
         "ditto": {"sha256": digest(METHODS["ditto"]), GOLDEN: found},
         "apfl": {"sha256": "0", GOLDEN: found},
@@ -106,6 +129,7 @@ def test_golden_evidence_stays_where_the_traces_are_not_at_hand(
 
 def test_sources_are_those_of_the_methods_it_is_made_of() -> None:
     assert list(sources(METHODS["pfedme"])) == ["fedkin.methods.cgpfl", "fedkin.methods.pfedme"]
+    assert "fedkin.methods.parts.mixing" in sources(METHODS["ppfl"])
     assert digest(METHODS["local"]) != digest(METHODS["fedavg"])
 
 

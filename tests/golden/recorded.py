@@ -154,13 +154,12 @@ class Replay:
         *,
         several: int = 0,
         tables: Tables | None = None,
-        uniform: bool = False,
         decays: Sequence[float] = (),
     ) -> None:
         """``several``: the trace starts from so many models. ``uniform``: replies weigh 1 each, not
         their samples.
         """
-        self.method, self.uniform, self.decays = method, uniform, decays
+        self.method, self.decays = method, decays
         self.tables: Tables = tables or {
             "batches": trace.array("batches", -1, len(trace.sizes), -1, -1)
         }
@@ -194,10 +193,7 @@ class Replay:
         )
 
     def replies(self, sent: Mapping[int, Tree]) -> dict[int, Reply]:
-        return {
-            k: Reply(up, 1.0 if self.uniform else float(self.infos[k].samples))
-            for k, up in sent.items()
-        }
+        return {k: Reply(up, float(self.infos[k].samples)) for k, up in sent.items()}
 
     def data(self, round: int, client: int) -> RecordedClient:
         """``round`` counts from 0, as the arrays do."""

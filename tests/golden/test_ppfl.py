@@ -1,5 +1,8 @@
 """PPFL beside its authors' code."""
 
+import sys
+
+import numpy as np
 import pytest
 import torch
 
@@ -11,7 +14,7 @@ ROUNDS = 3
 MODELS = {"ppfl_binary": lambda: linear(1, family="bernoulli"), "ppfl_mlp": perceptron}
 
 
-def replayed(v, structure, penalty="theirs"):
+def replayed(v, structure, penalty="theirs", **hyper):
     """Their round is a θ-block and then a c-block: two rounds of schedule "random", block 0 and
     block 1.
 
@@ -31,6 +34,7 @@ def replayed(v, structure, penalty="theirs"):
         membership_steps="batches",
         affinity=similarity.tolist(),
         weights="uniform",
+        **hyper,
     )
     tables = {
         "batches": trace.batches("theta_batches", ROUNDS),
@@ -60,6 +64,62 @@ def replayed(v, structure, penalty="theirs"):
 def test_ppfl(verdict, file, structure):
     v = verdict(file, f"structure {structure}, the penalty as they code it")
     replayed(v, structure)
+    v.agrees()
+
+
+@pytest.mark.certifies("ppfl", "golden")
+def test_ppfl_that_mixes_logits(verdict):
+    v = verdict("ppfl_binary", "structure 1, mixing logits, the penalty as they code it")
+    replayed(v, 1, mixing="logits")
+    v.agrees()
+
+
+@pytest.mark.certifies("ppfl", "golden")
+def test_ppfl_with_their_mirror_step(verdict, monkeypatch):
+    """c ∘ exp(exp(−ηg)) in the place of ours: nothing else is different."""
+
+    def theirs(c, direction, rate):
+        moved = c * torch.exp(torch.exp(-rate * direction))
+        return moved / moved.sum()
+
+    monkeypatch.setattr(sys.modules[ppfl.__module__], "simplex_step", theirs)
+    v = verdict(
+        "ppfl_double_exp", "structure 1, their penalty, their mirror step in the place of ours"
+    )
+    replayed(v, 1)
+    v.agrees()
+
+
+@pytest.mark.certifies("ppfl", "golden")
+def test_ppfl_alternating(verdict):
+    """Algorithm 3 moves c and then θ: their sequence, half a round apart."""
+    v = verdict(
+        "ppfl_linear", "schedule alternate, half a round apart, the penalty as they code it"
+    )
+    trace, model = v.trace, linear()
+    theta, membership = (
+        trace.batches(f"{name}_batches", ROUNDS) for name in ("theta", "membership")
+    )
+    nothing = np.full_like(membership[:1], -1)  # their first round has no c of the round before
+    tables = {"batches": theta, "membership": np.concatenate([nothing, membership[:-1]])}
+    similarity = torch.from_numpy(trace.array("similarity", 4, 4))
+    rates = {name: trace.number(name) for name in ("lr", "lam", "membership_lr")}
+    method = ppfl(
+        **rates,
+        models=3,
+        membership_steps="batches",
+        affinity=similarity.tolist(),
+        weights="uniform",
+    )
+    replay = Replay(method, trace, model, several=3, tables=tables)
+    replay.state = {**replay.state, "laplacian": torch.diag(similarity.sum(1)) / 2}
+    models = trace.tree("theta", model.initial, ROUNDS, 3)
+    told = torch.from_numpy(trace.array("membership", ROUNDS, 4, 3))
+    for t in range(ROUNDS):
+        moment = replay.round(t)
+        v.compare("canonical models", moment.state["theta"], row(models, t))
+        if t:
+            v.compare("memberships", moment.state["memberships"], told[t - 1])
     v.agrees()
 
 

@@ -28,6 +28,13 @@ CASES = {  # hyper-parameters, and how many clusters there are after each of six
     "loose": {"eps1": 0.9, "eps2": 0.1, "gamma": 0.1},
     "strict gap": {"eps1": 0.9, "eps2": 0.1, "gamma": 0.8},
     "strict norms": {"eps1": 0.6, "eps2": 0.45, "gamma": 0.1},
+    "means, uniform": {
+        "eps1": 0.9,
+        "eps2": 0.1,
+        "gamma": 0.1,
+        "halves": "means",
+        "weights": "uniform",
+    },
     "absolute": {"eps1": 0.5, "eps2": 0.2, "gamma": 0.3, "unit": "absolute"},
 }
 
@@ -136,7 +143,14 @@ def test_equal_updates_are_still_cut_in_two():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"eps1": 0.0}, {"eps2": -1.0}, {"gamma": 0.0}, {"gamma": 1.1}, {"unit": "last"}],
+    [
+        {"eps1": 0.0},
+        {"eps2": -1.0},
+        {"gamma": 0.0},
+        {"gamma": 1.1},
+        {"unit": "last"},
+        {"halves": "x"},
+    ],
     ids=str,
 )
 def test_wrong(wrong):

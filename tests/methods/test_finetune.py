@@ -80,4 +80,5 @@ def test_its_names(name):
         "lr": 0.1,
         "epochs": 3,
         "personal_lr": None,
+        "weights": "samples",
     }

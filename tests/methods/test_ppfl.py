@@ -301,6 +301,19 @@ def test_generalized_linear_models(family, structure, steps):
 
 
 @pytest.mark.certifies("ppfl", "reference")
+@pytest.mark.parametrize("family", ["bernoulli", "poisson"])
+def test_mixed_logits_of_a_linear_model_are_structure_2(family):
+    """Σ c_k xθ_k = x Σ c_k θ_k: mixing = "logits" with structure 1 is the reference's structure 2
+    (eq. 12).
+    """
+    how = {"family": family, "affinity": W, "lam": 0.05}
+    run = federated("glm", "all", {"epochs": 2}, structure=1, mixing="logits", **how)
+    check(run, replay(run, None, structure=2, **how), np.array(W), structure=2, **how)
+    with pytest.raises(FedkinError, match="mixing is 'means' or 'logits', not 'logit'"):
+        ppfl(lr=LR, mixing="logit")
+
+
+@pytest.mark.certifies("ppfl", "reference")
 def test_label_cosine_of_a_generalized_linear_model():
     """Two classes have histograms; numbers have none, and are refused."""
     run = federated("glm", "all", {"steps": 1}, family="bernoulli")

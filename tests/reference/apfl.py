@@ -1,9 +1,10 @@
 """APFL, with plain loops: Deng, Kamani & Mahdavi 2020, Algorithm 1 and the rule for α_i, means by
 samples.
 
-Algorithm 1, a local step t: w_i(t) = w_i(t-1) - η ∇f_i(w_i(t-1)); v_i(t) = v_i(t-1) - η ∇_v
-f_i(v̄_i(t-1)); v̄_i(t) = α_i v_i(t) + (1 - α_i) w_i(t). At a synchronisation w_i becomes the
-average; v̄_i is not formed anew ("kept"). Section 4, the rule for α_i: α_i <- α_i - η <v_i - w_i,
+The paper was not at hand; its lines are as an independent implementation runs them, too
+(tests/golden). Algorithm 1, a local step t: w_i(t) = w_i(t-1) - η ∇f_i(w_i(t-1)); v_i(t) = v_i(t-1)
+- η ∇_v f_i(v̄_i(t-1)); v̄_i(t) = α_i v_i(t) + (1 - α_i) w_i(t). At a synchronisation w_i becomes
+the average; v̄_i is not formed anew ("kept"). The rule for α_i: α_i <- α_i - η <v_i - w_i,
 ∇f_i(v̄_i)>.
 
 Readings: α_i moves once a round, at the round's first mini-batch, with v_i and the model just

@@ -1,8 +1,9 @@
 """Clustered FL, with plain loops: Sattler, Müller & Samek 2019/2020; METHODS.md section 5.
 
 The optimal bipartition is found by trying every one. Readings: children start from the parent's
-averaged model; ε₁ and ε₂ are in units of the largest update norm of the first round, or absolute;
-the half with the lowest client keeps the number.
+averaged model, with halves="means" from the means of their own members (the authors' code); ε₁ and
+ε₂ are in units of the largest update norm of the first round, or absolute; the half with the lowest
+client keeps the number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,6 +47,10 @@ def best_bipartition(updates: Sequence[np.ndarray]) -> tuple[list[int], list[int
     return best
 
 
+def averaged(uploads: Mapping[int, Params], mass: Mapping[int, int]) -> Params:
+    return combine([uploads[k] for k in mass], [n / sum(mass.values()) for n in mass.values()])
+
+
 def clustered_fl(
     start: Params,
     data: Mapping[int, Client],
@@ -55,6 +60,8 @@ def clustered_fl(
     eps2: float,
     gamma: float,
     unit: str = "first",
+    halves: str = "parent",
+    weights: str = "samples",
     gradient: Gradient = batch_gradient,
 ) -> list[Snapshot]:
     """Everybody takes part. Snapshot: {"server": {"models": [θ_c]}, "cluster": {k: c}, "uploads":
@@ -77,22 +84,23 @@ def clustered_fl(
         means, crosses = {}, []
         for c in range(len(models)):
             members = [k for k in data if cluster[k] == c]
-            total = sum(size(data[k]) for k in members)
-            mean = sum(size(data[k]) / total * updates[k] for k in members)
+            mass = {k: size(data[k]) if weights == "samples" else 1 for k in members}
+            mean = sum(mass[k] / sum(mass.values()) * updates[k] for k in members)
             means[c] = float(np.linalg.norm(mean))
-            models[c] = combine(
-                [uploads[k] for k in members], [size(data[k]) / total for k in members]
-            )
+            models[c] = averaged(uploads, mass)
             if len(members) < 2 or not (
                 means[c] < eps1 * scale and max(norms[k] for k in members) > eps2 * scale
             ):
                 continue
-            _, other, cross = best_bipartition([updates[k] for k in members])
+            one, other, cross = best_bipartition([updates[k] for k in members])
             crosses.append(cross)
             if gamma < np.sqrt((1.0 - cross) / 2.0):
                 for position in other:
                     cluster[members[position]] = len(models)
                 models.append(copy(models[c]))
+                if halves == "means":
+                    models[c] = averaged(uploads, {members[i]: mass[members[i]] for i in one})
+                    models[-1] = averaged(uploads, {members[i]: mass[members[i]] for i in other})
         history.append(
             {
                 "server": {"models": [copy(m) for m in models]},

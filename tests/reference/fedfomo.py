@@ -1,6 +1,8 @@
 """FedFomo with plain loops.
 
-Zhang, Sapra, Fidler, Yeung, Alvarez 2021, section 3.2:
+Zhang, Sapra, Fidler, Yeung, Alvarez 2021, the update of their section on it, with its times; the
+paper was not at hand, so these lines are as others quote them and as the authors' public code runs
+them (tests/golden):
   θ_i(t) <- θ_i(t-1) + Σ_n w_n (θ_n(t) - θ_i(t-1)), n in [N], the client itself included; w_n
   proportional to (L_i(θ_i(t-1)) - L_i(θ_n(t))) / ||θ_n(t) - θ_i(t-1)||, cut off at 0, with Σ w_n =
   1.

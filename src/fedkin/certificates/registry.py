@@ -28,6 +28,7 @@ SECTIONS = (
 GOLDEN = "golden"  # one more, where numbers of other people's code are at hand
 FILE = "certificates.json"
 PACKAGE = "fedkin.methods."
+HOME = Path(inspect.getfile(registry)).parent  # of its modules
 STATES = {
     "current": "of the method as it is installed",
     "stale": "STALE: the method's source is no longer what was certified",
@@ -85,11 +86,13 @@ def sources(recipe: Callable[..., Any]) -> dict[str, Path]:
         module, path = waiting.pop()
         if module not in found:
             found[module] = path
-            waiting += [
-                (name, path.parent / f"{name.removeprefix(PACKAGE)}.py")
-                for name in _methods_used(path)
-            ]
+            waiting += [(name, _home(name)) for name in _methods_used(path)]
     return dict(sorted(found.items()))
+
+
+def _home(module: str) -> Path:
+    """The file of a module of fedkin.methods."""
+    return HOME.joinpath(*module.removeprefix(PACKAGE).split(".")).with_suffix(".py")
 
 
 def digest(recipe: Callable[..., Any]) -> str:

@@ -20,17 +20,8 @@ HEADINGS = {
     "messages": "Messages",
 }
 SYMBOLS = {"current": "yes", "stale": "STALE", "unverified": "?", "none": "none"}
-COLUMNS = (
-    "method",
-    "certificate",
-    "worst gap",
-    "rounds",
-    "clients",
-    "participation",
-    "closed forms",
-    "laws",
-    "sent",
-)
+AGREEMENT = ("worst gap", "rounds", "clients", "participation", "golden", "closed forms", "laws")
+COLUMNS = ("method", "certificate", *AGREEMENT, "sent")
 
 
 class Section(NamedTuple):
@@ -54,7 +45,7 @@ def sections(certificate: Mapping[str, Any]) -> list[Section]:
     }
     found = [Section(HEADINGS[kind], told[kind], certificate[kind]["tests"]) for kind in SECTIONS]
     if golden := certificate.get(GOLDEN):
-        said = [sentence for trace in golden["traces"] for sentence in _golden(trace)]
+        said = [_golden(trace) for trace in golden["traces"]]
         found.insert(1, Section(HEADINGS[GOLDEN], said, golden["tests"]))
     for name in ("readings", "deviations"):
         found.append(Section(name.capitalize(), certificate[name] or ["none declared"], []))
@@ -137,7 +128,8 @@ client receives / sends in a round, in scalars.
 
 A *golden trace* holds numbers that somebody else's public code produced on a tiny fixed problem
 (`tests/golden`). The error is the largest absolute difference of what is named, over all rounds and
-clients."""
+clients. The column *golden* counts the traces that a method meets in everything compared, with some
+of its options."""
 
 
 def _row(one: Held) -> list[str]:
@@ -153,6 +145,7 @@ def _row(one: Held) -> list[str]:
         _range(reference["rounds"]),
         _range(reference["clients"]),
         _range(reference["participation"]),
+        _traces(one.content.get(GOLDEN, {}).get("traces", [])),
         str(forms) if forms else formatting.NONE,
         str(len(one.content["law"]["tests"])),
         formatting.NONE if first is None else f"{_kinds(first['down'])} / {_kinds(first['up'])}",
@@ -173,7 +166,16 @@ def _agreement(reference: Mapping[str, Any]) -> str:
     )
 
 
-def _golden(trace: Mapping[str, Any]) -> list[str]:
+def _traces(traces: Sequence[Mapping[str, Any]]) -> str:
+    """How many golden traces there are, and how many of them are met in everything, with some
+    option.
+    """
+    met = {trace["file"] for trace in traces if not trace["deviations"]}
+    every = {trace["file"] for trace in traces}
+    return f"{len(met)} of {len(every)}" if every else formatting.NONE
+
+
+def _golden(trace: Mapping[str, Any]) -> str:
     """What one trace says: what agrees with it and to what error, and each deviation with its
     figure.
     """
@@ -182,11 +184,14 @@ def _golden(trace: Mapping[str, Any]) -> list[str]:
     told = [f"{trace['file']} ({whose}{how})"]
     if trace["errors"]:
         told.append(f"agrees to {max(trace['errors'].values()):.0e}: {', '.join(trace['errors'])}")
-    told += [
-        f"deviation of {figure:.1e} in {what}: {why}"
-        for what, (figure, why) in trace["deviations"].items()
-    ]
-    return ["; ".join(told)]
+    for reason in dict.fromkeys(why for _, why in trace["deviations"].values()):
+        figures = [
+            f"{what} {figure:.1e}"
+            for what, (figure, why) in trace["deviations"].items()
+            if why == reason
+        ]
+        told.append(f"deviation, {reason}: {', '.join(figures)} apart")
+    return "; ".join(told)
 
 
 def _without(forms: Mapping[str, Any]) -> list[str]:

@@ -57,8 +57,9 @@ def apfl(
 
     Readings: α moves once a round, before the first step, by that step's mini-batch, at the
     received w and the v̄ of ``mixture``; v and w then see the same mini-batches. v starts at the
-    initial model, as w does. Deviation: the authors' code takes v̄ with the w after its step, and
-    moves α after the first step of a round, by (α² + (1−α)²) ⟨v − w, ∇f(v̄)⟩ + 0.02 α.
+    initial model, as w does.
+    Deviation: the authors' code takes v̄ with the w after its step, and moves α after the first
+    step of a round, by (α² + (1−α)²) ⟨v − w, ∇f(v̄)⟩ + 0.02 α.
     """
     if not 0 <= alpha <= 1 or mixture not in ("kept", "received"):
         raise FedkinError("apfl needs alpha within [0, 1], and mixture 'kept' or 'received'")

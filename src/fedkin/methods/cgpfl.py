@@ -43,8 +43,9 @@ def cgpfl(
     overshoots (docs/reproduction). Algorithm 1 does not say what θ starts from. The mean within a
     cluster is uniform. New clusters are matched to the old ones by the assignment of least squared
     distance, so that mixing (α < 1) is meaningful and cluster numbers are stable; a cluster without
-    members keeps its model. Deviation: line 10 of Algorithm 1 prints (2/N)(ω − θ) as the slope of
-    ω; here it is the envelope's, λ(ω − θ).
+    members keeps its model.
+    Deviation: line 10 of Algorithm 1 prints (2/N)(ω − θ) as the slope of ω; here it is the
+    envelope's, λ(ω − θ).
     """
     if start not in get_args(ThetaStart):
         raise unknown("start of θ", str(start), get_args(ThetaStart))

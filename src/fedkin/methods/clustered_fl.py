@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import EachClient, Reply, Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import ClientInfo, FederationInit, Method, Needs, ServerContext
 from fedkin.core.tree import Tree, dtype_of, flat, row, stack, sub, weighted_mean
 from fedkin.core.weights import counted
@@ -55,6 +55,7 @@ def clustered_fl(
     eps2: float = 0.4,
     gamma: float = 0.5,
     unit: Literal["first", "absolute"] = "first",
+    halves: Literal["parent", "means"] = "parent",
     weights: Weights = "samples",
 ) -> Method:
     """Clustered FL: a cluster is split where its mean update has become small while some client
@@ -63,8 +64,10 @@ def clustered_fl(
     lr: learning rate of local SGD. eps1: ε₁, a split needs ‖Σ p_i Δ_i‖ < ε₁. eps2: ε₂, and max
     ‖Δ_i‖ > ε₂. gamma: γ_max, and γ_max < sqrt((1 − α_cross) / 2), that is α_cross < 1 − 2γ²: the
     assumed noise of updates; larger splits less readily, at most 1. unit: what ε is measured in:
-    "first", the largest ‖Δ_i‖ of the first round, or "absolute", as the paper's. weights: of means,
-    by samples or uniform (the authors' code).
+    "first", the largest ‖Δ_i‖ of the first round, or "absolute", as the paper's. halves: what both
+    halves start from: "parent", its updated model, or "means", each the mean of its own members in
+    the round of the split (the authors' code; near a stationary point there is little between the
+    two). weights: of means, by samples or uniform (the authors' code).
 
     How to choose: ε₁ well under what ``mean_update`` of the record starts with, ε₂ between the
     ``update`` of clients that agree and that of clients that do not; both are in the record of
@@ -72,16 +75,19 @@ def clustered_fl(
     and an ε₂ for the number of clusters that is wanted; after several local steps the mean of
     clients that disagree does not come near 0.
 
-    Readings: both halves start from the parent's updated model (at a stationary point it is the
-    parent's; the authors' code averages within the halves at once). A cluster is split only in a
-    round in which all its members replied. The half of the lowest client keeps the cluster's
-    number. Norms and similarities are of weights, not of batch-norm statistics. Updates shrink with
-    the learning rate: no milestone should come before the splits.
+    Readings: the paper's children start from the parent's model. A cluster is split only in a round
+    in which all its members replied. The half of the lowest client keeps the cluster's number.
+    Norms and similarities are of weights, not of batch-norm statistics. Updates shrink with the
+    learning rate: no milestone should come before the splits.
+    Deviation: the authors' code bipartitions by complete linkage, which does not give the halves of
+    Algorithm 2.
     """
     if eps1 <= 0 or eps2 <= 0 or not 0 < gamma <= 1 or unit not in ("first", "absolute"):
         raise FedkinError(
             "clustered_fl needs eps1, eps2 > 0, gamma in (0, 1], and unit 'first' or 'absolute'"
         )
+    if halves not in ("parent", "means"):
+        raise unknown("start of halves", str(halves), ("parent", "means"))
     base = fedavg(lr=lr)
 
     def server(start: FederationInit) -> Tree:
@@ -109,23 +115,32 @@ def clustered_fl(
             members = [client for client in replies if int(place[client]) == k]
             if not members:
                 continue
-            sent, weights = (
+            sent, mass = (
                 [replies[i].message["parameters"] for i in members],
                 [replies[i].weight for i in members],
             )
-            models[k] = weighted_mean(sent, weights)
+            models[k] = weighted_mean(sent, mass)
             updates = torch.stack([flat(sub(w, before)) for w in sent])
             norms, mean = updates.norm(dim=1), float(flat(sub(models[k], before)).norm())
             scale = scale or float(norms.max())  # the first round has one cluster
             update[members], mean_update[place == k] = norms / (scale or 1.0), mean / (scale or 1.0)
             complete = len(members) == int((place == k).sum()) > 1
             if complete and mean < eps1 * scale and float(norms.max()) > eps2 * scale:
-                halves = bipartition(updates)
-                if gamma < math.sqrt(max(1 - halves.cross, 0.0) / 2):
+                found = bipartition(updates)
+                if gamma < math.sqrt(max(1 - found.cross, 0.0) / 2):
                     cluster[
-                        [i for i, stays in zip(members, halves.first, strict=True) if not stays]
+                        [i for i, stays in zip(members, found.first, strict=True) if not stays]
                     ] = len(models)
                     models.append(models[k])
+                    if halves == "means":
+                        parts = [
+                            [i for i in range(len(sent)) if found.first[i] is stays]
+                            for stays in (True, False)
+                        ]
+                        models[k], models[-1] = (
+                            weighted_mean([sent[i] for i in part], [mass[i] for i in part])
+                            for part in parts
+                        )
         return {
             "parameters": stack(models),
             "cluster": cluster,
@@ -143,7 +158,14 @@ def clustered_fl(
         personal_models=lambda received, own, data: {"personal": received["parameters"]},
         server_metrics=server_metrics,
         newcomer_placements=newcomer_placements,
-        hyper={"lr": lr, "eps1": eps1, "eps2": eps2, "gamma": gamma, "unit": unit},
+        hyper={
+            "lr": lr,
+            "eps1": eps1,
+            "eps2": eps2,
+            "gamma": gamma,
+            "unit": unit,
+            "halves": halves,
+        },
         needs=Needs(full_participation=True),
     )
     return counted(method, weights)

@@ -33,11 +33,13 @@ def feddf(
     for each architecture; 0 is FedAvg. distill_lr: their learning rate. weights: of the mean of
     parameters, by samples or uniform.
 
-    Readings: that of logits is uniform, as printed. An architecture without participants starts
-    from its last model and is distilled like the others. Deviation: plain SGD for a fixed number of
-    steps, where the paper has Adam (0.001, cosine schedule) until accuracy on validation data at
-    the server no longer rises; our server has no labeled data, and a model that agrees with its
-    teacher must stay where it is, which Adam does not promise.
+    Readings: the mean of logits is uniform, as printed. An architecture without participants starts
+    from its last model and is distilled like the others.
+    Deviation: plain SGD for a fixed number of steps, where the paper has Adam (0.001, cosine
+    schedule) until accuracy on validation data at the server no longer rises; our server has no
+    labeled data, and a model that agrees with its teacher must stay where it is, which Adam does
+    not promise. The authors' code averages, unless told, the losses against each teacher; the paper
+    averages their logits.
     """
     if distill_steps < 0 or distill_lr <= 0 or public_batch < 1:
         raise FedkinError(

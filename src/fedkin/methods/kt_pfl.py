@@ -42,6 +42,9 @@ def kt_pfl(
     the message comes; the first one has no team. A client that did not take part stands in with its
     last predictions; one that never did is in no team (its coefficients wait at 1/M, the others of
     a row are divided by their sum) and joins with the mean.
+    Deviations: the authors' code moves κ by the gradient of a mean squared distance, client after
+    client, at a rate chosen from the gradient, through softmax(5κ). Its KL divides by rows times
+    classes, so that its distillation has our rate divided by the number of classes.
     """
     rate = lr if distill_lr is None else distill_lr
     if (

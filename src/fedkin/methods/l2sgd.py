@@ -38,8 +38,8 @@ def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1, weights: Weights = "un
     (which they do not move), then k ≥ 1 local steps, k ~ Geometric(p); the server draws both, so
     [train] steps and epochs are not used. In the first round all models are equal and the pulls do
     nothing. The decay multiplies η, so it slows both. Where an upload is lost, w̄ is the mean of
-    those that arrived. Deviation: of the paper's methods only this one is built, not the
-    variance-reduced L2SGD+.
+    those that arrived.
+    Deviation: of the paper's methods only this one is built, not the variance-reduced L2SGD+.
     """
     if lam < 0 or not 0 < p < 1:
         raise FedkinError("l2sgd needs lam of at least 0 and p between 0 and 1")

@@ -82,8 +82,9 @@ def per_fedavg(
     overlap). α is part of the objective, not a step of the optimizer: the schedule's decay does not
     touch it. The personal model is made from the global one when it is asked for, on mini-batches
     of the client's training data; it is not kept. 0.01 for δ is ours: it keeps both the truncation
-    and float32 rounding small. Deviation: the server averages by samples unless told (Algorithm 1's
-    clients count alike), so that FedAvg and this differ in the local step alone.
+    and float32 rounding small.
+    Deviation: the server averages by samples unless told (Algorithm 1's clients count alike), so
+    that FedAvg and this differ in the local step alone.
     """
     if inner_lr < 0 or hessian not in STEPS or delta <= 0 or adapt_steps < 1:
         raise FedkinError(

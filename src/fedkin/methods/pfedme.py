@@ -24,8 +24,8 @@ def pfedme(
     apart.
 
     Readings: Algorithm 1 leaves the inner solver's start open; the authors' public code has
-    "received". The server's mean is uniform over the participants, as printed. Deviation: the
-    authors' public code adds 0.001 θ to the gradient, and averages by samples.
+    "received". The server's mean is uniform over the participants, as printed.
+    Deviation: the authors' public code adds 0.001 θ to the gradient, and averages by samples.
     """
     base = cgpfl(
         lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=beta, start=start

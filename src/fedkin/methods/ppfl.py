@@ -5,8 +5,8 @@ min over θ_com, θ_1…θ_K, C of Σ p_i f_i(θ_com, {θ_k}, c_i) + λ Cᵀ L C
 and 3 (alternating).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -21,13 +21,13 @@ from fedkin.core.method import (
     Method,
     Needs,
     ServerContext,
-    likelihood,
 )
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan, simplex_step, slope
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of, is_buffer
 from fedkin.methods.parts.affinity import affinity_of, laplacian_of
+from fedkin.methods.parts.mixing import mixed_logits, mixed_outputs, mixed_parameters, prediction
 
 THETA, MEMBERSHIP = 0, 1  # the blocks of Algorithm 1
 
@@ -46,6 +46,7 @@ def ppfl(
     affinity: Literal["label_cosine", "none"] | Sequence[Sequence[float]] = "label_cosine",
     weights: Literal["samples", "uniform"] = "samples",
     theta_share: float = 0.5,
+    mixing: Literal["means", "logits"] = "means",
 ) -> Method:
     """PPFL1 (structure 1: outputs are mixed) and PPFL2 (structure 2: parameters are mixed).
 
@@ -57,26 +58,38 @@ def ppfl(
     received meanwhile. membership_scale: "client" uses ∇f_i; "paper" p_i ∇f_i, which with many
     clients hardly moves c. affinity: W, from the label histograms that clients report once, none,
     or a matrix [clients, clients]. weights: p_i by samples, or uniform (the authors' scripts).
-    theta_share: ρ of the θ block in schedule "random".
+    theta_share: ρ of the θ block in schedule "random". mixing: what structure 1 mixes of
+    generalized linear models (family bernoulli, gaussian, poisson): "means" (eq. 11) or "logits"
+    (the authors' scripts, and then structures 1 and 2 of a linear model are one); classification
+    mixes logits.
 
-    Readings: canonical models start from K different draws (equal ones could never separate);
-    classification mixes logits, generalized linear models (family bernoulli, gaussian, poisson) mix
-    means (eq. 11); the client doubles the λ(LC)_i that it receives, as eq. 25 says; under partial
-    participation θ is averaged over the participants. A newcomer fits its membership with θ as it
-    is; it resembles nobody, for the histograms of the others are not kept.
+    Readings: canonical models start from K different draws (equal ones could never separate); the
+    client doubles the λ(LC)_i that it receives, as eq. 25 says; under partial participation θ is
+    averaged over the participants. A newcomer fits its membership with θ as it is; it resembles
+    nobody, for the histograms of the others are not kept.
+    Deviations: the authors' scripts move c by c ∘ exp(exp(−ηg)) where eq. 24 has c ∘ exp(−ηg).
+    Their penalty on c is λ · diag(row sums of W) C, ours 2λ(D − W)C. They mix after every linear
+    layer, which is structure 2. They move θ before c: the same sequence as Algorithm 3's, half a
+    round apart.
     """
-    _check(
-        models,
-        structure,
-        schedule,
-        membership_steps,
-        membership_scale,
-        weights,
-        lam,
-        membership_lr,
-        theta_share,
-    )
-    mixed = _mixed_outputs if structure == 1 else _mixed_parameters
+    hyper = {
+        "lr": lr,
+        "models": models,
+        "structure": structure,
+        "schedule": schedule,
+        "canonical": canonical,
+        "lam": lam,
+        "membership_lr": membership_lr,
+        "membership_steps": membership_steps,
+        "membership_scale": membership_scale,
+        "affinity": affinity if isinstance(affinity, str) else "matrix",
+        "weights": weights,
+        "theta_share": theta_share,
+        "mixing": mixing,
+    }
+    _check(hyper)
+    outputs = mixed_outputs if mixing == "means" else mixed_logits
+    mixed = outputs if structure == 1 else mixed_parameters
 
     def loss(theta: Params, model: Model, c: Tensor, batch: Batch) -> Tensor:
         return mixed(model, theta, c, batch.x, batch.y, model.train_outputs, split) @ batch.weight
@@ -233,7 +246,7 @@ def ppfl(
         return {kind: both[kind]}
 
     def predict(model: Model, view: Tree, x: Tensor) -> Tensor:
-        return _prediction(model, view, x, structure, split)
+        return prediction(model, view, x, structure, split, mixing)
 
     def check(start: FederationInit, participants: int) -> None:
         if not isinstance(affinity, str) and [len(r) for r in affinity] != [
@@ -270,102 +283,35 @@ def ppfl(
         check=check,
         newcomer_placements=newcomer_placements,
         update_newcomer=update_newcomer,
-        hyper={
-            "lr": lr,
-            "models": models,
-            "structure": structure,
-            "schedule": schedule,
-            "canonical": canonical,
-            "lam": lam,
-            "membership_lr": membership_lr,
-            "membership_steps": membership_steps,
-            "membership_scale": membership_scale,
-            "affinity": affinity if isinstance(affinity, str) else "matrix",
-            "weights": weights,
-            "theta_share": theta_share,
-        },
+        hyper=hyper,
         needs=Needs(introduction="everyone"),
     )
 
 
-Split = Callable[[Params], frozenset[str]]
-Forward = Callable[[Params, Tensor], Tensor]
+CHOICES = {
+    "structure": (1, 2),
+    "schedule": ("alternate", "random"),
+    "membership_scale": ("client", "paper"),
+    "weights": ("samples", "uniform"),
+    "mixing": ("means", "logits"),
+}
 
 
-def _one(theta: Params, k: int, split: Split) -> Params:
-    """The model made of θ_com and canonical model k."""
-    names = split(theta)
-    return {name: value[k] if name in names else value for name, value in theta.items()}
-
-
-def _blend(theta: Params, c: Tensor, split: Split) -> Params:
-    """The model made of θ_com and Σ c_k θ_k (figure 2b)."""
-    names = split(theta)
-    return {n: torch.tensordot(c, v, dims=1) if n in names else v for n, v in theta.items()}
-
-
-def _mixed_outputs(
-    model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward, split: Split
-) -> Tensor:
-    """Structure 1: negative log-likelihood [batch] of Σ c_k r(θ_k) (figure 2a), or of Σ c_k
-    g⁻¹(xθ_k) (eq. 11).
-    """
-    each = torch.stack([forward(_one(theta, k, split), x) for k in range(len(c))])
-    if model.family.name == "categorical":
-        return model.family.nll(torch.tensordot(c, each, dims=1), y)
-    return model.family.nll_of_mean(torch.tensordot(c, model.family.mean(each), dims=1), y)
-
-
-def _mixed_parameters(
-    model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward, split: Split
-) -> Tensor:
-    """Structure 2: negative log-likelihood [batch] of the model with parameters Σ c_k
-    θ_k (eq. 12).
-    """
-    nll: Tensor = model.family.nll(forward(_blend(theta, c, split), x), y)
-    return nll
-
-
-def _prediction(model: Model, view: Tree, x: Tensor, structure: int, split: Split) -> Tensor:
-    theta, c = view["theta"], view["membership"]
-    if structure == 2:
-        return likelihood(model, model.outputs(_blend(theta, c, split), x))
-    each = torch.stack([model.outputs(_one(theta, k, split), x) for k in range(len(c))])
-    if model.family.name == "categorical":
-        return likelihood(model, torch.tensordot(c, each, dims=1))
-    means: Tensor = torch.tensordot(c, model.family.mean(each), dims=1)
-    if not model.family.classes:
-        return means
-    both = torch.cat([1 - means, means], 1)
-    tiny = torch.finfo(means.dtype).tiny
-    return both.clamp_min(tiny).log()
-
-
-def _check(
-    models: int,
-    structure: int,
-    schedule: str,
-    steps: str | int,
-    scale: str,
-    weights: str,
-    lam: float,
-    membership_lr: float,
-    theta_share: float,
-) -> None:
-    allowed = {
-        "structure": (structure, (1, 2)),
-        "schedule": (schedule, ("alternate", "random")),
-        "membership_scale": (scale, ("client", "paper")),
-        "weights": (weights, ("samples", "uniform")),
-    }
-    for name, (value, choices) in allowed.items():
-        if value not in choices:
-            raise FedkinError(f"ppfl: {name} is {' or '.join(map(repr, choices))}, not {value!r}")
+def _check(hyper: Mapping[str, Any]) -> None:
+    for name, choices in CHOICES.items():
+        if hyper[name] not in choices:
+            raise FedkinError(
+                f"ppfl: {name} is {' or '.join(map(repr, choices))}, not {hyper[name]!r}"
+            )
+    steps = hyper["membership_steps"]
     if steps not in ("full", "batches") and (isinstance(steps, str) or steps < 1):
         raise FedkinError(
             f"ppfl: membership_steps is 'full', 'batches' or a number of at least 1, not {steps!r}"
         )
-    if models < 1 or lam < 0 or membership_lr < 0 or not 0 < theta_share <= 1:
+    if (
+        min(hyper["models"] - 1, hyper["lam"], hyper["membership_lr"]) < 0
+        or not 0 < hyper["theta_share"] <= 1
+    ):
         raise FedkinError(
             "ppfl needs models of at least 1, lam and membership_lr of at least 0, "
             "theta_share in (0, 1]"
