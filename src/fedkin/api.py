@@ -89,11 +89,14 @@ class Result:
 
     Samples are as in the data set: uint8 pixels in 0..255 or float features, of a table its columns
     in their order without label and client. Classes are numbered in the sorted order of the labels;
-    ``class_names`` are their values.
+    ``class_names`` are their values. ``trust_code``: the classes that the run of somebody else
+    names may be imported (docs/security.md).
     """
 
-    def __init__(self, folder: Path | str, method: Method | None = None) -> None:
-        self.folder = Path(folder)
+    def __init__(
+        self, folder: Path | str, method: Method | None = None, trust_code: bool = False
+    ) -> None:
+        self.folder, self._trust_code = Path(folder), trust_code
         self._method = method
 
     def __repr__(self) -> str:
@@ -127,7 +130,7 @@ class Result:
         samples as in the data set (see ``data``). Raises FedkinError for a client or a view that is
         not there.
         """
-        opened = Opened(self.folder, self._method)
+        opened = Opened(self.folder, self._method, self._trust_code)
         if not isinstance(client, str):
             client = _number(client, len(opened.parts.infos))
         return opened.personal(opened.member(client), view)
@@ -153,7 +156,7 @@ class Result:
 
     @cached_property
     def _population(self) -> Population:
-        return load(self.folder, method=self._method)[1].population
+        return load(self.folder, method=self._method, trust_code=self._trust_code)[1].population
 
     def report(self) -> Path:
         """Write report.html into the run directory."""
@@ -180,10 +183,17 @@ def run(
 
 
 def resume(
-    folder: Path | str, method: Method | None = None, progress: Progress | None = None
+    folder: Path | str,
+    method: Method | None = None,
+    progress: Progress | None = None,
+    trust_code: bool = False,
 ) -> Result:
     """Continue a run that was stopped; gives the numbers of an uninterrupted one."""
-    return Result(_resume(Path(folder), method=method, progress=progress), method)
+    return Result(
+        _resume(Path(folder), method=method, progress=progress, trust_code=trust_code),
+        method,
+        trust_code,
+    )
 
 
 __all__ = ["Experiment", "Personal", "Result", "resume", "run"]

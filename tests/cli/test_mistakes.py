@@ -27,7 +27,7 @@ MISTAKES = [
     (["--model", "no.such.module:Net"], "model 'no.such.module:Net' cannot be imported"),
     (
         ["--model", "json:JSONDecoder"],
-        "model 'json:JSONDecoder' is a JSONDecoder: neither a torch.nn.Module nor",
+        "model 'json:JSONDecoder' is not called: it is not a class of a torch.nn.Module",
     ),
     (["--split", "dirichlett:0.1"], "unknown partition 'dirichlett': did you mean 'dirichlet'?"),
     (["--split", "dirichlett"], "unknown partition 'dirichlett': did you mean 'dirichlet'?"),

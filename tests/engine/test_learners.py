@@ -14,6 +14,7 @@ from fedkin.experiment.resume import resume
 from fedkin.experiment.run import experiment, run
 from fedkin.methods import METHODS, make
 from fedkin.models.build import build
+from fedkin.models.own import allow
 from fedkin.newcomers.local import Learned, joined
 from fedkin.report.summary import summary
 from fedkin.setup.opened import load
@@ -121,8 +122,10 @@ def test_a_newcomer_may_hold_one(tmp_path):
 def test_what_is_no_model_says_so(monkeypatch):
     from fedkin.core.rng import Key
 
+    allow(["pathlib:Path", MODEL])
     with pytest.raises(
-        FedkinError, match=r"neither a torch.nn.Module nor a learner, which has start, fit, predict"
+        FedkinError,
+        match=r"not a class of a torch.nn.Module or a learner, which has start, fit, predict",
     ):
         build("pathlib:Path", (4,), 3, Key(0))
     with pytest.raises(FedkinError, match="class probabilities, not family gaussian"):

@@ -45,7 +45,10 @@ def test_partial_participation_and_rare_evaluation(method, settings, tmp_path):
 @pytest.mark.parametrize("buffers", ["global", "local", "drop"])
 def test_running_statistics_stay_or_go_as_in_one_process(buffers, tmp_path):
     spec = experiment("fedavg", model__name="tests.parity.normed:Normed", model__buffers=buffers)
-    deployed = result(Fleet(tmp_path, spec).run())
+    fleet = Fleet(tmp_path, spec)
+    for node in fleet.nodes.values():  # as an operator's line in node.toml
+        node.config = node.config.model_copy(update={"imports": ("tests.parity.normed",)})
+    deployed = result(fleet.run())
     assert deployed == result(run(spec, tmp_path / "plain"))
 
 

@@ -14,6 +14,7 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import leaves
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import MODELS, build
+from fedkin.models.own import allow
 from fedkin.runtime.replay import Runtime
 
 GREY, COLOUR, ROW, WINDOW = (1, 28, 28), (3, 32, 32), (60,), (12,)
@@ -197,7 +198,7 @@ MINE = """
         def __init__(self):
             super().__init__(60, 5)
 
-    def make(classes):
+    def make(classes) -> nn.Module:
         return nn.Linear(60, classes)
 
     class Raises(nn.Module):
@@ -223,8 +224,15 @@ MINE = """
         def __init__(self, vocabulary):
             super().__init__()
 
-    def text(shape, classes):
+    def text(shape, classes) -> nn.Module:
         return "a model"
+
+    def unsaid(shape, classes):
+        raise AssertionError("it was called")
+
+    class Other:
+        def __init__(self, shape):
+            raise AssertionError("it was called")
 
     number = 3
 """
@@ -246,11 +254,13 @@ def mine(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["Net", "Fixed", "make"])
 def test_a_users_module(name, mine):
+    allow([f"{mine}.nets:{name}"])
     model = build(f"{mine}.nets:{name}", ROW, 5, Key(0))
     assert model.outputs(model.initial, torch.rand(3, 60)).shape == (3, 5)
 
 
 def test_a_users_options(mine):
+    allow([f"{mine}.nets:Net"])
     assert build(f"{mine}.nets:Net", ROW, 5, Key(0), width=9).initial["a.weight"].shape == (9, 60)
 
 
@@ -266,7 +276,9 @@ def test_a_users_options(mine):
         ),
         ("{mine}.typo:Net", "cannot be imported"),
         (":Net", "cannot be imported"),
-        ("{mine}.nets:number", "is not a class or a function"),
+        ("{mine}.nets:number", "is not called: it is not a class of a torch.nn.Module"),
+        ("{mine}.nets:unsaid", "is not called: .* whose declared result"),
+        ("{mine}.nets:Other", "is not called: it is not a class of a torch.nn.Module"),
         ("{mine}.nets:text", "is a str: neither a torch.nn.Module nor a learner"),
         ("{mine}.nets:Raises", "cannot be built: RuntimeError: no weights"),
         ("{mine}.nets:Demands", "vocabulary"),
@@ -276,12 +288,14 @@ def test_a_users_options(mine):
     ],
 )
 def test_a_users_mistakes(path, sentence, mine):
+    allow([path.format(mine=mine)])
     with pytest.raises(FedkinError, match=sentence) as caught:
         build(path.format(mine=mine), ROW, 5, Key(0))
     assert "\n" not in str(caught.value)
 
 
 def test_a_users_module_with_the_wrong_shape(mine):
+    allow([f"{mine}.nets:Fixed"])
     with pytest.raises(FedkinError, match=r"cannot take samples of shape \[1, 28, 28\]") as caught:
         build(f"{mine}.nets:Fixed", GREY, 5, Key(0))
     assert "\n" not in str(caught.value)

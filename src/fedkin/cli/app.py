@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from fedkin.cli import data, deploy, doctor, export, join, reading, reproduce, sweep, track
-from fedkin.cli.reading import Folder, as_given, tell_hints
+from fedkin.cli.reading import Folder, TrustCode, as_given, tell_hints
 from fedkin.cli.training import train
 from fedkin.core.errors import FedkinError
 
@@ -147,6 +147,7 @@ def run(
     out: Annotated[
         Path | None, _option("--out", WHERE, "DIR", "The run directory; must be new or empty.")
     ] = None,
+    trust_code: TrustCode = False,
 ) -> None:
     """Train: by default COMET on scikit-learn's digits, 20 clients."""
     from fedkin.cli.options import specification
@@ -166,7 +167,7 @@ def run(
         "engine": engine,
         "workers": workers,
     }
-    chosen, hints = specification(spec, options, set_ or [])
+    chosen, hints = specification(spec, options, set_ or [], trust_code)
     tell_hints(hints)
     export.find_own_code()
     from fedkin.experiment.run import run as begin
@@ -181,6 +182,7 @@ def resume(
         int | None,
         typer.Option("--workers", metavar="N", help="Another number of processes.", min=1),
     ] = None,
+    trust_code: TrustCode = False,
 ) -> None:
     """Continue a run from its last committed round; the result is that of a run that was never
     stopped.
@@ -194,7 +196,7 @@ def resume(
     chosen, _ = parse(content, text, str(folder / SPEC))
     if done is None:
         print(f"{folder} is finished: there is nothing to resume")
-    train(chosen, partial(_resumed, folder, workers), done)
+    train(chosen, partial(_resumed, folder, workers, trust_code), done)
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
@@ -214,11 +216,13 @@ for command in COMMANDS:
     app.command()(command)
 
 
-def _resumed(folder: Path, workers: int | None, progress: Callable[["Record"], None]) -> Path:
+def _resumed(
+    folder: Path, workers: int | None, trust_code: bool, progress: Callable[["Record"], None]
+) -> Path:
     export.find_own_code()
     from fedkin.experiment.resume import resume as go_on
 
-    return go_on(folder, progress=progress, workers=workers)
+    return go_on(folder, progress=progress, workers=workers, trust_code=trust_code)
 
 
 def _told(sentence: str, code: int) -> int:

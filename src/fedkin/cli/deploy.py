@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fedkin.cli.reading import AsJson
+from fedkin.cli.reading import AsJson, TrustCode
 from fedkin.core.errors import FedkinError
 
 app = typer.Typer(
@@ -59,6 +59,7 @@ def init(
         bool,
         typer.Option("--insecure", help="No TLS, no node authentication; loopback addresses only."),
     ] = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Write a deployment: certificates, keys, configuration, start scripts, a README for the
     operator.
@@ -66,9 +67,12 @@ def init(
     _extra()
     from fedkin.flower.operator.site import init as write
     from fedkin.runs.spec import parse, read
+    from fedkin.runs.trust import require
+    from fedkin.setup.architectures import code_of
 
     content, text = read(spec)
     chosen, _ = parse(content, text, str(spec))
+    require(spec, chosen, code_of(chosen), trust_code)
     names = [name.strip() for name in clients.split(",") if name.strip()]
     made = write(folder, chosen, names, address, own_data=not rehearse, insecure=insecure)
     print(f"{made / 'README.md'} says how to go on")

@@ -5,7 +5,16 @@ from typing import Annotated, Any
 import typer
 
 from fedkin.cli.json_output import print_json
-from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, as_given, console, tell_hints
+from fedkin.cli.reading import (
+    AsJson,
+    Changes,
+    DataDir,
+    SpecFile,
+    TrustCode,
+    as_given,
+    console,
+    tell_hints,
+)
 
 BASELINES = ("local", "fedavg", "finetune")  # what is always probed
 
@@ -33,11 +42,13 @@ def doctor(
     ] = None,
     set_: Changes = None,
     data_dir: DataDir = None,
+    trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Before spending a day: how unlike the clients are, what goes wrong by default, what it costs,
     and whether federating is likely to help, by short probes on validation data.
     """
+    from fedkin.cli.export import find_own_code
     from fedkin.cli.options import specification
     from fedkin.doctor.data import data_of
     from fedkin.doctor.probe import probe, verdict
@@ -48,8 +59,9 @@ def doctor(
 
     more = [known_name(name.strip()) for name in methods.split(",")] if methods else []
     options = {"data": data, "method": method, "split": split, "data_dir": as_given(data_dir)}
-    given, hints = specification(spec, options, set_ or [])
+    given, hints = specification(spec, options, set_ or [], trust_code)
     tell_hints(hints)
+    find_own_code()
     parts = assemble(given)
     whole = (
         parts.spec

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from fedkin.cli.reading import Folder
+from fedkin.cli.reading import Folder, TrustCode
 from fedkin.core.errors import FedkinError
 
 Client = Annotated[
@@ -35,6 +35,7 @@ def export(
         Path | None,
         typer.Option("--out", metavar="DIR", help="A folder for them; default: DIR/export."),
     ] = None,
+    trust_code: TrustCode = False,
 ) -> None:
     """Write personal models as files, each with a card: what it learned from, how well it does,
     what was sent.
@@ -48,7 +49,7 @@ def export(
         raise FedkinError("say which model: --client NAME, or --all")
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
-    opened = _opened(folder)
+    opened = _opened(folder, trust_code)
     chosen = (
         [opened.member(k) for k in range(len(opened.names))]
         if client is None
@@ -79,6 +80,7 @@ def predict(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Write the table there; else it is printed."),
     ] = None,
+    trust_code: TrustCode = False,
 ) -> None:
     """What a client's personal model says of new samples: a CSV with the label and the probability
     of each class.
@@ -88,7 +90,7 @@ def predict(
 
     if client is None:
         raise FedkinError("say whose model: --client NAME")
-    opened = _opened(folder)
+    opened = _opened(folder, trust_code)
     tell_table(*ask(handed(opened, opened.member(client)), data), out)
 
 
@@ -111,22 +113,24 @@ def tell_table(frame: "DataFrame", said: Sequence[str], out: Path | None) -> Non
     print(write_outside(out, text))
 
 
-def _opened(folder: Path) -> "Opened":  # type: ignore[name-defined]  # noqa: F821
+def _opened(folder: Path, trust_code: bool) -> "Opened":  # type: ignore[name-defined]  # noqa: F821
     find_own_code()
     from fedkin.export.opened import Opened
 
-    opened = Opened(folder)
+    opened = Opened(folder, trust_code=trust_code)
     if opened.unfinished:
         print(f"note: {opened.unfinished}", file=sys.stderr)
     return opened
 
 
 def find_own_code() -> None:
-    """A model of one's own is found from the folder of the command, as worker processes do."""
+    """A model of one's own is found from the folder of the command too, last: no file there stands
+    in for a library.
+    """
     import os
 
     if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+        sys.path.append(os.getcwd())
 
 
 def _safe(name: str, number: int | None) -> str:

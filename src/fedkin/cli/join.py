@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from fedkin.cli.json_output import print_json
-from fedkin.cli.reading import AsJson, Folder
+from fedkin.cli.reading import AsJson, Folder, TrustCode
 
 
 def join(
@@ -39,14 +39,19 @@ def join(
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="One of the run's architectures.")
     ] = None,
+    trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
     """A personal model for a client that was not in the run: no other client works, the run stays
     as it is.
     """
+    from fedkin.cli.export import find_own_code
     from fedkin.newcomers.join import join as work
 
-    found = work(folder, data, client, out=out, rounds=rounds, architecture=model)
+    find_own_code()
+    found = work(
+        folder, data, client, out=out, rounds=rounds, architecture=model, trust_code=trust_code
+    )
     for sentence in found["said"]:
         print(f"note: {sentence}", file=sys.stderr)
     tell(found, as_json)

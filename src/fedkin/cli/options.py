@@ -14,27 +14,41 @@ Content = dict[str, Any]
 
 
 def specification(
-    file: Path | None, options: Mapping[str, Any], settings: Sequence[str]
+    file: Path | None, options: Mapping[str, Any], settings: Sequence[str], trust_code: bool = False
 ) -> tuple[Spec, list[str]]:
     """The file's experiment with the options, then the settings ("section.key=value"), in place of
     what it says.
 
     Returns hints beside it: keys that have another name here, and keys of the file that no longer
-    apply. The file is checked by itself first, so that its mistakes are told with their lines.
+    apply. The file is checked by itself first, so that its mistakes are told with their lines. Code
+    that the options name may be imported: who runs the command typed it. Code that the file names
+    may be if its folder is trusted.
     """
     content: Content = {}
     hints: list[str] = []
     if file is not None:
         _experiment_file(file)
         content, text = read(file)
-        _, hints = parse(content, text, str(file))
+        written, hints = parse(content, text, str(file))
         content, _ = our_names(content)
     given = [(key, value) for key, value in options.items() if value is not None]
     given += sorted((_setting(text) for text in settings), key=lambda item: not _names(item[0]))
     for key, value in given:
         hints += _place(content, key, value)
     spec, more = parse(content, where="command line")
+    if any(":" in name for name in (spec.model.name, *spec.model.map.values())):
+        _permit(spec, file, None if file is None else written, trust_code)
     return spec, [*hints, *more]
+
+
+def _permit(spec: Spec, file: Path | None, written: Spec | None, trust_code: bool) -> None:
+    """Raises FedkinError where a file names code whose folder nobody trusts."""
+    from fedkin.runs.trust import require
+    from fedkin.setup.architectures import code_of, permit
+
+    if file is not None and written is not None:
+        require(file, written, sorted({*code_of(written)} & {*code_of(spec)}), trust_code)
+    permit(spec)
 
 
 def _experiment_file(file: Path) -> None:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from fedkin.report import formatting
 from fedkin.runs.database import read_only
-from fedkin.runs.directory import unrecorded
+from fedkin.runs.directory import check_own, unrecorded
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import DEFAULT_CLIENTS
@@ -31,6 +31,7 @@ def before(run: Path) -> tuple[int, int] | None:
     FedkinError for no run.
     """
     if unrecorded(run):
+        check_own(run)
         return 0, 0
     with read_only(run) as database:
         ((sent,),) = database.rows("SELECT coalesce(sum(bytes), 0) FROM messages")

@@ -28,6 +28,15 @@ Changes = Annotated[
 ]
 
 
+TrustCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-code",
+        help="Import the classes that this file or run names (package.module:Class); remembered.",
+    ),
+]
+
+
 def as_given(data_dir: Path | None) -> str | None:
     """--data-dir as a specification has it."""
     return None if data_dir is None else str(data_dir)

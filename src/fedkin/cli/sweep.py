@@ -7,7 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from fedkin.cli.json_output import print_json
-from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, as_given, console, tell_hints
+from fedkin.cli.reading import (
+    AsJson,
+    Changes,
+    DataDir,
+    SpecFile,
+    TrustCode,
+    as_given,
+    console,
+    tell_hints,
+)
 
 
 def sweep(
@@ -29,6 +38,7 @@ def sweep(
     ] = Path("sweep"),
     set_: Changes = None,
     data_dir: DataDir = None,
+    trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Search hyper-parameters (extra sweep).
@@ -42,7 +52,7 @@ def sweep(
     from fedkin.sweep import sweep as search
 
     find_own_code()
-    base, hints = specification(spec, {"data_dir": as_given(data_dir)}, set_ or [])
+    base, hints = specification(spec, {"data_dir": as_given(data_dir)}, set_ or [], trust_code)
     tell_hints(hints)
     study = search(base, space_of(space or []), out, trials, sampler, _tell)
     done = sorted(

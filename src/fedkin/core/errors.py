@@ -4,6 +4,10 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 MOST = 200  # characters of somebody else's error
+LONGEST, FEW = (
+    100,
+    10_000,
+)  # characters of a name, and names, that are looked through for a likeness
 
 
 class FedkinError(Exception):
@@ -59,6 +63,26 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> FedkinError:
     "unknown method 'comte': did you mean 'comet'? (choices: comet, fedavg)"
     """
     names = sorted(choices)
-    near = get_close_matches(name, names, n=1, cutoff=0.4)
-    hint = f": did you mean {near[0]!r}?" if near else ""
-    return FedkinError(f"unknown {kind} {name!r}{hint} (choices: {', '.join(names) or 'none'})")
+    return FedkinError(
+        f"unknown {kind} {cut(name)!r}{near(name, names)} (choices: "
+        f"{cut(', '.join(names)) or 'none'})"
+    )
+
+
+def near(name: str, choices: Iterable[str]) -> str:
+    """The hint at the choice that is most like a name, which may be anybody's; empty where none is.
+
+    >>> near("comte", ["comet", "fedavg"])
+    ": did you mean 'comet'?"
+    """
+    found = get_close_matches(name[:LONGEST], list(choices)[:FEW], n=1, cutoff=0.4)
+    return f": did you mean {found[0]!r}?" if found else ""
+
+
+def cut(text: str, most: int = 1000) -> str:
+    """The beginning of a text that may be anybody's.
+
+    >>> cut("abcdef", 4), cut("abc")
+    ('abcd…', 'abc')
+    """
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -1,4 +1,6 @@
-"""How a file is written, whoever writes it: whole or not at all."""
+"""How a file is written, whoever writes it: whole or not at all; and how one is read that anybody
+may have written.
+"""
 
 import errno
 import os
@@ -31,6 +33,34 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
         raise OSError(
             error.errno, error.strerror, str(path)
         ) from None  # of the file that was asked for
+
+
+def read_file(path: Path, most: int, links: bool = True) -> bytes:
+    """The whole content of a file of at most so many bytes.
+
+    Args:
+        most: bytes; a larger file is refused before it is read.
+        links: whether ``path`` may be a link.
+
+    Raises:
+        OSError: it cannot be read, is larger, is a link, a folder, a device, or a pipe (which
+            might never end).
+    """
+    if not links and path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link", str(path))
+    handle = os.open(
+        path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW)
+    )
+    with open(handle, "rb") as file:
+        facts = os.fstat(handle)
+        if stat.S_ISDIR(facts.st_mode):
+            raise OSError(errno.EISDIR, "it is a folder, not a file", str(path))
+        if not stat.S_ISREG(facts.st_mode):
+            raise OSError(errno.EINVAL, "it is a device or a pipe, not a file", str(path))
+        content = file.read(facts.st_size + 1) if facts.st_size <= most else b""
+        if facts.st_size > most or len(content) > most:
+            raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
+        return content
 
 
 def _target(path: Path) -> Path:

@@ -2,15 +2,16 @@
 too many.
 """
 
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
 from fedkin.core.errors import Halted
-from fedkin.core.files import write_file
+from fedkin.core.files import read_file, write_file
 from fedkin.core.tree import Tree
 from fedkin.engine.codec import BadMessage, decode, encode
+
+LARGEST = 8 << 30  # bytes of one state
 
 
 class StoreError(Halted):
@@ -87,7 +88,11 @@ class Copies:
         self._folder, self._sources = folder, dict(states)
         for client, path in states.items():
             try:
-                shutil.copyfile(path, folder / f"{client}.safetensors")
+                write_file(
+                    folder / f"{client}.safetensors",
+                    read_file(path, LARGEST, links=False),
+                    durable=False,
+                )
             except OSError as error:
                 self.lost[client] = StoreError(f"{path} cannot be read: {error.strerror}")
         self._copies = Disk(folder)
@@ -115,7 +120,7 @@ def read_state(path: Path, source: Path | None = None) -> Tree:
     ``source``: the file to name, where ``path`` is a copy of it.
     """
     try:
-        return decode(path.read_bytes())
+        return decode(read_file(path, LARGEST, links=False))
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from None
     except BadMessage as error:

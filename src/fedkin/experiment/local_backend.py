@@ -16,6 +16,7 @@ from fedkin.engine.transports.base import InProcess, Transport
 from fedkin.engine.transports.placement import Placing
 from fedkin.engine.transports.processes import Processes
 from fedkin.engine.transports.ray import Actors
+from fedkin.runs.directory import own
 from fedkin.setup.build import Assembled, host_from_setup, host_of, setup_of
 
 
@@ -26,7 +27,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
     ``folder``: the run's; hosts keep states there while it goes on, if on disk.
     """
     engine, everyone = parts.spec.engine, sorted(parts.infos)
-    state = folder / "state"
+    state = own(folder, "state")
     shutil.rmtree(state, ignore_errors=True)  # a killed run's, ahead of its last commit
     cores = os.cpu_count() or 1 if engine.device == "cpu" else 1  # a GPU serves one process best
     workers = min(engine.workers or cores, len(everyone))

@@ -24,9 +24,12 @@ def resume(
     progress: Progress | None = None,
     workers: int | None = None,
     engine: Engine | None = None,
+    trust_code: bool = False,
 ) -> Path:
     """Continue a run from its last committed round; a finished run is left as it is. Returns the
     run directory.
+
+    ``trust_code``: the classes that its specification names may be imported (docs/security.md).
     """
     engine = engine or Engine(assemble, hosts)
     anew = unrecorded(folder)
@@ -34,7 +37,7 @@ def resume(
         open_run(folder).close()  # not a run, or not one of ours: said before anything is written
     with checkpoint.alone(folder):
         if anew:
-            spec = spec_of(folder, workers)
+            spec = spec_of(folder, workers, trust_code)
             check_engine(spec, method)
             begin(engine.assemble(spec, method), folder, progress, engine)
             return folder
@@ -47,7 +50,7 @@ def resume(
                     f"{folder} is a run of a deployment: continue it with fedkin deploy run "
                     "--resume"
                 )
-            spec = spec_of(folder, workers)
+            spec = spec_of(folder, workers, trust_code)
             _unchanged(folder, spec, facts.get("spec", {}))
             check_engine(spec, method)
             parts = engine.assemble(spec, method)

@@ -13,9 +13,10 @@ from fedkin.core.method import Method
 from fedkin.experiment.local_backend import hosts
 from fedkin.experiment.run_facts import toml_of
 from fedkin.experiment.training import Engine, Progress, begin, check_engine
-from fedkin.runs import checkpoint
+from fedkin.runs import checkpoint, trust
 from fedkin.runs.directory import SPEC, leftover
 from fedkin.runs.spec import Spec, assign, parse
+from fedkin.setup.architectures import code_of, permit
 from fedkin.setup.build import Assembled, assemble
 
 
@@ -47,9 +48,12 @@ def run(
     FedkinError before training for whatever does not fit, Interrupted after Ctrl-C.
     """
     check_engine(spec, method)
+    permit(spec)
     engine = engine or Engine(assemble, hosts)
     parts = engine.assemble(spec, method)
     folder = _new_folder(spec, parts, out)
+    if code_of(parts.spec):
+        trust.remember(folder, parts.spec)
     with checkpoint.alone(folder):
         _keep(parts, folder)
         begin(parts, folder, progress, engine)

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, some, unknown
+from fedkin.core.files import read_file
 from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.store import read_state
 from fedkin.export.personal import Personal
-from fedkin.newcomers.join import FOLDER, FOUND, MODEL
+from fedkin.newcomers.join import FOLDER, FOUND, LARGEST, MODEL
 from fedkin.setup.opened import load
 
 
@@ -29,9 +30,11 @@ class Member(NamedTuple):
 class Opened:
     """A run at its last committed round. Its data are read again, as the run read them."""
 
-    def __init__(self, folder: Path, method: Method | None = None) -> None:
+    def __init__(
+        self, folder: Path, method: Method | None = None, trust_code: bool = False
+    ) -> None:
         self.folder = folder
-        self.coordinator, self.parts, self.at = load(folder, method=method)
+        self.coordinator, self.parts, self.at = load(folder, method=method, trust_code=trust_code)
         self.names = self.parts.population.names
         self.round = min(self.at.round, self.parts.spec.run.rounds)
 
@@ -69,9 +72,11 @@ class Opened:
         it here.
         """
         try:
-            told = json.loads((folder / FOUND).read_text(encoding="utf-8"))
+            told = json.loads(read_file(folder / FOUND, LARGEST))
             name, architecture, digest = told["client"], told["architecture"], told["data_digest"]
-        except (OSError, ValueError, KeyError, TypeError):
+            if not isinstance(name, str) or not isinstance(architecture, str):
+                raise TypeError
+        except (OSError, RecursionError, ValueError, KeyError, TypeError):
             raise FedkinError(
                 f"{folder / FOUND} is damaged, or of an older fedkin: let the client join again"
             ) from None

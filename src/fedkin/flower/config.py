@@ -56,6 +56,9 @@ class NodeConfig(BaseModel):
     model: str | None = (
         None  # this node's own, package.module:Class; none: what the experiment gives it
     )
+    imports: tuple[
+        str, ...
+    ] = ()  # code that the experiment may name: "package.module", or "package.module:Class"
     state: str = "state"
     port: int = 9094  # of this node's own Flower runtime, on loopback
     insecure: bool = False

@@ -25,6 +25,7 @@ from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.newcomers.local import Learned, place_for, standing, told_of
 from fedkin.newcomers.protocol import Ask, join
 from fedkin.runtime.replay import Runtime
+from fedkin.setup.architectures import permit
 from fedkin.setup.build import names_of
 from fedkin.setup.snapshot import snapshot
 
@@ -98,6 +99,7 @@ def _learned(
 ) -> tuple[Learned, Federation]:
     """The run at its last commit."""
     spec = config.spec_of(folder)
+    permit(spec)
     with tempfile.TemporaryDirectory(prefix="fedkin-") as aside:
         at = snapshot(out, Path(aside))
         state = at.server

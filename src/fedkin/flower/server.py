@@ -82,7 +82,8 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
     engine = Fleet(deployment, dispatcher, facts).engine()
 
     progress = progress_of(folder, known, facts)
-    train = resume if goes_on else partial(run, spec)
+    # the deployment's folder is its operator's own, and so is the code that its experiment names
+    train = partial(resume, trust_code=True) if goes_on else partial(run, spec)
     return train(out, progress=progress, engine=engine)
 
 

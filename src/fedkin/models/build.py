@@ -2,7 +2,6 @@
 ``package.module:Class``.
 """
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,6 +13,7 @@ from fedkin.core.errors import FedkinError, named_line, unknown
 from fedkin.core.family import CATEGORICAL, FAMILIES
 from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
+from fedkin.models.own import VERBS, own_class
 from fedkin.models.resnet import mobilenet_v2, resnet18
 from fedkin.models.small import Shape, cnn_cgpfl, cnn_comet, cnn_persfl, dnn, glm, mlr
 from fedkin.models.transformer import transformer_lm
@@ -36,7 +36,6 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
 }
 
 GIVEN = ("shape", "classes")  # to every architecture that takes them
-VERBS = ("start", "fit", "predict")  # of a Learner
 
 
 def build(
@@ -96,9 +95,9 @@ def options_of(name: str) -> Mapping[str, inspect.Parameter]:
     }
 
 
-def _recipe(name: str) -> Callable[..., nn.Module]:
+def _recipe(name: str) -> Callable[..., nn.Module | Learner]:
     if ":" in name:
-        return _user_class(name)
+        return own_class(name)
     if name not in MODELS:
         raise unknown("model", name, [*MODELS, "package.module:Class"])
     return MODELS[name]
@@ -135,13 +134,19 @@ def _make(name: str, recipe: Callable[..., Any], arguments: dict[str, Any]) -> n
     except Exception as error:  # the user's own constructor may raise anything
         raise FedkinError(f"model {name!r} cannot be built: {named_line(error)}") from None
     if not isinstance(module, nn.Module):
-        if all(callable(getattr(module, verb, None)) for verb in VERBS):
-            return module
-        wanted = f"neither a torch.nn.Module nor a learner, which has {', '.join(VERBS)}"
-        raise FedkinError(f"model {name!r} is a {type(module).__name__}: {wanted}")
+        return _learner(name, module)
     if not any(True for _ in module.parameters()):
         raise FedkinError(f"model {name!r} has no parameters to train")
     return module
+
+
+def _learner(name: str, made: Any) -> Learner:
+    """What a function says that it gives, and what it gives, are two things."""
+    if not all(callable(getattr(made, verb, None)) for verb in VERBS):
+        wanted = f"neither a torch.nn.Module nor a learner, which has {', '.join(VERBS)}"
+        raise FedkinError(f"model {name!r} is a {type(made).__name__}: {wanted}")
+    found: Learner = made
+    return found
 
 
 def _try_on(model: Model, shape: Shape, classes: int, tokens: bool) -> None:
@@ -169,16 +174,3 @@ def _try_on(model: Model, shape: Shape, classes: int, tokens: bool) -> None:
             f"model {model.name!r} must return [batch, {width}], for a batch of 2 it returned "
             f"{found}"
         )
-
-
-def _user_class(path: str) -> Callable[..., nn.Module]:
-    module_name, _, attribute = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module_name), attribute)
-    except Exception as error:  # importing runs the user's file: it may raise anything
-        raise FedkinError(f"model {path!r} cannot be imported: {named_line(error)}") from None
-    if not callable(found):
-        raise FedkinError(
-            f"model {path!r} is not a class or a function that returns a torch module"
-        )
-    return found  # type: ignore[no-any-return]

@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.files import write_file
+from fedkin.core.files import read_file, write_file
 from fedkin.core.rng import Key
 from fedkin.data.holdout import Fractions
 from fedkin.data.population import Population
 from fedkin.engine.codec import encode
 from fedkin.newcomers.local import Learned, joined, told
 from fedkin.newcomers.samples import Told, read_newcomer
+from fedkin.runs.directory import own as inside
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
 from fedkin.setup.opened import load
 
 MODEL, FOUND = "personal.safetensors", "join.json"
 FOLDER = "joined"  # in the run directory
+LARGEST = 16 << 20  # bytes of a join.json
 
 
 def join(
@@ -32,6 +34,7 @@ def join(
     out: Path | None = None,
     rounds: int | None = None,
     architecture: str | None = None,
+    trust_code: bool = False,
 ) -> dict[str, Any]:
     """Let a newcomer join a run as it is now; returns, and writes beside its model, what came of
     it.
@@ -39,16 +42,20 @@ def join(
     ``data``: a file of its own; else ``client`` names one of those that [run] holdout_clients kept
     out. ``out``: the folder of personal.safetensors and join.json; DIR/joined/NAME if not given,
     where only the same newcomer is replaced. ``rounds``, ``architecture``: as in ``joined``.
-    Neither the run's record nor its checkpoint changes. Raises FedkinError.
+    ``trust_code``: the classes that its specification names may be imported. Neither the run's
+    record nor its checkpoint changes. Raises FedkinError.
     """
     if (data is None) == (client is None):
         raise FedkinError(
             "name either a file of the newcomer's own (--data) or a held-out client (--client)"
         )
-    coordinator, parts, at = load(run)
+    coordinator, parts, at = load(run, trust_code=trust_code)
     own = _held_out(parts, str(client)) if data is None else _from_file(parts, data)
-    folder, file = out or run / FOLDER / own.names[0], None if data is None else _digest(data)
+    name, file = own.names[0], None if data is None else _digest(data)
+    folder = out or inside(run, FOLDER, name)
     if out is None:
+        for part in (MODEL, FOUND):
+            inside(run, FOLDER, name, part)
         _not_anothers(folder, own.names[0], file)
     learned = Learned(parts, coordinator.state, at.round, Runtime(parts.spec.engine.compile))
     found, guest = joined(learned, own, rounds, architecture)
@@ -87,10 +94,10 @@ def _not_anothers(folder: Path, name: str, file: str | None) -> None:
     first.
     """
     try:
-        found = json.loads((folder / FOUND).read_text(encoding="utf-8"))
+        found = json.loads(read_file(folder / FOUND, LARGEST))
     except FileNotFoundError:
         return
-    except (OSError, ValueError):
+    except (OSError, RecursionError, ValueError):
         found = None
     if not isinstance(found, dict) or found.get("file", "") != file:
         raise FedkinError(

@@ -11,9 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, named_line
+from fedkin.runs.bounds import check_rows
 from fedkin.runs.database import Database, read_only
 
+# what a value of another kind than expected leads to
+STRANGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 FEDERATION = -1  # the client number of notes that are about the whole federation
 
 
@@ -88,7 +100,11 @@ def opened(folder: Path) -> Iterator[Run]:
     """
     folder = Path(folder)
     with read_only(folder) as database:
-        yield Run(folder, database, database.facts(), _clients(database))
+        check_rows(database.rows, str(database.path))
+        try:
+            yield Run(folder, database, database.facts(), _clients(database))
+        except STRANGE as error:  # a fact or a note of another kind than a run writes
+            raise FedkinError(f"{database.path} is damaged: {named_line(error)}") from error
 
 
 def number(value: float | None) -> float | None:
@@ -128,5 +144,5 @@ def _clients(database: Database) -> dict[int, Client]:
 def _read(text: str, path: Path) -> Any:
     try:
         return json.loads(text)
-    except (TypeError, ValueError) as error:
+    except (RecursionError, TypeError, ValueError) as error:
         raise FedkinError(f"{path} is damaged: {error}") from None

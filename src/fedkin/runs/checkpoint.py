@@ -6,6 +6,7 @@ Killed anywhere, the database still names a complete set of files.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,14 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, Halted
+from fedkin.runs.bounds import CLIENTS, ROUNDS
 from fedkin.runs.database import Database
-from fedkin.runs.directory import LOCK, states_of
+from fedkin.runs.directory import LOCK, check_own, states_of
 
 SERVER = -1  # the server's entry among the clients' states
+OURS = re.compile(
+    r"(server|\d{1,10})\.\d{1,10}\.safetensors(\.\d{1,10}\.part)?"
+)  # what ``tidy`` may remove
 
 
 def name(client: int, round: int) -> str:
@@ -37,26 +42,41 @@ def named(run: Path, database: Database) -> dict[int, Path]:
     """client (SERVER for the server) → file of the last committed state, whether it is there or
     not.
     """
-    return {
-        int(client): states_of(run) / name(client, round)
-        for client, round in database.rows("SELECT client, round FROM states")
-    }
+    found: dict[int, Path] = {}
+    for client, round in database.rows("SELECT client, round FROM states"):
+        if not (_whole(client, SERVER, CLIENTS) and _whole(round, 0, ROUNDS)):
+            raise FedkinError(
+                f"{run} is damaged: {str(client)[:40]!r} and {str(round)[:40]!r} name no state"
+            )
+        found[client] = states_of(run) / name(client, round)
+    return found
+
+
+def _whole(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and low <= value <= high
 
 
 def committed(run: Path, database: Database) -> dict[int, Path]:
     """``named``. Raises FedkinError for a missing file."""
     paths = named(run, database)
     for path in paths.values():
-        if not path.is_file():
+        if path.is_symlink() or not path.is_file():
             raise FedkinError(f"{run} is damaged: {path.name} is missing from its checkpoint")
     return paths
 
 
 def tidy(run: Path, keep: dict[int, Path]) -> None:
-    """Remove what no commit refers to: superseded states and half-written files."""
+    """Remove what no commit refers to: superseded states and half-written files, by their names,
+    and nothing else.
+    """
+    check_own(run)  # a folder that is a link leads to somebody else's files
     wanted = set(keep.values())
     for path in states_of(run).iterdir():
-        if path not in wanted:
+        if (
+            path not in wanted
+            and OURS.fullmatch(path.name)
+            and (path.is_symlink() or path.is_file())
+        ):
             path.unlink(missing_ok=True)
 
 
@@ -65,6 +85,7 @@ def alone(run: Path) -> Iterator[None]:
     """One process at a time writes a run: two would remove each other's checkpoints. A killed one
     lets go.
     """
+    check_own(run)
     lock = FileLock(run / LOCK, timeout=0)
     try:
         lock.acquire()

@@ -4,6 +4,7 @@ not at all.
 
 import json
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import KINDS
-from fedkin.runs.directory import RECORD
+from fedkin.runs.bounds import check_facts
+from fedkin.runs.directory import RECORD, check_own
+from fedkin.runs.strange import check_file, check_schema, ends, recovered, short_values
 
 VERSION = 1  # of the run directory: a run of another version is refused, not guessed at
 WRITER_WAITS = 1.0  # seconds for readers, at once: meanwhile new readers wait for it
@@ -45,26 +48,42 @@ MEASURES = """CREATE TABLE IF NOT EXISTS measures (round INTEGER, client INTEGER
 class Database:
     """A run's records. Opened for writing by its run, read-only by everyone else."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        aside: "tempfile.TemporaryDirectory[str] | None" = None,
+    ) -> None:
         self.path = path
-        self._connection = connection
+        self._connection, self._aside = connection, aside
 
     def facts(self) -> dict[str, Any]:
         """name → value of everything that is true of the run as a whole."""
         try:
-            return {
+            found = {
                 name: json.loads(value)
                 for name, value in self.rows("SELECT name, value FROM facts")
             }
-        except ValueError as error:
+        except (RecursionError, TypeError, ValueError) as error:
             raise FedkinError(f"{self.path} is damaged: {error}") from None
+        check_facts(found, str(self.path))
+        return found
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """The rows of a query."""
+        """The rows of a query.
+
+        Raises FedkinError for a damaged record, one whose tables have no end among them.
+        """
         try:
-            return self._connection.execute(query, values).fetchall()
-        except sqlite3.DatabaseError as error:
+            with ends(self._connection, self.path) as most:
+                found = self._connection.execute(query, values).fetchmany(most + 1)
+        except (sqlite3.DatabaseError, OverflowError, OSError, UnicodeDecodeError) as error:
+            if "interrupted" in str(error):
+                raise FedkinError(f"{self.path} is damaged: its tables have no end") from None
             raise FedkinError(f"{self.path} is damaged: {error}") from None
+        if len(found) > most:
+            raise FedkinError(f"{self.path} is damaged: its tables have no end")
+        return found
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -88,6 +107,8 @@ class Database:
 
     def close(self) -> None:
         self._connection.close()
+        if self._aside is not None:
+            self._aside.cleanup()
 
 
 def create(path: Path, facts: dict[str, Any], clients: Iterable[tuple[Any, ...]] = ()) -> Database:
@@ -115,42 +136,64 @@ def open_run(folder: Path, write: bool = False, busy: float = WRITER_WAITS) -> D
     """The run.db of a run directory; ``busy``: seconds that its writer waits for readers, before it
     is ``locked``.
 
-    Raises FedkinError for a missing, damaged or other-version run.
+    Raises FedkinError for a missing, damaged or other-version run, and for a folder that is not as
+    fedkin leaves one.
     """
     path = folder / RECORD
+    check_own(folder)
     if not path.is_file():
         raise FedkinError(f"{folder} is not a run directory: it has no {RECORD}")
     try:
-        connection, version = _connect(path, write, busy)
-    except (sqlite3.Error, ValueError) as error:
+        check_file(path)
+        database, version = _connect(path, path, write, busy)
+    except (OSError, OverflowError, RecursionError, TypeError, sqlite3.Error, ValueError) as error:
         raise FedkinError(f"{path} is not a readable run record: {error}") from None
     if version != VERSION:
-        connection.close()
+        database.close()
+        told = str(version)[:20]
         raise FedkinError(
-            f"{folder} was written in version {version} of the run format, this fedkin reads "
-            f"{VERSION}"
+            f"{folder} was written in version {told} of the run format, this fedkin reads {VERSION}"
         )
-    return Database(path, connection)
+    return database
 
 
-def _connect(path: Path, write: bool, busy: float) -> tuple[sqlite3.Connection, Any]:
-    address = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
+def _connect(
+    path: Path,
+    file: Path,
+    write: bool,
+    busy: float,
+    aside: "tempfile.TemporaryDirectory[str] | None" = None,
+) -> tuple[Database, Any]:
+    """The record of ``path`` out of ``file``, which is itself or a copy, and its version."""
+    address = f"{file.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
     connection = sqlite3.connect(
         address, uri=True, isolation_level=None, timeout=busy if write else READER_WAITS
     )
     try:
         if write:
             connection.execute("PRAGMA synchronous = FULL")
-        ((version,),) = connection.execute(
-            "SELECT value FROM facts WHERE name = 'version'"
-        ).fetchall()
-        return connection, json.loads(version)
-    except (sqlite3.Error, ValueError) as error:
+        else:
+            short_values(connection)
+        with ends(connection, file):
+            check_schema(connection)
+            ((version,),) = connection.execute(
+                "SELECT value FROM facts WHERE name = 'version'"
+            ).fetchmany(2)
+        return Database(path, connection, aside), json.loads(version)
+    except Exception as error:
         connection.close()
-        if write or getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_READONLY_ROLLBACK:
+        if aside is not None:
+            aside.cleanup()
+        if (
+            write
+            or aside
+            or getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_READONLY_ROLLBACK
+        ):
             raise
-        # killed within a commit: SQLite undoes it first, and must write for that
-        return _connect(path, True, READER_WAITS)
+    # killed within a commit: SQLite undoes it first, and must write for that, which reading never
+    # does here
+    copy = recovered(path)
+    return _connect(path, Path(copy.name) / path.name, False, busy, copy)
 
 
 def locked(error: Exception) -> bool:

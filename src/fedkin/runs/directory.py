@@ -1,8 +1,28 @@
-"""A run directory: what its files are called, and what they say of how far it came."""
+"""A run directory: what its files are called, what they say of how far it came, and that they are
+its own.
 
+A run directory may come from anybody. What fedkin reads and writes of its own in there lies in it:
+no name leads out of it, and nothing is reached through a link. This is the one place that says so.
+"""
+
+import os
+import stat
 from pathlib import Path
 
+from fedkin.core.errors import FedkinError
+
 SPEC, RECORD, LOCK = "experiment.toml", "run.db", "run.lock"
+FILES = (
+    SPEC,
+    RECORD,
+    LOCK,
+    *(f"{RECORD}-{kind}" for kind in ("journal", "wal", "shm")),
+    "report.html",
+    "nodes.json",
+)
+FOLDERS = ("checkpoint", "state", "joined", "export")
+LONGEST = 255  # bytes of a file's name, as file systems have it
+WRITTEN = (RECORD, LOCK)  # in place, so that a second name of the same file would be written too
 
 
 def states_of(run: Path) -> Path:
@@ -30,3 +50,71 @@ def unrecorded(run: Path) -> bool:
 def leftover(path: Path) -> bool:
     """What a run leaves in its folder that was killed before its first file."""
     return path.name == LOCK or path.suffix == ".part"
+
+
+def check_own(run: Path) -> None:
+    """Refuse a run directory whose own files are links, or no files.
+
+    Args:
+        run: the folder as the user named it; it may be a link itself.
+
+    Raises:
+        FedkinError: a file or a folder of the run is a link, or another kind of thing than it
+            should be, or a file that is written in place has a second name elsewhere.
+    """
+    for name in FILES:
+        _check(run / name, folder=False, alone=name in WRITTEN)
+    for name in FOLDERS:
+        _check(run / name, folder=True)
+
+
+def own(run: Path, *names: str) -> Path:
+    """The path of something of the run's own, ``run/name/…``, which need not be there yet.
+
+    Args:
+        names: one name a level; a client's name is one, whatever it holds.
+
+    Raises:
+        FedkinError: a name that is no name of a file, or a link on the way.
+    """
+    path = run
+    for name in names:
+        if (
+            name in ("", ".", "..")
+            or any(mark in name for mark in "/\\\0")
+            or len(os.fsencode(name)) > LONGEST
+        ):
+            raise FedkinError(
+                f"{name[:80]!r} cannot be the name of a file in {run}: give it a folder with --out"
+            )
+        path = path / name
+        if path.is_symlink():
+            raise FedkinError(_linked(path))
+    return path
+
+
+def _check(path: Path, folder: bool, alone: bool = False) -> None:
+    try:
+        facts = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
+    if stat.S_ISLNK(facts.st_mode):
+        raise FedkinError(_linked(path))
+    if not (stat.S_ISDIR if folder else stat.S_ISREG)(facts.st_mode):
+        raise FedkinError(
+            f"{path} is not a {'folder' if folder else 'file'}: this is not as fedkin left it"
+        )
+    if alone and facts.st_nlink > 1:
+        raise FedkinError(
+            f"{path} is the same file as one elsewhere (a hard link): copy the run directory "
+            "instead"
+        )
+
+
+def _linked(path: Path) -> str:
+    return (
+        f"{path} is a link: a run's own files are never reached through one, copy the run "
+        "directory with its files"
+    )

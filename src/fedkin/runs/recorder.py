@@ -1,7 +1,6 @@
 """From what happened in a round to the rows of run.db, committed together with the checkpoint."""
 
 import json
-import math
 import sqlite3
 import time
 from collections.abc import Callable
@@ -10,9 +9,9 @@ from typing import Any, NamedTuple
 
 from fedkin.core.errors import Halted
 from fedkin.core.method import KINDS
-from fedkin.runs import checkpoint
+from fedkin.runs import bounds, checkpoint
 from fedkin.runs.database import MEASURES, Database, locked, put_facts, put_rows
-from fedkin.runs.directory import states_of
+from fedkin.runs.directory import check_own, states_of
 from fedkin.runs.record import Record
 
 PATIENCE = 600.0  # seconds for which the end of a run waits for whoever reads run.db
@@ -56,6 +55,7 @@ class Recorder:
             None  # not saved anew while it waits: nodes keep the states of two savings
         )
         self._last = time.monotonic()
+        check_own(run)
         try:
             states_of(run).mkdir(exist_ok=True)
         except OSError as error:
@@ -149,7 +149,7 @@ def _insert(transaction: sqlite3.Connection, record: Record) -> None:
         transaction,
         "metrics",
         [
-            (record.round, client, view, split, _null(loss), _null(accuracy))
+            (record.round, client, view, split, bounds.loss(loss), bounds.accuracy(accuracy))
             for client, views in record.scores.items()
             for view, splits in views.items()
             for split, (loss, accuracy) in splits.items()
@@ -161,18 +161,18 @@ def _insert(transaction: sqlite3.Connection, record: Record) -> None:
         transaction,
         "measures",
         [
-            (record.round, client, view, split, name, _null(value))
+            (record.round, client, view, split, name, bounds.loss(value))
             for client, views in record.measures.items()
             for view, splits in views.items()
             for split, values in splits.items()
             for name, value in values.items()
         ],
     )
-    put_rows(
-        transaction,
-        "events",
-        [(record.round, k, "missing", why) for k, why in sorted(record.missing.items())],
-    )
+    missing = [
+        (record.round, k, "missing", bounds.sentence(why))
+        for k, why in sorted(record.missing.items())
+    ]
+    put_rows(transaction, "events", missing)
 
 
 def _notes(record: Record) -> list[tuple[int, int, str, str]]:
@@ -185,10 +185,6 @@ def _notes(record: Record) -> list[tuple[int, int, str, str]]:
         (client, name): value for name, by in record.lens.items() for client, value in by.items()
     }
     return [
-        (record.round, client, name, json.dumps(value))
+        (record.round, client, name, bounds.note(value))
         for (client, name), value in sorted(told.items())
     ]
-
-
-def _null(value: float) -> float | None:
-    return value if math.isfinite(value) else None

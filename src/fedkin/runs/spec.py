@@ -3,14 +3,13 @@ checked once.
 """
 
 import re
-import tomllib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, cut, near
+from fedkin.core.toml import LARGEST, BadToml, parse_toml
 
 
 class _Section(BaseModel):
@@ -233,14 +232,15 @@ def parse(
 def read(path: Path) -> tuple[dict[str, Any], str]:
     """A TOML file as a dict, and its text."""
     try:
-        text = path.read_text(encoding="utf-8")
-        return tomllib.loads(text), text
+        with open(path, "rb") as file:  # a pipe may be typed in a file's place
+            text = file.read(LARGEST + 1).decode("utf-8")
+        return parse_toml(text), text
     except FileNotFoundError:
         raise FedkinError(f"{path} does not exist") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text, so no experiment"
         raise FedkinError(f"{path} cannot be read: {reason}") from None
-    except tomllib.TOMLDecodeError as error:
+    except BadToml as error:
         raise FedkinError(f"{path} is not valid TOML: {error}") from None
 
 
@@ -258,8 +258,8 @@ def assign(content: dict[str, Any], key: str, value: Any) -> None:
 def literal(text: str) -> Any:
     """A command-line value: TOML where it parses (numbers, lists, true), else the text itself."""
     try:
-        found = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+        found = parse_toml(f"value = {text}")
+    except BadToml:
         return text
     plain = list(found) == ["value"] and isinstance(
         found["value"], bool | int | float | str | list | dict
@@ -317,7 +317,7 @@ def _explain(error: ValidationError, text: str) -> str:
     if first["type"] == "extra_forbidden":
         choices = _choices(path)
         return (
-            f"unknown key {key!r}{at}{_nearest(path[-1], choices)} (choices: "
+            f"unknown key {cut(key)!r}{at}{_nearest(path[-1], choices)} (choices: "
             f"{', '.join(sorted(choices))})"
         )
     if first["type"] == "model_type" and path[0] in Spec.model_fields:
@@ -325,17 +325,16 @@ def _explain(error: ValidationError, text: str) -> str:
     if first["type"] == "literal_error":
         choices = _literals(path)
         return (
-            f"{key}{at}: unknown value {given!r}{_nearest(given, choices)} (choices: "
-            f"{', '.join(choices)})"
+            f"{key}{at}: unknown value {cut(repr(given))}{_nearest(given, choices)} "
+            f"(choices: {', '.join(choices)})"
         )
     reason = first["msg"].removeprefix("Value error, ")
-    shown = "" if isinstance(given, (dict, BaseModel)) else f", not {given!r}"
+    shown = "" if isinstance(given, (dict, BaseModel)) else f", not {cut(repr(given))}"
     return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}"
 
 
 def _nearest(given: Any, choices: list[str]) -> str:
-    near = get_close_matches(str(given), choices, n=1, cutoff=0.4)
-    return f": did you mean {near[0]!r}?" if near else ""
+    return near(str(given), choices)
 
 
 def _literals(path: list[str]) -> list[str]:

@@ -28,6 +28,7 @@ from fedkin.setup.architectures import (
     architectures_of,
     column_of,
     models_of,
+    permit,
     sizes_of,
     with_family,
 )
@@ -243,5 +244,6 @@ def setup_of(
 def host_from_setup(setup: dict[str, Any]) -> Host:
     """A worker's host, from what ``setup_of`` sent."""
     spec = Spec.model_validate(setup["spec"])
+    permit(spec)  # as who started this worker was
     parts = around(spec, method_of(spec), Population.load(Path(setup["population"])))
     return host_of(parts, setup["clients"], Path(setup["state"]))

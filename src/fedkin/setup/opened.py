@@ -14,17 +14,23 @@ from fedkin.core.method import Method
 from fedkin.core.tree import Tree
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transports.base import InProcess
+from fedkin.runs import trust
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import Spec, parse, read
+from fedkin.setup.architectures import code_of, permit
 from fedkin.setup.build import Assembled, assemble, host_of
 from fedkin.setup.snapshot import Snapshot, snapshot
 
 
-def spec_of(folder: Path, workers: int | None = None) -> Spec:
-    """The specification of a run directory; ``workers``: another number of processes."""
+def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) -> Spec:
+    """What a run directory says of its experiment; the code that it names is imported only if a
+    person trusts it.
+    """
     content, text = read(folder / SPEC)
     spec, _ = parse(content, text, str(folder / SPEC))
+    trust.require(folder / SPEC, spec, code_of(spec), trust_code)
+    permit(spec)
     if workers is None:
         return spec
     return with_engine(spec, workers=workers)
@@ -60,12 +66,13 @@ class Loaded(NamedTuple):
     at: Snapshot
 
 
-def load(folder: Path, *, method: Method | None = None) -> Loaded:
+def load(folder: Path, *, method: Method | None = None, trust_code: bool = False) -> Loaded:
     """A run at its last committed round, in this process: for looking at models, not for training
     on.
 
     A client's state is read when it is asked for: StoreError then where its file is gone or
-    damaged.
+    damaged. ``trust_code``: the classes that its specification names may be imported
+    (docs/security.md).
     """
     with read_only(folder) as database:
         facts = database.facts()
@@ -74,7 +81,9 @@ def load(folder: Path, *, method: Method | None = None) -> Loaded:
             f"{folder} is a run of a deployment: its personal models never left their nodes, where "
             "fedkin deploy export and predict find them"
         )
-    here = with_engine(spec_of(folder), device="cpu")  # where it is looked at there may be no GPU
+    here = with_engine(
+        spec_of(folder, None, trust_code), device="cpu"
+    )  # where it is looked at there may be no GPU
     parts = assemble(here, method)
     same_data(folder, parts, facts)
     aside = Path(tempfile.mkdtemp(prefix="fedkin-"))  # not the run's own: it may be running

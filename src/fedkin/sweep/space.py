@@ -12,7 +12,7 @@ from fedkin.data.population import Population
 from fedkin.methods import taken
 from fedkin.models.build import options_of
 from fedkin.runs.spec import ModelSection, Spec, assign, literal, our_names, parse
-from fedkin.setup.architectures import described, models_of
+from fedkin.setup.architectures import described, models_of, permit
 from fedkin.setup.build import method_of, names_of
 from fedkin.setup.population import population_of
 
@@ -133,6 +133,7 @@ def _check_models(base: Spec, space: Space, population: Population) -> None:
     """The same of what an architecture has not, or does not take."""
 
     def build(spec: Spec) -> None:
+        permit(spec)  # --space names it, or the experiment whose code may be imported
         models_of(spec, population, sorted(names_of(spec)))
 
     asked = {key: told for key, told in space.items() if key.startswith("model.")}

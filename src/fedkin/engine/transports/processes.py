@@ -62,7 +62,7 @@ class Processes:
                 address = json.dumps(listener.address)
                 with _deaf():
                     for worker in range(len(setups)):
-                        command = [sys.executable, "-m", module, address, str(worker)]
+                        command = [sys.executable, "-P", "-m", module, address, str(worker)]
                         self._processes.append(subprocess.Popen(command, env=environment))
                 arrived = dict(self._accept(listener) for _ in setups)
             self._lines = [arrived[worker] for worker in range(len(setups))]

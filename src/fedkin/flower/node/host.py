@@ -174,7 +174,7 @@ class Node:
             raise Refused(
                 f"architecture {place.architecture!r} is not the one of this node or its experiment"
             )
-        models, info = models_at(spec, population, place)
+        models, info = models_at(self.config, spec, population, place)
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(
             -info.samples // spec.train.batch_size
         )

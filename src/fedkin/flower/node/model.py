@@ -39,7 +39,7 @@ def handed(folder: Path, run: str | None = None) -> Handed:
     told = kept.told
     own = told.facts is not None
     population = kept.blank() if own else population_of(told.spec, wanted=False)
-    models, info = models_at(told.spec, population, told.place)
+    models, info = models_at(node, told.spec, population, told.place)
     model, method = models[info.architecture], for_models(told.spec, method_of(told.spec), models)
     view = decode(kept.view)
     return Handed(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from fedkin.report.page.content import page
 from fedkin.report.records import opened
+from fedkin.runs.directory import own
 from fedkin.runs.outside import write_outside
 
 NAME = "report.html"
@@ -15,6 +16,7 @@ def write_report(folder: Path) -> Path:
     or cannot be written.
     """
     folder = Path(folder)
+    path = own(folder, NAME)
     with opened(folder) as run:
         text = page(run)
-    return write_outside(folder / NAME, text)
+    return write_outside(path, text)

@@ -1,0 +1,163 @@
+"""The numbers and texts of run.db: what kind each column has, and how large it may be, when written
+and when read.
+
+SQLite keeps whatever it is given, and other people's clients report whatever they like. Written by
+a run, a number out of bounds becomes "not measured"; read from a record, it makes the record
+damaged, since no fedkin writes it.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import KINDS
+
+ROUNDS = 10**9
+CLIENTS = 10**9
+COUNT = 2**53  # of bytes, scalars and samples: whole numbers that JSON keeps
+LOSS = 1e39  # above every number of single precision: no honest loss or measure is larger
+SLACK = 1e-6  # of an accuracy, for rounding
+LETTERS = 200  # of a name, a view, a split
+SENTENCE = 2000  # letters of a reason
+NOTE = 1 << 20  # letters of one note as JSON: a membership of thousands of clusters
+TEXT = 64 << 20  # letters of any text
+
+
+def _whole(name: str, low: int, high: int) -> str:
+    return f"typeof({name}) = 'integer' AND {name} BETWEEN {low} AND {high}"
+
+
+def _perhaps_whole(name: str, high: int) -> str:
+    return f"({name} IS NULL OR {_whole(name, 0, high)})"
+
+
+def _text(name: str, most: int) -> str:
+    return f"typeof({name}) = 'text' AND length({name}) <= {most}"
+
+
+def _perhaps_text(name: str, most: int) -> str:
+    return f"({name} IS NULL OR {_text(name, most)})"
+
+
+def _number(name: str, low: float, high: float) -> str:
+    return (
+        f"({name} IS NULL OR (typeof({name}) IN ('real', 'integer') AND {name} BETWEEN "
+        f"{low!r} AND {high!r}))"
+    )
+
+
+_ROUND, _CLIENT = _whole("round", 0, ROUNDS), _whole("client", -1, CLIENTS)
+COLUMNS = {
+    "facts": [_text("name", LETTERS), _text("value", TEXT)],
+    "rounds": [
+        _ROUND,
+        _text("phase", LETTERS),
+        _text("participants", TEXT),
+        _text("seconds", NOTE),
+    ],
+    "metrics": [
+        _ROUND,
+        _CLIENT,
+        _text("view", LETTERS),
+        _text("split", LETTERS),
+        _number("loss", -LOSS, LOSS),
+        _number("accuracy", -SLACK, 1 + SLACK),
+    ],
+    "messages": [
+        _ROUND,
+        _text("phase", LETTERS),
+        _CLIENT,
+        "direction IN ('up', 'down')",
+        _whole("copy", 0, 1),
+        _whole("bytes", 0, COUNT),
+        *(_whole(kind, 0, COUNT) for kind in KINDS),
+    ],
+    "notes": [_ROUND, _CLIENT, _text("name", LETTERS), _text("value", TEXT)],
+    "clients": [
+        _CLIENT,
+        "(name IS NULL OR typeof(name) IN ('text', 'integer'))",
+        _perhaps_text("architecture", SENTENCE),
+        *(_perhaps_whole(split, COUNT) for split in ("train", "val", "test")),
+        _perhaps_text("histogram", TEXT),
+    ],
+    "events": [_ROUND, _CLIENT, _text("kind", LETTERS), _perhaps_text("text", TEXT)],
+    "states": [_CLIENT, _ROUND],
+    "measures": [
+        _ROUND,
+        _CLIENT,
+        _text("view", LETTERS),
+        _text("split", LETTERS),
+        _text("name", LETTERS),
+        _number("value", -LOSS, LOSS),
+    ],
+}
+
+
+FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
+    **dict.fromkeys(
+        ("method", "data", "split", "model", "data_digest", "fingerprint", "deployment"), (str,)
+    ),
+    **dict.fromkeys(("hyper", "parameters", "spec", "versions"), (dict,)),
+    **dict.fromkeys(("class_names", "said", "newcomers"), (list,)),
+    **dict.fromkeys(("seed", "clients", "rounds"), (int,)),
+    "participation": (int, float),
+    "finished": (bool,),
+}
+BELOW = {"seed": 2**63, "clients": CLIENTS, "rounds": ROUNDS}
+
+
+def check_facts(facts: dict[str, Any], where: str) -> None:
+    """Refuse a record whose facts are of another kind than a run writes, or count too far.
+
+    Raises FedkinError.
+    """
+    for name, kinds in FACTS.items():
+        value = facts.get(name)
+        wrong = value is not None and not isinstance(value, kinds)
+        if wrong or (name in BELOW and value is not None and not 0 <= value < BELOW[name]):
+            raise FedkinError(f"{where} is damaged: {name} is {repr(value)[:80]}")
+
+
+def check_rows(rows: Callable[[str], list[tuple[Any, ...]]], where: str) -> None:
+    """Refuse a record with a value of another kind than its column's, or out of its bounds.
+
+    Args:
+        rows: what answers a query.
+        where: the record's path, for the sentence.
+
+    Raises:
+        FedkinError: the first row that no fedkin writes.
+    """
+    there = {str(name) for (name,) in rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    for table, conditions in COLUMNS.items():
+        if table not in there:
+            continue
+        wrong = " OR ".join(f"NOT coalesce({condition}, 0)" for condition in conditions)
+        for row in rows(f"SELECT * FROM {table} WHERE {wrong} LIMIT 1"):
+            told = ", ".join(repr(value)[:40] for value in row)
+            raise FedkinError(
+                f"{where} is damaged: {table} holds a row that no run writes: {told[:200]}"
+            )
+
+
+def loss(value: float) -> float | None:
+    """A loss or a measure as it is kept: None for what is not finite, or too large to be one."""
+    return value if math.isfinite(value) and abs(value) <= LOSS else None
+
+
+def accuracy(value: float) -> float | None:
+    """The share of right predictions as it is kept: None for what is no share."""
+    return value if math.isfinite(value) and -SLACK <= value <= 1 + SLACK else None
+
+
+def sentence(text: str) -> str:
+    """A reason as it is kept, cut where it does not end."""
+    return text if len(text) <= SENTENCE else f"{text[:SENTENCE]}…"
+
+
+def note(value: Any) -> str:
+    """What a method tells of a client, as JSON; what is too long is told of by its length."""
+    text = json.dumps(value)
+    return text if len(text) <= NOTE else json.dumps(f"not kept: {len(text):,} letters")

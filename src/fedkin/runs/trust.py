@@ -1,0 +1,100 @@
+"""Whose files may name code: a run directory, or an experiment, from elsewhere is data until a
+person says otherwise.
+
+What a person allows is remembered by folder and by a digest of what the folder's specification
+names, in ``$XDG_STATE_HOME/fedkin/trusted.json`` (``~/.local/state``), which only that person can
+change.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock
+
+from fedkin.core.errors import FedkinError, some
+from fedkin.core.files import write_file
+from fedkin.core.private import private_folder, state_folder
+from fedkin.runs.spec import Spec
+
+REMEMBERED = "trusted.json"
+MOST = 2000  # folders that are remembered: the oldest are forgotten first
+LARGEST = 1 << 20  # bytes of that file
+
+
+def require(file: Path, spec: Spec, names: Sequence[str], trust_code: bool) -> None:
+    """Refuse a specification that names code, unless a person trusts the folder that it lies in.
+
+    Args:
+        file: the specification's file, of which the folder is what is trusted.
+        names: the classes that ``spec`` names, as ``package.module:Class``; there may be none.
+        trust_code: the person says so now; it is remembered.
+
+    Raises:
+        FedkinError: nobody has said so.
+    """
+    if not names:
+        return
+    if trust_code:
+        remember(file.parent, spec)
+    elif digest(spec) not in _remembered().get(_place(file.parent), []):
+        raise FedkinError(
+            f"{file} names code ({some(names, 3)}) that would run with your rights: if you "
+            "trust where it comes "
+            "from, say --trust-code once (in Python: trust_code=True)"
+        )
+
+
+def remember(folder: Path, spec: Spec) -> None:
+    """The code that a folder's specification names is trusted from now on, where there is a place
+    to remember it.
+    """
+    home = _home()
+    if home is None:
+        return
+    with suppress(OSError), FileLock(home / f"{REMEMBERED}.lock", timeout=10):
+        known, place, own = _remembered(), _place(folder), digest(spec)
+        if own in known.get(place, []):
+            return
+        known[place] = [*known.pop(place, []), own][-10:]
+        latest = dict(list(known.items())[-MOST:])
+        write_file(home / REMEMBERED, json.dumps(latest, indent=1).encode())
+
+
+def digest(spec: Spec) -> str:
+    """sha256 of all that decides which code a specification calls, and with what."""
+    model = spec.model
+    content = [
+        model.name,
+        sorted(model.map.items()),
+        sorted(model.options.items(), key=lambda item: item[0]),
+    ]
+    return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
+
+
+def _remembered() -> dict[str, list[str]]:
+    home = _home()
+    if home is None:
+        return {}
+    try:
+        with open(home / REMEMBERED, encoding="utf-8") as file:
+            found = json.loads(file.read(LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {place: digests for place, digests in found.items() if isinstance(digests, list)}
+
+
+def _home() -> Path | None:
+    try:
+        return private_folder(state_folder("XDG_STATE_HOME", ".local/state"))
+    except RuntimeError:  # nobody knows a home
+        return None
+
+
+def _place(folder: Path) -> str:
+    return os.path.realpath(folder)

@@ -1,0 +1,213 @@
+"""Code that a file names is run only if a person said so: of a run directory, an experiment, and on
+a node.
+"""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fedkin import Result
+from fedkin.cli.options import specification
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.experiment.resume import resume
+from fedkin.flower.config import NodeConfig
+from fedkin.flower.envelope import Place
+from fedkin.flower.node.placement import models_at
+from fedkin.models.build import build
+from fedkin.models.own import allow, own_class
+from fedkin.runs import trust
+from tests.cli.command import MODULE, SMALL, fedkin, process, told
+
+WITNESS = 'open("witness", "w").close()\n'  # what a module does when it is imported
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A working directory with a module of one's own, whose import leaves a trace."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "a_strangers_nets.py").write_text(WITNESS + MODULE)
+    yield tmp_path
+    sys.modules.pop("a_strangers_nets", None)
+
+
+def poisoned(run: Path, name: str) -> None:
+    """The experiment of a run directory names other code; its record says the same, as its maker
+    would see to.
+    """
+    text = (run / "experiment.toml").read_text()
+    (run / "experiment.toml").write_text(text.replace('name = "dnn"', f'name = "{name}"', 1))
+
+
+@pytest.fixture
+def strange(here):
+    """A run directory from elsewhere, which was not stopped by its end and names code."""
+    assert fedkin("run", *SMALL, "--out", "run").exit_code == 0
+    poisoned(here / "run", "os:system:command='touch witness'")
+    return here
+
+
+@pytest.mark.parametrize("code", ["os:system:command='touch witness'", "a_strangers_nets:Net"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("export", "run", "--client", "0"),
+        ("predict", "run", "--client", "0", "--data", "x.npz"),
+        ("join", "run", "--data", "x.npz"),
+        ("doctor", "run/experiment.toml", "--rounds", "0"),
+        ("run", "run/experiment.toml"),
+        ("sweep", "run/experiment.toml", "--space", "train.lr=0.1,0.2"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_no_command_runs_what_a_file_names(command, code, strange):
+    poisoned(strange / "run", code)
+    text = (strange / "run" / "experiment.toml").read_text()
+    (strange / "run" / "experiment.toml").write_text(
+        text.replace("os:system:command='touch witness'", code)
+    )
+    sentence = told(*command)
+    assert "names code" in sentence
+    assert "--trust-code" in sentence
+    assert not (strange / "witness").exists()
+
+
+def test_resume_does_not_either(strange):
+    (strange / "run" / "run.db").unlink()  # killed before its record was there: it begins anew
+    assert "names code (os:system)" in told("resume", "run")
+    with pytest.raises(FedkinError, match="trust_code=True"):
+        resume(Path("run"))
+    assert not (strange / "witness").exists()
+
+
+def test_nor_does_python(strange):
+    with pytest.raises(FedkinError, match="names code"):
+        Result("run").personal(0)
+    assert not (strange / "witness").exists()
+
+
+def test_who_trusts_it_still_calls_models_only(strange):
+    """The second lock: what is no model by its class is not called, whoever allowed it."""
+    (strange / "run" / "run.db").unlink()
+    assert "is not called" in told("resume", "run", "--trust-code")
+    assert not (strange / "witness").exists()
+
+
+def test_ones_own_run_is_remembered_and_other_options_are_not(here):
+    done = fedkin("run", *SMALL, "--model", "a_strangers_nets:Net", "--out", "run")
+    assert done.exit_code == 0, done.output
+    assert fedkin("export", "run", "--client", "0").exit_code == 0
+    text = (here / "run" / "experiment.toml").read_text()
+    (here / "run" / "experiment.toml").write_text(
+        text.replace('"a_strangers_nets:Net"', '"a_strangers_nets:Net:width=9"')
+    )
+    assert "names code" in told("export", "run", "--client", "0")
+    (here / "run" / "experiment.toml").write_text(text)
+    os.rename("run", "moved")  # it came from elsewhere, as far as this machine knows
+    assert "names code (a_strangers_nets:Net)" in told("export", "moved", "--client", "0")
+    assert fedkin("export", "moved", "--client", "0", "--trust-code").exit_code == 0
+    assert fedkin("export", "moved", "--client", "0").exit_code == 0
+
+
+def test_what_is_typed_needs_no_leave_and_what_a_file_says_does(here):
+    (here / "e.toml").write_text('model.name = "a_strangers_nets:Net"')
+    with pytest.raises(FedkinError, match=r"e\.toml names code \(a_strangers_nets:Net\)"):
+        specification(Path("e.toml"), {}, [])
+    (here / "f.toml").write_text('model.map = {a = "mlr", b = "a_strangers_nets:Net"}')
+    with pytest.raises(FedkinError, match=r"f\.toml names code"):
+        specification(Path("f.toml"), {}, [])
+    assert (
+        specification(Path("e.toml"), {"model": "mlr"}, [])[0].model.name == "mlr"
+    )  # the option wins
+    assert (
+        specification(None, {"model": "a_strangers_nets:Net"}, [])[0].model.name
+        == "a_strangers_nets:Net"
+    )
+
+
+def test_nobody_allowed_it(here):
+    with pytest.raises(FedkinError, match="nobody has allowed"):
+        build("a_strangers_nets:Other", (4,), 2, Key(0))
+    assert not (here / "witness").exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["os:system", "subprocess:Popen", "builtins:exec", "pathlib:Path", "torch:load"]
+)
+def test_what_is_no_model_is_not_called(path):
+    allow([path])
+    with pytest.raises(FedkinError, match="is not called"):
+        own_class(path)
+
+
+@pytest.mark.parametrize(
+    "planted", ["typing_extensions.py", "numpy.py", "torch.py", "safetensors.py"]
+)
+def test_no_file_of_the_current_folder_stands_in_for_a_library(planted, here):
+    assert fedkin("run", *SMALL, "--out", "run").exit_code == 0
+    (here / planted).write_text(WITNESS)
+    for command in (("export", "run", "--client", "0"), ("show", "run")):
+        started = process(*command, folder=here)
+        started.communicate(timeout=100)
+        assert started.returncode == 0
+    assert not (here / "witness").exists()
+
+
+def test_a_node_imports_what_its_operator_lists(here, monkeypatch):
+    monkeypatch.syspath_prepend(here)
+    from fedkin.setup.build import assemble
+
+    spec = specification(None, {"model": "mlr", "clients": 3}, [])[0]
+    population = assemble(spec).population
+    own = spec.model_copy(
+        update={"model": spec.model.model_copy(update={"name": "a_strangers_nets:Net"})}
+    )
+    place = Place(client=1, clients=3, classes=10, architecture="a_strangers_nets:Net", data="")
+    node = NodeConfig(client="a", superlink="127.0.0.1:1")
+    with pytest.raises(
+        FedkinError, match=r'node\.toml says so: imports = \["a_strangers_nets:Net"\]'
+    ):
+        models_at(node, own, population, place)
+    assert not (here / "witness").exists()
+    for listed in ("a_strangers_nets", "a_strangers_nets:Net"):
+        models, _ = models_at(
+            node.model_copy(update={"imports": (listed,)}), own, population, place
+        )
+        assert list(models) == ["a_strangers_nets:Net"]
+
+
+def test_what_is_remembered_is_nobody_elses(here, tmp_path_factory, monkeypatch):
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("XDG_STATE_HOME", str(home))
+    spec = specification(None, {"model": "a_strangers_nets:Net"}, [])[0]
+    trust.remember(here, spec)
+    file = home / "fedkin" / "trusted.json"
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert list(json.loads(file.read_text())) == [str(here)]
+    trust.require(here / "x", spec, ["a_strangers_nets:Net"], False)
+    file.parent.chmod(0o777)  # from now on anybody may have written it
+    with pytest.raises(FedkinError, match="names code"):
+        trust.require(here / "x", spec, ["a_strangers_nets:Net"], False)
+    file.parent.chmod(0o700)
+    for content in ("[]", "{", "[" * 100_000, '{"a": 3}'):
+        file.write_text(content)
+        with pytest.raises(FedkinError, match="names code"):
+            trust.require(here / "x", spec, ["a_strangers_nets:Net"], False)
+
+
+def test_a_worker_has_not_the_current_folder_first():
+    from fedkin.engine.transports import processes
+
+    assert '"-P"' in Path(processes.__file__).read_text()
+    assert (
+        subprocess.run(
+            [sys.executable, "-P", "-c", "import sys; assert '' not in sys.path"], check=False
+        ).returncode
+        == 0
+    )
