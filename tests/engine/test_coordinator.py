@@ -68,6 +68,22 @@ def test_sampling_by_size():
     assert two.tolist() == sorted(two.tolist())
 
 
+def test_sampling_by_size_looks_at_each_size_a_few_times():
+    """Drawn anew for every client, the sum of all sizes took 25 s a round with 40,000 clients."""
+
+    class Size(int):
+        additions = 0
+
+        def __radd__(self, other):
+            Size.additions += 1
+            return int(self) + other
+
+    sizes = [Size(1 + (7 * k) % 13) for k in range(500)]
+    chosen = sampler(sizes, 0.01, "size", seed=4).sample(3)
+    assert Size.additions <= len(sizes)
+    assert chosen == [9, 124, 219, 265, 340]  # as before
+
+
 def test_sampling_is_a_function_of_seed_and_round():
     one, again, other = (sampler([1] * 50, 0.1, seed=seed) for seed in (1, 1, 2))
     assert [one.sample(n) for n in (3, 1, 2)] == [again.sample(n) for n in (3, 1, 2)]

@@ -2,8 +2,10 @@
 written.
 """
 
+import getpass
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,7 @@ import torch
 from torch import nn
 
 from fedkin.core.model import from_module
+from fedkin.core.private import private_folder, state_folder
 from fedkin.runtime import code_cache, compile
 from fedkin.runtime.code_cache import kept
 from fedkin.runtime.compile import compiled, named
@@ -52,6 +55,7 @@ def test_a_second_process_compiles_nothing(cache):
 import sys
 import torch
 from fedkin.core.model import from_module
+from fedkin.core.private import private_folder, state_folder
 from fedkin.runtime.replay import Runtime
 from tests.engine.test_replay import over
 torch.manual_seed(0)
@@ -160,3 +164,67 @@ def test_old_files_go(cache, tmp_path, monkeypatch):
             assert kept("a", never) == found["a"]  # used again: b is older now
     assert sorted(path.name[0] for path in cache.glob("*.so")) == ["a", "c"]
     assert sorted(path.name for path in cache.glob("*.lock")) == ["a.lock", "c.lock"]
+
+
+def test_nothing_in_a_shared_temporary_folder_is_run(cache, tmp_path):
+    """Inductor's own choice is a folder whose name everybody knows: what lay there before us was
+    loaded.
+    """
+    shared = tmp_path / "shared"
+    planted = shared / f"torchinductor_{getpass.getuser()}"
+    planted.mkdir(parents=True)
+    shared.chmod(0o1777)
+    script = """
+import torch
+from fedkin.runtime.compile import compiled, named
+from fedkin.runtime.replay import _recorded
+one = _recorded(lambda x: (x * 2.0,), [torch.ones(3, 2)])
+print(compiled(named(one), lambda: one, [torch.ones(3, 2)])(torch.ones(3, 2))[0].tolist()[0])
+"""
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(shared)}
+    here.pop("TORCHINDUCTOR_CACHE_DIR", None)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=here, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[2.0, 2.0]"
+    assert list(planted.iterdir()) == []
+    assert stat.S_IMODE((cache.parent / "inductor").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("what", ["writable", "a link", "in a writable folder", "a file"])
+def test_a_folder_that_is_not_private_is_not_used(what, tmp_path, monkeypatch):
+    folder = tmp_path / "above" / "own"
+    folder.mkdir(parents=True, mode=0o700)
+    if what == "writable":
+        folder.chmod(0o770 | 0o002)
+    elif what == "in a writable folder":
+        (tmp_path / "above").chmod(0o777)
+    else:
+        folder.rmdir()
+        folder.symlink_to(tmp_path) if what == "a link" else folder.touch()
+    assert private_folder(folder) is None
+    monkeypatch.setenv(code_cache.INDUCTOR, str(folder))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    chosen = code_cache.compiler_folder()
+    assert chosen.name.startswith("fedkin-inductor-")
+    assert os.environ[code_cache.INDUCTOR] == str(chosen)
+
+
+def test_a_sticky_folder_may_be_above_and_a_given_private_one_stays(tmp_path, monkeypatch):
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "tmp").chmod(0o1777)
+    monkeypatch.setenv(code_cache.INDUCTOR, str(tmp_path / "tmp" / "mine"))
+    assert code_cache.compiler_folder() == tmp_path / "tmp" / "mine"
+    assert stat.S_IMODE((tmp_path / "tmp" / "mine").stat().st_mode) == 0o700
+
+
+def test_somebody_elses_folder_is_not_ours(tmp_path, monkeypatch):
+    folder = tmp_path / "own"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert private_folder(folder) is None
+
+
+def test_a_relative_cache_is_of_whoever_made_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    assert state_folder("XDG_CACHE_HOME", ".cache") == Path.home() / ".cache" / "fedkin"

@@ -11,7 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from fedkin.cli import data, deploy, doctor, export, join, reading, reproduce, sweep, track
-from fedkin.cli.reading import Folder, TrustCode, as_given, tell_hints
+from fedkin.cli.reading import Folder, TrustCode, as_given
+from fedkin.cli.terminal import any_encoding, ends_tidily, say, tell_hints, warn
 from fedkin.cli.training import train
 from fedkin.core.errors import FedkinError
 
@@ -28,8 +29,10 @@ class Commands(TyperGroup):
     """
 
     def main(self, *args: Any, **options: Any) -> Any:
+        any_encoding()
         try:
-            code = super().main(*args, **{**options, "standalone_mode": False})
+            with ends_tidily():
+                code = super().main(*args, **{**options, "standalone_mode": False})
             if code == STOPPED:  # newer versions of typer return it, older ones raise Abort
                 raise KeyboardInterrupt
         except (typer.Abort, KeyboardInterrupt):
@@ -82,9 +85,9 @@ def _root(
     if version:
         from fedkin import __version__
 
-        print(f"fedkin {__version__}")
+        say(f"fedkin {__version__}")
     elif context.invoked_subcommand is None:
-        print(context.get_help())
+        say(context.get_help())
 
 
 @app.command()
@@ -195,7 +198,7 @@ def resume(
     content, text = read(folder / SPEC)
     chosen, _ = parse(content, text, str(folder / SPEC))
     if done is None:
-        print(f"{folder} is finished: there is nothing to resume")
+        say(f"{folder} is finished: there is nothing to resume")
     train(chosen, partial(_resumed, folder, workers, trust_code), done)
 
 
@@ -227,7 +230,7 @@ def _resumed(
 
 def _told(sentence: str, code: int) -> int:
     """One line on stderr, whatever the sentence holds."""
-    print(" ".join(sentence.split()), file=sys.stderr)
+    warn(sentence)
     return code
 
 

@@ -1,7 +1,6 @@
 """The last lines of ``fedkin run``: what came out, where it lies, what to type next."""
 
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from fedkin.cli.terminal import warn
 from fedkin.core.errors import FedkinError
 from fedkin.report import formatting
 from fedkin.report.page.report import write_report
@@ -73,4 +73,4 @@ def _notes(folder: Path, quoted: str, diverged: list[str]) -> None:
     if left_out:
         said = [*said, f"replies were missing {left_out} times: fedkin show {quoted} says why"]
     for sentence in dict.fromkeys(said):
-        print(f"note: {sentence}", file=sys.stderr)
+        warn(f"note: {sentence}")

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from fedkin.cli.json_output import print_json
-from fedkin.cli.reading import AsJson, DataDir, as_given, console, tell_hints
+from fedkin.cli.reading import AsJson, DataDir, as_given
+from fedkin.cli.terminal import console, tell_hints
 from fedkin.core.errors import many
 
 app = typer.Typer(name="data")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fedkin.cli.reading import AsJson, TrustCode
+from fedkin.cli.terminal import say
 from fedkin.core.errors import FedkinError
 
 app = typer.Typer(
@@ -75,7 +76,7 @@ def init(
     require(spec, chosen, code_of(chosen), trust_code)
     names = [name.strip() for name in clients.split(",") if name.strip()]
     made = write(folder, chosen, names, address, own_data=not rehearse, insecure=insecure)
-    print(f"{made / 'README.md'} says how to go on")
+    say(f"{made / 'README.md'} says how to go on")
 
 
 @app.command()
@@ -133,8 +134,8 @@ def add(
     when = (
         "it is registered" if register_now(folder) else "the SuperLink registers it when it starts"
     )
-    print(f"{made}: {when}; put its data there, carry the folder to its machine and start it,")
-    print(f"then: fedkin deploy join {folder} {name}")
+    say(f"{made}: {when}; put its data there, carry the folder to its machine and start it,")
+    say(f"then: fedkin deploy join {folder} {name}")
 
 
 @app.command()

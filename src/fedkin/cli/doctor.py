@@ -5,16 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from fedkin.cli.json_output import print_json
-from fedkin.cli.reading import (
-    AsJson,
-    Changes,
-    DataDir,
-    SpecFile,
-    TrustCode,
-    as_given,
-    console,
-    tell_hints,
-)
+from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
+from fedkin.cli.terminal import console, tell_hints
 
 BASELINES = ("local", "fedavg", "finetune")  # what is always probed
 

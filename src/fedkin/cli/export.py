@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from fedkin.cli.reading import Folder, TrustCode
+from fedkin.cli.terminal import say, say_all, warn
 from fedkin.core.errors import FedkinError
 
 Client = Annotated[
@@ -58,13 +59,24 @@ def export(
     failed: list[str] = []
     for member in chosen:
         try:
-            place = (out or folder / "export") / _safe(member.name, member.number)
+            place = _place(folder, out, _safe(member.name, member.number), format)
             tell_file(write(handed(opened, member), format, place))
         except FedkinError as error:
             failed.append(f"client {member.name}: {error}" if everyone else str(error))
     if failed:
         more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
         raise FedkinError(f"{failed[0]}{more}")
+
+
+def _place(run: Path, out: Path | None, name: str, format: str) -> Path:
+    """Where a model's files go: in the run directory none of them is a link to somewhere else."""
+    from fedkin.runs.directory import own
+
+    if out is not None:
+        return out / name
+    for file in (f"model.{format}", "card.json", "card.md"):
+        own(run, "export", name, file)
+    return own(run, "export", name)
 
 
 def predict(
@@ -97,20 +109,32 @@ def predict(
 def tell_file(written: "Written") -> None:  # type: ignore[name-defined]  # noqa: F821
     """Where a model was written, and how near it is to the one that was trained."""
     checked = "" if written.apart is None else f"   (within {written.apart:.1g} of the run's model)"
-    print(f"{written.file}{checked}")
+    say(f"{written.file}{checked}")
+
+
+def as_csv(frame: "DataFrame") -> str:  # type: ignore[name-defined]  # noqa: F821
+    """A table as CSV: no label and no name is a formula for the spreadsheet that opens it."""
+    from fedkin.core.plain import cell
+
+    whole = frame.rename(columns=lambda name: cell(str(name)))
+    for name in whole.columns:
+        if whole[name].dtype.kind == "O":  # text, however pandas keeps it
+            whole[name] = [cell(one) if isinstance(one, str) else one for one in whole[name]]
+    found: str = whole.to_csv(index=False, float_format="%.6g")
+    return found
 
 
 def tell_table(frame: "DataFrame", said: Sequence[str], out: Path | None) -> None:  # type: ignore[name-defined]  # noqa: F821
     """Predictions as CSV, what is worth saying on stderr."""
     for sentence in said:
-        print(f"note: {sentence}", file=sys.stderr)
-    text = frame.to_csv(index=False, float_format="%.6g")
+        warn(f"note: {sentence}")
+    text = as_csv(frame)
     if out is None:
-        print(text, end="")
+        say_all(text)
         return
     from fedkin.runs.outside import write_outside
 
-    print(write_outside(out, text))
+    say(write_outside(out, text))
 
 
 def _opened(folder: Path, trust_code: bool) -> "Opened":  # type: ignore[name-defined]  # noqa: F821
@@ -119,7 +143,7 @@ def _opened(folder: Path, trust_code: bool) -> "Opened":  # type: ignore[name-de
 
     opened = Opened(folder, trust_code=trust_code)
     if opened.unfinished:
-        print(f"note: {opened.unfinished}", file=sys.stderr)
+        warn(f"note: {opened.unfinished}")
     return opened
 
 

@@ -1,7 +1,6 @@
 """``fedkin join``: a personal model for a client that was not in the run."""
 
 import shlex
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +9,7 @@ import typer
 
 from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, Folder, TrustCode
+from fedkin.cli.terminal import say, warn
 
 
 def join(
@@ -53,13 +53,13 @@ def join(
         folder, data, client, out=out, rounds=rounds, architecture=model, trust_code=trust_code
     )
     for sentence in found["said"]:
-        print(f"note: {sentence}", file=sys.stderr)
+        warn(f"note: {sentence}")
     tell(found, as_json)
     if not as_json:
         place = Path(found["model"]).parent
         member = place.relative_to(folder) if place.is_relative_to(folder) else place
         options = ["--client", str(member), "--data", "FILE"]
-        print(f"next    {shlex.join(['fedkin', 'predict', str(folder), *options])}")
+        say(f"next    {shlex.join(['fedkin', 'predict', str(folder), *options])}")
 
 
 def tell(found: Mapping[str, Any], as_json: bool) -> None:
@@ -67,7 +67,7 @@ def tell(found: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        print("\n".join(lines(found)))
+        say("\n".join(lines(found)))
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:

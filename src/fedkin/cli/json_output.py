@@ -5,10 +5,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from fedkin.cli.terminal import say_all
+from fedkin.core.plain import as_json
+
 
 def print_json(value: Any) -> None:
     """Pure JSON on standard output."""
-    print(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    say_all(as_json(text) + "\n")
 
 
 def _plain(value: Any) -> Any:

@@ -16,6 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from fedkin.cli.terminal import Plainly, say
 from fedkin.report import formatting
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import check_own, unrecorded
@@ -185,7 +186,7 @@ class LiveTable:
             "Ctrl-C stops after the round, a second one at once; nothing committed is lost",
             style="dim",
         )
-        return Group(Text(tally.head, style="bold"), table, foot)
+        return Plainly(Group(Text(tally.head, style="bold"), table, foot))
 
 
 class PlainLines:
@@ -203,10 +204,10 @@ class PlainLines:
         now = time.monotonic()
         if now - self._printed >= 1 or tally.round == tally.rounds:
             self._printed = now
-            print(line(tally), flush=True)
+            say(line(tally))
 
     def __enter__(self) -> Self:
-        print(self.tally.head, flush=True)
+        say(self.tally.head)
         return self
 
     def __exit__(

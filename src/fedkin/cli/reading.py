@@ -1,15 +1,12 @@
 """The commands that train nothing: ``fedkin show``, ``methods``, ``compare`` and ``report``."""
 
-import os
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from fedkin.cli.json_output import print_json
+from fedkin.cli.terminal import console, say, say_all, warn
 from fedkin.core.errors import FedkinError, some
 from fedkin.runs.directory import RECORD, begun
 
@@ -42,18 +39,6 @@ def as_given(data_dir: Path | None) -> str | None:
     return None if data_dir is None else str(data_dir)
 
 
-def tell_hints(hints: Iterable[str]) -> None:
-    """Keys that have another name here, and the like: on stderr, each once."""
-    for hint in dict.fromkeys(hints):
-        print(f"hint: {hint}", file=sys.stderr)
-
-
-def console() -> Console:
-    """Standard output; where it is no terminal, wide enough that tables keep their lines."""
-    found = Console()
-    return found if found.is_terminal or "COLUMNS" in os.environ else Console(width=160)
-
-
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """A run in numbers."""
     from fedkin.report import formatting, terminal_tables
@@ -66,7 +51,7 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
         console().print(terminal_tables.show(found))
         if not found["finished"]:
             after = f"{formatting.progress(found)}: these numbers are not its last ones"
-            print(f"note: {after} (fedkin resume {folder} goes on)", file=sys.stderr)
+            warn(f"note: {after} (fedkin resume {folder} goes on)")
 
 
 def methods(
@@ -93,7 +78,7 @@ def methods(
     elif certificate:
         console().print(certificates.whole(found[0], registry.packaged()["about"]))
     elif markdown:
-        print(choosing.table([one.name for one in found]), end="")
+        say_all(choosing.table([one.name for one in found]))
     else:
         listed = [one for one in lists.methods() if one["name"] in {each.name for each in found}]
         if as_json:
@@ -153,7 +138,7 @@ def compare(
         print_json(sheets.plain(found))
     elif written:
         for path in written:
-            print(path)
+            say(path)
     else:
         console().print(sheets.compare(found))
 
@@ -173,12 +158,12 @@ def report(
     if figures is None:
         from fedkin.report.page.report import write_report
 
-        print(write_report(folder))
+        say(write_report(folder))
     else:
         from fedkin.report.page.figure_files import write_figures
 
         for path in write_figures(folder, figures):
-            print(path)
+            say(path)
 
 
 def _without_studies(folders: list[Path]) -> list[Path]:
@@ -190,10 +175,7 @@ def _without_studies(folders: list[Path]) -> list[Path]:
     files = [path for path in folders if path.is_file() and (path.parent / STUDY).is_file()]
     if not files or len(files) == len(folders):  # a file alone is no comparison, and told so
         return folders
-    print(
-        f"note: passed over, for files of a sweep are no runs: {some(map(str, files))}",
-        file=sys.stderr,
-    )
+    warn(f"note: passed over, for files of a sweep are no runs: {some(map(str, files))}")
     return [path for path in folders if path not in files]
 
 

@@ -1,14 +1,14 @@
 """``fedkin reproduce``: the papers' tables and figures, measured beside published."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from fedkin.cli.json_output import print_json
-from fedkin.cli.reading import AsJson, DataDir, console
+from fedkin.cli.reading import AsJson, DataDir
+from fedkin.cli.terminal import console, say, warn
 from fedkin.core.errors import FedkinError, unknown
 
 MOST_SEEDS = 1000
@@ -135,10 +135,10 @@ def _run(asking: Asking, as_json: bool) -> None:
     found, changes, here = asking.preset, asking.changes, speed()
     total = together(estimate(row, changes, here, asking.seeds) for row in asking.rows)
     rows, runs = formatting.many(len(asking.rows), "row"), asking.out / "runs"
-    print(f"{found.title}: {rows}, processor time {total} if none is done", file=sys.stderr)
+    warn(f"{found.title}: {rows}, processor time {total} if none is done")
     asking.out.mkdir(parents=True, exist_ok=True)
     for text in flags(found):
-        print(text, file=sys.stderr)
+        warn(text)
     done = []
     for one in outcomes(
         asking.rows, asking.seeds, runs, changes, here, asking.runners, asking.elsewhere
@@ -146,7 +146,7 @@ def _run(asking: Asking, as_json: bool) -> None:
         done.append(one)
         for line in lines([one]):
             why = f"  {one.missing}" if one.missing else ""
-            print("  ".join(cells(line)[:-1]) + why, file=sys.stderr, flush=True)
+            warn("  ".join(cells(line)[:-1]) + why)
     now = {
         one.row.name: one for one in done
     }  # the page has all rows, whichever were asked for this time
@@ -167,7 +167,7 @@ def _run(asking: Asking, as_json: bool) -> None:
         )
     else:
         for path in written:
-            print(path)
+            say(path)
     if all(one.missing for one in done):
         raise typer.Exit(1)  # each row has said why
 

@@ -1,22 +1,13 @@
 """``fedkin sweep``: hyper-parameters searched, by validation data."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fedkin.cli.json_output import print_json
-from fedkin.cli.reading import (
-    AsJson,
-    Changes,
-    DataDir,
-    SpecFile,
-    TrustCode,
-    as_given,
-    console,
-    tell_hints,
-)
+from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
+from fedkin.cli.terminal import console, say, tell_hints, warn
 
 
 def sweep(
@@ -95,7 +86,7 @@ def _tell(claim: "Claim", total: int, score: "Score | str | None") -> None:  # t
         told = f"no value: {score}"
     else:
         told = f"validation {score.measure} {formatting.decimal(score.value)}"
-    print(f"trial {claim.number + 1} of {total}  {told}", file=sys.stderr, flush=True)
+    warn(f"trial {claim.number + 1} of {total}  {told}")
 
 
 def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: int) -> None:
@@ -116,9 +107,9 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
         table.add_row(f"{row['validation']:.4f}", *(str(row[key]) for key in searched))
     console().print(table)
     for row in without:
-        print(f"{Path(row['run']).name} has no value: {row['lost']}")
+        say(f"{Path(row['run']).name} has no value: {row['lost']}")
     if running:
-        print(
+        say(
             f"{formatting.many(running, 'trial')} not done yet: another process works on it, "
             "or run it again"
         )

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fedkin.cli.reading import Folder
+from fedkin.cli.terminal import say
 from fedkin.core.errors import FedkinError
 
 
@@ -27,6 +28,6 @@ def track(
     if mlflow is None and tensorboard is None:
         raise FedkinError("say where to: --tensorboard DIR or --mlflow URI")
     if tensorboard is not None:
-        print(to_tensorboard(folder, tensorboard))
+        say(to_tensorboard(folder, tensorboard))
     if mlflow is not None:
-        print(to_mlflow(folder, mlflow))
+        say(to_mlflow(folder, mlflow))

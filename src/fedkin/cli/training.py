@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedkin.cli.reading import console
+from fedkin.cli.terminal import console
 
 if TYPE_CHECKING:
     from fedkin.runs.record import Record

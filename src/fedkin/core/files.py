@@ -51,16 +51,21 @@ def read_file(path: Path, most: int, links: bool = True) -> bytes:
     handle = os.open(
         path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW)
     )
-    with open(handle, "rb") as file:
+    try:
         facts = os.fstat(handle)
         if stat.S_ISDIR(facts.st_mode):
             raise OSError(errno.EISDIR, "it is a folder, not a file", str(path))
         if not stat.S_ISREG(facts.st_mode):
             raise OSError(errno.EINVAL, "it is a device or a pipe, not a file", str(path))
-        content = file.read(facts.st_size + 1) if facts.st_size <= most else b""
-        if facts.st_size > most or len(content) > most:
+        if facts.st_size > most:
+            raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
+        with open(handle, "rb", closefd=False) as file:
+            content = file.read(facts.st_size + 1)
+        if len(content) > most:  # it grew, or is one that the kernel makes up
             raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
         return content
+    finally:
+        os.close(handle)
 
 
 def _target(path: Path) -> Path:

@@ -5,11 +5,11 @@ actors of Ray.
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from fedkin.core.errors import Halted
+from fedkin.core.scratch import scratch
 from fedkin.data.contiguous import save_side_by_side
 from fedkin.data.population import Population
 from fedkin.engine.transports.base import InProcess, Transport
@@ -36,7 +36,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
         if engine.name == "inprocess":
             transport: Transport = InProcess(host_of(parts, everyone, state))
         else:
-            shared = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fedkin-")))
+            shared = stack.enter_context(scratch())
             _share(parts, shared)
             placing = Placing(
                 parts.infos, workers, engine.name == "processes" and _stateless(parts)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from fedkin.core.errors import many
 from fedkin.core.method import KINDS
+from fedkin.core.plain import markdown
 from fedkin.data.population import Population
 from fedkin.export.opened import Member, Opened
 from fedkin.report.records import Run, number
@@ -135,7 +136,8 @@ def output_of(population: Population) -> dict[str, Any]:
 
 
 def as_markdown(card: dict[str, Any]) -> str:
-    """The card for people."""
+    """The card for people, who may read it as a page: strings from elsewhere are text there."""
+    card = {name: value if name == "files" else _text(value) for name, value in card.items()}
     samples = card["data"]["samples"]
     hyper = (
         ", ".join(f"{key} = {value}" for key, value in card["hyper_parameters"].items()) or "none"
@@ -189,6 +191,14 @@ def as_markdown(card: dict[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, str):
+        return markdown(value)
+    if isinstance(value, dict):
+        return {markdown(str(name)): _text(one) for name, one in value.items()}
+    return [_text(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _joined(joined: Mapping[str, int]) -> str:

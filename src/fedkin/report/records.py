@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, named_line
-from fedkin.runs.bounds import check_rows
+from fedkin.core.plain import HIDDEN, plain, plain_values
+from fedkin.runs.bounds import LETTERS, check_rows
 from fedkin.runs.database import Database, read_only
 
 # what a value of another kind than expected leads to
@@ -84,11 +85,11 @@ class Run:
 
     def read(self, text: str) -> Any:
         """A JSON value of the record. Raises FedkinError where it is damaged."""
-        return _read(text, self.database.path)
+        return _plainly(text, self.database.path)
 
     def read_all(self, texts: Sequence[str]) -> list[Any]:
         """``read`` of many, at once: a large run has a million notes."""
-        values: list[Any] = _read(f"[{','.join(texts)}]", self.database.path)
+        values: list[Any] = _plainly(f"[{','.join(texts)}]", self.database.path)
         return values if len(values) == len(texts) else [self.read(text) for text in texts]
 
 
@@ -102,7 +103,7 @@ def opened(folder: Path) -> Iterator[Run]:
     with read_only(folder) as database:
         check_rows(database.rows, str(database.path))
         try:
-            yield Run(folder, database, database.facts(), _clients(database))
+            yield Run(folder, database, plain_values(database.facts()), _clients(database))
         except STRANGE as error:  # a fact or a note of another kind than a run writes
             raise FedkinError(f"{database.path} is damaged: {named_line(error)}") from error
 
@@ -127,7 +128,7 @@ def _clients(database: Database) -> dict[int, Client]:
     found = [
         Client(
             k,
-            str(k) if name is None else str(name),
+            str(k) if name is None else plain(str(name))[:LETTERS],
             kind or "",
             train or 0,
             val or 0,
@@ -139,6 +140,12 @@ def _clients(database: Database) -> dict[int, Client]:
     seen = Counter(client.name for client in found)
     unique = [c if seen[c.name] == 1 else c._replace(name=f"{c.name} ({c.number})") for c in found]
     return {client.number: client for client in unique}
+
+
+def _plainly(text: str, path: Path) -> Any:
+    """A value in which no string commands the terminal that it may be shown on."""
+    value = _read(text, path)
+    return plain_values(value) if isinstance(text, str) and HIDDEN.search(text) else value
 
 
 def _read(text: str, path: Path) -> Any:

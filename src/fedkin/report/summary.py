@@ -4,6 +4,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from fedkin.core.plain import plain
 from fedkin.report.ledger import communication
 from fedkin.report.newcomers import unseen
 from fedkin.report.records import Run, opened
@@ -128,6 +129,6 @@ def _seconds(run: Run) -> dict[str, Any]:
 def _missing(run: Run) -> list[dict[str, Any]]:
     query = "SELECT round, client, text FROM events WHERE kind = 'missing' ORDER BY round, client"
     return [
-        {"round": at, "client": run.name(client), "reason": text}
+        {"round": at, "client": run.name(client), "reason": plain(str(text))}
         for at, client, text in run.rows(query)
     ]

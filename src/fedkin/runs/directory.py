@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.plain import COMMANDS
 
 SPEC, RECORD, LOCK = "experiment.toml", "run.db", "run.lock"
 FILES = (
@@ -79,11 +80,7 @@ def own(run: Path, *names: str) -> Path:
     """
     path = run
     for name in names:
-        if (
-            name in ("", ".", "..")
-            or any(mark in name for mark in "/\\\0")
-            or len(os.fsencode(name)) > LONGEST
-        ):
+        if name in ("", ".", "..") or not _names_a_file(name):
             raise FedkinError(
                 f"{name[:80]!r} cannot be the name of a file in {run}: give it a folder with --out"
             )
@@ -91,6 +88,13 @@ def own(run: Path, *names: str) -> Path:
         if path.is_symlink():
             raise FedkinError(_linked(path))
     return path
+
+
+def _names_a_file(name: str) -> bool:
+    """One file of a folder, by letters that every terminal and file system takes."""
+    if COMMANDS.search(name) or any(mark in name for mark in "/\\"):
+        return False
+    return len(name.encode()) <= LONGEST
 
 
 def _check(path: Path, folder: bool, alone: bool = False) -> None:

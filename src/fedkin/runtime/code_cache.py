@@ -2,9 +2,12 @@
 its place.
 """
 
+import atexit
 import hashlib
 import os
 import platform
+import shutil
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -13,7 +16,9 @@ from pathlib import Path
 from filelock import FileLock
 
 from fedkin.core.files import write_file
+from fedkin.core.private import private_folder, state_folder
 
+INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"  # torch reads it whenever it needs the folder
 KEPT = 200  # files, a megabyte or two each; those that were not used for longest go first
 
 
@@ -69,19 +74,43 @@ def _tidy(folder: Path) -> None:
         (folder / f"{path.stem.split('-')[0]}.lock").unlink(missing_ok=True)
 
 
+def compiler_folder() -> Path:
+    """Where Inductor keeps what it makes: not ``$TMPDIR/torchinductor_$USER``, which anybody may
+    have made first.
+
+    What lies there is loaded and run. The folder is named to Inductor by its own variable; one that
+    is set already is left only if nobody else can write to it. Where there is no private place, a
+    new one for this process alone.
+    """
+    given = os.environ.get(INDUCTOR)
+    found = (
+        (None if not given else private_folder(Path(given).absolute()))
+        or _private("inductor")
+        or _of_this_process()
+    )
+    os.environ[INDUCTOR] = str(found)
+    return found
+
+
+@cache
+def _of_this_process() -> Path:
+    folder = tempfile.mkdtemp(prefix="fedkin-inductor-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
 def _folder() -> Path | None:
     """Where files are kept: a folder of this user's that nobody else may write to, for what is in
     it is run.
     """
+    return _private("steps")
+
+
+def _private(name: str) -> Path | None:
     try:
-        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        folder = Path(home) / "fedkin" / "steps"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        facts = folder.stat()
-    except (OSError, RuntimeError):  # the latter where nobody knows a home
+        return private_folder(state_folder("XDG_CACHE_HOME", ".cache") / name)
+    except RuntimeError:  # nobody knows a home
         return None
-    own = facts.st_uid == os.getuid() and not facts.st_mode & 0o022
-    return folder if own and os.access(folder, os.W_OK) else None
 
 
 def _digest(content: bytes) -> str:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule
 
-from fedkin.runtime.code_cache import kept, processor
+from fedkin.runtime.code_cache import compiler_folder, kept, processor
 from fedkin.runtime.fuse import fused_updates
 from fedkin.runtime.small_matmul import settings, small_products
 
@@ -74,6 +74,7 @@ def named(graph: GraphModule, *facts: object) -> str:
 
 
 def _made(record: Record, inputs: Sequence[Tensor]) -> Path:
+    compiler_folder()
     recorded = record()
     try:
         return _library(small_products(_fused(recorded)), inputs, settings())
@@ -98,6 +99,7 @@ def _loaded(path: Path) -> Flat:
 
 def _for_a_device(graph: GraphModule, inputs: list[Any]) -> Flat:
     """Not measured, and not kept beyond this process."""
+    compiler_folder()
     found: Flat = torch._inductor.compile(graph, inputs)
     return found
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array, images, text
+from fedkin.data.formats.npz_size import check_size
 from fedkin.data.source import Source, classified
 
 SPLIT = ("x_train", "y_train", "x_test", "y_test")
@@ -73,6 +74,7 @@ _NONE = np.empty(0, dtype=str)
 def load_arrays(path: Path) -> dict[str, Array]:
     """All arrays of an .npz file; FedkinError where it is damaged or needs pickle."""
     try:
+        check_size(path)
         with np.load(path, allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise FedkinError(
@@ -85,7 +87,15 @@ def load_arrays(path: Path) -> dict[str, Array]:
         raise FedkinError(
             f"{path} cannot be read: {reason}; save plain arrays with numpy.savez(x=…, y=…)"
         ) from None
-    except (zipfile.BadZipFile, EOFError, zlib.error, KeyError):
+    except (
+        zipfile.BadZipFile,
+        EOFError,
+        zlib.error,
+        KeyError,
+        MemoryError,
+        NotImplementedError,
+        RuntimeError,
+    ):
         raise FedkinError(f"{path} is damaged or cut short: make or download it again") from None
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror or error}") from None

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from fedkin.core.plain import markdown as markdown_text
 from fedkin.report import formatting
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.paired import DRAWS
@@ -266,4 +267,4 @@ def _rich(sheet: Sheet, found: Comparison) -> Table:
 
 
 def _piped(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return f"| {' | '.join(markdown_text(cell).replace('|', chr(92) + '|') for cell in cells)} |"

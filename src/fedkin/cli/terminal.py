@@ -1,0 +1,120 @@
+"""What a person sees: every line of every command goes through here, so that no foreign string
+commands a terminal.
+"""
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+from rich.console import (
+    Console,
+    ConsoleOptions,
+    ConsoleRenderable,
+    RenderableType,
+    RenderHook,
+    RenderResult,
+)
+from rich.segment import Segment
+
+from fedkin.core.plain import plain, plain_lines
+
+LONGEST = 2000  # letters of one sentence on stderr
+WIDE = 160  # columns where there is no terminal: tables keep their lines
+
+
+def say(text: object) -> None:
+    """A line on standard output. Who has closed it ends no work: from then on nothing is said."""
+    _put(plain_lines(str(text)) + "\n")
+
+
+def say_all(text: str) -> None:
+    """A text that ends its own lines."""
+    _put(plain_lines(text))
+
+
+def warn(text: object) -> None:
+    """One line on standard error, whatever the text holds."""
+    line = " ".join(plain(str(text)).split())
+    line = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    with suppress(BrokenPipeError, ValueError):  # nobody reads it, or it is closed
+        print(line, file=sys.stderr, flush=True)
+
+
+def console() -> Console:
+    """Standard output for tables: strings are text, not markup, and what a terminal would obey is
+    made visible.
+    """
+    found = Console(markup=False, emoji=False, highlight=False)
+    if not (found.is_terminal or "COLUMNS" in os.environ):
+        found = Console(markup=False, emoji=False, highlight=False, width=WIDE)
+    found.push_render_hook(_Plainly())
+    return found
+
+
+def any_encoding() -> None:
+    """Letters that a terminal has not are written by their numbers, instead of ending
+    the command.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def ends_tidily() -> Iterator[None]:
+    """Who is told to end (SIGTERM, SIGHUP) ends as after Ctrl-C: temporary files are removed.
+
+    A signal that is ignored already (nohup) stays so; a second one is not heard meanwhile.
+    """
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = {}
+    with suppress(ValueError):  # not in the main thread: nothing to catch there
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Plainly:
+    """A renderable whose text commands no terminal; its own colours and boxes stay."""
+
+    def __init__(self, shown: RenderableType) -> None:
+        self.shown = shown
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self.shown, options):
+            text, style, control = segment
+            yield segment if control else Segment(plain_lines(text), style)
+
+
+class _Plainly(RenderHook):
+    """``Plainly`` around all that a console prints."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [Plainly(one) for one in renderables]
+
+
+def tell_hints(texts: Iterable[str]) -> None:
+    """Keys that have another name here, and the like: on stderr, each once."""
+    for text in dict.fromkeys(texts):
+        warn(f"hint: {text}")
+
+
+def _put(text: str) -> None:
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:
+        # Python would try once more at its end; work that goes on is worth more than its lines
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        warn("note: nobody reads this command's output any more: its work goes on")

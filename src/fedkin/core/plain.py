@@ -1,0 +1,79 @@
+"""Strings that anybody may have written, on their way to a person: the one place where they are
+made harmless.
+
+A client's name, a column, a label, a node's error may hold a terminal's commands, marks that turn
+the direction of writing, or the markup of the page that they are put into.
+"""
+
+import re
+from typing import Any
+
+# what moves a cursor, renames a window or hides text: C0 and C1 controls, marks of direction, lone
+# surrogates
+COMMANDS = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+HIDDEN = re.compile(rf"\\[bfnrtu]|{COMMANDS.pattern}")  # of JSON text: the same, or what becomes it
+FORMULA = re.compile(r"\s*[=+\-@]")
+NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|[+-]?(inf|nan)", re.IGNORECASE)
+
+
+def plain(text: str) -> str:
+    """One line of a text, with what a terminal would obey made visible.
+
+    >>> plain("a\\x1b[2Jb\\nc")
+    'a\\\\x1b[2Jb c'
+    """
+    return COMMANDS.sub(_shown, text)
+
+
+def plain_lines(text: str) -> str:
+    """The same of a text with lines and tabs of its own."""
+    return "\n".join("\t".join(map(plain, line.split("\t"))) for line in text.split("\n"))
+
+
+def plain_values(value: Any) -> Any:
+    """A JSON value with every string in it ``plain``.
+
+    Raises RecursionError where it is too deep.
+    """
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, dict):
+        return {plain(str(key)): plain_values(item) for key, item in value.items()}
+    return [plain_values(item) for item in value] if isinstance(value, list) else value
+
+
+def as_json(text: str) -> str:
+    """JSON text of the same value, with what a terminal would obey written by its number."""
+
+    def shown(found: re.Match[str]) -> str:
+        return found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}"
+
+    return COMMANDS.sub(shown, text)
+
+
+def markdown(text: str) -> str:
+    """A text within a page of Markdown: no tag, no picture from elsewhere, no link of its own.
+
+    >>> markdown("<img src=x>![a](http://b)")
+    '&lt;img src=x>![a]\\\\(http://b)'
+    """
+    return plain(text).replace("<", "&lt;").replace("](", "]\\(").replace("][", "]\\[")
+
+
+def cell(text: str) -> str:
+    """A text as a cell of a CSV file that a spreadsheet may open: what it would take for a formula
+    begins with a quote.
+
+    >>> cell("=1+1"), cell("-3.5"), cell("- none")
+    ("'=1+1", '-3.5', "'- none")
+    """
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+
+
+def _shown(found: re.Match[str]) -> str:
+    mark = found[0]
+    if mark in "\n\r\t":
+        return " "
+    return f"\\x{ord(mark):02x}" if ord(mark) < 256 else f"\\u{ord(mark):04x}"
