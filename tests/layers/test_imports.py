@@ -47,6 +47,7 @@ LONG: dict[str, str] = dict.fromkeys(  # grew when lines were cut at 100 charact
         "engine/transports/processes.py",
         "flower/node/host.py",
         "methods/ppfl.py",
+        "reproduce/running.py",
         "runs/spec.py",
         "sweep/study.py",
     ],
