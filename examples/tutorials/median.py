@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from fedkin import Experiment, Result, run
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import EachClient, Reply
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.tree import Tree, map_tree
 from fedkin.methods.fedavg import fedavg
@@ -21,7 +21,7 @@ def fedmedian(*, lr: float) -> Method:
     lr: learning rate of local SGD, as in FedAvg, whose client side this is.
     """
 
-    def merge(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         models = [reply.message["parameters"] for reply in replies.values()]
         return {
             "parameters": map_tree(
@@ -29,7 +29,12 @@ def fedmedian(*, lr: float) -> Method:
             )
         }
 
-    return fedavg(lr=lr)._replace(name="fedmedian", server_update=merge, hyper={"lr": lr})
+    return fedavg(lr=lr)._replace(
+        name="fedmedian",
+        aggregation=EachClient(),
+        server_update=server_update,
+        hyper={"lr": lr},
+    )
 
 
 def main(folder: Path = Path("runs"), rounds: int = 20) -> dict[str, Result]:
