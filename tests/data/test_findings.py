@@ -22,6 +22,16 @@ def found(tmp_path: Path, content: str, **options: Any) -> dict[str, Any]:
     return findings(load(str(tmp_path / "t.csv"), **options))
 
 
+def kinds(found: dict[str, Any]) -> set[str]:
+    """The kinds of its problems."""
+    return {problem["kind"] for problem in found["problems"]}
+
+
+def sentences(found: dict[str, Any]) -> list[str]:
+    """Its problems, each in one sentence."""
+    return [problem["sentence"] for problem in found["problems"]]
+
+
 def test_clients_classes_and_columns(tmp_path: Path) -> None:
     rows = "a,1,x,0\na,2,x,0\na,3,y,1\nb,4,,1\nb,5,x,1\nb,6,y,1\nb,7,y,1\n"
     told = found(tmp_path, "site,n,c,label\n" + rows, client="site")
@@ -39,8 +49,8 @@ def test_clients_classes_and_columns(tmp_path: Path) -> None:
         1,
     )
     np.testing.assert_allclose(clients["label_distance"], (8 / 21 + 2 / 7) / 2)
-    assert [text for text in told["problems"] if "one class only" in text] == [
-        "1 of 2 clients hold one class only, so that any guess of it is right: b"
+    assert [text for text in sentences(told) if "one class only" in text] == [
+        "1 of 2 clients hold one class only (b): any guess of it is right there"
     ]
 
 
@@ -48,7 +58,19 @@ def test_repeated_samples_are_counted_where_they_lie(tmp_path: Path) -> None:
     rows = "a,1,0\na,1,0\na,1,1\nb,1,0\nb,2,0\nb,3,1\n"
     told = found(tmp_path, "site,n,label\n" + rows, client="site")
     assert told["duplicates"] == {"all": 2, "within_clients": 1, "across_clients": 1}
-    assert any("split.group=duplicates" in text for text in told["problems"])
+    assert "duplicates" not in kinds(told), "rows of so few values repeat by chance"
+
+
+def test_rows_of_many_values_that_repeat_are_a_fault_with_its_fix(tmp_path: Path) -> None:
+    rows = [f"{'ab'[i % 2]},{i * 37 % 101},{i * 53 % 97},{i % 3 % 2}" for i in range(90)]
+    doubled = [*rows, rows[4], rows[8], "b" + rows[12][1:]]
+    (tmp_path / "t.csv").write_text("\n".join(["site,n,m,label", *doubled]))
+    problems = findings(load(str(tmp_path / "t.csv"), client="site"))["problems"]
+    fixes = [one["fix"] for one in problems if one["kind"] == "duplicates"]
+    assert fixes == [{"data.duplicates": "drop"}, {"split.group": "duplicates"}]
+    mended = load(str(tmp_path / "t.csv"), client="site", duplicates="drop")
+    assert len(mended.x) == 90
+    assert "3 rows repeat an earlier one and are left out" in mended.said
 
 
 def test_test_samples_that_are_training_samples_are_counted() -> None:
@@ -89,7 +111,7 @@ def test_equal_rows_have_one_number_whatever_their_type() -> None:
 
 def test_columns_that_tell_nothing_and_clients_too_small_are_named(tmp_path: Path) -> None:
     rows = "\n".join(f"{'ab'[i > 1]},{i},id{i},5,,{i % 2}" for i in range(30))
-    problems = found(tmp_path, "site,n,id,five,nothing,label\n" + rows, client="site")["problems"]
+    problems = sentences(found(tmp_path, "site,n,id,five,nothing,label\n" + rows, client="site"))
     for words in (
         "'id' holds 30 different words",
         "'five' holds one value",
@@ -100,12 +122,12 @@ def test_columns_that_tell_nothing_and_clients_too_small_are_named(tmp_path: Pat
 
 
 def test_the_command_says_what_to_type_next(tmp_path: Path) -> None:
-    rows = "\n".join(f"{'abc'[i % 3]},{i},{i % 2}" for i in range(30))
+    rows = "\n".join(f"{'abc'[i % 3]},{i * i % 83},{i % 2}" for i in range(90))
     (tmp_path / "t.csv").write_text("site,n,y\n" + rows)
     done = fedkin("data", "check", tmp_path / "t.csv", "--client", "site", "--label", "y")
     assert done.exit_code == 0, done.output
     for words in (
-        "30 samples, 1 column",
+        "90 samples, 1 column",
         "3 (a, b, c)",
         "label mix",
         "none was found",
@@ -125,10 +147,10 @@ def test_spellings_of_one_thing_are_told(tmp_path: Path) -> None:
         f"{('H01', 'h01', 'H 2', 'H-02')[i % 4]},{i},{'fF'[i % 2]},{('yes', ' yes', 'no')[i % 3]}"
         for i in range(24)
     ]
-    told = found(tmp_path, "\n".join(["site,n,sex,label", *rows]), client="site")["problems"]
-    assert (
-        "labels that differ by little are taken for different ones: ' yes' and 'yes': write "
-        "them alike" in told
+    told = sentences(found(tmp_path, "\n".join(["site,n,sex,label", *rows]), client="site"))
+    assert any(
+        "labels that differ" in text and "' yes' and 'yes'" in text and "data.unify" in text
+        for text in told
     )
     assert any(
         "clients that differ" in text and "'H 2' and 'H-02'; 'H01' and 'h01'" in text
@@ -148,9 +170,9 @@ def test_a_number_for_every_row_is_an_identifier(tmp_path: Path) -> None:
     rows = [
         f"{'ab'[i % 2]},{1000 - i},{123456780 + i},{i * 7 % 30},{i / 3},{i % 2}" for i in range(60)
     ]
-    told = found(tmp_path, "\n".join(["site,id,mrn,age,size,label", *rows]), client="site")[
-        "problems"
-    ]
+    told = sentences(
+        found(tmp_path, "\n".join(["site,id,mrn,age,size,label", *rows]), client="site")
+    )
     assert [text.split("'")[1] for text in told if "as identifiers do" in text] == ["id", "mrn"]
 
 
@@ -166,26 +188,25 @@ def test_dates_that_become_categories_are_told(tmp_path: Path) -> None:
             f"{clock},{iso if i % 2 else 'never'},{i % 5}-{i % 3},{i % 2}"
         )
 
-    told = found(
-        tmp_path, "\n".join(["site,iso,dotted,clock,some,code,label", *map(row, range(600))])
-    )["problems"]
+    told = sentences(
+        found(tmp_path, "\n".join(["site,iso,dotted,clock,some,code,label", *map(row, range(600))]))
+    )
     dates = [text for text in told if "dates" in text]
     assert [text.split("'")[1] for text in dates] == ["iso", "dotted", "clock"]
-    assert "holds dates ('2024-01-01'), each taken for a category" in dates[0]
+    assert "holds dates ('2024-01-01'): each is taken for a category" in dates[0]
     assert 'data.drop=["iso"]' in dates[0]
 
 
 def test_labels_that_are_rather_amounts_are_told(tmp_path: Path) -> None:
     rows = [f"{'ab'[i % 2]},{i % 9},{i * 37 % 30}" for i in range(900)]
-    told = found(tmp_path, "\n".join(["site,n,label", *rows]), client="site")["problems"]
+    told = sentences(found(tmp_path, "\n".join(["site,n,label", *rows]), client="site"))
     assert any(
         "30 whole numbers, 0 to 29, each taken for a class" in text and "task=regression" in text
         for text in told
     )
     rows = [f"{'ab'[i % 2]},{i % 9},c{i * 37 % 30}" for i in range(900)]
     assert not any(
-        "amounts" in text
-        for text in found(tmp_path, "\n".join(["site,n,label", *rows]))["problems"]
+        "amounts" in text for text in sentences(found(tmp_path, "\n".join(["site,n,label", *rows])))
     )
 
 

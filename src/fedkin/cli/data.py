@@ -3,7 +3,9 @@ your own files.
 """
 
 import shlex
-from typing import Annotated, Any
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +16,11 @@ from fedkin.cli.reading import AsJson, DataDir, as_given
 from fedkin.cli.terminal import console, tell_hints
 from fedkin.core.errors import many
 
+if TYPE_CHECKING:
+    from fedkin.runs.spec import Spec
+
 app = typer.Typer(name="data")
+UNREADABLE = 1  # exit status: a run would refuse the data as they stand
 
 
 @app.callback(invoke_without_command=True)
@@ -36,7 +42,9 @@ def check(
     path: Annotated[
         str,
         typer.Argument(
-            metavar="PATH", help="A file, a folder or a data set's name.", show_default=False
+            metavar="PATH",
+            help="A file, a folder, a data set's name, or a specification.",
+            show_default=False,
         ),
     ],
     client: Annotated[
@@ -46,6 +54,14 @@ def check(
     label: Annotated[
         str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels.")
     ] = None,
+    fix: Annotated[
+        Path | None,
+        typer.Option(
+            "--fix",
+            metavar="FILE",
+            help="Write a specification there that mends what can be mended.",
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any key, such as data.unlabeled=drop."),
@@ -53,12 +69,11 @@ def check(
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """What is in your data: clients, samples, classes, columns, duplicates; what is left out, and
-    what looks wrong.
+    """What is in your data, what is left out, and all that looks wrong, each fault with its fix, in
+    one pass.
     """
     from fedkin.cli.options import specification
-    from fedkin.data.tables.findings import findings
-    from fedkin.setup.population import source_of
+    from fedkin.doctor.checked import checked
 
     columns = [
         f"data.{key}={value}"
@@ -66,31 +81,62 @@ def check(
         if value is not None
     ]
     settings = [*columns, *(set_ or [])]
-    spec, hints = specification(None, {"data": path, "data_dir": as_given(data_dir)}, settings)
+    file = Path(path) if path.endswith(".toml") else None
+    spec, hints = specification(
+        file, {"data": None if file else path, "data_dir": as_given(data_dir)}, settings
+    )
     tell_hints(hints)
-    found = findings(source_of(spec))
+    found, _, faults = checked(spec)
+    typed = [path, *(word for text in settings for word in ("--set", text))]
+    if fix is not None:
+        _write(fix, spec, found, shlex.join(["fedkin", "data", "check", *typed, "--fix", str(fix)]))
     if as_json:
         print_json(found)
-        return
-    _show(console(), found)
-    words = [
-        "fedkin",
-        "run",
-        "--data",
-        path,
-        *(word for text in settings for word in ("--set", text)),
-    ]
-    if found["likely_clients"]:
+    else:
+        _show(console(), found)
+        _next(path, typed, spec, found, fix)
+    if faults:
+        raise typer.Exit(UNREADABLE)
+
+
+def _next(
+    path: str, typed: list[str], spec: "Spec", found: dict[str, Any], fix: Path | None
+) -> None:
+    if fix is not None:
+        _line(console(), "fixed", f"{fix}")
+        _line(console(), "next", shlex.join(["fedkin", "run", str(fix), "--method", "local"]))
+    elif found["likely_clients"] and not path.endswith(".toml"):
         column = next(iter(found["likely_clients"]))
+        _line(
+            console(), "next", shlex.join(["fedkin", "data", "check", *typed, "--client", column])
+        )
+    elif any(problem["fix"] for problem in found["problems"]):
         _line(
             console(),
             "next",
-            shlex.join(["fedkin", "data", "check", *words[3:], "--client", column]),
+            shlex.join(["fedkin", "data", "check", *typed, "--fix", "fixed.toml"]),
         )
-    elif spec.split.name == "natural" or found["clients"] is None:
-        _line(console(), "next", shlex.join([*words, "--method", "local"]))
     else:
-        _line(console(), "next", shlex.join([*words, "--split", "natural", "--method", "local"]))
+        start = [path] if path.endswith(".toml") else ["--data", *typed]
+        natural = (
+            []
+            if spec.split.name == "natural" or found["clients"] is None
+            else ["--split", "natural"]
+        )
+        _line(
+            console(), "next", shlex.join(["fedkin", "run", *start, *natural, "--method", "local"])
+        )
+
+
+def _write(fix: Path, spec: "Spec", found: dict[str, Any], command: str) -> None:
+    """The specification with all fixes, which must be one that can be read."""
+    from fedkin.doctor.fixed_spec import fixed_spec
+    from fedkin.runs.outside import write_outside
+    from fedkin.runs.spec import parse
+
+    text = fixed_spec(spec, found["problems"], command)
+    parse(tomllib.loads(text), text, str(fix))
+    write_outside(fix, text)
 
 
 def _show(out: Console, found: dict[str, Any]) -> None:
@@ -107,8 +153,14 @@ def _show(out: Console, found: dict[str, Any]) -> None:
     _line(out, "same", _same(found["duplicates"]))
     for number, sentence in enumerate(found["said"] or ["nothing"]):
         _line(out, "" if number else "left out", sentence)
-    for number, sentence in enumerate(found["problems"] or ["none was found"]):
-        _line(out, "" if number else "problems", sentence)
+    for number, problem in enumerate(found["problems"]):
+        _line(
+            out,
+            "" if number else "problems",
+            f"{'' if problem['sure'] else 'perhaps: '}{problem['sentence']}",
+        )
+    if not found["problems"]:
+        _line(out, "problems", "none was found")
 
 
 def _shape(found: dict[str, Any]) -> str:

@@ -48,6 +48,8 @@ def _plain(value: Any) -> Any:
 def _words(hint: Any, many: bool = False) -> str:
     """An annotation as people say it."""
     inner = [one for one in get_args(hint) if one not in (NoneType, Ellipsis)]
+    if hint is Any:
+        return "values" if many else "a value"
     if hint in KINDS:
         return KINDS[hint][many]
     if get_origin(hint) is Literal:
@@ -55,6 +57,8 @@ def _words(hint: Any, many: bool = False) -> str:
         return f"{', '.join(others)} or {last}" if others else last
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(_words(one, many) for one in inner)
+    if get_origin(hint) is Mapping:
+        return f"{'tables' if many else 'a table'} of {_words(inner[1], many=True)}"
     return f"{'lists' if many else 'a list'} of {_words(inner[0], many=True)}"
 
 

@@ -37,6 +37,7 @@ def build(
     group: str | None = None,
     empty: Literal["error", "drop"] = "error",
     apart: float = 0.0,
+    least: int = 0,
 ) -> Population:
     """A checked Population. Equal arguments give equal populations, sample for sample.
 
@@ -49,10 +50,10 @@ def build(
     split ("bout"); None takes the source's own where clients are the natural ones, "none" is rows
     one by one, "duplicates" keeps equal samples of a client together. empty: "drop" leaves out
     clients too small for the splits, and truth["kept"] [clients] says which numbers are left;
-    "error" refuses them. apart: a share of the clients, whom nothing that is learned may know
-    (``Population.apart``). clients: None takes all natural clients. truth: the partition's, the
-    rows of the source's per-client truth (natural partition only), its other truth, and
-    "train_share" for fractions="comet".
+    "error" refuses them. least: clients with fewer samples are left out too. apart: a share of the
+    clients, whom nothing that is learned may know (``Population.apart``). clients: None takes all
+    natural clients. truth: the partition's, the rows of the source's per-client truth (natural
+    partition only), its other truth, and "train_share" for fractions="comet".
     """
     _choices(
         pool=(pool, ("train", "all")),
@@ -71,8 +72,11 @@ def build(
     official = source.official_test if test == "official" else None
     truth = _truth(source, partition_name, part)
     left_out: list[str] = []
-    if empty == "drop":
-        kept = np.flatnonzero([_serves(mine, fractions, official, groups) for mine in indices])
+    if empty == "drop" or least:
+        serve = [empty != "drop" or _serves(mine, fractions, official, groups) for mine in indices]
+        kept = np.flatnonzero(
+            [yes and len(mine) >= least for yes, mine in zip(serve, indices, strict=True)]
+        )
         truth = {k: v[kept] if k in _by_client(source, part) else v for k, v in truth.items()} | {
             "kept": kept
         }

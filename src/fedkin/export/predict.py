@@ -17,8 +17,8 @@ from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
 from fedkin.data.tables.columns import spelled
 from fedkin.data.tables.encoding import Encoding
+from fedkin.data.tables.gaps import gaps_of
 from fedkin.data.tables.new_rows import encoded, read_later
-from fedkin.data.tables.table import gaps_of
 from fedkin.export.exportable import Handed
 from fedkin.runs.spec import DataSection
 

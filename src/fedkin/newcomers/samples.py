@@ -15,8 +15,9 @@ from fedkin.data.formats.npz import divided, load_arrays
 from fedkin.data.holdout import Fractions, holdout
 from fedkin.data.population import SPLITS, Population
 from fedkin.data.sources import load
+from fedkin.data.tables.gaps import gap_told, gaps_of, labeled
 from fedkin.data.tables.new_rows import SPELLED, encoded, read_later, style
-from fedkin.data.tables.table import gap_told, gaps_of, labeled, labels_of, numbers_only
+from fedkin.data.tables.table import labels_of, numbers_only
 
 SPLIT = "split"  # a column that says train, val or test
 

@@ -58,6 +58,9 @@ class SplitSection(_Open):
     test: float = Field(default=0.2, ge=0, lt=1)
     group: str | None = None  # rows that share it stay in one part (har: "bout"); "none": no rows
     empty: Literal["error", "drop"] = "error"  # clients too small for the three parts
+    least: int = Field(
+        default=0, ge=0
+    )  # samples that a client must have; those with fewer are left out
 
 
 class PublicSection(_Section):

@@ -93,6 +93,7 @@ def population_of(spec: Spec, wanted: bool) -> Population:
         test=data.test,
         group=split.group,
         empty=split.empty,
+        least=split.least,
         apart=spec.run.holdout_clients,
     )
 

@@ -8,8 +8,10 @@ import pandas as pd
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array
+from fedkin.data.quality.problem import Problem, Unreadable, toml_value
 
 Place = Callable[[int], str]  # row → where it stands: "patients.csv, line 7"
+FEW_WORDS = 8  # different ones among numbers, up to which they are rather marks than categories
 MISSING = frozenset(
     {"NA", "N/A", "NaN", "nan", "null", "NULL", "?"}
 )  # in a column of numbers; an empty cell anywhere
@@ -52,12 +54,14 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
     """
     name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
-        raise FedkinError(
-            f"{place(0)}: column {name!r} holds dates: turn them into numbers, or {_leave(name)}"
-        )
+        told = f"{place(0)}: column {name!r} holds dates"
+        raise _left(name, "date", told, "turn them into numbers, or")
     if pd.api.types.is_complex_dtype(column):
-        raise FedkinError(
-            f"{place(0)}: column {name!r} holds {column.iloc[0]!r}, not a number: {_leave(name)}"
+        raise _left(
+            name,
+            "no number",
+            f"{place(0)}: column {name!r} holds {column.iloc[0]!r}, not a number",
+            "",
         )
     if pd.api.types.is_numeric_dtype(column) and wanted == "auto":
         return Cells(Column(name), _numbers(column, place))
@@ -102,11 +106,7 @@ def _as_numbers(name: str, codes: Array, texts: list[str], place: Place) -> Arra
     if counts[wrong].sum() >= counts[right].sum() and wrong.any():
         return None
     if wrong.any():
-        raise FedkinError(
-            f"{_not_a_number(name, codes, texts, wrong, place)}, which is not a number: "
-            "correct it, or say that the column holds categories: --set "
-            f"'data.categorical=[\"{name}\"]'"
-        )
+        raise _unparsed(name, codes, texts, wrong, place)
     return parsed
 
 
@@ -136,9 +136,8 @@ def _numbers(column: "pd.Series[Any]", place: Place) -> Array:
 def _finite(name: str, cells: Array, place: Place) -> Array:
     infinite = np.flatnonzero(np.isinf(cells))
     if len(infinite):
-        raise FedkinError(
-            f"{place(int(infinite[0]))}: column {name!r} is infinite or too large for float32"
-        )
+        told = f"{place(int(infinite[0]))}: column {name!r} is infinite or too large for float32"
+        raise _left(name, "infinite", told, "correct it, or")
     return cells
 
 
@@ -153,8 +152,37 @@ def spelled(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _leave(name: str) -> str:
-    return f"leave the column out: --set 'data.drop=[\"{name}\"]'"
+def _left(name: str, kind: str, told: str, instead: str) -> Unreadable:
+    """A column that can only be left out as it stands."""
+    fix: dict[str, Any] = {"data.drop": [name]}
+    why = f"{instead} leave the column out".strip()
+    sentence = f"{told}: {why}: --set 'data.drop=[\"{name}\"]'"
+    return Unreadable([Problem(kind, told, why, fix, None, (name,))], sentence)
+
+
+def _unparsed(name: str, codes: Array, texts: list[str], wrong: Array, place: Place) -> Unreadable:
+    """Words among the numbers of a column: a few different ones may stand for nothing, many are
+    categories.
+    """
+    told = f"{_not_a_number(name, codes, texts, wrong, place)}, which is not a number"
+    rows = int((wrong[codes] & (codes >= 0)).sum())
+    words = [text for text, one in zip(texts, wrong, strict=True) if one]
+    missing = {"data.missing": {name: sorted({word.strip() for word in words})}}
+    categories = {"data.categorical": [name]}
+    why = (
+        "correct it, say what stands for nothing: --set "
+        f"'data.missing={toml_value(missing['data.missing'])}', or that "
+        if len(words) <= FEW_WORDS
+        else "correct it, or say that "
+    ) + f"the column holds categories: --set 'data.categorical=[\"{name}\"]'"
+    fix: dict[str, Any] = missing if len(words) <= FEW_WORDS else categories
+    brief = (
+        "what is no number is taken as missing"
+        if fix is missing
+        else "the column is taken for categories"
+    )
+    problem = Problem("words among numbers", told, brief, fix, rows / len(codes), (name,))
+    return Unreadable([problem], f"{told}: {why}")
 
 
 def same_columns(ours: tuple[Column, ...], theirs: tuple[Column, ...], where: str) -> None:

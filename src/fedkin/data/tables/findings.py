@@ -2,61 +2,105 @@
 tells.
 """
 
-import re
 from typing import Any
 
 import numpy as np
 
-from fedkin.core.errors import many, some
-from fedkin.data.arrays import Array, Ints
-from fedkin.data.holdout import FEWEST
+from fedkin.data.arrays import Ints
+from fedkin.data.quality.clients import client_problems
+from fedkin.data.quality.columns import column_problems, spelling_problems
+from fedkin.data.quality.dates import dates, is_dates
+from fedkin.data.quality.drift import drifting
+from fedkin.data.quality.identifiers import identifiers
+from fedkin.data.quality.labels import label_problems
+from fedkin.data.quality.leaks import leaks
+from fedkin.data.quality.looked_at import Seen, seen_in
+from fedkin.data.quality.predictive import Label
+from fedkin.data.quality.problem import Problem
+from fedkin.data.quality.repeats import by_chance, repeated, repeats
+from fedkin.data.quality.sentinels import sentinels
 from fedkin.data.source import Source
 from fedkin.data.tables.client_column import likely_clients
-from fedkin.data.tables.columns import Recipe
-from fedkin.data.tables.duplicate_rows import same_rows
-from fedkin.data.tables.similar_names import alike
+from fedkin.data.tables.similar_names import folded
 
-SHOWN = 5  # names in a sentence
-FEW = 50  # rows, up to which amounts may all differ by chance
-MANY = 20  # classes that are whole numbers, beyond which they are rather amounts
-DATE = re.compile(
-    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}|\d{2}))([T ].*)?", re.DOTALL
-)
+SHOWN = 5  # names of clients
 
 
-def findings(source: Source) -> dict[str, Any]:
+def findings(source: Source, label: str | None = None) -> dict[str, Any]:
     """name, task, samples, shape, columns, classes, clients, likely_clients, duplicates, said and
     problems of a Source.
 
-    Counts are of samples. ``said``: what was left out. ``problems``: sentences, each with a remedy;
-    none of them keeps the data from being read. ``clients`` and what is counted by client is None
-    where the data name no clients.
+    Counts are of samples. ``said``: what was left out. ``problems``: ``Problem.plain`` of each,
+    those of a column once; none of them keeps the data from being read. ``clients`` and what is
+    counted by client is None where the data name no clients. ``label``: the name of the label's
+    column.
     """
     names, owner = _clients(source)
     sizes = None if owner is None else np.bincount(owner, minlength=len(names))
     table = None if owner is None or not source.classes else _by_class(source, owner, len(names))
-    twice = _duplicates(source, owner)
-    columns = [] if source.columns is None else _columns(source.columns, source.x)
+    columns = [] if source.columns is None else seen_in(source.columns.columns, source.x)
+    numbering = identifiers([one for one in columns if not is_dates(one)])
+    twice, problems_of_repeats = _repeats(
+        source, owner, {name for one in numbering for name in one.columns}
+    )
+    problems = [
+        *column_problems(columns),
+        *dates(columns, label),
+        *_unlike(columns, numbering, source),
+        *sentinels(columns),
+        *([] if owner is None else drifting(columns, owner, names)),
+        *spelling_problems(source, names, label),
+        *label_problems(source),
+        *client_problems(source, names, sizes, table),
+        *problems_of_repeats,
+    ]
     return {
         "name": source.name,
         "task": source.task,
         "samples": len(source.x),
         "official_test": None if source.official_test is None else int(source.official_test.sum()),
         "shape": list(source.x.shape[1:]),
-        "columns": columns,
+        "columns": _columns(source, columns),
         "classes": _classes(source),
         "clients": None if sizes is None else _sizes(names, sizes, table),
         "likely_clients": likely_clients(source),
         "duplicates": twice,
         "said": list(source.said),
-        "problems": [
-            *_column_problems(columns, len(source.x)),
-            *_alike_problems(source, names),
-            *_class_problems(source),
-            *_client_problems(source, names, sizes, table),
-            *_duplicate_problems(twice),
-        ],
+        "problems": [problem.plain() for problem in problems],
     }
+
+
+def _unlike(columns: list[Seen], numbering: list[Problem], source: Source) -> list[Problem]:
+    """Identifiers, and leaks among the other columns: what is left out already is told once."""
+    gone = {name for one in numbering for name in one.columns}
+    rest = [one for one in columns if one.name not in gone and not is_dates(one)]
+    return [*numbering, *leaks(rest, _label(source))]
+
+
+def _label(source: Source) -> Label:
+    """The label, of which spellings of one class are one: what tells "yes" need not tell " Yes"."""
+    if not source.classes:
+        return Label(source.y.astype(np.float64), 0)
+    place: dict[str, int] = {}
+    names = source.class_names or tuple(map(str, range(source.classes)))
+    one = np.array([place.setdefault(folded(name), len(place)) for name in names])
+    return Label(one[source.y], len(place))
+
+
+def _repeats(
+    source: Source, owner: Ints | None, aside: set[str]
+) -> tuple[dict[str, int], list[Problem]]:
+    """Repeated samples; in a table those that are equal but for their identifiers,
+    against chance.
+    """
+    if source.columns is None:
+        twice = repeats(source.x, source.y, owner, source.official_test)
+        return twice, repeated(twice, {}, len(source.x), table=False)
+    kept = [at for at, column in enumerate(source.columns.columns) if column.name not in aside]
+    x = np.ascontiguousarray(source.x[:, kept]) if kept else source.x
+    twice = repeats(x, source.y, owner, source.official_test)
+    chance = by_chance(x, source.y, owner, source.official_test) if twice["all"] else {}
+    return twice, repeated(twice, chance, len(x), table=source.official_test is None)
 
 
 def _clients(source: Source) -> tuple[list[str], Ints | None]:
@@ -66,21 +110,21 @@ def _clients(source: Source) -> tuple[list[str], Ints | None]:
     return [str(name) for name in names], owner.astype(np.int64)
 
 
-def _columns(recipe: Recipe, x: Array) -> list[dict[str, Any]]:
+def _columns(source: Source, columns: list[Seen]) -> list[dict[str, Any]]:
+    if source.columns is None:
+        return []
+    seen = {one.name: one for one in columns}
     found = []
-    for at, column in enumerate(recipe.columns):
-        cells = x[:, at]
+    for at, column in enumerate(source.columns.columns):
+        cells = source.x[:, at]
         missing = int(np.isnan(cells).sum())
         one: dict[str, Any] = {"name": column.name, "kind": "number", "missing": missing}
         if column.values:
             one |= {"kind": "text" if column.text else "category", "values": len(column.values)}
-            dated = not column.text and all(
-                DATE.fullmatch(value.strip()) for value in column.values
-            )
+            dated = not column.text and is_dates(seen[column.name])
             one |= {"dates": column.values[0]} if dated else {}
         elif missing < len(cells):
             one |= {"least": float(np.nanmin(cells)), "most": float(np.nanmax(cells))}
-            one |= {"one_a_row": True} if _one_a_row(cells) else {}
         found.append(one)
     return found
 
@@ -112,186 +156,3 @@ def _sizes(names: list[str], sizes: Ints, table: Ints | None) -> dict[str, Any]:
             "label_distance": float(apart.mean()),
         }
     return found
-
-
-def _duplicates(source: Source, owner: Ints | None) -> dict[str, int]:
-    """Samples that an earlier row holds already: in the same client, in another; test rows that are
-    training rows.
-    """
-    same = same_rows(source.x, source.y)
-    found = {"all": len(same) - len(np.unique(same))}
-    if owner is not None:
-        pairs = np.unique(np.stack([same, owner], axis=1), axis=0)
-        found |= {
-            "within_clients": len(same) - len(pairs),
-            "across_clients": len(pairs) - len(np.unique(same)),
-        }
-    if source.official_test is not None:
-        known = np.isin(same[source.official_test], same[~source.official_test])
-        found["test_in_train"] = int(known.sum())
-    return found
-
-
-def _column_problems(columns: list[dict[str, Any]], rows: int) -> list[str]:
-    said = []
-    for column in columns:
-        name = repr(column["name"])
-        drop = f"--set 'data.drop=[\"{column['name']}\"]'"
-        values = column.get("values", 0)
-        if column["missing"] == rows:
-            said.append(f"column {name} is empty in all rows: leave it out with {drop}")
-        elif values == 1 or (column["kind"] == "number" and column["least"] == column["most"]):
-            said.append(f"column {name} holds one value only, which tells a model nothing: {drop}")
-        elif column.get("one_a_row"):
-            said.append(
-                f"column {name} holds another whole number in every row, as identifiers do: "
-                f"if it is one, {drop}"
-            )
-        elif "dates" in column:
-            said.append(
-                f"column {name} holds dates ({column['dates']!r}), each taken for a category: "
-                "turn them into "
-                f"numbers (days since a first one, a month), or leave it out with {drop}"
-            )
-        elif column["kind"] == "category" and rows > 20 and values > rows / 2:
-            said.append(
-                f"column {name} holds {values:,} different words in {rows:,} rows, as "
-                "identifiers do: leave it out "
-                f"with {drop}, or take its words with --set 'data.text=[\"{column['name']}\"]'"
-            )
-    return said
-
-
-def _one_a_row(cells: Array) -> bool:
-    """Whether every row has a whole number of its own, as far as float32 can tell them apart."""
-    known = cells[~np.isnan(cells)].astype(np.float64)
-    if len(known) <= FEW or (known != np.rint(known)).any():
-        return False
-    step = float(
-        np.spacing(np.float32(np.abs(known).max()))
-    )  # above 1 from 16,777,216 on: neighbours are one number
-    different = len(np.unique(known))
-    return different == len(known) or (
-        step > 1 and different >= 0.9 * min(len(known), np.ptp(known) / step)
-    )
-
-
-def _alike_problems(source: Source, clients: list[str]) -> list[str]:
-    """Spellings of one thing that the data take for several.
-
-    Letters as classes (A and a) are no spellings.
-    """
-    columns = () if source.columns is None else source.columns.columns
-    places = [
-        (
-            "labels",
-            source.class_names
-            if columns or any(len(name) > 1 for name in source.class_names)
-            else (),
-        ),
-        ("clients", clients),
-        *(
-            (f"values of column {column.name!r}", column.values)
-            for column in columns
-            if not column.text
-        ),
-    ]
-    said = []
-    for what, names in places:
-        groups = alike(names)
-        if groups:
-            more = f"; and {len(groups) - SHOWN:,} more such" if len(groups) > SHOWN else ""
-            shown = (
-                "; ".join(" and ".join(map(repr, group[:SHOWN])) for group in groups[:SHOWN]) + more
-            )
-            said.append(
-                f"{what} that differ by little are taken for different ones: {shown}: write "
-                "them alike"
-            )
-    return said
-
-
-def _class_problems(source: Source) -> list[str]:
-    if not source.classes:
-        return []
-    counts = np.bincount(source.y, minlength=source.classes)
-    if source.classes == 1:
-        return ["all samples are of one class: there is nothing to learn"]
-    if _amounts(source):
-        span = f"{source.class_names[0]} to {source.class_names[-1]}"
-        return [
-            f"the labels are {source.classes:,} whole numbers, {span}, each taken for a "
-            "class: if they are amounts, "
-            "say --set data.task=regression"
-        ]
-    rare = np.flatnonzero(counts < FEWEST)
-    names = source.class_names or tuple(str(c) for c in range(source.classes))
-    if not len(rare):
-        return []
-    which = some([names[c] for c in rare])
-    return [f"{many(len(rare), 'class has', 'classes have')} fewer than {FEWEST} samples: {which}"]
-
-
-def _amounts(source: Source) -> bool:
-    """Whether a table's labels look like numbers to predict: more of them than people give names
-    to.
-    """
-    if source.columns is None or source.classes <= MANY:
-        return False
-    return all(name.lstrip("-").isdecimal() for name in source.class_names)
-
-
-def _client_problems(
-    source: Source, names: list[str], sizes: Ints | None, table: Ints | None
-) -> list[str]:
-    if sizes is None:
-        likely = [
-            f"column {name!r} looks like it ({values:,} values): "
-            for name, values in likely_clients(source).items()
-        ]
-        how = "name their column with --set data.client=COLUMN, or let" if source.columns else "let"
-        return [f"no clients are named: {''.join(likely[:1])}{how} --split divide the rows"]
-    said = []
-    if len(names) == 1:
-        said.append(f"all rows belong to one client, {names[0]!r}: there is no one to learn from")
-    small = np.flatnonzero(sizes < FEWEST)
-    if len(small):
-        said.append(
-            f"{len(small)} of {len(names)} clients have fewer than {FEWEST} samples, too few "
-            "for train, validation and "
-            f"test: {some([names[k] for k in small])}: a run leaves them out with --set "
-            "split.empty=drop"
-        )
-    one: Ints = (
-        np.empty(0, dtype=np.int64)
-        if table is None
-        else np.flatnonzero(np.count_nonzero(table, axis=1) == 1)
-    )
-    if len(one):
-        which = some([names[k] for k in one])
-        said.append(
-            f"{len(one)} of {len(names)} clients hold one class only, so that any guess of it "
-            f"is right: {which}"
-        )
-    return said
-
-
-def _duplicate_problems(twice: dict[str, int]) -> list[str]:
-    said = []
-    if known := twice.get("test_in_train"):
-        these = many(known, "test sample is a training sample", "test samples are training samples")
-        said.append(f"{these} too: test accuracy would be too high")
-    if shared := twice.get("across_clients"):
-        these = many(shared, "sample is", "samples are")
-        said.append(f"{these} held by another client too: whoever trains on them knows them")
-    if own := twice.get("within_clients"):
-        these = many(own, "sample repeats", "samples repeat")
-        said.append(
-            f"{these} another of the same client, and a random split can put one into train "
-            "and one into test: "
-            "--set split.group=duplicates keeps equal ones together"
-        )
-    elif "within_clients" not in twice and twice["all"]:
-        these = many(twice["all"], "sample repeats", "samples repeat")
-        said.append(f"{these} another, and a random split can put one into train and one into test")
-    return said

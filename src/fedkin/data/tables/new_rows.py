@@ -11,6 +11,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.arrays import Array
 from fedkin.data.formats.frames import Read, Style, read_file
+from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import Cells, cells_of, numbers_of
 from fedkin.data.tables.encoding import Encoding, Feature
 from fedkin.data.tables.unseen_values import strange
@@ -30,6 +31,7 @@ def read_later(
     """
     apart = [feature.name for feature in encoding.features if feature.kind in WANTED]
     read = read_file(path, style(options, (*apart, *others)))
+    read = as_trained(read, str(path), options)
     names = [str(name) for name in read.frame.columns]
     lacking = [feature.name for feature in encoding.features if feature.name not in names]
     if lacking:

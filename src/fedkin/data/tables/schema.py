@@ -2,13 +2,16 @@
 theirs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.data.formats.frames import Read
 
 Names = str | Sequence[str]  # of one column or of several
+Missing = (
+    Sequence[Any] | Mapping[str, Sequence[Any]]
+)  # cells that stand for nothing: in all columns, or by column
 Publicity = Literal[
     "private", "unlabeled", "labeled"
 ]  # the clients' own, or a public set without or with its labels
@@ -31,6 +34,9 @@ class Roles(NamedTuple):
     unlabeled: str = "refuse"
     about: Names = ()
     publicity: Publicity = "private"
+    missing: Missing = ()
+    unify: Names = ()
+    duplicates: str = "keep"
 
 
 def as_asked(read: Read, where: str, roles: Roles) -> tuple[Read, Roles]:
@@ -53,6 +59,9 @@ def as_asked(read: Read, where: str, roles: Roles) -> tuple[Read, Roles]:
         drop=drop,
         categorical=lists["categorical"],
         text=lists["text"],
+        unify=lists["unify"],
+        missing=_there(roles.missing, there),
+        duplicates="keep",
     )
     if roles.publicity == "labeled":
         if roles.label not in there:
@@ -68,7 +77,13 @@ def as_asked(read: Read, where: str, roles: Roles) -> tuple[Read, Roles]:
     )  # which nobody will read
 
 
-LISTS = ("drop", "about", "categorical", "text")
+def _there(missing: Missing, columns: Sequence[str]) -> Missing:
+    if not isinstance(missing, Mapping):
+        return missing
+    return {name: cells for name, cells in missing.items() if name in columns}
+
+
+LISTS = ("drop", "about", "categorical", "text", "unify")
 
 
 def listed(key: str, names: Any) -> tuple[str, ...]:

@@ -13,11 +13,16 @@ def alike(names: Iterable[str]) -> list[list[str]]:
     """
     groups: dict[str, list[str]] = {}
     for name in names:
-        groups.setdefault(_plain(name), []).append(name)
+        groups.setdefault(folded(name), []).append(name)
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _plain(name: str) -> str:
+def folded(name: str) -> str:
+    """A name as all its spellings have it: lower case, single spaces, no leading zeros.
+
+    >>> folded(" Yes"), folded("Site_01")
+    ('yes', 'site 1')
+    """
     text = " ".join(unicodedata.normalize("NFKC", name[:WIDTH]).casefold().split())
     joined = re.sub(
         r"(?<=\w)[-_ ]+(?=\w)", " ", text

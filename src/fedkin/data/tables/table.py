@@ -3,6 +3,7 @@ what models see.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
@@ -14,10 +15,13 @@ from fedkin.core.errors import FedkinError, some
 from fedkin.data.arrays import Array
 from fedkin.data.arrays import text as as_labels
 from fedkin.data.formats.frames import CLIENT, Read, Style, read_file, read_folder
+from fedkin.data.quality.problem import Problem, Unreadable
 from fedkin.data.source import Source, labelled
-from fedkin.data.tables.columns import MISSING, Cells, Place, Recipe, cells_of
+from fedkin.data.tables.clean import unified, with_gaps, without_repeats
+from fedkin.data.tables.columns import Cells, Place, Recipe, cells_of
 from fedkin.data.tables.encoding import Scale
-from fedkin.data.tables.schema import LISTS, Names, Publicity, Roles, as_asked, listed
+from fedkin.data.tables.gaps import filled, labeled
+from fedkin.data.tables.schema import LISTS, Missing, Names, Publicity, Roles, as_asked, listed
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a name
 
@@ -39,6 +43,9 @@ def read_table(
     most: int = 100,
     unlabeled: Literal["refuse", "drop"] = "refuse",
     about: Names = (),
+    missing: Missing = (),
+    unify: Names = (),
+    duplicates: Literal["keep", "drop"] = "keep",
     separator: str = ",",
     decimal: str = ".",
     encoding: str = "utf-8",
@@ -65,6 +72,7 @@ def read_table(
         about,
         publicity,
     )
+    roles = roles._replace(missing=missing, unify=unify, duplicates=duplicates)
     style = Style(_spelled(roles), separator, decimal, encoding)
     read = read_folder(path, style) if folder else read_file(path, style)
     return table_source(
@@ -91,9 +99,10 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     lists = {key: listed(key, getattr(roles, key)) for key in LISTS}
     label, client, group = roles.label, roles.client, roles.group
     _columns_there(read, where, roles, lists)
+    read = unified(with_gaps(read, where, roles), lists["unify"])
     read = labeled(read, label, roles.unlabeled)
     for role in (label, *(one for one in (client, group) if one)):
-        _filled(read.frame[role], read.place)
+        filled(read.frame[role], read.place)
     wanted = [
         column
         for column in read.frame.columns
@@ -101,10 +110,9 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     ]
     if not wanted:
         raise FedkinError(f"{where} has no feature columns besides {label!r}: add some")
+    read = without_repeats(read, [label, *wanted], roles.duplicates)
     asked = dict.fromkeys(lists["categorical"], "category") | dict.fromkeys(lists["text"], "text")
-    found = [
-        cells_of(read.frame[column], read.place, asked.get(column, "auto")) for column in wanted
-    ]
+    found = _all_cells(read, wanted, asked)
     y, names = labels_of(read.frame[label], roles.task, read.place)
     return labelled(
         name,
@@ -125,6 +133,20 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
             *([f"columns left out: {', '.join(lists['drop'])}"] if lists["drop"] else []),
         ),
     )
+
+
+def _all_cells(read: Read, wanted: Sequence[str], asked: Mapping[str, str]) -> list[Cells]:
+    """The cells of all columns; where some cannot be read, the faults of all of them at once."""
+    found: list[Cells] = []
+    faults: list[Unreadable] = []
+    for column in wanted:
+        try:
+            found.append(cells_of(read.frame[column], read.place, asked.get(column, "auto")))
+        except Unreadable as error:
+            faults.append(error)
+    if faults:
+        raise Unreadable([one for error in faults for one in error.problems], str(faults[0]))
+    return found
 
 
 def _choices(roles: Roles) -> None:
@@ -167,7 +189,7 @@ def numbers_only(source: Source, where: str) -> Array:
 def _about(read: Read, names: tuple[str, ...]) -> dict[str, Array]:
     """Columns that tell of a row without being seen by models: as text."""
     for name in names:
-        _filled(read.frame[name], read.place)
+        filled(read.frame[name], read.place)
     return {name: read.frame[name].astype(str).to_numpy(dtype=str) for name in names}
 
 
@@ -184,72 +206,13 @@ def _missing(where: str, role: str, name: str, columns: list[str]) -> FedkinErro
     near = get_close_matches(name, columns, n=1, cutoff=0.6)
     hint = f": did you mean {near[0]!r}? Name" if near else ": name"
     remedy = f"{hint} it with --set data.{role}=COLUMN"
-    return FedkinError(
-        f"{where} has no {role} column {name!r}{remedy} (columns: {some(columns, 12)})"
+    sentence = f"{where} has no {role} column {name!r}{remedy} (columns: {some(columns, 12)})"
+    if not near or role in LISTS:
+        return FedkinError(sentence)
+    says, why = f"{where} has no {role} column {name!r}", f"{near[0]!r} is taken, which is nearest"
+    return Unreadable(
+        [Problem("column", says, why, {f"data.{role}": near[0]}, None, (near[0],))], sentence
     )
-
-
-def labeled(read: Read, label: str, unlabeled: str) -> Read:
-    """The rows with a label. Without being asked, none is left out."""
-    if unlabeled not in ("refuse", "drop"):
-        raise FedkinError(f"data.unlabeled={unlabeled!r} is not known: use 'refuse' or 'drop'")
-    gaps = gaps_of(read.frame[label])
-    empty = np.flatnonzero(gaps)
-    if not len(empty):
-        return read
-    if unlabeled == "refuse":
-        raise FedkinError(
-            f"{gap_told(read.frame[label], empty, read.place)}: fill it, or leave rows "
-            "without a label out "
-            "with --set data.unlabeled=drop"
-        )
-    kept = np.flatnonzero(~gaps)
-    if not len(kept):
-        raise FedkinError(f"{read.place(0)}: column {label!r} is empty in all rows")
-    said = f"{len(empty):,} of {len(read.frame):,} rows have no label and are left out"
-    frame = read.frame.iloc[kept].reset_index(drop=True)
-    numbers = pd.to_numeric(frame[label], errors="coerce")
-    if numbers.notna().all():  # read as words because of a gap's mark
-        frame[label] = numbers
-    return Read(frame, lambda row: read.place(int(kept[row])), (*read.said, said))
-
-
-def _filled(column: "pd.Series[Any]", place: Place) -> None:
-    empty = np.flatnonzero(_blank(column))  # "NA" may be a site's name
-    if len(empty):
-        raise FedkinError(f"{gap_told(column, empty, place)}: fill it")
-
-
-def gaps_of(column: "pd.Series[Any]") -> Array:
-    """Which cells of a label's column hold nothing: empty ones, and what stands for that in columns
-    of numbers.
-    """
-    gaps: Array = _blank(column) | column.isin(sorted(MISSING)).to_numpy()
-    return gaps
-
-
-def _blank(column: "pd.Series[Any]") -> Array:
-    """Cells with nothing in them, or with spaces only."""
-    found: Array = column.isna().to_numpy(copy=True)
-    if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
-        return found
-    codes, distinct = pd.factorize(column)
-    spaces = np.array(
-        [*(isinstance(value, str) and not value.strip() for value in distinct), False]
-    )
-    found |= spaces[codes]
-    return found
-
-
-def gap_told(column: "pd.Series[Any]", empty: Array, place: Place) -> str:
-    first = int(empty[0])
-    what = (
-        "is empty"
-        if pd.isna(column.iloc[first]) or not str(column.iloc[first]).strip()
-        else f"holds {column.iloc[first]!r}, which stands for nothing"
-    )
-    more = f", as are {len(empty) - 1} more" if len(empty) > 1 else ""
-    return f"{place(first)}: column {column.name!r} {what}{more}"
 
 
 def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array, tuple[str, ...]]:

@@ -1,0 +1,72 @@
+"""Columns that tell a model nothing, and values that are spellings of one thing."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.problem import Problem
+from fedkin.data.source import Source
+from fedkin.data.tables.similar_names import alike
+
+SHOWN = 5  # groups of spellings, and spellings of a group, in a sentence
+
+
+def column_problems(columns: Sequence[Seen]) -> list[Problem]:
+    """Columns that are empty, or hold one value only."""
+    found = []
+    for column in columns:
+        known = column.cells[~column.missing]
+        drop = {"data.drop": [column.name]}
+        if not len(known):
+            says, why = f"column {column.name!r} is empty in all rows", "leave it out"
+            found.append(Problem("empty", says, why, drop, 1.0, (column.name,)))
+        elif not column.missing.any() and np.ptp(known) == 0:
+            says = f"column {column.name!r} holds one value only"
+            found.append(
+                Problem(
+                    "constant",
+                    says,
+                    "it tells a model nothing; leave it out",
+                    drop,
+                    1.0,
+                    (column.name,),
+                )
+            )
+    return found
+
+
+def spelling_problems(source: Source, clients: Sequence[str], label: str | None) -> list[Problem]:
+    """Spellings of one thing that the data take for several.
+
+    Letters as classes (A and a) are no spellings.
+    """
+    columns = () if source.columns is None else source.columns.columns
+    labels = (
+        source.class_names if columns or any(len(name) > 1 for name in source.class_names) else ()
+    )
+    places = [
+        ("labels", label or "label", labels),
+        ("clients", "", clients),
+        *(
+            (f"values of column {column.name!r}", column.name, column.values)
+            for column in columns
+            if not column.text
+        ),
+    ]
+    return [
+        _spellings(what, name, groups) for what, name, values in places if (groups := alike(values))
+    ]
+
+
+def _spellings(what: str, column: str, groups: Sequence[Sequence[str]]) -> Problem:
+    more = f"; and {len(groups) - SHOWN:,} more such" if len(groups) > SHOWN else ""
+    shown = "; ".join(" and ".join(map(repr, group[:SHOWN])) for group in groups[:SHOWN]) + more
+    return Problem(
+        "spelling",
+        f"{what} that differ by little are taken for different ones: {shown}",
+        "write them alike, or let them be one",
+        {"data.unify": [column]} if column else {},
+        None,
+        (column,) if column else (),
+    )

@@ -1,0 +1,95 @@
+"""Columns that number or name the rows: a model learns them by heart, and no new row has them."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from fedkin.data.arrays import Array, Ints
+from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.problem import Problem
+
+FEW = 50  # rows, up to which amounts may all differ by chance
+NEARLY = 0.95  # share of the rows that have a value of their own
+# Numbers from the least to the most, for each that occurs: rows are counted, amounts lie apart
+DENSE = 2.0
+DIGITS = (
+    5  # from here on, numbers that all have the same count of digits are rather numbers of somebody
+)
+WORDS = 0.5  # share of different words among rows, above which a column of words names them
+NAMED = re.compile(
+    r"(?i)(^|[^a-z])(id|ids|nr|no|num|number|key|uuid|guid|mrn|code|index|idx|row|record|case|serial|unnamed)"
+    r"([^a-z]|$)|[a-z](Id|ID|Nr|No|Key)$"
+)
+
+
+def identifiers(columns: Sequence[Seen]) -> list[Problem]:
+    """The columns that have another value in nearly every row, as identifiers do, repeated rows
+    left aside.
+    """
+    kept = _once(columns)
+    return [problem for one in columns if (problem := _identifier(one, one.at(kept)))]
+
+
+def _once(columns: Sequence[Seen]) -> Ints:
+    """The first of each group of rows that are equal in all columns."""
+    if not columns:
+        return np.empty(0, dtype=np.int64)
+    whole = np.stack([np.nan_to_num(one.cells, nan=-1.5e300) for one in columns], axis=1)
+    words = np.ascontiguousarray(whole).view([("", whole.dtype)] * whole.shape[1]).ravel()
+    return np.sort(np.unique(words, return_index=True)[1]).astype(np.int64)
+
+
+def _identifier(whole: Seen, column: Seen) -> Problem | None:
+    known = column.cells[~column.missing]
+    different = len(np.unique(known))
+    if not len(known):
+        return None
+    share = different / len(known)
+    drop = {"data.drop": [column.name]}
+    if not column.number:
+        if len(whole.cells) <= 20 or share <= WORDS:
+            return None
+        return Problem(
+            "identifier",
+            f"column {column.name!r} holds {different:,} different words in "
+            f"{len(whole.cells):,} rows, as identifiers "
+            "do",
+            "a model would learn rows by heart; leave it out, or take its words with "
+            f'data.text=["{column.name}"]',
+            drop,
+            share,
+            (column.name,),
+        )
+    if (
+        len(known) <= FEW
+        or (known != np.rint(known)).any()
+        or not _counts_rows(column.name, known, different)
+    ):
+        return None
+    every = "every row" if different == len(known) else f"{share:.1%} of the rows"
+    return Problem(
+        "identifier",
+        f"column {column.name!r} holds another whole number in {every}, as identifiers do",
+        "a model would learn rows by heart, and their order where it follows the label; "
+        "leave it out",
+        drop,
+        share,
+        (column.name,),
+    )
+
+
+def _counts_rows(name: str, known: Array, different: int) -> bool:
+    """Whether whole numbers that nearly all differ look like numbers of rows, rather
+    than amounts.
+    """
+    step = float(
+        np.spacing(np.float32(np.abs(known).max()))
+    )  # above 1 from 16,777,216 on: neighbours are one
+    apart = min(len(known), float(np.ptp(known)) / step) if step > 1 else len(known)
+    if different < NEARLY * apart:
+        return False
+    dense = np.ptp(known) + 1 <= DENSE * max(different, len(known))
+    digits = np.floor(np.log10(np.maximum(np.abs(known), 1))) + 1
+    alike = digits.min() == digits.max() >= DIGITS
+    return bool(dense or alike or NAMED.search(name))

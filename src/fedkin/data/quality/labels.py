@@ -1,0 +1,61 @@
+"""What is wrong with labels: one class only, amounts taken for classes, classes too
+rare to learn.
+"""
+
+import numpy as np
+
+from fedkin.core.errors import many, some
+from fedkin.data.holdout import FEWEST
+from fedkin.data.quality.problem import Problem
+from fedkin.data.source import Source
+
+MANY = 20  # classes that are whole numbers, beyond which they are rather amounts
+
+
+def label_problems(source: Source) -> list[Problem]:
+    """The faults of a classification's labels."""
+    if not source.classes:
+        return []
+    counts = np.bincount(source.y, minlength=source.classes)
+    if source.classes == 1:
+        return [
+            Problem(
+                "one class", "all samples are of one class", "there is nothing to learn", share=1.0
+            )
+        ]
+    if _amounts(source):
+        span = f"{source.class_names[0]} to {source.class_names[-1]}"
+        says = f"the labels are {source.classes:,} whole numbers, {span}, each taken for a class"
+        fix = {"data.task": "regression"}
+        return [
+            Problem(
+                "amounts",
+                says,
+                "if they are amounts, predict them as numbers",
+                fix,
+                1.0,
+                sure=False,
+            )
+        ]
+    rare = np.flatnonzero(counts < FEWEST)
+    if not len(rare):
+        return []
+    names = source.class_names or tuple(str(c) for c in range(source.classes))
+    says = f"{many(len(rare), 'class has', 'classes have')} fewer than {FEWEST} samples"
+    return [
+        Problem(
+            "rare class",
+            says,
+            some([names[c] for c in rare]),
+            share=float(counts[rare].sum() / counts.sum()),
+        )
+    ]
+
+
+def _amounts(source: Source) -> bool:
+    """Whether a table's labels look like numbers to predict: more of them than people give names
+    to.
+    """
+    if source.columns is None or source.classes <= MANY:
+        return False
+    return all(name.lstrip("-").isdecimal() for name in source.class_names)

@@ -1,0 +1,64 @@
+"""A table's columns as faults are looked for in them: cells as numbers, and a sample of rows where
+there are many.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fedkin.data.arrays import Array, Ints
+from fedkin.data.tables.columns import Column
+
+ROWS = 20_000  # that are looked at for leaks; more would tell the same, slower
+
+
+class Seen(NamedTuple):
+    """One column.
+
+    cells: [n] float, nan where one is missing; of a column of words, indices into ``values``.
+    """
+
+    name: str
+    cells: Array
+    values: tuple[str, ...] = ()
+
+    @property
+    def number(self) -> bool:
+        """Whether its cells are numbers."""
+        return not self.values
+
+    @property
+    def missing(self) -> Array:
+        """[n] bool: where there is nothing."""
+        found: Array = np.isnan(self.cells)
+        return found
+
+    def at(self, rows: Ints) -> "Seen":
+        """The same column, of these rows."""
+        return self._replace(cells=self.cells[rows])
+
+
+def seen_in(columns: Sequence[Column], x: Array) -> list[Seen]:
+    """The columns of a table of cells x [n, columns], without free texts."""
+    return [
+        Seen(column.name, x[:, at].astype(np.float64), column.values)
+        for at, column in enumerate(columns)
+        if not column.text
+    ]
+
+
+def sampled(n: int, most: int = ROWS) -> Ints:
+    """Row numbers, ascending: all of n, or ``most`` of them at random, the same ones every time."""
+    if n <= most:
+        return np.arange(n)
+    rng = np.random.Generator(np.random.Philox(n))
+    return np.sort(rng.permutation(n)[:most]).astype(np.int64)
+
+
+def ranks(cells: Array) -> Array:
+    """Cells as whole numbers in their order, a missing one first: equal cells have
+    equal numbers.
+    """
+    filled = np.where(np.isnan(cells), -np.inf, cells)
+    return np.unique(filled, return_inverse=True)[1].astype(np.int64)

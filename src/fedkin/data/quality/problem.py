@@ -1,0 +1,117 @@
+"""One fault of a data set: what it is, why it matters, and the keys of a specification that mend
+it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError, many
+
+
+class Problem(NamedTuple):
+    """One fault.
+
+    Attributes:
+        kind: a word for programs: "leak", "identifier", "sentinel", "date", "duplicates", …
+        says: what was found and where, as the beginning of a sentence.
+        why: what would go wrong, and what to do in the file where no key mends it.
+        fix: keys of a specification with their values: {"data.drop": ["id"]}; {}: mend the file.
+        share: of the rows, or of the clients for faults of clients; None where neither is counted.
+        columns: the columns it is about.
+        sure: whether the fix is right whatever the column means; else a person has to say so.
+    """
+
+    kind: str
+    says: str
+    why: str
+    fix: Mapping[str, Any] = {}
+    share: float | None = None
+    columns: tuple[str, ...] = ()
+    sure: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """The fault in one sentence, with its fix."""
+        return f"{self.says}: {self.why}" + (f" ({self.setting})" if self.fix else "")
+
+    @property
+    def setting(self) -> str:
+        """The fix as it is typed after --set."""
+        return ", ".join(f"{key}={toml_value(value)}" for key, value in self.fix.items())
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it, with the sentence."""
+        return {
+            **self._asdict(),
+            "fix": dict(self.fix),
+            "columns": list(self.columns),
+            "sentence": self.sentence,
+        }
+
+
+class Unreadable(FedkinError):
+    """Faults that keep a table from being read; each has a fix, with which it can be."""
+
+    def __init__(self, problems: Sequence[Problem], sentence: str = "") -> None:
+        more = len(problems) - 1
+        rest = (
+            f"; and {many(more, 'column')} more like it: fedkin data check names all"
+            if more
+            else ""
+        )
+        super().__init__((sentence or problems[0].sentence) + rest)
+        self.problems = tuple(problems)
+
+
+def toml_value(value: Any) -> str:
+    """A value of a specification in one line of TOML.
+
+    >>> toml_value(["a", 1]), toml_value({"age in years": [-1]}), toml_value("drop")
+    ('["a", 1]', '{"age in years" = [-1]}', 'drop')
+    """
+    return value if isinstance(value, str) else toml_literal(value)
+
+
+def toml_literal(value: Any) -> str:
+    """A value in one line of TOML, texts in quotes."""
+    if isinstance(value, Mapping):
+        return (
+            "{"
+            + ", ".join(f"{toml_key(key)} = {toml_literal(item)}" for key, item in value.items())
+            + "}"
+        )
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_literal, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def toml_key(name: str) -> str:
+    """A key of TOML, in quotes where it needs them."""
+    bare = bool(name) and name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if bare else json.dumps(name, ensure_ascii=False)
+
+
+def merged(fixes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """All fixes as one: lists are joined, tables merged, anything else is taken from the last.
+
+    >>> merged([{"data.drop": ["a"]}, {"data.drop": ["b", "a"]}, {"split.least": 5}])
+    {'data.drop': ['a', 'b'], 'split.least': 5}
+    """
+    found: dict[str, Any] = {}
+    for fix in fixes:
+        for key, value in fix.items():
+            found[key] = _joined(found.get(key), value)
+    return found
+
+
+def _joined(before: Any, value: Any) -> Any:
+    if isinstance(before, list) and isinstance(value, list):
+        return list(dict.fromkeys([*before, *value]))
+    if isinstance(before, Mapping) and isinstance(value, Mapping):
+        both = {**before, **value}
+        return {
+            key: _joined(before.get(key), item) if key in value else item
+            for key, item in both.items()
+        }
+    return value

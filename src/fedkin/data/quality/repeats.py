@@ -1,0 +1,89 @@
+"""Samples that occur twice: in one client, across clients, in train and test."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fedkin.core.errors import many
+from fedkin.data.arrays import Array, Ints, Mask
+from fedkin.data.quality.looked_at import ROWS
+from fedkin.data.quality.problem import Problem
+from fedkin.data.tables.duplicate_rows import same_rows
+
+SHUFFLES = 5  # whose mean is chance's, in a table of few rows
+TIMES = 3.0  # what rows of few values repeat by chance, so often, is no fault
+
+
+def repeats(x: Array, y: Array, owner: Ints | None, official: Mask | None) -> dict[str, int]:
+    """Samples that an earlier row holds already: in the same client, in another; test rows that are
+    training rows.
+    """
+    same = same_rows(x, y)
+    found = {"all": len(same) - len(np.unique(same))}
+    if owner is not None:
+        pairs = np.unique(np.stack([same, owner], axis=1), axis=0)
+        found |= {
+            "within_clients": len(same) - len(pairs),
+            "across_clients": len(pairs) - len(np.unique(same)),
+        }
+    if official is not None:
+        found["test_in_train"] = int(np.isin(same[official], same[~official]).sum())
+    return found
+
+
+def by_chance(x: Array, y: Array, owner: Ints | None, official: Mask | None) -> dict[str, float]:
+    """The same of a table whose columns were shuffled, each by itself: what its few values make
+    repeat anyway.
+    """
+    rng = np.random.Generator(np.random.Philox(3))
+    found: list[dict[str, int]] = []
+    for _ in range(SHUFFLES if len(x) <= ROWS else 1):
+        shuffled = np.stack([rng.permutation(column) for column in x.T], axis=1)
+        found.append(repeats(np.ascontiguousarray(shuffled), rng.permutation(y), owner, official))
+    return {key: float(np.mean([one[key] for one in found])) for key in found[0]}
+
+
+def repeated(
+    twice: Mapping[str, int], chance: Mapping[str, float], samples: int, table: bool
+) -> list[Problem]:
+    """The faults that repeated samples are, where they are more than chance makes."""
+    counts = {
+        key: count if count > TIMES * chance.get(key, 0) else 0 for key, count in twice.items()
+    }
+    drop: dict[str, Any] = {"data.duplicates": "drop"} if table else {}
+    found = []
+    if known := counts.get("test_in_train"):
+        these = many(known, "test sample is a training sample", "test samples are training samples")
+        found.append(
+            _problem(f"{these} too", "test accuracy would be too high", drop, known / samples)
+        )
+    if shared := counts.get("across_clients"):
+        these = many(shared, "sample is", "samples are")
+        found.append(
+            _problem(
+                f"{these} held by another client too",
+                "whoever trains on them knows them; one of them is enough",
+                drop,
+                shared / samples,
+            )
+        )
+    if own := counts.get("within_clients"):
+        these = many(own, "sample repeats", "samples repeat")
+        found.append(
+            _problem(
+                f"{these} another of the same client",
+                "a random split can put one into train and one into test; keep equal ones together",
+                {"split.group": "duplicates"},
+                own / samples,
+            )
+        )
+    elif "within_clients" not in counts and counts["all"]:
+        these = many(counts["all"], "sample repeats", "samples repeat")
+        why = "a random split can put one into train and one into test"
+        found.append(_problem(f"{these} another", why, drop, counts["all"] / samples))
+    return found
+
+
+def _problem(says: str, why: str, fix: dict[str, Any], share: float) -> Problem:
+    return Problem("duplicates", f"{says} ({share:.1%})", why, fix, share)

@@ -1,0 +1,66 @@
+"""Numbers that stand for nothing, −1 or 999, among the cells of a column."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fedkin.data.arrays import Array
+from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.problem import Problem
+
+LIKELY = (-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
+FEWEST, SHARE = 3, 0.002  # rows that must hold it
+DIFFERENT = 8  # other values that a column must have: of few, −1 may be one like the rest
+APART = 5.0  # times the widest gap among the other cells, that lies between them and a sentinel
+TIMES = 5.0  # as often as its neighbours, a sentinel beside them
+
+
+def sentinels(columns: Sequence[Seen]) -> list[Problem]:
+    """Columns with such a number below or above all their other cells; each with its rows and the
+    fix.
+    """
+    return [problem for one in columns if one.number for problem in _of(one)]
+
+
+def _of(column: Seen) -> list[Problem]:
+    cells = column.cells[~column.missing]
+    found: list[int] = []
+    for value in LIKELY:
+        count = int((cells == value).sum())
+        rest = cells[(cells != value) & ~np.isin(cells, found)]
+        if count >= max(FEWEST, SHARE * len(cells)) and _stands_out(value, count, rest):
+            found.append(value)
+    if not found:
+        return []
+    rows = int(np.isin(cells, found).sum())
+    share = rows / len(column.cells)
+    shown = " and ".join(map(str, found))
+    return [
+        Problem(
+            "sentinel",
+            f"column {column.name!r} holds {shown} in {rows:,} rows ({share:.1%}), away from "
+            "all its other numbers",
+            "it rather stands for a missing value than for an amount; take it as missing",
+            {"data.missing": {column.name: found}},
+            share,
+            (column.name,),
+        )
+    ]
+
+
+def _stands_out(value: int, count: int, rest: Array) -> bool:
+    """Whether a value lies beyond all the others, by far, or by little and much more often than
+    they occur.
+    """
+    different, times = np.unique(rest, return_counts=True)
+    if len(different) < DIFFERENT:
+        return False
+    low, high = float(different[0]), float(different[-1])
+    if low <= value <= high:
+        return False
+    gap = low - value if value < low else value - high
+    if gap > min(APART * float(np.diff(different).max()), high - low):
+        return True
+    # no wide gap: −1 below counts from 0 on, in a column that is never negative otherwise
+    beside = times[:3] if value < low else times[-3:]
+    return value < 0 <= low and count >= TIMES * float(max(beside.mean(), np.median(times)))

@@ -1,0 +1,116 @@
+"""A table's cells as [data] says they are meant: marks for nothing, spellings of one thing,
+repeated rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedkin.core.errors import FedkinError, many, unknown
+from fedkin.data.formats.frames import Read
+from fedkin.data.tables.columns import spelled
+from fedkin.data.tables.schema import Missing, Roles, listed
+from fedkin.data.tables.similar_names import folded
+
+
+def with_gaps(read: Read, where: str, roles: Roles) -> Read:
+    """Cells that stand for nothing are empty ones: data.missing = ["<5"], or {age = [-1], "lab
+    value" = ["<5"]}.
+
+    A list is for all columns that models see; a table names columns, the label's among them if need
+    be.
+    """
+    names = [str(name) for name in read.frame.columns]
+    apart = {roles.label, roles.client, roles.group}
+    marks = marks_of(roles.missing, [name for name in names if name not in apart])
+    strange = [name for name in marks if name not in names]
+    if strange:
+        raise unknown(f"column of data.missing in {where}", strange[0], names)
+    return _emptied(read, marks)
+
+
+def as_trained(read: Read, where: str, options: Mapping[str, Any]) -> Read:
+    """Rows that come later, with what the run's [data] says of cells; columns that are not there
+    are not missed.
+    """
+    names = [str(name) for name in read.frame.columns]
+    marks = marks_of(options.get("missing", ()), names)
+    read = _emptied(read, {name: cells for name, cells in marks.items() if name in names})
+    return unified(
+        read, [name for name in listed("unify", options.get("unify", ())) if name in names]
+    )
+
+
+def marks_of(missing: Missing, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Column → the cells of it that stand for nothing, as they are spelled."""
+    by_column = missing if isinstance(missing, Mapping) else dict.fromkeys(columns, missing)
+    found = {}
+    for name, cells in by_column.items():
+        if isinstance(cells, str) or not isinstance(cells, Sequence):
+            raise FedkinError(
+                f'data.missing of column {name!r} is {cells!r}: write a list, such as ["<5", -1]'
+            )
+        found[str(name)] = tuple(spelled(cell).strip() for cell in cells)
+    return {name: cells for name, cells in found.items() if cells}
+
+
+def _emptied(read: Read, marks: Mapping[str, Sequence[str]]) -> Read:
+    if not marks:
+        return read
+    frame = read.frame.copy(deep=False)
+    for name, cells in marks.items():
+        codes, distinct = pd.factorize(frame[name])
+        empty = np.array([*(spelled(value).strip() in cells for value in distinct), False])[codes]
+        if empty.any():
+            frame[name] = _numbers_again(frame[name].mask(empty))
+    return read._replace(frame=frame)
+
+
+def _numbers_again(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """A column that was read as words only because of its marks."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column
+    numbers = pd.to_numeric(column, errors="coerce")
+    return (
+        numbers if bool(column.notna().any()) and numbers.notna().equals(column.notna()) else column
+    )
+
+
+def unified(read: Read, columns: Sequence[str]) -> Read:
+    """Spellings that differ by case, spaces, hyphens or leading zeros become one, in lower case
+    (``folded``).
+    """
+    if not columns:
+        return read
+    frame = read.frame.copy(deep=False)
+    for name in columns:
+        codes, distinct = pd.factorize(frame[name])
+        words = np.array([*(folded(spelled(value)) for value in distinct), None], dtype=object)
+        frame[name] = pd.Series(words[codes], index=frame.index, dtype=object)
+    return read._replace(frame=frame)
+
+
+def without_repeats(read: Read, columns: Sequence[str], duplicates: str) -> Read:
+    """With "drop", the first of rows that are equal in these columns, whichever clients
+    hold them.
+    """
+    if duplicates not in ("keep", "drop"):
+        raise unknown("value of data.duplicates", str(duplicates), ("keep", "drop"))
+    if duplicates == "keep":
+        return read
+    kept = np.flatnonzero(~read.frame.duplicated(subset=list(columns)).to_numpy())
+    gone = len(read.frame) - len(kept)
+    if not gone:
+        return read
+    said = (
+        f"{many(gone, 'row repeats', 'rows repeat')} an earlier one and "
+        f"{'is' if gone == 1 else 'are'} left out"
+    )
+    place = read.place
+    return Read(
+        read.frame.iloc[kept].reset_index(drop=True),
+        lambda row: place(int(kept[row])),
+        (*read.said, said),
+    )

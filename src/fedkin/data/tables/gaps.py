@@ -1,0 +1,79 @@
+"""Cells of a label, a client or a group that hold nothing."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.arrays import Array
+from fedkin.data.formats.frames import Read
+from fedkin.data.quality.problem import Problem, Unreadable
+from fedkin.data.tables.columns import MISSING, Place
+
+
+def labeled(read: Read, label: str, unlabeled: str) -> Read:
+    """The rows with a label. Without being asked, none is left out."""
+    if unlabeled not in ("refuse", "drop"):
+        raise FedkinError(f"data.unlabeled={unlabeled!r} is not known: use 'refuse' or 'drop'")
+    gaps = gaps_of(read.frame[label])
+    empty = np.flatnonzero(gaps)
+    if not len(empty):
+        return read
+    if unlabeled == "refuse":
+        told = gap_told(read.frame[label], empty, read.place)
+        why = "fill it, or leave rows without a label out with --set data.unlabeled=drop"
+        fix, share = {"data.unlabeled": "drop"}, len(empty) / len(read.frame)
+        brief = "rows without a label are left out"
+        raise Unreadable(
+            [Problem("unlabeled", told, brief, fix, share, (label,))], f"{told}: {why}"
+        )
+    kept = np.flatnonzero(~gaps)
+    if not len(kept):
+        raise FedkinError(f"{read.place(0)}: column {label!r} is empty in all rows")
+    said = f"{len(empty):,} of {len(read.frame):,} rows have no label and are left out"
+    frame = read.frame.iloc[kept].reset_index(drop=True)
+    numbers = pd.to_numeric(frame[label], errors="coerce")
+    if numbers.notna().all():  # read as words because of a gap's mark
+        frame[label] = numbers
+    return Read(frame, lambda row: read.place(int(kept[row])), (*read.said, said))
+
+
+def filled(column: "pd.Series[Any]", place: Place) -> None:
+    """Raises FedkinError where a cell is empty."""
+    empty = np.flatnonzero(_blank(column))  # "NA" may be a site's name
+    if len(empty):
+        raise FedkinError(f"{gap_told(column, empty, place)}: fill it")
+
+
+def gaps_of(column: "pd.Series[Any]") -> Array:
+    """Which cells of a label's column hold nothing: empty ones, and what stands for that in columns
+    of numbers.
+    """
+    gaps: Array = _blank(column) | column.isin(sorted(MISSING)).to_numpy()
+    return gaps
+
+
+def _blank(column: "pd.Series[Any]") -> Array:
+    """Cells with nothing in them, or with spaces only."""
+    found: Array = column.isna().to_numpy(copy=True)
+    if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column):
+        return found
+    codes, distinct = pd.factorize(column)
+    spaces = np.array(
+        [*(isinstance(value, str) and not value.strip() for value in distinct), False]
+    )
+    found |= spaces[codes]
+    return found
+
+
+def gap_told(column: "pd.Series[Any]", empty: Array, place: Place) -> str:
+    """What the first of the empty cells holds, and how many more there are."""
+    first = int(empty[0])
+    what = (
+        "is empty"
+        if pd.isna(column.iloc[first]) or not str(column.iloc[first]).strip()
+        else f"holds {column.iloc[first]!r}, which stands for nothing"
+    )
+    more = f", as are {len(empty) - 1} more" if len(empty) > 1 else ""
+    return f"{place(first)}: column {column.name!r} {what}{more}"

@@ -1,0 +1,77 @@
+"""One's own data read and looked at in one pass: a fault that keeps them from being read is noted
+and mended.
+"""
+
+from typing import Any, NamedTuple
+
+from fedkin.core.errors import FedkinError, many
+from fedkin.data.quality.problem import Problem, Unreadable, merged
+from fedkin.data.source import Source
+from fedkin.data.tables.findings import findings
+from fedkin.runs.spec import Spec, assign, parse
+from fedkin.setup.population import source_of
+
+MOST = 40  # faults that are mended one after the other before reading is given up
+
+
+class Checked(NamedTuple):
+    """What was found.
+
+    ``spec``: with what had to be mended for reading; ``faults``: what that was.
+    """
+
+    found: dict[str, Any]
+    spec: Spec
+    faults: tuple[Problem, ...]
+
+
+def checked(spec: Spec) -> Checked:
+    """Everything that is wrong with the data of a specification.
+
+    Raises:
+        FedkinError: for what has no fix, a file that is not there for instance.
+    """
+    faults: list[Problem] = []
+    source, mended = _read(spec, faults)
+    found = findings(source, mended.data.label or "label")
+    found["problems"] = [*(fault.plain() for fault in faults), *found["problems"]]
+    return Checked(found, mended, tuple(faults))
+
+
+def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:
+    for _ in range(MOST):
+        try:
+            return source_of(spec), spec
+        except Unreadable as error:
+            again = mended(spec, list(error.problems))
+            if again == spec:
+                raise
+            faults += error.problems
+            spec = again
+        except FedkinError as error:
+            if not faults:
+                raise
+            known = "; ".join(fault.sentence for fault in faults)
+            raise FedkinError(
+                f"{error} (besides {many(len(faults), 'fault')} with a fix: {known})"
+            ) from None
+    raise FedkinError(f"{spec.data.name} has more than {MOST} faults that keep it from being read")
+
+
+def mended(spec: Spec, problems: list[Problem]) -> Spec:
+    """The specification with the fixes of these problems beside what it says already."""
+    content: dict[str, Any] = spec.model_dump(exclude_unset=True)
+    data = spec.data.options | {key: getattr(spec.data, key) for key in spec.data.model_fields_set}
+    before = {f"data.{key}": _plain(value) for key, value in data.items()}
+    fixes = merged([problem.fix for problem in problems])
+    for key, value in fixes.items():
+        assign(
+            content,
+            key,
+            merged([{key: before[key]}, {key: value}])[key] if key in before else value,
+        )
+    return parse(content)[0]
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

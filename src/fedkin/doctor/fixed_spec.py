@@ -1,0 +1,105 @@
+"""The specification that ``fedkin data check --fix`` writes: every fix, with its reason
+beside it.
+"""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from fedkin.data.quality.problem import toml_key, toml_literal
+from fedkin.runs.spec import Spec
+
+WIDTH = 96
+
+
+def fixed_spec(spec: Spec, problems: Sequence[Mapping[str, Any]], command: str) -> str:
+    """A TOML file: what was asked, then each fix under its reason.
+
+    Args:
+        spec: as it was asked for, without fixes.
+        problems: ``Problem.plain`` of each. Those for a person to judge stand behind ``#``.
+        command: what wrote the file.
+    """
+    content: dict[str, Any] = spec.model_dump(mode="json", exclude_unset=True)
+    sections: dict[str, dict[str, Any]] = {key: dict(value) for key, value in content.items()}
+    sections.setdefault("data", {})
+    for problem in problems:
+        for key in problem["fix"]:
+            sections.setdefault(key.split(".")[0], {})
+    by_hand = [problem for problem in problems if not problem["fix"]]
+    lines = [*_comment(f"Written by: {command}"), *_comment(_counted(problems))]
+    for problem in by_hand:
+        lines += _comment(f"To be mended in the files: {problem['sentence']}.", "  ")
+    for section, given in sections.items():
+        lines += ["", f"[{section}]", *_section(section, given, problems)]
+    return "\n".join(lines) + "\n"
+
+
+def _counted(problems: Sequence[Mapping[str, Any]]) -> str:
+    fixes = [problem for problem in problems if problem["fix"]]
+    sure = sum(problem["sure"] for problem in fixes)
+    if not problems:
+        return "Nothing was found that needs mending."
+    return (
+        f"{len(problems)} found: {sure} mended below, {len(fixes) - sure} proposed behind a "
+        "#, for a person to judge, "
+        f"{len(problems) - len(fixes)} to be mended in the files."
+    )
+
+
+def _section(
+    section: str, given: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    fixes: dict[str, list[tuple[Any, str, bool]]] = {}
+    for problem in problems:
+        for key, value in problem["fix"].items():
+            of, _, last = key.partition(".")
+            if of == section:
+                fixes.setdefault(last, []).append(
+                    (value, f"{problem['says']}: {problem['why']}.", problem["sure"])
+                )
+    tables = {key for key, found in fixes.items() if isinstance(found[0][0], Mapping)}
+    for key, value in given.items():
+        if key not in fixes:
+            yield f"{key} = {toml_literal(value)}"
+    for key, found in fixes.items():
+        if key not in tables:
+            yield from _key(key, given.get(key), found)
+    for key in sorted(tables):
+        yield from ["", f"[{section}.{key}]"]
+        before = given.get(key)
+        for column, cells in (before if isinstance(before, Mapping) else {}).items():
+            yield f"{toml_key(column)} = {toml_literal(cells)}"
+        for value, reason, sure in fixes[key]:
+            yield from _comment(reason)
+            yield from (
+                f"{'' if sure else '# '}{toml_key(name)} = {toml_literal(of)}"
+                for name, of in value.items()
+            )
+
+
+def _key(key: str, given: Any, found: Sequence[tuple[Any, str, bool]]) -> Iterator[str]:
+    if not isinstance(found[0][0], list):
+        value, reason, sure = found[-1]
+        yield from _comment(reason)
+        yield f"{'' if sure else '# '}{key} = {toml_literal(value)}"
+        if not sure and given is not None:
+            yield f"{key} = {toml_literal(given)}"
+        return
+    yield f"{key} = ["
+    before = given if isinstance(given, list | tuple) else [] if given is None else [given]
+    yield from (f"    {toml_literal(item)}," for item in before)
+    told = {toml_literal(item) for item in before}
+    for value, reason, sure in found:
+        for item in map(toml_literal, value):
+            if item not in told:
+                yield from _comment(reason, "    ")
+                yield f"    {'' if sure else '# '}{item},"
+            told |= {item} if sure else set()
+    yield "]"
+
+
+def _comment(text: str, indent: str = "") -> list[str]:
+    # what a table holds may hold line breaks and other signs that no comment may
+    plain = "".join(sign if sign.isprintable() else " " for sign in text)
+    return [f"{indent}# {line}" for line in textwrap.wrap(plain, WIDTH - len(indent)) or [""]]
