@@ -30,6 +30,7 @@ class Grid:
         self.nodes, self.names = nodes, list(nodes)
         self.absent: set[str] = set()
         self.seen: list[tuple[str, list[bytes]]] = []
+        self.sent: dict[str, str] = {}  # message → the client whose node it went to
         self._replies: dict[str, Message] = {}
         TaskIdentity._run_id = TaskIdentity._task_id = TaskIdentity._node_id = (
             1  # as in a server app, where messages may be made
@@ -47,6 +48,7 @@ class Grid:
             name = list(self.nodes)[message.metadata.dst_node_id - 10]
             parts = unpack(message.content, LIMIT)
             self.seen.append((name, parts))
+            self.sent[message.metadata.message_id] = name
             reply = Message(pack(self.nodes[name].answer(parts)), reply_to=message)
             self._replies[message.metadata.message_id] = reply
             ids.append(message.metadata.message_id)

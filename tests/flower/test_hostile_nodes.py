@@ -3,6 +3,7 @@ others.
 """
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,11 @@ import torch
 
 pytest.importorskip("flwr")
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.tree import map_tree
 from fedkin.engine.codec import decode, encode
+from fedkin.flower.envelope import Facts, Refused, opened
+from fedkin.flower.node import data
 from fedkin.runs.database import read_only
 from tests.flower.cluster import experiment
 from tests.flower.fleet import Fleet
@@ -182,3 +186,91 @@ def test_two_nodes_of_one_name_end_no_run(tmp_path):
     assert {(row[1], row[2]) for row in missing(fleet)} == {
         (1, "two nodes are connected as c1: unregister one of them")
     }
+
+
+HONEST = Facts(
+    train=7, val=2, test=3, shape=(5,), dtype="float32", classes=4, task="classification",
+    digest="ab" * 32,
+)  # fmt: skip
+LIES = {
+    "shape": ({"shape": (6,)}, r"data of b have shape \(6,\), those of a \(5,\)"),
+    "dtype": ({"dtype": "uint8"}, "data of b have dtype uint8, those of a float32"),
+    "classes": ({"classes": 99_999}, "b says that its labels go up to 99,998, those of the others"),
+    "samples": ({"train": 10**8, "val": 10**8, "test": 10**8}, None),
+}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("case", LIES)
+def test_who_lies_about_its_data_is_named_before_training(case, first, monkeypatch):
+    """Also where it comes first: the others are the measure."""
+    changes, reason = LIES[case]
+    monkeypatch.setattr(data, "MOST_TOTAL", 10**7)
+    lie = HONEST.model_copy(update=changes)
+    told = {"b": lie, "a": HONEST, "c": HONEST} if first else {"a": HONEST, "c": HONEST, "b": lie}
+    with pytest.raises(FedkinError, match=reason or "samples, b 100,000,000 of them"):
+        data.unseen(experiment("fedavg"), list(told), list(told.values()))
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [{"train": 10**12}, {"dtype": "load"}, {"shape": [10**6, 10**6]}, {"classes": 200_000}],
+)
+def test_facts_beyond_all_bounds_are_no_facts(lie):
+    content = {**HONEST.model_dump(mode="json"), **lie}
+    with pytest.raises(Refused, match=f"facts is malformed: {next(iter(lie))}"):
+        opened(Facts, json.dumps(content).encode())
+
+
+def test_a_quorum_closes_a_round_that_one_node_holds(tmp_path):
+    fleet = Fleet(tmp_path, experiment("ditto", run__rounds=2))
+    fleet.configure(soft_deadline=0.05, quorum=0.75, poll=0.01)
+    pull = fleet.grid.pull_messages
+
+    def pulling(ids):
+        """The fourth message of a round is never answered, from round 2 on."""
+        ids = list(ids)
+        return pull(ids if len(fleet.grid.seen) <= 8 else [id for id in ids if id not in late()])
+
+    def late():
+        return {id for id, name in fleet.grid.sent.items() if name == "c3"}
+
+    fleet.grid.pull_messages = pulling
+    found = missing(fleet)
+    assert [row[:2] for row in found] == [(2, 3)]
+    assert found[0][2] == "no reply within 0.05 seconds, when 3 others had replied"
+
+
+def test_without_a_quorum_the_round_waits_for_its_deadline(tmp_path):
+    fleet = Fleet(tmp_path, experiment("ditto", run__rounds=1))
+    fleet.configure(soft_deadline=0.01, quorum=1.0, poll=0.01, deadline=0.2)
+    pull = fleet.grid.pull_messages
+    late = {"c2"}
+
+    def pulling(ids):
+        held = {id for id, name in fleet.grid.sent.items() if name in late}
+        return pull(id for id in ids if len(fleet.grid.seen) <= 4 or id not in held)
+
+    fleet.grid.pull_messages = pulling
+    (row, *_) = missing(fleet)
+    assert row == (1, 2, "no reply within 0.2 seconds")
+
+
+def test_a_clock_that_is_wrong_is_said_at_the_start(tmp_path):
+    fleet = Fleet(tmp_path, experiment("ditto", run__rounds=1))
+    for name, by in (("c0", 900.0), ("c1", -900.0), ("c2", 1.0)):
+        honest = fleet.nodes[name].answer
+
+        def answer(parts, honest=honest, by=by):
+            header, *rest = honest(parts)
+            content = json.loads(header)
+            if content["clock"] is not None:
+                content["clock"] += by
+            return [json.dumps(content).encode(), *rest]
+
+        fleet.nodes[name].answer = answer
+    with read_only(fleet.run()) as database:
+        said = [line for line in database.facts()["said"] if "clock" in line]
+    assert len(said) == 2
+    assert re.match("the clock of c0 is (89[0-9]|900) s ahead of the server's", said[0])
+    assert re.match("the clock of c1 is (89[0-9]|900) s behind the server's", said[1])

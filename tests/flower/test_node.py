@@ -22,7 +22,7 @@ RUN = "0123456789abcdef"
 
 @pytest.fixture
 def spec():
-    return small("ditto", run__clients=4, run__participation=1.0)
+    return small("ditto", run__clients=4, run__participation=1.0, run__rounds=9)
 
 
 @pytest.fixture
@@ -101,7 +101,10 @@ def made_anew(node: Node, spec) -> Node:
         ({"place": Place(client=1, clients=5, classes=10, architecture="mlr")}, "4 clients, not 5"),
         ({"place": Place(client=4, clients=4, classes=10, architecture="mlr")}, "clients"),
         ({"place": Place(client=1, clients=4, classes=10, architecture="dnn")}, "architecture"),
-        ({"base": Base(round=7)}, "round 7 is not on this node"),
+        (
+            {"base": Base(round=7), "steps": (Step(op="local", round=8),)},
+            "round 7 is not on this node",
+        ),
     ],
 )
 def test_what_is_not_for_this_node_is_refused(node, spec, changes, reason):

@@ -12,7 +12,7 @@ from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run import run
 from fedkin.flower import server
 from fedkin.flower.envelope import Request
-from fedkin.flower.node.host import Work
+from fedkin.flower.node.work import Work
 from fedkin.methods import METHODS, make
 from fedkin.runs.directory import SPEC
 from tests.engine.small import METHODS as HYPER

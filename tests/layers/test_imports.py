@@ -45,7 +45,6 @@ LONG: dict[str, str] = dict.fromkeys(  # grew when lines were cut at 100 charact
         "core/method.py",
         "engine/coordinator.py",
         "engine/transports/processes.py",
-        "flower/node/host.py",
         "methods/ppfl.py",
         "reproduce/running.py",
         "runs/spec.py",

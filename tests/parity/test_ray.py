@@ -1,5 +1,7 @@
 """Hosts as Ray actors give the bits of one process; what an actor's end leaves can be resumed."""
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("ray", reason="needs the extra ray")
@@ -43,7 +45,8 @@ def test_a_lost_actor_ends_the_run_which_resumes(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(Actors, "ask", losing)
         with pytest.raises(
-            FedkinError, match=r"Ray actor 1 ended .*; what is committed can be resumed"
+            FedkinError,
+            match=r"Ray actor 1 ended .*; what is committed can be .*--workers 1",
         ):
             run(small("ditto", **ENGINE), tmp_path / "ray")
     resume(tmp_path / "ray")
@@ -53,3 +56,31 @@ def test_a_lost_actor_ends_the_run_which_resumes(tmp_path, monkeypatch):
 def test_more_workers_than_cores_are_refused(tmp_path):
     with pytest.raises(FedkinError, match=r"the Ray cluster has 2 cores, engine.workers is 3"):
         run(small("fedavg", engine__name="ray", engine__workers=3), tmp_path / "ray")
+
+
+def test_cores_that_others_keep_are_told_after_a_while(tmp_path, monkeypatch):
+    from fedkin.engine.transports import ray as transport
+
+    monkeypatch.setattr(transport, "PATIENCE", 0.5)
+    keeper = ray.remote(num_cpus=1)(transport.Actor).remote()
+    ray.get(keeper.call.remote("end"))
+    told = r"1 of the Ray cluster's 2 cores are free, engine.workers is 2: .* --workers 1\)"
+    with pytest.raises(FedkinError, match=told):
+        run(small("fedavg", **ENGINE), tmp_path / "ray")
+    ray.kill(keeper)
+
+
+def test_actors_leave_no_data_behind(tmp_path, monkeypatch):
+    from fedkin.engine.transports.ray import Actors
+
+    ends, homes = Actors.close, []
+
+    def looking(self):
+        homes.extend(self._everyone("home"))
+        ends(self)
+
+    monkeypatch.setattr(Actors, "close", looking)
+    run(small("ditto", **ENGINE), tmp_path / "ray")
+    assert len(homes) == 2
+    assert not [files for _, files in homes if "population" in files]
+    assert not [folder for folder, _ in homes if Path(folder).exists()]

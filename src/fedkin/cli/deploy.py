@@ -61,6 +61,14 @@ def init(
         typer.Option("--insecure", help="No TLS, no node authentication; loopback addresses only."),
     ] = False,
     trust_code: TrustCode = False,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            "--listen",
+            metavar="HOST",
+            help="What the SuperLink binds, if not the host of --address; 0.0.0.0: all.",
+        ),
+    ] = None,
 ) -> None:
     """Write a deployment: certificates, keys, configuration, start scripts, a README for the
     operator.
@@ -75,8 +83,22 @@ def init(
     chosen, _ = parse(content, text, str(spec))
     require(spec, chosen, code_of(chosen), trust_code)
     names = [name.strip() for name in clients.split(",") if name.strip()]
-    made = write(folder, chosen, names, address, own_data=not rehearse, insecure=insecure)
+    made = write(
+        folder, chosen, names, address, own_data=not rehearse, insecure=insecure, listen=listen
+    )
     say(f"{made / 'README.md'} says how to go on")
+
+
+@app.command()
+def renew(folder: Place) -> None:
+    """Sign new certificates for a year, with the deployment's own key (certs/ca.key)."""
+    _extra()
+    from fedkin.flower.operator.site import renew as sign
+
+    nodes = sign(folder)
+    say(f"{folder}/certs is new: start the SuperLink again, and carry certs/ca.crt to every node")
+    if nodes:
+        say(f"(already in the folders here of {', '.join(nodes)})")
 
 
 @app.command()

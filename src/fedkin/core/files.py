@@ -79,3 +79,13 @@ def _target(path: Path) -> Path:
     if not stat.S_ISREG(kind):
         raise OSError(errno.EINVAL, "it is a device or a pipe, not a file")
     return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def write_secret(path: Path, content: bytes) -> None:
+    """Write, fsync, rename a file that only its owner can read, from its first byte on."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)

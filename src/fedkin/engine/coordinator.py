@@ -41,6 +41,12 @@ class Federation(NamedTuple):
     participation: float
     tools: ServerTools
     min_replies: int = 1
+    names: tuple[str, ...] = ()  # what the operator calls the clients
+
+    def named(self, client: int) -> str:
+        """A client as whoever runs the experiment knows it."""
+        known = self.names[client] if client < len(self.names) else str(client)
+        return f"client {known}"
 
 
 class Coordinator:
@@ -118,7 +124,9 @@ class Coordinator:
         """
         (answer,) = self.transport.ask("views", number, self._orders([client], [])[0])
         if answer.message is None:
-            raise FedkinError(f"client {client} has no model to show: {answer.error}")
+            raise FedkinError(
+                f"{self.federation.named(client)} has no model to show: {answer.error}"
+            )
         found: dict[str, Tree] = decode(answer.message)
         return found
 
@@ -193,7 +201,7 @@ class Coordinator:
 
     def _too_few(self, usable: int, missing: Mapping[int, str], number: int) -> NoReturn:
         reasons = "; ".join(
-            f"client {client}: {why}" for client, why in sorted(missing.items())[:3]
+            f"{self.federation.named(client)}: {why}" for client, why in sorted(missing.items())[:3]
         )
         if missing and all(why.endswith(DIVERGED) for why in missing.values()):
             raise FedkinError(_diverged(number, f"{NOT_FINITE} in every reply", self.method))
@@ -252,10 +260,8 @@ class Coordinator:
             orders, _ = self._orders(sorted(self.federation.infos), [])
             for answer in self.transport.ask(evaluate, number, orders):
                 if answer.error is not None:
-                    raise FedkinError(
-                        f"round {number}: client {answer.client} cannot be evaluated: "
-                        f"{answer.error}"
-                    )
+                    one = self.federation.named(answer.client)
+                    raise FedkinError(f"round {number}: {one} cannot be evaluated: {answer.error}")
                 scores[answer.client] = answer.record["scores"]
                 notes[answer.client] = dict(answer.record["notes"])
                 measures[answer.client] = dict(answer.record.get("measures", {}))

@@ -14,6 +14,7 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fedkin.core.errors import FedkinError
+from fedkin.flower.address import check_insecure, host_of
 from fedkin.runs.spec import Spec, parse, read
 
 DEPLOYMENT, NODE, EXPERIMENT = "deployment.toml", "node.toml", "experiment.toml"
@@ -30,6 +31,7 @@ class Deployment(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     address: str  # host:port of the SuperLink, as nodes dial it
+    listen: str | None = None  # the host that it binds, if another; "0.0.0.0": all of this machine
     clients: tuple[
         Name, ...
     ]  # names under which the nodes are registered; client number k is the k-th
@@ -40,6 +42,9 @@ class Deployment(BaseModel):
     own_data: bool = True
     insecure: bool = False  # no TLS, no node authentication: loopback only
     deadline: float = Field(default=600, gt=0)  # seconds that a client has for one message
+    # A round may close after soft_deadline seconds, once this share of the clients has replied
+    soft_deadline: float | None = Field(default=None, gt=0)
+    quorum: float = Field(default=1.0, gt=0, le=1)
     wait: float = Field(default=600, gt=0)  # seconds that the start waits for nodes
     poll: float = Field(default=0.2, gt=0)  # seconds between two looks for replies
     max_bytes: int = Field(default=MAX_BYTES, gt=0)
@@ -79,12 +84,28 @@ def load(kind: type[Config], folder: Path, name: str) -> Config:
 def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
     """A configuration from what came from ``where``. Raises FedkinError in one sentence."""
     try:
-        return kind.model_validate(content)
+        config = kind.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         if first["type"] == "string_pattern_mismatch":  # names are all that has a pattern
             raise FedkinError(f"{where}: {_misnamed(first['input'])}") from None
         raise FedkinError(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    _check_addresses(config, where)
+    return config
+
+
+def _check_addresses(config: BaseModel, where: str) -> None:
+    """Whoever starts anything reads a configuration first: what is insecure is refused here."""
+    if isinstance(config, Deployment):
+        named = [config.address, *([f"{config.listen}:1"] if config.listen else [])]
+    elif isinstance(config, NodeConfig):
+        named = [config.superlink]
+    else:
+        named = []
+    for address in named:
+        host_of(address)
+        if getattr(config, "insecure", False):
+            check_insecure(address, f"{where}: insecure")
 
 
 def _misnamed(name: str) -> str:

@@ -2,6 +2,7 @@
 or reasons.
 """
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -26,6 +27,7 @@ from fedkin.flower.envelope import (
 from fedkin.flower.records import pack, unpack
 
 KIND = "train.fedkin"
+SKEW = 3.0  # seconds between two clocks, from which it is said: Flower refuses 5 of them ahead
 LATE = 60  # seconds that a message outlives its deadline in the SuperLink
 
 
@@ -56,6 +58,7 @@ class Dispatcher:
             int, str
         ] = {}  # node → the client it says it is; used only where nodes are not registered
         self._twice: set[str] = set()  # names that several nodes go by
+        self.said: list[str] = []  # what the operator should know
 
     def request(self, name: str, **content: Any) -> Request:
         """A request of this run to a client."""
@@ -83,12 +86,14 @@ class Dispatcher:
             messages[name] = Message(
                 content, nodes[name], KIND, ttl=deadline + LATE, group_id=self.about.run
             )
-        for name, reply in self._send(messages, deadline).items():
-            found[name] = (
-                reply
-                if isinstance(reply, str)
-                else self._open(reply, nodes[name], requests[name][0])
-            )
+        sent = time.time()
+        for name, answer in self._send(messages, deadline, soft=self._soft(requests)).items():
+            if isinstance(answer, str):
+                found[name] = answer
+                continue
+            found[name] = reply = self._open(answer, nodes[name], requests[name][0])
+            if not isinstance(reply, str) and reply[0].clock is not None:
+                self.said += skewed(name, reply[0].clock, sent, time.time())
         return found
 
     def nodes(self) -> dict[str, int]:
@@ -129,9 +134,21 @@ class Dispatcher:
                     ).name
         return [(self._told[node], node) for node in nodes if node in self._told]
 
-    def _send(self, messages: Mapping[str, Message], deadline: float) -> dict[str, Message | str]:
-        """Push all, then look for replies until all are there or the time is over."""
-        end = time.monotonic() + deadline
+    def _soft(self, requests: Mapping[str, tuple[Request, bytes | None]]) -> float:
+        """Seconds after which a quorum closes a round; what is no work waits for everybody."""
+        work = all(request.steps for request, _ in requests.values())
+        soft = self.deployment.soft_deadline
+        return soft if work and soft is not None else math.inf
+
+    def _send(
+        self, messages: Mapping[str, Message], deadline: float, soft: float = math.inf
+    ) -> dict[str, Message | str]:
+        """Push all, then look for replies until all are there or the time is over.
+
+        After ``soft`` seconds a quorum of replies without errors is enough.
+        """
+        began = time.monotonic()
+        needed = math.ceil(round(self.deployment.quorum * len(messages), 9))
         ids = list(self.grid.push_messages(list(messages.values()))) if messages else []
         waiting = {id: name for id, name in zip(ids, messages) if id}
         found: dict[str, Message | str] = {
@@ -144,9 +161,13 @@ class Dispatcher:
                 name = waiting.pop(reply.metadata.reply_to_message_id, None)
                 if name is not None:
                     found[name] = _reason(reply) if reply.has_error() else reply
-            if waiting and time.monotonic() > end:
-                late = dict.fromkeys(waiting.values(), f"no reply within {deadline:g} seconds")
-                return {**found, **late}
+            gone = time.monotonic() - began
+            usable = sum(not isinstance(reply, str) for reply in found.values())
+            if waiting and (gone > deadline or (gone > soft and usable >= needed)):
+                why = f"no reply within {deadline:g} seconds"
+                if gone <= deadline:
+                    why = f"no reply within {soft:g} seconds, when {usable} others had replied"
+                return {**found, **dict.fromkeys(waiting.values(), why)}
             if waiting:
                 time.sleep(self.deployment.poll)
         return found
@@ -216,6 +237,18 @@ def hello(dispatcher: Dispatcher, patience: float) -> dict[str, Facts | None]:
                 f"{len(missing)} of {len(names)} clients are not ready. {'; '.join(missing[:3])}"
             )
         time.sleep(1)
+
+
+def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
+    """What to say of a node's clock, which showed ``clock`` between two times of this one."""
+    ahead = clock - received if clock > received else min(0.0, clock - sent)
+    if abs(ahead) < SKEW:
+        return []
+    way = "ahead of" if ahead > 0 else "behind"
+    return [
+        f"the clock of {name} is {abs(ahead):.0f} s {way} the server's: Flower refuses signatures "
+        "from 5 s ahead or 305 s old, keep clocks in step (NTP)"
+    ]
 
 
 def states_follow(request: Request, reply: Reply) -> None:

@@ -34,6 +34,7 @@ Token = Annotated[
     str, Field(pattern=r"^([0-9a-f]{16}([0-9a-f]{4})?)?$")
 ]  # of a run, or of a newcomer's place in it
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+Clock = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
 Short = Annotated[str, Field(max_length=1000)]
 Column = Annotated[str, Field(max_length=LONGEST)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .:-]{0,63}$")]  # a view, a note
@@ -202,6 +203,7 @@ class Reply(_Header):
     name: Short
     error: Sentence | None = None  # why nothing was done
     facts: Facts | None = None
+    clock: Clock | None = None  # the node's, when it says who it is: seconds since 1970
     steps: tuple[Done, ...] = Field(default=(), max_length=STEPS)
 
 

@@ -75,12 +75,12 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
     if facts is None:
         raise FedkinError(f"{name} has no data of its own: name its file in node.toml")
     place, info = _place(run, name, facts)
-    found = join(
-        standing(run, info, facts.val),
-        Afar(grid, alone, about, place),
-        rounds,
-        run.parts.spec.run.rounds,
-    )
+    most = run.parts.spec.run.rounds  # a node refuses further ones
+    if rounds is not None and rounds > most:
+        raise FedkinError(
+            f"--rounds {rounds}: a newcomer works at most as many rounds as the run has, {most}"
+        )
+    found = join(standing(run, info, facts.val), Afar(grid, alone, about, place), rounds, most)
     content = {
         "run": str(out),
         "client": name,

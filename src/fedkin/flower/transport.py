@@ -97,7 +97,7 @@ class FlowerTransport:
         return {client: self._seen.get(client, "") for client in clients}
 
     def said(self) -> list[str]:
-        return sorted(set(self._said))
+        return sorted({*self._said, *self.dispatcher.said})
 
     def close(self) -> None:
         pass

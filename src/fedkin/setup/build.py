@@ -118,7 +118,9 @@ def around(
     share = (
         1 / len(infos) if method.needs.pooled else spec.run.participation
     )  # one worker has all the data
-    federation = Federation(start, infos, spec.run.seed, share, tools, spec.run.min_replies)
+    federation = Federation(
+        start, infos, spec.run.seed, share, tools, spec.run.min_replies, population.names
+    )
     check_needs(method, federation, population, models, architectures)
     return Assembled(spec, for_models(spec, method, models), population, models, infos, federation)
 

@@ -3,7 +3,10 @@
 What crosses is plain values and codec bytes.
 """
 
+import os
+import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,9 @@ from fedkin.engine.host import Host, Task, TaskResult
 from fedkin.engine.transports.placement import piles_of, shared_out
 from fedkin.engine.transports.processes import pack
 
+PATIENCE = 20.0  # seconds for cores that others keep
+START = 600.0  # seconds for all actors to have their data
+ENDING = 5.0  # seconds for them to remove their files
 Build = Callable[[dict[str, Any]], Host]
 
 
@@ -56,6 +62,13 @@ class Actor:
         self._host = build(
             {**setup, "population": str(population), "state": str(self._folder / "state")}
         )
+        # samples are mapped: without their names they go with the process, however it ends
+        shutil.rmtree(population)
+
+    def end(self) -> None:
+        """Leave nothing on this machine's disk."""
+        self._host = None
+        self._home.cleanup()
 
     def do(
         self, op: str, round: int, header: list[tuple[int, int | None]], blobs: list[bytes]
@@ -78,6 +91,8 @@ class Actor:
 
 CALLS: dict[str, Callable[..., Any]] = {
     "build": Actor.build,
+    "end": Actor.end,
+    "home": lambda actor: (str(actor._folder), sorted(p.name for p in actor._folder.iterdir())),
     "do": Actor.do,
     "save": Actor.save,
     "load": Actor.load,
@@ -104,18 +119,16 @@ class Actors:
         }
         self._ours = not ray.is_initialized()
         if self._ours:
+            os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # its dumps bury our sentence
             ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
         self._actors: list[Any] = []
         try:
-            cores = int(ray.cluster_resources().get("CPU", 0))
-            if cores < len(setups):
-                raise FedkinError(
-                    f"the Ray cluster has {cores} cores, engine.workers is {len(setups)}"
-                )
+            self._check_cores(len(setups))
             remote = ray.remote(num_cpus=1)(Actor)
             self._actors = [remote.remote() for _ in setups]
             files = ray.put({path.name: path.read_bytes() for path in population.iterdir()})
-            self._all([("build", build, setup, files) for setup in setups])
+            calls = [("build", build, setup, files) for setup in setups]
+            self._all(calls, START)
         except BaseException:
             self.close()
             raise
@@ -152,7 +165,27 @@ class Actors:
     def said(self) -> list[str]:
         return sorted({sentence for found in self._everyone("said") for sentence in found})
 
+    def _check_cores(self, workers: int) -> None:
+        """Raise FedkinError where the cluster has too few cores, or others keep them."""
+        ray = self._ray
+        cores = int(ray.cluster_resources().get("CPU", 0))
+        if cores < workers:
+            raise FedkinError(
+                f"the Ray cluster has {cores} cores, engine.workers is {workers}: {_fewer(cores)}"
+            )
+        end = time.monotonic() + PATIENCE  # a run that just ended gives its cores back
+        while (free := int(ray.available_resources().get("CPU", 0))) < workers:
+            if time.monotonic() > end:
+                raise FedkinError(
+                    f"{free} of the Ray cluster's {cores} cores are free, engine.workers is "
+                    f"{workers}: let the other work there end, or {_fewer(free)}"
+                )
+            time.sleep(0.2)
+
     def close(self) -> None:
+        ending = [actor.call.remote("end") for actor in self._actors]
+        if ending:
+            self._ray.wait(ending, num_returns=len(ending), timeout=ENDING)
         for actor in self._actors:
             self._ray.kill(actor)
         if self._ours:
@@ -167,22 +200,35 @@ class Actors:
     def _everyone(self, name: str, *arguments: Any) -> list[Any]:
         return self._all([(name, *arguments)] * len(self._actors))
 
-    def _all(self, calls: list[tuple[Any, ...]]) -> list[Any]:
+    def _all(self, calls: list[tuple[Any, ...]], patience: float | None = None) -> list[Any]:
         """One call an actor, side by side."""
         running = [self._start(worker, *call) for worker, call in enumerate(calls)]
-        return [self._result(worker, reference) for worker, reference in enumerate(running)]
+        return [
+            self._result(worker, reference, patience) for worker, reference in enumerate(running)
+        ]
 
-    def _result(self, worker: int, reference: Any) -> Any:
+    def _result(self, worker: int, reference: Any, patience: float | None = None) -> Any:
         try:
-            told = self._ray.get(reference)
+            told = self._ray.get(reference, timeout=patience)
+        except self._ray.exceptions.GetTimeoutError:
+            raise FedkinError(
+                f"Ray actor {worker} did not start within {START:g} seconds: look at the cluster "
+                "(ray status)"
+            ) from None
         except self._ray.exceptions.RayActorError as error:
+            fewer = max(1, len(self._actors) - 1)
             raise Halted(
                 f"Ray actor {worker} ended ({type(error).__name__}); what is committed can be "
-                "resumed"
+                f"resumed, with fewer cores too: fedkin resume RUN --workers {fewer}"
             ) from None
         if "failed" in told:
             raise OSError(told["failed"]) if told.get("system") else FedkinError(told["failed"])
         return told["result"]
+
+
+def _fewer(cores: int) -> str:
+    least = max(1, cores)
+    return f"set engine.workers to {least} at most (fedkin resume RUN --workers {least})"
 
 
 def _ray() -> Any:

@@ -2,7 +2,8 @@
 or of none.
 """
 
-import hashlib
+import hmac
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -30,6 +31,8 @@ from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
 from fedkin.setup.population import HELD_OUT, MOST_PUBLIC
 
+MANY_CLASSES = 1000  # up to so many, one node may be alone to have them
+MOST_TOTAL = 500_000_000  # samples of all nodes
 COLUMNS = "columns"  # of the nodes' tables, among what the server knows of a population
 
 
@@ -96,9 +99,13 @@ def _table(path: Path, label: str) -> tuple[Array, Array, list[int], Recipe]:
     )
 
 
-def facts_of(population: Population, client: int) -> Facts:
-    """What the server is told of a client's own data: no label, no value of a sample."""
-    digest = hashlib.sha256()
+def facts_of(population: Population, client: int, salt: bytes = b"") -> Facts:
+    """What the server is told of a client's own data: no label, no value of a sample.
+
+    ``salt``: the node's secret; without it nobody can tell whether the digest is that of data that
+    they guess.
+    """
+    digest = hmac.new(salt, digestmod="sha256")
     for part in SPLITS:
         for tensor in population.part(client, part):
             digest.update(f"{part} {tensor.dtype} {tuple(tensor.shape)}".encode())
@@ -147,7 +154,8 @@ def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Populati
     """The server's view: sizes and shapes of everybody's data, no sample. Raises FedkinError where
     they do not fit.
     """
-    first = facts[0]
+    usual = _usual(names, facts)
+    first = facts[usual]
     tables = [(name, told.columns) for name, told in zip(names, facts) if told.columns]
     for name, columns in tables:
         same_columns(name, columns, *tables[0])
@@ -157,7 +165,7 @@ def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Populati
             if getattr(other, what) != getattr(first, what):
                 mine, theirs = getattr(first, what), getattr(other, what)
                 raise FedkinError(
-                    f"the data of {name} have {what} {theirs}, those of {names[0]} {mine}"
+                    f"the data of {name} have {what} {theirs}, those of {names[usual]} {mine}"
                 )
     classes, total = (
         max(other.classes for other in facts),
@@ -184,6 +192,30 @@ def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Populati
         },
         names=tuple(names),
     )
+
+
+def _usual(names: Sequence[str], facts: Sequence[Facts]) -> int:
+    """The first node whose data are of the form that most nodes have.
+
+    Raises FedkinError, naming the node, for one that alone would enlarge everybody's model.
+    """
+    forms = [(told.shape, told.dtype, told.task) for told in facts]
+    classes = sorted((told.classes, name) for told, name in zip(facts, names))
+    most, name = classes[-1]
+    others = classes[-2][0] if len(classes) > 1 else most
+    if most > MANY_CLASSES and most > 10 * others:
+        raise FedkinError(
+            f"{name} says that its labels go up to {most - 1:,}, those of the others to "
+            f"{others - 1:,}: number the classes alike on all nodes, or leave it out of clients"
+        )
+    total = sum(told.train + told.val + told.test for told in facts)
+    if total > MOST_TOTAL:
+        largest = max(range(len(facts)), key=lambda k: facts[k].train)
+        raise FedkinError(
+            f"the nodes say that they hold {total:,} samples, {names[largest]} "
+            f"{facts[largest].train:,} of them: more than the {MOST_TOTAL:,} that a server takes"
+        )
+    return forms.index(Counter(forms).most_common(1)[0][0])
 
 
 def same_columns(name: str, columns: Sequence[str], other: str, theirs: Sequence[str]) -> None:

@@ -6,11 +6,10 @@ answers with what the method's own checks let out. It runs as long as the node: 
 traced steps are there at once.
 """
 
-import hashlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+import time
 from functools import partial
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
@@ -19,37 +18,34 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from fedkin.core.errors import FedkinError
-from fedkin.data.population import SPLITS, Population
-from fedkin.engine.codec import check, check_kinds, decode, encode
-from fedkin.engine.host import CHANGING, Host, Task, TaskResult
+from fedkin.core.errors import FedkinError, named_line
+from fedkin.data.population import Population
+from fedkin.engine.codec import check, check_kinds, decode
+from fedkin.engine.host import Host
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.envelope import (
     HEADER_BYTES,
-    Base,
-    Done,
     Facts,
     Place,
     Refused,
     Reply,
     Request,
-    Step,
     opened,
     sealed,
 )
 from fedkin.flower.node import data, local_socket
+from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.placement import models_at
-from fedkin.flower.node.store import MODEL, Commit, Vault
+from fedkin.flower.node.store import Vault, salt_of
+from fedkin.flower.node.work import Work
 from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import for_models, method_of, names_of, schedule_of
 from fedkin.setup.population import population_of
 
 PATIENCE = 60  # seconds for a caller to say what it wants
-TOLD = ("scores", "notes", "measures")  # of an answer's record
-LAST = "evaluate_all"  # what a client is asked when its model is done
 
 
 class Node:
@@ -67,20 +63,28 @@ class Node:
         """The reply to a request, whatever it is."""
         request = None
         try:
-            request = opened(Request, parts[0])
+            request = opened(Request, parts[0] if parts else b"")
             return self._obey(request, parts[1:])
         except (
             FedkinError
         ) as error:  # a damaged or a full disk too: nothing was done, and the server is told
-            run, experiment = (request.run, request.experiment) if request else ("", "")
-            name, why = self.config.client, str(error)[:4000]
-            return [
-                sealed(
-                    Reply(
-                        version=self.version, experiment=experiment, run=run, name=name, error=why
-                    )
+            why = str(error)
+        except (
+            Exception
+        ) as error:  # what no check foresaw must not end the host, which others will ask too
+            why = f"its host failed: {named_line(error)}"
+        run, experiment = (request.run, request.experiment) if request else ("", "")
+        return [
+            sealed(
+                Reply(
+                    version=self.version,
+                    experiment=experiment,
+                    run=run,
+                    name=self.config.client,
+                    error=why,
                 )
-            ]
+            )
+        ]
 
     def _obey(self, request: Request, blobs: list[bytes]) -> list[bytes]:
         spec, experiment = self._experiment()
@@ -95,7 +99,8 @@ class Node:
             version=self.version, experiment=experiment, run=request.run, name=self.config.client
         )
         if not request.steps or request.place is None:
-            return [sealed(reply.model_copy(update={"facts": self._facts(spec, experiment)}))]
+            told = {"facts": self._facts(spec, experiment), "clock": time.time()}
+            return [sealed(reply.model_copy(update=told))]
         if len(blobs) > 1:
             raise Refused("a request has at most one message")
         message = blobs[0] if blobs else None
@@ -103,14 +108,11 @@ class Node:
             down = decode(message)
             check_kinds(down, spec.method.name)
             check(down, down)  # finite numbers only
+        asked = Asked(self.state / request.run)
+        asked.check(spec, request, message)
         host = self._host_at(spec, experiment, request.place)
-        work = Work(
-            host,
-            Vault(self.state / request.run),
-            request,
-            message,
-            partial(self._about, spec, experiment),
-        )
+        vault, about = Vault(self.state / request.run), partial(self._about, spec, experiment)
+        work = Work(host, vault, request, message, about, asked)
         done, sent = work.all()
         return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
 
@@ -136,7 +138,7 @@ class Node:
         population = self._population(spec, experiment)
         if self.config.data is None:
             return None
-        return data.facts_of(population, 0).model_copy(
+        return data.facts_of(population, 0, salt_of(self.state)).model_copy(
             update={"architecture": self.config.model or ""}
         )
 
@@ -163,7 +165,7 @@ class Node:
 
     def _build(self, spec: Spec, population: Population, place: Place) -> Host:
         if self.config.data is not None:
-            if place.data != data.facts_of(population, 0).digest:
+            if place.data != data.facts_of(population, 0, salt_of(self.state)).digest:
                 raise FedkinError("its data are not those that it joined the run with")
             population = data.alone(spec, population, place)
         elif place.clients != population.clients or place.client >= place.clients:
@@ -190,135 +192,8 @@ class Node:
         )
 
 
-class Work:
-    """The steps of one request, from one personal state to the next."""
-
-    def __init__(
-        self,
-        host: Host,
-        vault: Vault,
-        request: Request,
-        message: bytes | None,
-        about: Callable[[], dict[str, Any]],
-    ) -> None:
-        assert request.place is not None
-        self.host, self.vault, self.request, self.message = host, vault, request, message
-        self.place, self.about = request.place, about
-        self.client = request.place.client
-        self.own = self._start(request.base)
-
-    def all(self) -> tuple[list[Done], list[bytes]]:
-        """What became of each step, and the messages that go back."""
-        done: list[Done] = []
-        sent: list[bytes] = []
-        for step in self.request.steps:
-            answer = self._again(step) or self._anew(step)
-            done.append(
-                Done(
-                    op=step.op,
-                    round=step.round,
-                    weight=answer.weight,
-                    error=None if answer.error is None else answer.error[:4000],
-                    seconds=answer.seconds,
-                    message=answer.message is not None,
-                    own=self.own,
-                    **_told(answer),
-                )
-            )
-            if answer.message is not None:
-                sent.append(answer.message)
-        self.vault.forget(self.request.keep)
-        return done, sent
-
-    def _start(self, base: Base) -> Base:
-        """Take the state that the server last heard of: work whose reply got lost never
-        happened.
-        """
-        self.host.store = Memory()
-        if base.round:
-            commit = self.vault.find(base.round)
-            if commit is None:
-                raise FedkinError(
-                    f"its personal state of round {base.round} is not on this node any more"
-                )
-            self._take(commit.state)
-        found = self._digest()
-        if base.digest and base.digest != found:
-            raise FedkinError(
-                f"its personal state of round {base.round} is not the one that the federation knows"
-            )
-        return Base(round=base.round, digest=found)
-
-    def _take(self, state: bytes) -> None:
-        tree = decode(state)
-        if tree:
-            self.host.store.put(self.client, tree)
-
-    def _again(self, step: Step) -> TaskResult | None:
-        """The answer of work that was done before, on an earlier copy of this request."""
-        commit = self.vault.find(step.round) if step.op in CHANGING else None
-        if commit is None or commit.key != self._key(step):
-            return None
-        self._take(commit.state)
-        self.own = Base(round=step.round, digest=self._digest())
-        return TaskResult(
-            self.client, commit.message, commit.told["weight"], seconds=commit.told["seconds"]
-        )
-
-    def _anew(self, step: Step) -> TaskResult:
-        (answer,) = self.host.do(step.op, step.round, [Task(self.client, self.message)])
-        if step.op in CHANGING and answer.error is None:
-            state = encode(self.host.own(self.client))
-            told = {"weight": answer.weight, "seconds": answer.seconds}
-            self.vault.put(step.round, Commit(self._key(step), state, answer.message, told))
-            self.own = Base(round=step.round, digest=self._digest())
-        if step.op == LAST and answer.error is None:
-            try:
-                self._keep_model(step, answer)
-            except FedkinError as error:  # its scores are worth having all the same
-                print(
-                    f"the model of this run is not kept for export: {error}",
-                    file=sys.stderr,
-                    flush=True,
-                )
-        return answer
-
-    def _keep_model(self, step: Step, answer: TaskResult) -> None:
-        """What the client would deploy, whatever its method makes it of: nobody has to be asked for
-        it any more.
-        """
-        (shown,) = self.host.do("views", step.round, [Task(self.client, self.message)])
-        if shown.message is None:
-            raise FedkinError(str(shown.error))
-        sizes = {split: len(self.host.population.rows(split)[self.client]) for split in SPLITS}
-        told = {
-            **self.about(),
-            **_told(answer),
-            "place": self.place.model_dump(),
-            "round": step.round,
-            "samples": sizes,
-        }
-        personal = encode(decode(shown.message)["personal"])
-        self.vault.put(MODEL, Commit(self.request.experiment, personal, None, told))
-
-    def _key(self, step: Step) -> str:
-        base = self.own
-        whole = hashlib.sha256(
-            f"{step.op} {step.round} {base.round} {base.digest} {self.place}".encode()
-        )
-        whole.update(self.message or b"")
-        return whole.hexdigest()
-
-    def _digest(self) -> str:
-        return self.host.digest(self.client)
-
-
-def _told(answer: TaskResult) -> dict[str, Any]:
-    return {key: answer.record[key] for key in TOLD if key in answer.record}
-
-
 def serve(node: Node) -> None:
-    """TaskResult one caller after the other, until the process ends."""
+    """Answer one caller after the other, until the process ends."""
     socket = config.socket_of(node.folder, node.config)
     socket.unlink(missing_ok=True)
     with Listener(str(socket), family="AF_UNIX", backlog=16) as listener:

@@ -8,14 +8,16 @@ again. Of a run that is over there is one more, with what the client deploys.
 
 import hashlib
 import json
+import secrets
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.core.files import write_file
+from fedkin.core.files import write_file, write_secret
 from fedkin.engine.store import StoreError
 from fedkin.runs.checkpoint import sync
 
 SUFFIX = ".commit"
+SALT = "salt"
 MODEL = "model"  # in place of a round: what the client deploys when the last one is over
 
 
@@ -80,3 +82,12 @@ class Vault:
 
     def _path(self, round: int | str) -> Path:
         return self._folder / f"{round}{SUFFIX}"
+
+
+def salt_of(state: Path) -> bytes:
+    """The secret of a node, in its state folder: what the digest of its data is keyed with."""
+    path = state / SALT
+    if not path.is_file():
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_secret(path, secrets.token_bytes(32))
+    return path.read_bytes()

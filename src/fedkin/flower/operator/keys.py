@@ -4,7 +4,7 @@ brings.
 
 import datetime
 import ipaddress
-import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography import x509
@@ -12,18 +12,21 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from fedkin.core.files import write_file
+from fedkin.core.errors import FedkinError, many
+from fedkin.core.files import write_file, write_secret
 
 DAYS = 365
+WARNING = 30  # days before a certificate expires
 
 
-def certificates(folder: Path, host: str) -> None:
-    """ca.crt, ca.key, server.crt, server.key: the server's is for ``host``, and for loopback."""
+def certificates(folder: Path, hosts: Sequence[str], anew: bool = True) -> None:
+    """ca.crt, ca.key, server.crt, server.key: the server's is for ``hosts``, and for loopback.
+
+    Without ``anew`` the authority's key stays, so that nodes with the old ca.crt are served too.
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    authority, server = (
-        ec.generate_private_key(ec.SECP256R1()),
-        ec.generate_private_key(ec.SECP256R1()),
-    )
+    authority = ec.generate_private_key(ec.SECP256R1()) if anew else authority_of(folder)
+    server, host = ec.generate_private_key(ec.SECP256R1()), hosts[0]
     issuer, subject = _name("fedkin authority"), _name(host)
     ca = (
         _certificate(issuer, issuer, authority)
@@ -31,7 +34,7 @@ def certificates(folder: Path, host: str) -> None:
         .add_extension(_usage(signs=True), critical=True)
         .sign(authority, hashes.SHA256())
     )
-    names = dict.fromkeys([host, "localhost", "127.0.0.1"])
+    names = dict.fromkeys([*hosts, "localhost", "127.0.0.1"])
     crt = (
         _certificate(subject, issuer, server)
         .add_extension(
@@ -48,7 +51,7 @@ def certificates(folder: Path, host: str) -> None:
     )
     for name, certificate, key in (("ca", ca, authority), ("server", crt, server)):
         write_file(folder / f"{name}.crt", certificate.public_bytes(serialization.Encoding.PEM))
-        secret(
+        write_secret(
             folder / f"{name}.key",
             key.private_bytes(
                 serialization.Encoding.PEM,
@@ -58,10 +61,39 @@ def certificates(folder: Path, host: str) -> None:
         )
 
 
+def authority_of(folder: Path) -> ec.EllipticCurvePrivateKey:
+    """The key that signs certificates. Raises FedkinError where it is not there."""
+    path = folder / "ca.key"
+    try:
+        found = serialization.load_pem_private_key(path.read_bytes(), None)
+    except (OSError, ValueError, TypeError):
+        raise FedkinError(
+            f"{path} cannot be read: it signs certificates, bring it back from where it is kept"
+        ) from None
+    if not isinstance(found, ec.EllipticCurvePrivateKey):
+        raise FedkinError(f"{path} is no key of fedkin: sign new certificates as you made these")
+    return found
+
+
+def expiry(path: Path, remedy: str) -> str | None:
+    """A warning where a certificate expires soon. Raises FedkinError where it has expired."""
+    try:
+        certificate = x509.load_pem_x509_certificate(path.read_bytes())
+    except (OSError, ValueError):
+        raise FedkinError(f"{path} is no certificate that can be read: {remedy}") from None
+    end = certificate.not_valid_after_utc
+    left = (end - datetime.datetime.now(datetime.UTC)).days
+    if left < 0:
+        raise FedkinError(f"{path} has expired on {end:%Y-%m-%d}: {remedy}")
+    if left < WARNING:
+        return f"{path} expires on {end:%Y-%m-%d}, in {many(left, 'day')}: {remedy}"
+    return None
+
+
 def node_key(private: Path, public: Path) -> None:
     """An ECDSA key on P-384 in OpenSSH's form, as Flower's registration takes it."""
     key = ec.generate_private_key(ec.SECP384R1())
-    secret(
+    write_secret(
         private,
         key.private_bytes(
             serialization.Encoding.PEM,
@@ -73,16 +105,6 @@ def node_key(private: Path, public: Path) -> None:
         serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
     )
     write_file(public, line + b" " + private.parent.name.encode() + b"\n")
-
-
-def secret(path: Path, content: bytes) -> None:
-    """Write, fsync, rename a file that only its owner can read, from its first byte on."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
 
 
 def _name(text: str) -> x509.Name:

@@ -45,7 +45,7 @@ private network that only they and you are in.
 |---|---|
 | `deployment.toml` | names, deadline of a message (`deadline`, seconds), size limit (`max_bytes`) |
 | `experiment.toml` | the experiment, with every default |
-| `certs/ca.key` | signs certificates: keep it offline |
+| `certs/ca.key` | signs certificates: keep it offline, bring it back for `fedkin deploy renew` |
 | `certs/server.crt`, `certs/server.key` | of the SuperLink; yours will do if it names the address |
 | `keys/NAME.pub` | registered; made by `ssh-keygen -t ecdsa -b 384 -f node.key` |
 | `nodes/NAME/` | one node: `node.toml`, `node.key`, `ca.crt`, `experiment.toml`, `start` |

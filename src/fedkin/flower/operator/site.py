@@ -2,7 +2,6 @@
 machine.
 """
 
-import ipaddress
 import stat
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import tomli_w
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
+from fedkin.flower.address import EVERYWHERE, check_insecure, host_of
 from fedkin.flower.config import (
     DEPLOYMENT,
     EXPERIMENT,
@@ -60,23 +60,6 @@ CODE = {
 }
 
 
-def loopback(address: str) -> bool:
-    """Whether host:port is of this machine only."""
-    host = host_of(address)
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def host_of(address: str) -> str:
-    """The host of host:port. Raises FedkinError for anything else."""
-    host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise FedkinError(f"address {address!r} is not host:port")
-    return host.strip("[]")
-
-
 def init(
     folder: Path,
     spec: Spec,
@@ -85,15 +68,13 @@ def init(
     *,
     own_data: bool = True,
     insecure: bool = False,
+    listen: str | None = None,
     first_port: int = FIRST_PORT,
 ) -> Path:
     """Write a deployment. Raises FedkinError for what does not fit, before anything is written."""
-    host = host_of(address)
-    if insecure and not loopback(address):
-        raise FedkinError(
-            f"--insecure is for this machine alone, and {host} is not a loopback address: "
-            "leave it out"
-        )
+    host_of(address)
+    if insecure:
+        check_insecure(address, "--insecure")
     if len(set(clients)) < len(clients) or not clients:
         raise FedkinError("give every client a name of its own")
     method = method_of(spec)
@@ -116,6 +97,7 @@ def init(
         "clients": tuple(clients),
         "own_data": own_data,
         "insecure": insecure,
+        "listen": listen,
     }
     deployment = made(Deployment, "--clients", known)
     if own_data or spec.run.clients is None:
@@ -136,7 +118,7 @@ def init(
     write_file(folder / EXPERIMENT, experiment.encode())
     write_app(folder / "app")
     if not insecure:
-        keys.certificates(folder / "certs", host)
+        keys.certificates(folder / "certs", hosts_of(deployment))
     for number, client in enumerate(clients):
         config = NodeConfig(
             client=client,
@@ -149,6 +131,28 @@ def init(
     _script(folder / "start-superlink", "superlink")
     write_file(folder / "README.md", manual(folder, deployment, first_port).encode())
     return folder
+
+
+def hosts_of(deployment: Deployment) -> list[str]:
+    """The hosts by which the SuperLink is dialled: its certificate is for them."""
+    dialled = host_of(deployment.address)
+    return [dialled, *(host for host in [deployment.listen] if host and host not in EVERYWHERE)]
+
+
+def renew(folder: Path) -> list[str]:
+    """Sign new certificates with the deployment's own key; the names of nodes whose folder got one.
+
+    Nodes keep their keys. Every node needs the new ca.crt before its old one expires.
+    """
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    if deployment.insecure:
+        raise FedkinError(f"{folder} has no certificates: it was made with --insecure")
+    keys.certificates(folder / "certs", hosts_of(deployment), anew=False)
+    authority = (folder / "certs" / "ca.crt").read_bytes()
+    here = [path.parent for path in sorted((folder / "nodes").glob(f"*/{NODE}"))]
+    for node in here:
+        write_file(node / "ca.crt", authority)
+    return [node.name for node in here]
 
 
 def add(folder: Path, client: str, port: int | None = None) -> Path:

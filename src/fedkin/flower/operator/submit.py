@@ -14,7 +14,7 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.experiment.training import Interrupted
 from fedkin.flower.config import DEPLOYMENT, STOP, Deployment, ended_of, load, spec_of
 from fedkin.flower.operator.site import write_app
-from fedkin.flower.operator.supervisor import LINK, connection, environment, program
+from fedkin.flower.operator.supervisor import LINK, connection, environment, program, warn_of
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.runs import checkpoint
 from fedkin.runs.directory import begun
@@ -44,6 +44,7 @@ def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     """
     folder, out = folder.absolute(), out.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
+    warn_of(folder)
     if begun(out):
         with checkpoint.alone(
             out

@@ -10,11 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
+from fedkin.flower.address import dialled_here, listening
 from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
+from fedkin.flower.operator.keys import expiry
 
 QUIET = {
     "FLWR_TELEMETRY_ENABLED": "0",
@@ -24,6 +27,7 @@ QUIET = {
     "OMP_NUM_THREADS": "1",
 }
 HOST = "fedkin.flower.node.host"  # the module that a node runs beside its SuperNode
+DAY = 24 * 3600.0  # seconds
 PAUSE = 5.0  # seconds before a process that ended is started again
 LINK = "deployment"  # the name of the connection in Flower's configuration
 
@@ -55,11 +59,8 @@ def connection(folder: Path, deployment: Deployment) -> Path:
         if deployment.insecure
         else f'root-certificates = "{folder / "certs" / "ca.crt"}"'
     )
-    port = deployment.address.rpartition(":")[2]
-    text = (
-        f'[superlink]\ndefault = "{LINK}"\n\n[superlink.{LINK}]\naddress = '
-        f'"127.0.0.1:{port}"\n{secure}\n'
-    )
+    here = dialled_here(deployment.address, deployment.listen)
+    text = f'[superlink]\ndefault = "{LINK}"\n\n[superlink.{LINK}]\naddress = "{here}"\n{secure}\n'
     write_file(home / "config.toml", text.encode())
     return home
 
@@ -70,8 +71,9 @@ def superlink(folder: Path) -> None:
     deployment = load(Deployment, folder, DEPLOYMENT)
     os.umask(0o077)
     home = connection(folder, deployment)
-    host, _, port = deployment.address.rpartition(":")
-    listen = host.strip("[]") if deployment.insecure else "0.0.0.0"
+    port = deployment.address.rpartition(":")[2]
+    listen = listening(deployment.address, deployment.listen)
+    warn_of(folder)
     command = [
         program("flower-superlink"),
         "--host",
@@ -93,8 +95,21 @@ def superlink(folder: Path) -> None:
             command += [f"--ssl-{name}", str(folder / "certs" / file)]
         command.append("--enable-supernode-auth")
     Keeper({"superlink": command}, environment(home)).run(
-        after=None if deployment.insecure else lambda: register(folder, deployment, home)
+        after=None if deployment.insecure else lambda: register(folder, deployment, home),
+        daily=partial(warn_of, folder),
     )
+
+
+def warn_of(folder: Path) -> None:
+    """Say which certificates of a deployment or of a node expire soon."""
+    for name, remedy in (
+        ("certs/server.crt", f"fedkin deploy renew {folder}"),
+        ("certs/ca.crt", f"fedkin deploy renew {folder}"),
+        ("ca.crt", "ask the operator for a new one (fedkin deploy renew)"),
+    ):
+        path = folder / name
+        if path.is_file() and (warning := expiry(path, remedy)) is not None:
+            print(f"warning: {warning}", file=sys.stderr, flush=True)
 
 
 def register_now(folder: Path) -> bool:
@@ -104,9 +119,8 @@ def register_now(folder: Path) -> bool:
     folder = folder.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
     try:
-        socket.create_connection(
-            ("127.0.0.1", int(deployment.address.rpartition(":")[2])), 2
-        ).close()
+        host, _, port = dialled_here(deployment.address, deployment.listen).rpartition(":")
+        socket.create_connection((host.strip("[]"), int(port)), 2).close()
     except OSError:
         return False
     return not deployment.insecure and register(folder, deployment, connection(folder, deployment))
@@ -155,6 +169,7 @@ def node(folder: Path) -> None:
             raise FedkinError(f"{path} does not exist: the node's private key belongs there")
         if path.stat().st_mode & 0o077:
             raise FedkinError(f"{path} can be read by others than its owner: chmod 600 {path}")
+    warn_of(folder)
     os.umask(0o077)  # of all that the host and the SuperNode write
     home = folder / config.state / "flower"
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -171,7 +186,9 @@ def node(folder: Path) -> None:
         command += ["--root-certificates", str(folder / "ca.crt")]
         command += ["--auth-supernode-private-key", str(folder / "node.key")]
     host = [sys.executable, "-m", HOST, str(folder)]
-    Keeper({"host": host, "supernode": command}, environment(home)).run()
+    Keeper({"host": host, "supernode": command}, environment(home)).run(
+        daily=partial(warn_of, folder)
+    )
 
 
 class Keeper:
@@ -183,8 +200,18 @@ class Keeper:
         self._again: dict[str, float] = {}
         self._stopped = False
 
-    def run(self, after: Callable[[], bool] | None = None) -> None:
-        """Start all, and again what ends. ``after`` is tried until it succeeds."""
+    def run(
+        self,
+        after: Callable[[], bool] | None = None,
+        daily: Callable[[], None] | None = None,
+    ) -> None:
+        """Start all, and again what ends.
+
+        Args:
+            after: Tried until it succeeds.
+            daily: What is to be said once a day, by a sentence or by an error.
+        """
+        said = time.monotonic()
         signal.signal(signal.SIGTERM, self._stop)
         signal.signal(signal.SIGINT, self._stop)
         try:
@@ -193,6 +220,12 @@ class Keeper:
                     self._look(name)
                 if after is not None and after():
                     after = None
+                if daily is not None and time.monotonic() - said > DAY:
+                    said = time.monotonic()
+                    try:
+                        daily()
+                    except FedkinError as error:
+                        print(f"warning: {error}", file=sys.stderr, flush=True)
                 time.sleep(0.5)
         finally:
             self._end()

@@ -1,0 +1,61 @@
+"""Addresses of a deployment: what nodes dial, what the SuperLink listens on, what this machine
+alone can reach.
+"""
+
+import ipaddress
+import socket
+
+from fedkin.core.errors import FedkinError
+
+EVERYWHERE = ("0.0.0.0", "::")
+
+
+def host_of(address: str) -> str:
+    """The host of host:port. Raises FedkinError for anything else."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise FedkinError(f"address {address!r} is not host:port")
+    return host.strip("[]")
+
+
+def loopback(address: str) -> bool:
+    """Whether host:port is of this machine only."""
+    host = host_of(address)
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def check_insecure(address: str, what: str) -> None:
+    """Raise FedkinError where an address without TLS and keys can be reached from elsewhere."""
+    if not loopback(address):
+        raise FedkinError(
+            f"{what} is for this machine alone, and {host_of(address)} is not a loopback address: "
+            "leave it out"
+        )
+
+
+def listening(address: str, listen: str | None) -> str:
+    """The host that the SuperLink binds: the one that is named, not all that this machine has.
+
+    Raises FedkinError where it is none of this machine's.
+    """
+    host = listen or host_of(address)
+    try:
+        family = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.bind((host, 0))
+    except OSError as error:
+        raise FedkinError(
+            f"the SuperLink cannot listen on {host} ({error.strerror}): name an address of this "
+            'machine as listen in deployment.toml, or listen = "0.0.0.0" for all it has'
+        ) from None
+    return host
+
+
+def dialled_here(address: str, listen: str | None) -> str:
+    """host:port by which this machine reaches its own SuperLink."""
+    host = listen or host_of(address)
+    host = "127.0.0.1" if host in EVERYWHERE else host
+    return f"{f'[{host}]' if ':' in host else host}:{address.rpartition(':')[2]}"

@@ -1,0 +1,126 @@
+"""What a server may ask of a node: rounds of the configured experiment, each with few contents,
+none when it is over.
+
+A server is not trusted with a node's states or its time. What it asked is kept in a file of the
+run, one line a step and content, so that a restart of the host forgets nothing of it.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from fedkin.flower.envelope import Refused, Request, Step
+from fedkin.runs.spec import Spec
+
+# Of one step: a server that was cut off asks it again, with other clients missing in between
+MOST_CONTENTS = 10
+MOST_RUNS = 200  # on one node
+ASKED = "asked"  # the file in a run's folder
+DONE = "done"  # its last line, when the client's model of a run is made
+RUN = re.compile(r"[0-9a-f]{16}([0-9a-f]{4})?")
+FINISH = ("finish", "evaluate_all")
+
+
+class Asked:
+    """What was asked of this client in the run of ``folder``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._path = folder / ASKED
+        lines = (
+            self._path.read_text(encoding="ascii", errors="replace").splitlines()
+            if self._path.is_file()
+            else []
+        )
+        self._contents: dict[str, set[str]] = {}
+        for key, _, content in (line.rpartition(" ") for line in lines):
+            self._contents.setdefault(key, set()).add(content)
+        self.done = DONE in lines
+
+    def check(self, spec: Spec, request: Request, message: bytes | None) -> None:
+        """Enter a request.
+
+        Raises Refused, before anything is done or removed, for what no honest server asks.
+        """
+        self._check_run(request)
+        self._check_rounds(spec, request)
+        content = _content(request, message)
+        new = [
+            key for key in map(_key, request.steps) if content not in self._contents.get(key, set())
+        ]
+        if new and self.done:
+            raise Refused(
+                f"its run is finished on this node: remove {self._path.name} from its folder "
+                "to let it go on"
+            )
+        for key in new:
+            if len(self._contents.get(key, set())) >= MOST_CONTENTS:
+                raise Refused(
+                    f"{key} was asked {MOST_CONTENTS} times already, with different messages"
+                )
+        if new:
+            self._append([f"{key} {content}" for key in new])
+            for key in new:
+                self._contents.setdefault(key, set()).add(content)
+
+    def finish(self) -> None:
+        """The run's model is made: from now on what was asked before is answered again, nothing
+        else.
+        """
+        if not self.done:
+            self._append([DONE])
+            self.done = True
+
+    def _check_run(self, request: Request) -> None:
+        if not request.run:
+            raise Refused("a request for work names its run")
+        if not self.folder.is_dir() and self.folder.parent.is_dir():
+            there = sum(1 for _ in _runs(self.folder.parent))
+            if there >= MOST_RUNS:
+                raise Refused(
+                    f"this node holds {there} runs: remove those that are not needed from its "
+                    "state folder"
+                )
+
+    def _check_rounds(self, spec: Spec, request: Request) -> None:
+        place = request.place
+        assert place is not None
+        rounds = spec.run.rounds
+        first, last = (
+            (0, rounds + 1) if place.joined is None else (place.joined, place.joined + rounds + 2)
+        )
+        for step in request.steps:
+            late = step.round > last - (place.joined is None and step.op not in FINISH)
+            early = step.round < first or (
+                step.op in ("local", *FINISH) and step.round <= request.base.round
+            )
+            if late or (early and step.op != "evaluate_all"):
+                raise Refused(f"{step.op} {step.round} is no round of this run, which has {rounds}")
+        if request.keep > request.base.round:
+            raise Refused(
+                f"states before round {request.keep} are still needed: its own is of "
+                f"{request.base.round}"
+            )
+
+    def _append(self, lines: list[str]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with open(self._path, "ab") as file:
+            file.write("".join(f"{line}\n" for line in lines).encode())
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _runs(state: Path) -> Iterator[Path]:
+    return (path for path in state.iterdir() if RUN.fullmatch(path.name))
+
+
+def _key(step: Step) -> str:
+    return f"{step.op} {step.round}"
+
+
+def _content(request: Request, message: bytes | None) -> str:
+    whole = hashlib.sha256(f"{request.base.round} {request.place}".encode())
+    whole.update(message or b"")
+    return whole.hexdigest()[:32]

@@ -1,0 +1,160 @@
+"""The steps of one request on a node: from one personal state to the next, each done once however
+often it is asked.
+"""
+
+import hashlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.population import SPLITS
+from fedkin.engine.codec import decode, encode
+from fedkin.engine.host import CHANGING, Host, Task, TaskResult
+from fedkin.engine.store import Memory
+from fedkin.flower.envelope import Base, Done, Request, Step
+from fedkin.flower.node.limits import Asked
+from fedkin.flower.node.store import MODEL, Commit, Vault
+
+TOLD = ("scores", "notes", "measures")  # of an answer's record
+LAST = "evaluate_all"  # what a client is asked when its model is done
+
+
+class Work:
+    """The steps of one request, from one personal state to the next."""
+
+    def __init__(
+        self,
+        host: Host,
+        vault: Vault,
+        request: Request,
+        message: bytes | None,
+        about: Callable[[], dict[str, Any]],
+        asked: Asked,
+    ) -> None:
+        assert request.place is not None
+        self.host, self.vault, self.request, self.message = host, vault, request, message
+        self.place, self.about = request.place, about
+        self.client = request.place.client
+        self.asked = asked
+        self.own = self._start(request.base)
+
+    def all(self) -> tuple[list[Done], list[bytes]]:
+        """What became of each step, and the messages that go back."""
+        done: list[Done] = []
+        sent: list[bytes] = []
+        for step in self.request.steps:
+            answer = self._again(step) or self._anew(step)
+            done.append(
+                Done(
+                    op=step.op,
+                    round=step.round,
+                    weight=answer.weight,
+                    error=None if answer.error is None else answer.error,
+                    seconds=answer.seconds,
+                    message=answer.message is not None,
+                    own=self.own,
+                    **_told(answer),
+                )
+            )
+            if answer.message is not None:
+                sent.append(answer.message)
+        if not self.asked.done:
+            self.vault.forget(self.request.keep)
+        if self._is_over(done):
+            self.asked.finish()
+        return done, sent
+
+    def _is_over(self, done: list[Done]) -> bool:
+        """Whether this was the last thing that a client of the run is asked; a newcomer may be
+        asked again.
+        """
+        last = done[-1]
+        fine = self.place.joined is None and last.op == LAST and last.error is None
+        return fine and self.vault.find(MODEL) is not None
+
+    def _start(self, base: Base) -> Base:
+        """Take the state that the server last heard of: work whose reply got lost never
+        happened.
+        """
+        self.host.store = Memory()
+        if base.round:
+            commit = self.vault.find(base.round)
+            if commit is None:
+                raise FedkinError(
+                    f"its personal state of round {base.round} is not on this node any more"
+                )
+            self._take(commit.state)
+        found = self._digest()
+        if base.digest and base.digest != found:
+            raise FedkinError(
+                f"its personal state of round {base.round} is not the one that the federation knows"
+            )
+        return Base(round=base.round, digest=found)
+
+    def _take(self, state: bytes) -> None:
+        tree = decode(state)
+        if tree:
+            self.host.store.put(self.client, tree)
+
+    def _again(self, step: Step) -> TaskResult | None:
+        """The answer of work that was done before, on an earlier copy of this request."""
+        commit = self.vault.find(step.round) if step.op in CHANGING else None
+        if commit is None or commit.key != self._key(step):
+            return None
+        self._take(commit.state)
+        self.own = Base(round=step.round, digest=self._digest())
+        return TaskResult(
+            self.client, commit.message, commit.told["weight"], seconds=commit.told["seconds"]
+        )
+
+    def _anew(self, step: Step) -> TaskResult:
+        (answer,) = self.host.do(step.op, step.round, [Task(self.client, self.message)])
+        if step.op in CHANGING and answer.error is None:
+            state = encode(self.host.own(self.client))
+            told = {"weight": answer.weight, "seconds": answer.seconds}
+            self.vault.put(step.round, Commit(self._key(step), state, answer.message, told))
+            self.own = Base(round=step.round, digest=self._digest())
+        if step.op == LAST and answer.error is None and not self.asked.done:
+            try:
+                self._keep_model(step, answer)
+            except FedkinError as error:  # its scores are worth having all the same
+                print(
+                    f"the model of this run is not kept for export: {error}",
+                    file=sys.stderr,
+                    flush=True,
+                )
+        return answer
+
+    def _keep_model(self, step: Step, answer: TaskResult) -> None:
+        """What the client would deploy, whatever its method makes it of: nobody has to be asked for
+        it any more.
+        """
+        (shown,) = self.host.do("views", step.round, [Task(self.client, self.message)])
+        if shown.message is None:
+            raise FedkinError(str(shown.error))
+        sizes = {split: len(self.host.population.rows(split)[self.client]) for split in SPLITS}
+        told = {
+            **self.about(),
+            **_told(answer),
+            "place": self.place.model_dump(),
+            "round": step.round,
+            "samples": sizes,
+        }
+        personal = encode(decode(shown.message)["personal"])
+        self.vault.put(MODEL, Commit(self.request.experiment, personal, None, told))
+
+    def _key(self, step: Step) -> str:
+        base = self.own
+        whole = hashlib.sha256(
+            f"{step.op} {step.round} {base.round} {base.digest} {self.place}".encode()
+        )
+        whole.update(self.message or b"")
+        return whole.hexdigest()
+
+    def _digest(self) -> str:
+        return self.host.digest(self.client)
+
+
+def _told(answer: TaskResult) -> dict[str, Any]:
+    return {key: answer.record[key] for key in TOLD if key in answer.record}

@@ -1,0 +1,175 @@
+"""A server that wants more than its experiment: a node refuses it, and keeps what it has."""
+
+import hashlib
+import stat
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr")
+
+from fedkin.engine.codec import decode, encode
+from fedkin.flower.envelope import Base, Place, Reply, Step, sealed
+from fedkin.flower.node import limits
+from fedkin.flower.node.data import facts_of, read
+from tests.engine.small import small
+from tests.flower.test_node import RUN, ask, down, made, request
+
+
+@pytest.fixture
+def spec():
+    return small("ditto", run__clients=4, run__participation=1.0, run__rounds=3)
+
+
+@pytest.fixture
+def node(tmp_path, spec):
+    return made(tmp_path, spec)
+
+
+def other(spec, number: int) -> bytes:
+    """The message of a round with one number changed."""
+    tree = decode(down(spec))
+    next(iter(tree["parameters"].values())).view(-1)[0] = 0.001 * (number + 1)
+    return encode(tree)
+
+
+def files(node) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in node.state.glob("*/*.commit")}
+
+
+def work(spec, round, base=None, keep=0, op="local", **changes):
+    return request(
+        spec, steps=(Step(op=op, round=round),), base=base or Base(), keep=keep, **changes
+    )
+
+
+def test_states_that_are_needed_are_not_removed(node, spec):
+    first, _ = ask(node, work(spec, 1), down(spec))
+    before = files(node)
+    base = first.steps[0].own
+    for keep in (2, 10**6):
+        assert "still needed" in ask(node, work(spec, 2, base, keep), down(spec))[0].error
+    assert files(node) == before
+
+
+@pytest.mark.parametrize(
+    ("op", "round"),
+    [
+        ("local", 4),
+        ("local", 0),
+        ("evaluate", 4),
+        ("finish", 5),
+        ("evaluate_all", 10**6),
+        ("local", 10**7),
+    ],
+)
+def test_rounds_beyond_the_run_are_refused(node, spec, op, round):
+    reply, sent = ask(node, work(spec, round, op=op), down(spec))
+    assert f"{op} {round} is no round of this run, which has 3" in reply.error
+    assert not sent
+    assert not files(node)
+
+
+def test_a_round_is_not_asked_with_new_content_without_end(node, spec, tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MOST_CONTENTS", 3)
+    for number in range(3):
+        assert ask(node, work(spec, 1), other(spec, number))[0].error is None
+    refused = "local 1 was asked 3 times already, with different messages"
+    assert refused in ask(node, work(spec, 1), other(spec, 7))[0].error
+    assert ask(node, work(spec, 1), other(spec, 2))[0].error is None  # nothing new
+    again = made(tmp_path, spec)  # its host was started again
+    assert refused in ask(again, work(spec, 1), other(spec, 8))[0].error
+    looks = [
+        ask(again, work(spec, 0, op="evaluate"), other(spec, number))[0].error
+        for number in range(5)
+    ]
+    assert [look is None for look in looks] == [True, True, True, False, False]
+
+
+def test_a_finished_run_stays_as_it_is(node, spec, tmp_path):
+    base = Base()
+    for number in (1, 2, 3):
+        reply, _ = ask(node, work(spec, number, base), down(spec))
+        base = reply.steps[0].own
+    last = work(spec, 4, base, op="evaluate_all")
+    first, _ = ask(node, last, down(spec))
+    assert first.error is None
+    before = files(node)
+    assert "model.commit" in before
+    for there in (node, made(tmp_path, spec)):
+        for asked in (last, work(spec, 1)):
+            assert "finished on this node" in ask(there, asked, other(spec, 5))[0].error
+        again, _ = ask(there, last, down(spec))
+        assert again.steps[0].scores == first.steps[0].scores
+        assert files(there) == before
+
+
+def test_a_node_holds_so_many_runs(node, spec, monkeypatch):
+    monkeypatch.setattr(limits, "MOST_RUNS", 2)
+    for run in ("00" * 8, "01" * 8):
+        assert ask(node, work(spec, 1, run=run), down(spec))[0].error is None
+    assert "this node holds 2 runs" in ask(node, work(spec, 1, run="02" * 8), down(spec))[0].error
+    assert ask(node, work(spec, 1, run="01" * 8), down(spec))[0].error is None
+
+
+def test_work_without_a_run_is_refused(node, spec):
+    assert "names its run" in ask(node, work(spec, 1, run=""), down(spec))[0].error
+    assert not list(node.state.glob("*.commit"))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        '"clients": 1000000000000',
+        '"classes": 10000000',
+        '"client": -1',
+        '"joined": 10000000000000000000000000000000',
+    ],
+)
+def test_places_of_enormous_federations_are_refused(node, spec, place):
+    name = place.split(":")[0]
+    header = sealed(request(spec)).decode()
+    known = {"clients": 4, "classes": 10, "client": 1, "joined": "null"}[name.strip('"')]
+    assert f"{name}:{known}" in header
+    (answer,) = node.answer([header.replace(f"{name}:{known}", place).encode(), down(spec)])
+    assert "malformed" in Reply.model_validate_json(answer).error
+
+
+def test_what_no_check_foresaw_does_not_end_the_host(node, spec, monkeypatch):
+    def fails(*_):
+        raise MemoryError("no room\x1b[31m")
+
+    monkeypatch.setattr("fedkin.flower.node.host.models_at", fails)
+    (answer,) = node.answer([sealed(request(spec)), down(spec)])
+    error = Reply.model_validate_json(answer).error
+    assert error.startswith("its host failed: MemoryError: no room")
+    assert error.isprintable()
+    assert "malformed" in Reply.model_validate_json(node.answer([])[0]).error
+
+
+def test_nobody_can_confirm_a_guess_of_a_nodes_data(tmp_path):
+    spec = small("fedavg", run__clients=2, run__participation=1.0)
+    digests = {}
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        np.savez(
+            folder / "data.npz", x_train=np.eye(4, dtype=np.float32), y_train=np.array([1, 0, 2, 1])
+        )
+        node = made(folder, spec, data="data.npz")
+        hello = request(spec, steps=(), place=None)
+        digests[name] = ask(node, hello)[0].facts.digest
+        assert ask(made(folder, spec, data="data.npz"), hello)[0].facts.digest == digests[name]
+        salt = node.state / "salt"
+        assert stat.S_IMODE(salt.stat().st_mode) == 0o600
+        guess = read(folder / "data.npz")
+        assert facts_of(guess, 0).digest not in digests.values()
+        assert hashlib.sha256(salt.read_bytes()).hexdigest() not in digests.values()
+    assert digests["a"] != digests["b"]
+
+
+def test_a_run_of_another_form_is_malformed(node, spec):
+    header = sealed(request(spec)).decode().replace(RUN, "../../etc")
+    (answer,) = node.answer([header.encode(), down(spec)])
+    assert "malformed: run" in Reply.model_validate_json(answer).error
+    assert Place(client=1, clients=4, classes=10, architecture="mlr").joined is None
