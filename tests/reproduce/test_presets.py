@@ -225,6 +225,21 @@ def test_a_run_of_another_setting_is_not_taken(tmp_path: Path) -> None:
     assert "another setting (method.theta_share)" in other.missing
 
 
+def test_a_run_from_before_a_setting_existed_has_its_default(tmp_path: Path) -> None:
+    (row,) = [row for row in preset("ppfl-figure-8").rows if row.options["N"] == "N2"]
+    quick = {"run.rounds": 1, "engine.name": "inprocess", "data.clients": 4}
+    (first,) = outcomes([row], 1, tmp_path, quick)
+    asked = json.loads((first.folders[0] / running.ASKED).read_text())
+    assert asked.pop("run.min_replies") == 1
+    assert asked.pop("train.milestones") == []
+    assert asked.pop("public.labeled") is False
+    (first.folders[0] / running.ASKED).write_text(json.dumps(asked))
+    (again,) = outcomes([row], 1, tmp_path, quick)
+    assert again.numbers == first.numbers
+    (other,) = outcomes([row], 1, tmp_path, {**quick, "run.min_replies": 2})
+    assert "another setting (run.min_replies)" in other.missing
+
+
 def test_a_finished_run_is_taken_where_data_decided_a_setting(tmp_path: Path) -> None:
     """[model] family is "auto" in the preset, and what it came to in the run's own
     specification.

@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from fedkin.cli import claims
 from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, DataDir
 from fedkin.cli.terminal import console, say, warn
@@ -16,7 +17,12 @@ MOST_SEEDS = 1000
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A preset: see --list.", show_default=False)
+        str | None,
+        typer.Argument(metavar="NAME", help="A preset: see --list; or claims.", show_default=False),
+    ] = None,
+    paper: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAPER]", help="Of claims: one paper's.", show_default=False),
     ] = None,
     list_: Annotated[
         bool, typer.Option("--list", help="The presets, with their rows and their processor time.")
@@ -31,11 +37,14 @@ def reproduce(
         str, typer.Option("--scale", help="small: minutes on two cores; full: the paper's setting.")
     ] = "small",
     seeds: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--seeds", min=1, max=MOST_SEEDS, help="Seeds 0, 1, …; their mean and sd are shown."
+            "--seeds",
+            min=1,
+            max=MOST_SEEDS,
+            help="Seeds 0, 1, …: one if not given, of claims three.",
         ),
-    ] = 1,
+    ] = None,
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="For the pages, and the runs below.")
     ] = Path("reproduction"),
@@ -58,11 +67,17 @@ def reproduce(
             help="Take finished rows of other machines from the CSV files there.",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Of claims: train and write nothing, say what the runs would cost."
+        ),
+    ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """A table or figure of the papers: runs its rows, and writes NAME.md, NAME.html and
-    NAME.csv.
+    """A table or figure of the papers, or what they claim: runs its rows, and writes NAME.md,
+    NAME.html and NAME.csv.
     """
     from fedkin.reproduce.kept import read
     from fedkin.reproduce.preset import SCALES, names, preset
@@ -75,6 +90,19 @@ def reproduce(
             raise FedkinError("name a preset, or see them with: fedkin reproduce --list")
         _list([preset(each, scale) for each in names()], as_json)
         return
+    seeds = seeds or (claims.SEEDS if name == claims.NAME else 1)
+    if name == claims.NAME:
+        changes = _changes(set_ or [], data_dir)
+        claims.judge(
+            claims.Wish(paper, scale, seeds, rows, out, changes, finished, dry_run, as_json)
+        )
+        return
+    if paper is not None or dry_run:
+        raise FedkinError(
+            f"{paper or '--dry-run'} is for fedkin reproduce claims, not for the preset {name}"
+        )
+    if name not in names():
+        raise unknown("preset", name, [*names(), claims.NAME])
     found = preset(name, scale)
     wanted = [word.strip() for word in rows.split(",") if word.strip()] if rows else [""]
     chosen = tuple(row for row in found.rows if any(word in row.name for word in wanted))

@@ -1,0 +1,132 @@
+"""``fedkin reproduce claims``: what the papers say of one run against another, and whether it holds
+here.
+"""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.cli.json_output import print_json
+
+NAME = "claims"
+SEEDS = 3  # below them nothing is decided
+
+
+class Wish(NamedTuple):
+    """The options of the command. ``words``: only rows whose name contains one of these are run."""
+
+    paper: str | None
+    scale: str
+    seeds: int
+    words: str | None
+    out: Path
+    changes: dict[str, Any]
+    finished: bool
+    dry_run: bool
+    as_json: bool
+
+
+def judge(wish: Wish) -> None:
+    """Runs what is missing, judges every claim, and writes claims.md, claims.csv and
+    claims.json.
+    """
+    from fedkin.reproduce.claim import register
+    from fedkin.reproduce.claim_page import lines, verdict, write
+    from fedkin.reproduce.claim_runs import Asked, complete, judged, state
+    from fedkin.reproduce.estimate import speed
+    from fedkin.reproduce.running import check
+
+    found = register(wish.paper)
+    asked = Asked(found, wish.scale, wish.seeds, wish.out / "runs", wish.changes, speed())
+    rows = asked.rows()
+    check(list(rows.values()), wish.changes)
+    there = state(asked, rows)
+    chosen = _chosen(rows, wish.words)
+    _costs(asked, rows, there, chosen, wish)
+    if wish.dry_run:
+        return
+    if not wish.finished:
+        some = complete(asked, chosen, {name: there[name] for name in chosen}, _tell)
+        there = {**there, **some}
+    told = judged(asked, rows, there)
+    wish.out.mkdir(parents=True, exist_ok=True)
+    written = write(found, told, wish.scale, _command(wish), wish.out)
+    if wish.as_json:
+        print_json(
+            {"scale": wish.scale, "claims": [_plain(one) for one in told], "cases": lines(told)}
+        )
+        return
+    for one in told:
+        print(f"{one.claim.paper} {one.claim.id}: {verdict(one)}", file=sys.stderr)
+    for path in written:
+        print(path)
+
+
+def _plain(one: Any) -> dict[str, Any]:
+    return {
+        "paper": one.claim.paper,
+        "id": one.claim.id,
+        "verdict": one.verdict,
+        "holds_where": list(one.where),
+    }
+
+
+def _chosen(rows: dict[str, Any], words: str | None) -> dict[str, Any]:
+    from fedkin.core.errors import FedkinError, some
+
+    wanted = [word.strip() for word in words.split(",") if word.strip()] if words else [""]
+    chosen = {name: row for name, row in rows.items() if any(word in row.name for word in wanted)}
+    if not chosen:
+        raise FedkinError(f"no row of the claims contains {words}: they are {some(rows)}")
+    return chosen
+
+
+def _costs(asked: Any, rows: Any, there: Any, chosen: Any, wish: Wish) -> None:
+    """What is finished and what is not: in full for a dry run, else in one line."""
+    from fedkin.report import formatting
+    from fedkin.reproduce.claim_runs import todo
+    from fedkin.reproduce.estimate import together
+
+    left = todo(asked, chosen, there)
+    if wish.dry_run and wish.as_json:
+        print_json({"rows": [_row(asked, name, row, there, left) for name, row in chosen.items()]})
+        return
+    if wish.dry_run:
+        for name, row in chosen.items():
+            done = "finished" if name not in left else str(asked.cost(name, row))
+            print(f"{row.name}  {done}")
+    total = together(asked.cost(name, row) for name, row in left.items())
+    counts = (
+        f"{formatting.many(len(asked.register.claims), 'claim')}, "
+        f"{formatting.many(len(rows), 'row')}"
+    )
+    print(
+        f"{counts}, {len(left)} of them to run: processor time {total}", file=sys.stderr, flush=True
+    )
+
+
+def _row(asked: Any, name: str, row: Any, there: Any, left: Any) -> dict[str, Any]:
+    cost = asked.cost(name, row)
+    return {
+        "row": row.name,
+        "finished": name not in left,
+        "seeds": there[name].seeds,
+        "seconds": cost.seconds,
+        "estimate_is_rough": cost.rough,
+    }
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _command(wish: Wish) -> str:
+    from fedkin.reproduce.running import portable
+
+    told = f"fedkin reproduce {NAME}" + (f" {wish.paper}" if wish.paper else "")
+    told += f" --scale {wish.scale} --seeds {wish.seeds}" + (
+        f" --rows {shlex.quote(wish.words)}" if wish.words else ""
+    )
+    told += "".join(f" --set {shlex.quote(f'{k}={v}')}" for k, v in portable(wish.changes).items())
+    return told + (" --finished" if wish.finished else "")

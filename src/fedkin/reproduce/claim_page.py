@@ -1,0 +1,200 @@
+"""The claims and their verdicts as a page, and the numbers behind them as CSV and JSON."""
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fedkin.report import formatting
+from fedkin.reproduce.claim import Case, Register
+from fedkin.reproduce.claim_numbers import NUMBERS
+from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, SEEDS, Finding
+from fedkin.runs.outside import write_outside
+
+VERDICTS = (HOLDS, ONLY, FAILS, OPEN)
+FIELDS = (
+    "paper",
+    "claim",
+    "case",
+    "verdict",
+    "kind",
+    "measure",
+    "effect",
+    "low",
+    "high",
+    "seeds",
+    "why",
+    "rows",
+)
+HOW = {
+    "above": "difference",
+    "within": "difference",
+    "best": "difference to the next best",
+    "trend": "rise from first to last",
+    "reaches": "value",
+    "ratio": "ratio",
+    "share": "share of pairs",
+}
+
+
+def lines(found: Sequence[Judged]) -> list[dict[str, Any]]:
+    """One line a case, plain values; nan is None."""
+    return [
+        {
+            "paper": one.claim.paper,
+            "claim": one.claim.id,
+            "case": case.name,
+            "verdict": finding.verdict,
+            "kind": case.kind,
+            "measure": case.measure,
+            "effect": _plain(finding.effect),
+            "low": _plain(finding.low),
+            "high": _plain(finding.high),
+            "seeds": finding.seeds,
+            "why": finding.why,
+            "rows": " ".join(name.replace(" ", "_") for name in case.needs),
+        }
+        for one in found
+        for case, finding in zip(one.claim.cases, one.findings, strict=True)
+    ]
+
+
+def write(
+    register: Register, found: Sequence[Judged], scale: str, asked: str, out: Path
+) -> list[Path]:
+    """claims.md, claims.csv and claims.json in ``out``."""
+    told = lines(found)
+    table = io.StringIO()
+    writer = csv.DictWriter(table, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(told)
+    whole = {
+        "scale": scale,
+        "asked": asked,
+        "claims": [_whole(one) for one in found],
+        "cases": told,
+    }
+    made = {
+        "claims.md": markdown(register, found, scale, asked),
+        "claims.csv": table.getvalue(),
+        "claims.json": json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+    }
+    return [write_outside(out / name, text) for name, text in made.items()]
+
+
+def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str) -> str:
+    """How many claims hold, then the claims paper by paper, with what was measured of each."""
+    told = ["# What the papers claim, and what holds here", ""]
+    told += [
+        f"Scale: {scale}. Made by `{asked}`.",
+        "",
+        *_legend(scale),
+        "",
+        *_counts(register, found),
+        "",
+    ]
+    for paper, title in register.titles.items():
+        told += [f"## {title}", ""]
+        for one in (one for one in found if one.claim.paper == paper):
+            told += [*_claim(one), ""]
+    return "\n".join(told)
+
+
+def verdict(one: Judged) -> str:
+    """The verdict in words: "holds only where mnist"."""
+    if one.verdict == ONLY:
+        return f"{one.verdict} {'; '.join(one.where)}"
+    if one.verdict == OPEN and one.where:
+        return f"{one.verdict}, holds where it was decided ({'; '.join(one.where)})"
+    return one.verdict
+
+
+def _legend(scale: str) -> list[str]:
+    told = [
+        "Each number is a mean over pairs: the same client under the same seed in both runs.",
+        "In brackets: its 95 % interval, seeds and clients drawn again.",
+        f"A claim holds if the interval and every seed are on its side, with at least {SEEDS} "
+        "seeds.",
+        "It does not hold if all of them are on the other side; else it is undecided.",
+        "Accuracies are of the last round, on test data, in percent; no round was chosen.",
+    ]
+    if scale == "small":
+        told += ["", "The small scale has fewer rounds, clients and samples, and smaller networks."]
+        told += ["A verdict here is about the small scale: it may differ at the papers' own."]
+    return told
+
+
+def _counts(register: Register, found: Sequence[Judged]) -> list[str]:
+    head = ["| paper | claims | " + " | ".join(VERDICTS) + " |", "|---" * (2 + len(VERDICTS)) + "|"]
+    for paper in register.titles:
+        count = Counter(one.verdict for one in found if one.claim.paper == paper)
+        head.append(
+            f"| {paper} | {count.total()} | "
+            + " | ".join(str(count[each]) for each in VERDICTS)
+            + " |"
+        )
+    count = Counter(one.verdict for one in found)
+    return [
+        *head,
+        f"| all | {count.total()} | " + " | ".join(str(count[each]) for each in VERDICTS) + " |",
+    ]
+
+
+def _claim(one: Judged) -> list[str]:
+    claim = one.claim
+    told = [f"**{claim.id}: {verdict(one)}.** {claim.says} ({claim.where})"]
+    told += [claim.note] if claim.note else []
+    told += ["", "| case | what | measured | seeds | verdict |", "|---|---|---|---|---|"]
+    for case, finding in zip(claim.cases, one.findings, strict=True):
+        what = f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{_bound(case)}"
+        why = (
+            f": {finding.why.partition(' run: ')[0]}" + " run" * (" run: " in finding.why)
+            if finding.why
+            else ""
+        )
+        told.append(
+            f"| {case.name or 'all'} | {what} | {_measured(finding)} | {finding.seeds} | "
+            f"{finding.verdict}{why} |"
+        )
+    if one.cost.seconds > 0:
+        told += ["", f"The runs that are missing: {one.cost} of processor time."]
+    told += [f"Not run: {reason}" for reason in one.missing if reason != "not run yet"]
+    return told
+
+
+def _bound(case: Case) -> str:
+    told = {"margin": "by more than", "at_least": "at least", "at_most": "at most"}
+    if case.kind == "within":
+        told["margin"] = "at most"
+    return "".join(f", {told[key]} {value:g}" for key, value in case.bounds.items())
+
+
+def _measured(one: Finding) -> str:
+    if math.isnan(one.effect):
+        return formatting.NONE
+    return f"{one.effect:.4g} [{one.low:.4g}, {one.high:.4g}]"
+
+
+def _whole(one: Judged) -> dict[str, Any]:
+    claim = one.claim
+    return {
+        "paper": claim.paper,
+        "id": claim.id,
+        "where": claim.where,
+        "says": claim.says,
+        "note": claim.note,
+        "verdict": one.verdict,
+        "holds_where": list(one.where),
+        "missing": list(one.missing),
+        "missing_seconds": _plain(one.cost.seconds),
+        "estimate_is_rough": one.cost.rough,
+    }
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,207 @@
+"""From numbers to a verdict: does what a claim says hold in the runs that were made?
+
+A test of a claim becomes one or more statements "the mean of these values is over (or under) a
+bound". The values are paired: differences of the same client under the same seed. A statement holds
+where the whole interval and every seed's mean are on the claim's side; it fails where both are on
+the other side; else it is undecided.
+
+The interval has 95 %: the mean's percentiles over draws, with replacement, of seeds and of the
+clients within each. With three seeds it says little of other seeds, hence the rule about every
+seed's mean.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fedkin.core.errors import many
+from fedkin.reproduce.claim import Case, Claim
+from fedkin.reproduce.claim_numbers import EXACT
+
+Floats = npt.NDArray[np.float64]
+Values = Sequence[
+    Mapping[str, float]
+]  # by seed: client → number; a number of the whole run has the client ""
+
+HOLDS, ONLY, FAILS, OPEN = "holds", "holds only where", "does not hold", "undecided"
+DRAWS, SEED, LEVEL = 4000, 0, 0.95
+SEEDS = 3  # below them nothing is decided, unless the measure is exact
+
+
+class Finding(NamedTuple):
+    """``effect``: the mean of the values that were judged, between ``low`` and ``high``; nan where
+    there are none.
+    """
+
+    verdict: str
+    effect: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
+    seeds: int = 0
+    why: str = ""
+
+
+class Statement(NamedTuple):
+    """The mean of ``values`` (one array a seed) is over ``bound``, or under it.
+
+    ``strict``: at the bound it is not. ``against``: the row that it is compared with, where there
+    are several.
+    """
+
+    values: list[Floats]
+    bound: float
+    over: bool = True
+    strict: bool = True
+    against: str = ""
+
+
+def judge(case: Case, numbers: Mapping[str, Values]) -> Finding:
+    """The finding of one test. ``numbers``: row → values; rows without runs may be missing."""
+    if missing := [name for name in case.needs if not numbers.get(name)]:
+        return Finding(OPEN, why=f"{many(len(missing), 'row')} not run: {', '.join(missing)}")
+    seeds = min(len(numbers[name]) for name in case.needs)
+    found = [_judged(one, exact=case.measure in EXACT) for one in statements(case, numbers, seeds)]
+    worst = min(found, key=lambda one: _RANK[one.verdict])
+    return min((one for one in found if one.verdict == worst.verdict), key=lambda one: one.effect)
+
+
+_RANK = {FAILS: 0, OPEN: 1, HOLDS: 2}
+
+
+def together(claim: Claim, found: Sequence[Finding]) -> tuple[str, tuple[str, ...]]:
+    """The claim's verdict, and the cases where it holds: (``holds only where``, ("mnist",
+    "fmnist")).
+
+    A claim that has failed nowhere and has cases that were not run is undecided.
+    """
+    names = tuple(
+        case.name for case, one in zip(claim.cases, found, strict=True) if one.verdict == HOLDS
+    )
+    verdicts = {one.verdict for one in found}
+    if verdicts == {HOLDS}:
+        return HOLDS, names
+    if FAILS in verdicts:
+        return (ONLY if names else FAILS), names
+    everywhere = all(one.seeds for one in found)
+    return (ONLY if names and everywhere else OPEN), names
+
+
+def statements(case: Case, numbers: Mapping[str, Values], seeds: int) -> list[Statement]:
+    """What has to be true of the numbers for the test to be passed."""
+    margin = case.bounds.get("margin", 0.0)
+    rows = {key: [numbers[name][:seeds] for name in names] for key, names in case.rows.items()}
+    if case.kind == "above":
+        return [Statement(_apart(rows["high"][0], rows["low"][0]), margin)]
+    if case.kind == "within":
+        apart = _apart(rows["row"][0], rows["of"][0])
+        return [
+            Statement(apart, -margin, strict=False),
+            Statement(apart, margin, over=False, strict=False),
+        ]
+    if case.kind == "best":
+        others = zip(case.rows["among"], rows["among"], strict=True)
+        own = rows["row"][0]
+        return [
+            Statement(_apart(own, r), margin, against=name)
+            for name, r in others
+            if name not in case.rows["row"]
+        ]
+    if case.kind == "trend":
+        rise = _rise(rows["over"])
+        return [
+            Statement(rise, margin)
+            if case.direction == "up"
+            else Statement(rise, -margin, over=False)
+        ]
+    if case.kind == "share":
+        won = [
+            np.asarray(apart > 0, dtype=float) for apart in _apart(rows["high"][0], rows["low"][0])
+        ]
+        return [Statement(won, case.bounds["at_least"], strict=False)]
+    values = (
+        _arrays(rows["row"][0]) if case.kind == "reaches" else _ratio(rows["row"][0], rows["to"][0])
+    )
+    if "at_least" in case.bounds:
+        return [Statement(values, case.bounds["at_least"], strict=False)]
+    return [Statement(values, case.bounds["at_most"], over=False, strict=False)]
+
+
+def interval(values: Sequence[Floats]) -> tuple[float, float]:
+    """Percentiles of the mean over seeds of the means over clients, both drawn again with
+    replacement.
+    """
+    rng = np.random.default_rng(SEED)
+    count = len(values)
+    means = np.empty((count, DRAWS, count))
+    for seed, each in enumerate(values):
+        for slot in range(count):
+            means[seed, :, slot] = each[rng.integers(len(each), size=(DRAWS, len(each)))].mean(1)
+    picked = rng.integers(count, size=(DRAWS, count))
+    drawn = means[picked, np.arange(DRAWS)[:, None], np.arange(count)[None, :]].mean(1)
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return round(float(low), 9), round(float(high), 9)
+
+
+def _judged(statement: Statement, exact: bool) -> Finding:
+    values, bound = statement.values, statement.bound
+    if not values or any(not len(each) for each in values):
+        return Finding(OPEN, why="no client is in both runs")
+    means = np.round([each.mean() for each in values], 9)
+    low, high = interval(values)
+    against = f"against {statement.against}" if statement.against else ""
+    told = Finding(OPEN, float(means.mean()), low, high, len(values), against)
+    if len(values) < SEEDS and not exact:
+        return told._replace(why=f"{many(len(values), 'seed')} of at least {SEEDS}")
+    worst, best = (
+        (min(low, *means), max(high, *means))
+        if statement.over
+        else (-max(high, *means), -min(low, *means))
+    )
+    at = bound if statement.over else -bound
+    if worst > at or (worst == at and not statement.strict):
+        return told._replace(verdict=HOLDS)
+    if best < at or (best == at and statement.strict):
+        return told._replace(verdict=FAILS)
+    why = "the interval has the bound in it" if low <= bound <= high else "seeds disagree"
+    return told._replace(why=f"{why}, {against}" if against else why)
+
+
+def _apart(first: Values, second: Values) -> list[Floats]:
+    """first − second of the clients that both have, seed by seed; rounded: equal numbers differ by
+    exactly 0.
+    """
+    return [
+        np.round(np.array([one[k] - other[k] for k in one if k in other], dtype=float), 9)
+        for one, other in zip(first, second, strict=True)
+    ]
+
+
+def _rise(rows: Sequence[Values]) -> list[Floats]:
+    """By seed and client: the rise of the least-squares line through the rows, from the first to
+    the last.
+    """
+    at = np.linspace(-0.5, 0.5, len(rows))
+    weights = at / (at**2).sum()
+    found = []
+    for each in zip(*rows, strict=True):
+        common = [k for k in each[0] if all(k in other for other in each)]
+        found.append(
+            np.round(
+                np.array([[one[k] for k in common] for one in each], dtype=float).T @ weights, 9
+            )
+        )
+    return found
+
+
+def _ratio(first: Values, second: Values) -> list[Floats]:
+    means = (
+        (np.mean(list(one.values())), np.mean(list(other.values())))
+        for one, other in zip(first, second, strict=True)
+    )
+    return [np.array([a / b]) for a, b in means]
+
+
+def _arrays(values: Values) -> list[Floats]:
+    return [np.array(list(one.values()), dtype=float) for one in values]

@@ -1,0 +1,3 @@
+"""What the papers prove, as functions: bounds, criteria and special cases, each with
+its equation.
+"""

@@ -1,0 +1,207 @@
+"""Verdicts on made-up numbers: which side an interval is on, boundaries, seeds that disagree,
+several cases.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from fedkin.reproduce.claim import Case, Claim
+from fedkin.reproduce.claim_verdict import (
+    FAILS,
+    HOLDS,
+    ONLY,
+    OPEN,
+    Finding,
+    Values,
+    interval,
+    judge,
+    together,
+)
+
+CLIENTS = 7
+
+
+def seeds(*means: float, spread: float = 0.0, clients: int = CLIENTS) -> Values:
+    """One mapping a seed, whose clients lie evenly and lopsidedly around the mean."""
+    around = spread * (np.arange(clients) ** 1.5 - (np.arange(clients) ** 1.5).mean())
+    return [{f"c{k}": mean + float(around[k]) for k in range(clients)} for mean in means]
+
+
+def whole(*values: float) -> Values:
+    return [{"": value} for value in values]
+
+
+def case(kind: str, measure: str = "accuracy", direction: str = "up", **keys: object) -> Case:
+    bounds = {k: float(v) for k, v in keys.items() if isinstance(v, int | float)}
+    rows = {
+        k: (v,) if isinstance(v, str) else tuple(v)
+        for k, v in keys.items()
+        if isinstance(v, str | list)
+    }
+    return Case("", kind, measure, rows, bounds, direction)
+
+
+ABOVE = case("above", high="a", low="b")
+
+
+def test_above_needs_every_seed_and_the_whole_interval() -> None:
+    low = seeds(50, 60, 55)
+    assert judge(ABOVE, {"a": seeds(51, 61, 57), "b": low}).verdict == HOLDS
+    assert judge(ABOVE, {"a": seeds(49, 58, 54), "b": low}).verdict == FAILS
+    found = judge(
+        ABOVE, {"a": seeds(49.9, 80, 80), "b": low}
+    )  # one seed is below, whatever the mean
+    assert (found.verdict, found.effect) == (OPEN, pytest.approx((-0.1 + 20 + 25) / 3))
+    five = {"a": seeds(-0.1, 9, 9, 9, 9), "b": seeds(0, 0, 0, 0, 0)}
+    found = judge(ABOVE, five)
+    assert (found.verdict, found.low > 0, found.why) == (OPEN, True, "seeds disagree")
+    assert judge(ABOVE, {"a": five["b"], "b": five["a"]}).why == "seeds disagree"
+    assert judge(ABOVE, {"a": seeds(50, 60, 55), "b": low}).verdict == FAILS  # equal is not above
+    assert (
+        judge(ABOVE, {"a": seeds(50, 61, 56), "b": low}).verdict == OPEN
+    )  # nor with one seed equal
+
+
+def test_pairs_are_clients_of_one_seed() -> None:
+    """Clients differ by far more than the methods do, and the order of clients differs between the
+    runs.
+    """
+    low = seeds(50, 60, 55, spread=5)
+    high = [dict(reversed([(k, v + 0.5) for k, v in one.items()])) for one in low]
+    found = judge(ABOVE, {"a": high, "b": low})
+    assert (found.verdict, found.effect, found.low, found.high) == (HOLDS, 0.5, 0.5, 0.5)
+    lost = [{k: v for k, v in one.items() if k != "c3"} for one in high]
+    assert judge(ABOVE, {"a": lost, "b": low}).effect == 0.5  # who is in one run only is no pair
+    assert judge(ABOVE, {"a": [{"x": 1.0}] * 3, "b": low}).verdict == OPEN
+
+
+def test_a_margin_moves_the_bound() -> None:
+    numbers = {"a": seeds(52, 62, 57), "b": seeds(50, 60, 55)}
+    for margin, verdict in ((1.9, HOLDS), (2.0, FAILS), (2.1, FAILS), (-3.0, HOLDS)):
+        assert judge(case("above", high="a", low="b", margin=margin), numbers).verdict == verdict
+    assert (
+        judge(case("above", high="b", low="a", margin=-2.5), numbers).verdict == HOLDS
+    )  # loses little
+    assert judge(case("above", high="b", low="a", margin=-1.5), numbers).verdict == FAILS
+
+
+def test_less_than_three_seeds_decide_nothing_but_what_is_exact() -> None:
+    numbers = {"a": seeds(51, 61), "b": seeds(50, 60, 55)}
+    found = judge(ABOVE, numbers)
+    assert (found.verdict, found.seeds, found.why) == (OPEN, 2, "2 seeds of at least 3")
+    ratio = case("ratio", measure="scalars", row="a", to="b", at_most=0.25)
+    assert judge(ratio, {"a": whole(1), "b": whole(4)}).verdict == HOLDS
+    assert (
+        judge(ratio._replace(measure="processor"), {"a": whole(1), "b": whole(4)}).verdict == OPEN
+    )
+
+
+def test_missing_runs_are_told_by_name() -> None:
+    found = judge(ABOVE, {"a": seeds(51, 61, 57), "b": []})
+    assert (found.verdict, found.seeds, found.why) == (OPEN, 0, "1 row not run: b")
+    assert math.isnan(found.effect)
+    assert judge(ABOVE, {}).why == "2 rows not run: a, b"
+
+
+def test_within_has_two_sides() -> None:
+    test = case("within", row="a", of="b", margin=1.0)
+    low = seeds(50, 60, 55)
+    for shift, verdict in (
+        (0.4, HOLDS),
+        (-0.4, HOLDS),
+        (1.0, HOLDS),
+        (-1.0, HOLDS),
+        (1.01, FAILS),
+        (-1.01, FAILS),
+    ):
+        assert (
+            judge(test, {"a": seeds(50 + shift, 60 + shift, 55 + shift), "b": low}).verdict
+            == verdict
+        ), shift
+    assert judge(test, {"a": seeds(50.5, 61.5, 55), "b": low}).verdict == OPEN
+
+
+def test_best_is_above_each_of_the_others() -> None:
+    test = case("best", row="b", among=["a", "b", "c"])
+    numbers = {"a": seeds(50, 60, 55), "b": seeds(53, 62, 58), "c": seeds(51, 61, 56)}
+    found = judge(test, numbers)
+    assert (found.verdict, found.effect, found.why) == (HOLDS, pytest.approx(5 / 3), "against c")
+    found = judge(test, {**numbers, "a": seeds(54, 63, 59)})
+    assert (found.verdict, found.effect, found.why) == (FAILS, -1, "against a")
+    found = judge(test, {**numbers, "c": seeds(54, 61, 56)})
+    assert (found.verdict, found.why) == (OPEN, "the interval has the bound in it, against c")
+
+
+def test_a_trend_is_the_rise_of_the_line() -> None:
+    test = case("trend", over=["a", "b", "c"])
+    up = {
+        "a": seeds(50, 60, 55, spread=3),
+        "b": seeds(54, 60, 57, spread=3),
+        "c": seeds(53, 63, 61, spread=3),
+    }
+    found = judge(test, up)
+    assert (found.verdict, found.effect) == (HOLDS, pytest.approx((3 + 3 + 6) / 3))
+    down = {"a": up["c"], "b": up["b"], "c": up["a"]}
+    assert judge(test, down).verdict == FAILS
+    assert judge(test._replace(direction="down"), down).verdict == HOLDS
+    assert judge(test._replace(direction="down"), up).verdict == FAILS
+    flat = dict.fromkeys("abc", seeds(1, 2, 3))
+    assert {judge(test._replace(direction=way), flat).verdict for way in ("up", "down")} == {FAILS}
+    four = case("trend", over=["a", "b", "c", "d"])  # a line, not the difference of the ends
+    found = judge(
+        four, {"a": seeds(1, 1, 1), "b": seeds(9, 9, 9), "c": seeds(1, 1, 1), "d": seeds(1, 1, 1)}
+    )
+    assert found.effect == pytest.approx(3 * np.polyfit(range(4), [1, 9, 1, 1], 1)[0])
+
+
+def test_reaches_and_share_and_ratio_hold_at_their_bound() -> None:
+    least = case("reaches", row="a", at_least=0.95, measure="stability")
+    assert judge(least, {"a": whole(0.95, 0.95, 0.95)}).verdict == HOLDS
+    assert judge(least, {"a": whole(0.95, 0.95, 0.94)}).verdict == OPEN
+    assert judge(least, {"a": whole(0.9, 0.9, 0.94)}).verdict == FAILS
+    most = case("reaches", row="a", at_most=0.2, measure="recovery")
+    assert judge(most, {"a": whole(0.2, 0.1, 0.15)}).verdict == HOLDS
+    assert judge(most, {"a": whole(0.21, 0.3, 0.25)}).verdict == FAILS
+    share = case("share", high="a", low="b", at_least=3 / 7)
+    low = seeds(50, 60, 55)
+    three = [{k: v + (1 if k in ("c0", "c1", "c6") else 0) for k, v in one.items()} for one in low]
+    assert judge(share, {"a": three, "b": low}).effect == pytest.approx(3 / 7)
+    assert judge(share, {"a": low, "b": three}).verdict == FAILS
+    ratio = case("ratio", measure="scalars", row="a", to="b", at_most=0.5)
+    assert judge(ratio, {"a": whole(1, 2, 3), "b": whole(2, 4, 6)}).verdict == HOLDS
+    assert judge(ratio, {"a": whole(1, 2, 3.1), "b": whole(2, 4, 6)}).verdict == OPEN
+    assert judge(ratio, {"a": whole(2, 4, 6), "b": whole(2, 4, 6)}).verdict == FAILS
+
+
+def test_the_interval_is_over_seeds_and_clients() -> None:
+    assert interval([np.full(4, 3.0), np.full(9, 3.0)]) == (3.0, 3.0)
+    low, high = interval([np.array([0.0]), np.array([1.0]), np.array([5.0])])  # seeds only
+    assert (low, high) == (0.0, 5.0)
+    wide = interval([np.array([-9.0, 0.0, 9.0])] * 3)  # clients only
+    narrow = interval([np.tile([-9.0, 0.0, 9.0], 50)] * 3)
+    assert wide[0] < narrow[0] < 0 < narrow[1] < wide[1]
+    normal = np.random.default_rng(1).normal(2, 3, 400)
+    low, high = interval([normal])
+    half = 1.96 * normal.std() / 20
+    assert (low, high) == (
+        pytest.approx(normal.mean() - half, abs=0.03),
+        pytest.approx(normal.mean() + half, abs=0.03),
+    )
+
+
+def test_several_cases_become_one_verdict() -> None:
+    cases = tuple(ABOVE._replace(name=name) for name in ("x", "y", "z"))
+    claim = Claim("p", "id", "there", "says", "", cases)
+
+    def of(*verdicts: str, run: int = 3) -> tuple[str, tuple[str, ...]]:
+        return together(claim, [Finding(v, seeds=run if v == OPEN else 3) for v in verdicts])
+
+    assert of(HOLDS, HOLDS, HOLDS) == (HOLDS, ("x", "y", "z"))
+    assert of(HOLDS, FAILS, HOLDS) == (ONLY, ("x", "z"))
+    assert of(OPEN, OPEN, HOLDS) == (ONLY, ("z",))
+    assert of(OPEN, OPEN, HOLDS, run=0) == (OPEN, ("z",))  # what is not run may hold as well
+    assert of(OPEN, FAILS, HOLDS, run=0) == (ONLY, ("z",))
+    assert of(OPEN, FAILS, OPEN) == (FAILS, ())
+    assert of(OPEN, OPEN, OPEN) == (OPEN, ())
