@@ -24,7 +24,7 @@ from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import Estimate, estimate
-from fedkin.reproduce.kept import Keeping, Kept, digest
+from fedkin.reproduce.kept import PLAIN, Keeping, Kept, digest
 from fedkin.reproduce.measures import measured
 from fedkin.reproduce.preset import Row, content_of
 from fedkin.runs.database import read_only
@@ -317,7 +317,8 @@ def _same(folder: Path, spec: Spec) -> None:
     """A finished run is taken for this row only if it was made of the same specification."""
     now = _settings(spec)
     try:
-        before = {**_defaults(spec), **json.loads((folder / ASKED).read_text(encoding="utf-8"))}
+        known = {key: PLAIN[key] for key in now if key in PLAIN}  # a setting may be newer than it
+        before = {**known, **json.loads((folder / ASKED).read_text(encoding="utf-8"))}
         differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]
     except (
         OSError,
@@ -344,25 +345,6 @@ def _settings(spec: Spec) -> dict[str, Any]:
         for section, keys in content.items()
         for key, value in keys.items()
     }
-
-
-def _defaults(spec: Spec) -> dict[str, Any]:
-    """The settings that every specification has, at their defaults: what a run was asked before
-    they existed.
-    """
-    found = {}
-    for section in type(spec).model_fields:
-        for name, field in type(getattr(spec, section)).model_fields.items():
-            if (
-                section != "engine"
-                and (section, name) != ("data", "dir")
-                and not field.is_required()
-            ):
-                found[f"{section}.{name}"] = field.get_default(call_default_factory=True)
-    whole: dict[str, Any] = json.loads(
-        json.dumps(found)
-    )  # as the settings are kept: lists, no tuples
-    return whole
 
 
 def parse_file(path: Path) -> Spec:
