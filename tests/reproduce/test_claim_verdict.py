@@ -134,6 +134,17 @@ def test_best_is_above_each_of_the_others() -> None:
     assert (found.verdict, found.why) == (OPEN, "the interval has the bound in it, against c")
 
 
+def test_who_is_below_one_is_not_the_best_whatever_was_not_run() -> None:
+    test = case("best", row="b", among=["a", "b", "c"])
+    numbers = {"a": seeds(54, 63, 59), "b": seeds(53, 62, 58)}
+    found = judge(test, numbers)
+    assert (found.verdict, found.effect, found.why) == (FAILS, -1, "against a")
+    found = judge(test, {**numbers, "a": seeds(50, 60, 55)})
+    assert (found.verdict, found.seeds, found.why) == (OPEN, 0, "1 row not run: c")
+    assert judge(test, {"a": numbers["a"]}).why == "2 rows not run: b, c"
+    assert judge(test, {"b": numbers["b"]}).why == "2 rows not run: a, c"
+
+
 def test_a_trend_is_the_rise_of_the_line() -> None:
     test = case("trend", over=["a", "b", "c"])
     up = {

@@ -149,22 +149,22 @@ def _claim(one: Judged) -> list[str]:
     claim = one.claim
     told = [f"**{claim.id}: {verdict(one)}.** {claim.says} ({claim.where})"]
     told += [claim.note] if claim.note else []
-    told += ["", "| case | what | measured | seeds | verdict |", "|---|---|---|---|---|"]
-    for case, finding in zip(claim.cases, one.findings, strict=True):
-        what = f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{_bound(case)}"
-        why = (
-            f": {finding.why.partition(' run: ')[0]}" + " run" * (" run: " in finding.why)
-            if finding.why
-            else ""
-        )
-        told.append(
-            f"| {case.name or 'all'} | {what} | {_measured(finding)} | {finding.seeds} | "
-            f"{finding.verdict}{why} |"
-        )
+    pairs = list(zip(claim.cases, one.findings, strict=True))
+    if measured := [_line(case, finding) for case, finding in pairs if finding.seeds]:
+        head = ["| case | what | measured | seeds | verdict |", "|---|---|---|---|---|"]
+        told += ["", *head, *measured]
+    lacking = [case.name for case, finding in pairs if not finding.seeds]
+    if lacking and len(claim.cases) > 1:
+        told += ["", f"Cases that were not run: {'; '.join(lacking)}."]
     if one.cost.seconds > 0:
         told += ["", f"The runs that are missing: {one.cost} of processor time."]
-    told += [f"Not run: {reason}" for reason in one.missing if reason != "not run yet"]
-    return told
+    return told + [f"Not run: {reason}" for reason in one.missing if reason != "not run yet"]
+
+
+def _line(case: Case, finding: Finding) -> str:
+    what = f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{_bound(case)}"
+    found = f"{finding.verdict}: {finding.why}" if finding.why else finding.verdict
+    return f"| {case.name or 'all'} | {what} | {_measured(finding)} | {finding.seeds} | {found} |"
 
 
 def _bound(case: Case) -> str:

@@ -58,13 +58,24 @@ class Statement(NamedTuple):
 
 
 def judge(case: Case, numbers: Mapping[str, Values]) -> Finding:
-    """The finding of one test. ``numbers``: row → values; rows without runs may be missing."""
-    if missing := [name for name in case.needs if not numbers.get(name)]:
-        return Finding(OPEN, why=f"{many(len(missing), 'row')} not run: {', '.join(missing)}")
+    """The finding of one test. ``numbers``: row → values; rows without runs may be missing.
+
+    A row that is below one of the others is not the best, whatever those that were not run say.
+    """
+    missing = [name for name in case.needs if not numbers.get(name)]
+    untested = Finding(OPEN, why=f"{many(len(missing), 'row')} not run: {', '.join(missing)}")
+    if missing and case.kind == "best":
+        rest = tuple(name for name in case.rows["among"] if name not in missing)
+        if not set(case.rows["row"]) & set(missing) and set(rest) - set(case.rows["row"]):
+            found = judge(case._replace(rows={**case.rows, "among": rest}), numbers)
+            return found if found.verdict == FAILS else untested
+    if missing:
+        return untested
     seeds = min(len(numbers[name]) for name in case.needs)
-    found = [_judged(one, exact=case.measure in EXACT) for one in statements(case, numbers, seeds)]
-    worst = min(found, key=lambda one: _RANK[one.verdict])
-    return min((one for one in found if one.verdict == worst.verdict), key=lambda one: one.effect)
+    found_all = [_judged(one, case.measure in EXACT) for one in statements(case, numbers, seeds)]
+    worst = min(found_all, key=lambda one: _RANK[one.verdict])
+    alike = (one for one in found_all if one.verdict == worst.verdict)
+    return min(alike, key=lambda one: one.effect)
 
 
 _RANK = {FAILS: 0, OPEN: 1, HOLDS: 2}
