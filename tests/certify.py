@@ -23,8 +23,8 @@ from fedkin.certificates.registry import (
     readings,
     sources,
 )
-from fedkin.cli.certificates import markdown
-from fedkin.cli.choosing import answers, table
+from fedkin.cli.listing.certificates import markdown
+from fedkin.cli.listing.choosing import answers, table
 from fedkin.methods import METHODS
 from tests.laws.small import PUBLIC, SIZES
 from tests.methods.federation import CLASSES, WIDTH

@@ -22,7 +22,7 @@ from fedkin.certificates.registry import (
     readings,
     sources,
 )
-from fedkin.cli.certificates import COLUMNS, HEADINGS, _row, sections
+from fedkin.cli.listing.certificates import COLUMNS, HEADINGS, _row, sections
 from fedkin.methods import METHODS
 from fedkin.methods.fedavg import fedavg
 from tests import certify, evidence

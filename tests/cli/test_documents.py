@@ -10,8 +10,8 @@ import torch
 
 from fedkin import Experiment, run
 from fedkin.certificates.registry import packaged
-from fedkin.cli.certificates import markdown
-from fedkin.cli.choosing import answers, table
+from fedkin.cli.listing.certificates import markdown
+from fedkin.cli.listing.choosing import answers, table
 from fedkin.methods import METHODS
 from fedkin.runs.spec import parse, read
 from tests.cli.command import fedkin

@@ -28,7 +28,7 @@ def data(context: typer.Context, data_dir: DataDir = None, as_json: AsJson = Fal
     """The data sets, which of them are here, and the ways to split them over clients."""
     if context.invoked_subcommand is not None:
         return
-    from fedkin.cli import lists
+    from fedkin.cli.listing import lists
 
     found = lists.data(data_dir)
     if as_json:

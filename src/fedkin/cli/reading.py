@@ -68,7 +68,7 @@ def methods(
 ) -> None:
     """The methods, their hyper-parameters and what they need."""
     from fedkin.certificates import registry
-    from fedkin.cli import certificates, choosing, lists
+    from fedkin.cli.listing import certificates, choosing, lists
 
     found = registry.held(name)
     if certificate and as_json:

@@ -1,0 +1,1 @@
+"""What there is to choose from, and what is proved of it, as tables."""
