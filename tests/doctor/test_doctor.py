@@ -9,7 +9,6 @@ import torch
 
 from fedkin.data.population import Population
 from fedkin.doctor.data import features, labels, public_apart
-from fedkin.doctor.probe import Probe, verdict
 from fedkin.doctor.traps import traps_of
 from fedkin.experiment.run import experiment
 from fedkin.experiment.training import Interrupted
@@ -104,52 +103,6 @@ def test_traps_are_told(changes: dict[str, object], said: str) -> None:
     assert not any(said in trap for trap in traps_of(assemble(experiment(**calm))))
 
 
-def test_the_verdict_follows_the_validation() -> None:
-    local = Probe("local", validation=dict.fromkeys(range(10), 0.5))
-    better = Probe("fedavg", validation={k: 0.6 + 0.01 * (k % 2) for k in range(10)})
-    worse = Probe("fedavg", validation={k: 0.3 + 0.01 * (k % 2) for k in range(10)})
-    unclear = Probe("fedavg", validation={k: 0.5 + 0.2 * (-1) ** k for k in range(10)})
-    told = [verdict([local, other]) for other in (better, worse, unclear)]
-    assert [one["says"].split()[0] for one in told if one is not None] == [
-        "federating",
-        "clients",
-        "no",
-    ]
-    assert verdict([better]) is None
-    longer = better._replace(
-        method="finetune", more=True
-    )  # five epochs after the last round: no gain of federating
-    assert verdict([local, longer]) is None
-    first = verdict([local, worse, longer])
-    assert first is not None
-    assert first["against"] == "fedavg"
-    alone = Probe("fedavg", validation={0: 0.9})
-    assert verdict([Probe("local", validation={0: 0.1}), alone]) is None
-
-
-def test_the_probe_of_a_baseline_has_the_experiments_settings() -> None:
-    settings = [
-        f"--set={key.replace('__', '.')}={value}"
-        for key, value in QUICK.items()
-        if key != "method__name"
-    ]
-    asked = [
-        "doctor",
-        *settings,
-        "--rounds",
-        "1",
-        "--json",
-        "--set=train.lr=0.01",
-        "--set=method=finetune",
-    ]
-    found = [
-        json.loads(fedkin(*asked, f"--set=method.epochs={n}").stdout)["probes"] for n in (1, 40)
-    ]
-    few, many = (next(one for one in probes if one["method"] == "finetune") for probes in found)
-    assert few["mean"] < many["mean"]
-    assert few["more"]
-
-
 def test_the_command_tells_costs_that_the_run_then_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,19 +113,17 @@ def test_the_command_tells_costs_that_the_run_then_has(
         "--set=run.clients=4",
         "--set=model=mlr",
     ]
-    result = fedkin(
-        "doctor", *settings, "--set=method=fedprox", "--rounds", "2", "--methods", "fedmd", "--json"
-    )
+    result = fedkin("doctor", *settings, "--rounds", "2", "--methods", "fedmd,fedavg", "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     probes = {one["method"]: one for one in found["probes"]}
-    assert set(probes) == {"fedprox", "local", "fedavg", "finetune", "fedmd"}
+    assert {"fedavg", "fedmd"} <= set(probes)
     assert "labeled" in probes["fedmd"]["failed"] or "public" in probes["fedmd"]["failed"]
     assert fedkin("run", *settings, "--set=method=fedavg", "--out", "real").exit_code == 0
     sent = json.loads(fedkin("show", "real", "--json").stdout)["communication"]
     whole = sent["unicast"]["bytes"]["total"] + sent["finish"]["unicast"]["bytes"]["total"]
     assert probes["fedavg"]["bytes"] == pytest.approx(whole, rel=0.01)
-    assert found["verdict"]["against"] in probes
+    assert {one["method"] for one in found["candidates"]} <= set(probes)
     told = fedkin("doctor", *settings, "--set=method=local", "--rounds", "0").output
     assert "4 clients with" in told
     assert "labels:" in told

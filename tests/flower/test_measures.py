@@ -13,12 +13,13 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.cli.join import lines
+from fedkin.core.measures import ASIDE, MEASURES
+from fedkin.engine.measures import CLASSES, NUMBERS
 from fedkin.experiment.run import experiment, run
 from fedkin.flower import newcomer
 from fedkin.flower.envelope import Measure, Refused, Reply, opened, sealed
 from fedkin.flower.node.host import Node
 from fedkin.flower.operator.site import add
-from fedkin.report.comparison.run_row import MEASURES
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 from tests.engine.small import small
@@ -49,7 +50,9 @@ def site(folder: Path, label: str):
     )
 
 
-@pytest.mark.parametrize(("label", "names"), [("numbers", {"rmse", "mae"}), ("classes", {"auc"})])
+@pytest.mark.parametrize(
+    ("label", "names"), [("numbers", {*NUMBERS, "se"}), ("classes", {*CLASSES, "threshold"})]
+)
 def test_a_deployment_measures_what_one_process_does(label, names, tmp_path):
     spec = site(tmp_path, label)
     deployed, plain = Fleet(tmp_path, spec).run(), run(spec, tmp_path / "plain")
@@ -98,7 +101,7 @@ def test_a_node_that_comes_later_is_told_its_own(tmp_path):
     [
         ('{"personal": {"test": {"rmse": -1.0}}}', "rmse is never -1"),
         ('{"personal": {"test": {"auc": 1.5}}}', "auc is never 1.5"),
-        ('{"personal": {"test": {"secret": 1.0}}}', "'rmse', 'mae' or 'auc'"),
+        ('{"personal": {"test": {"secret": 1.0}}}', "'rmse', 'mae'"),
         ('{"personal": {"mine": {"rmse": 1.0}}}', "'train', 'val' or 'test'"),
         ('{"personal": {"test": {"rmse": "<b>"}}}', "valid number"),
         ('{"personal": {"test": {"rmse": null}}}', "valid number"),
@@ -148,4 +151,5 @@ def test_who_makes_them_up_is_not_evaluated(tmp_path, monkeypatch):
 
 
 def test_names_are_those_that_are_told():
-    assert [name.upper() for name in get_args(Measure)] == list(MEASURES)
+    names = [name for part in get_args(Measure) for name in get_args(part)]
+    assert names == [*MEASURES, *ASIDE]

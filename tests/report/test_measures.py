@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedkin.core.errors import FedkinError
+from fedkin.report import terminal_tables
 from fedkin.report.comparison import tables as sheets
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.page import write_comparison
 from fedkin.report.page.report import write_report
+from fedkin.report.summary import summary
 from fedkin.runs.database import MEASURES
 from tests.cli.command import fedkin
 from tests.report.records_for_tests import write
@@ -47,13 +50,13 @@ def test_compare_has_them_in_its_tables(tmp_path: Path) -> None:
     assert list(found.runs["personal RMSE"])[:2] == [2.5, 3.5]  # means over clients on test
     assert np.isnan(found.runs["personal RMSE"][2])
     assert found.runs["personal AUC"].isna().all()
-    text = printed(sheets.compare(found), 200)
-    assert "personal RMSE" in text
+    text = printed(sheets.compare(found), 300)
+    assert "RMSE" in text
     assert "AUC" not in text
-    assert "Test loss and errors" in text
+    assert "Test loss over clients" in text
     assert "3.0000 ± 0.7071" in text  # x and y, which differ in their seed
     assert "3.5000" in sheets.markdown(found)
-    assert "personal RMSE" in write_comparison(found, tmp_path / "page.html").read_text()
+    assert "<button>RMSE</button>" in write_comparison(found, tmp_path / "page.html").read_text()
 
 
 def test_accuracies_stay_percentages_beside_an_auc(tmp_path: Path) -> None:
@@ -106,3 +109,96 @@ def test_a_newcomer_is_told_its_own(tmp_path: Path) -> None:
     )  # the loss is half a squared error
     line = next(line for line in fedkin(*joining).stdout.splitlines() if line.startswith("also"))
     assert f"test RMSE {measures['test']['rmse']:.4f}, MAE {measures['test']['mae']:.4f}" in line
+
+
+AUC = {  # by round: (validation, test) of each client; client 1 has one class on test
+    1: ([0.9, 0.6, 0.4], [0.5, None, 0.5]),
+    2: ([0.5, 0.7, 0.8], [0.6, None, 0.9]),
+    3: ([0.5, 0.5, 0.7], [0.7, None, 0.8]),
+}
+
+
+def with_auc(folder: Path, add: float = 0.0, **facts: object) -> Path:
+    """A run that goes by AUC, which orders its rounds otherwise than accuracy does."""
+    write(folder, measure="auc", why="labels are rare", **facts)  # type: ignore[arg-type]
+    rows = [
+        (at, k, "personal", split, "auc", None if value is None else value + add)
+        for at, both in AUC.items()
+        for split, values in zip(("val", "test"), both, strict=True)
+        for k, value in enumerate(values)
+    ]
+    with sqlite3.connect(folder / "run.db") as database:
+        database.execute(MEASURES)
+        database.executemany("INSERT INTO measures VALUES (?, ?, ?, ?, ?, ?)", rows)
+    return folder
+
+
+def test_the_measure_of_the_experiment_chooses_the_round(tmp_path: Path) -> None:
+    found = summary(with_auc(tmp_path / "x"))
+    picks = found["headline"]["personal"]
+    # weighted by 4, 4 and 8 validation samples: 0.575, 0.7 and 0.6; accuracy would choose round 1
+    assert picks["best_by_validation"]["round"] == 2
+    assert found["accuracy"]["personal"]["best_by_validation"]["round"] == 2
+    assert picks["best_by_validation"]["mean"] == pytest.approx(0.75)
+    assert (picks["final"]["mean"], picks["final"]["clients"], picks["final"]["without"]) == (
+        0.75,
+        2,
+        1,
+    )
+    low, high = picks["final"]["interval"]
+    assert 0.7 <= low < 0.75 < high <= 0.8
+    assert summary(write(tmp_path / "old"))["measure"] == "accuracy"
+    assert summary(write(tmp_path / "older", accuracy=False))["measure"] == "loss"
+    text = printed(terminal_tables.show(found))
+    assert "Test AUC over clients" in text
+    assert "measure: AUC (labels are rare)" in text
+
+
+def test_a_lower_loss_is_the_better_round(tmp_path: Path) -> None:
+    folder = write(tmp_path / "x", measure="log_loss")
+    with sqlite3.connect(folder / "run.db") as database:
+        database.execute("UPDATE metrics SET loss = 0.5 WHERE round = 2 AND split = 'val'")
+    assert summary(folder)["headline"]["personal"]["best_by_validation"]["round"] == 2
+
+
+def test_a_frequent_class_is_said_to_mislead(tmp_path: Path) -> None:
+    folder = write(tmp_path / "x")
+    assert summary(folder)["warnings"] == []
+    with sqlite3.connect(folder / "run.db") as database:
+        database.execute("UPDATE clients SET histogram = '[1, 15]'")
+    (said,) = summary(folder)["warnings"]
+    assert said.startswith("accuracy misleads: 93.8 % of the training labels are of one class")
+    assert said in " ".join(printed(terminal_tables.show(summary(folder))).split())
+    assert said in write_report(folder).read_text()
+
+
+def test_runs_are_compared_by_the_measure_that_all_have(tmp_path: Path) -> None:
+    runs = [with_auc(tmp_path / "x"), with_auc(tmp_path / "y", 0.1, method="local")]
+    found = comparison(runs)
+    assert found.measure == "auc"
+    assert list(found.runs["personal final mean"]) == pytest.approx([0.75, 0.85])
+    assert (found.runs["helped"][0], found.runs["hurt"][0]) == (0.0, 1.0)
+    (row,) = found.against.to_dict("records")
+    assert (row["measure"], row["clients"], row["worse"]) == ("auc", 2, 1.0)
+    assert "Test AUC over clients" in printed(sheets.compare(found))
+    by_accuracy = comparison(runs, measure="accuracy")
+    assert list(by_accuracy.runs["personal final mean"]) == pytest.approx([0.6, 0.6])
+    mixed = comparison(
+        [*runs, write(tmp_path / "z", seed=8)]
+    )  # who has no AUC: then accuracy, which all have
+    assert mixed.measure == "accuracy"
+    with pytest.raises(FedkinError, match=r"unknown measure 'acu': did you mean 'auc'"):
+        comparison(runs, measure="acu")
+    with pytest.raises(FedkinError, match="no finished run has rmse"):
+        comparison(runs, measure="rmse")
+
+
+def test_less_of_an_error_helps(tmp_path: Path) -> None:
+    runs = [
+        with_rmse(tmp_path / "x", measure="rmse"),
+        with_rmse(tmp_path / "y", 1.0, method="local", measure="rmse"),
+    ]
+    found = comparison(runs)
+    assert (found.runs["helped"][0], found.runs["hurt"][0]) == (1.0, 0.0)
+    assert found.against["better"][0] == 1.0
+    assert "less is better" in printed(sheets.compare(found))

@@ -109,14 +109,19 @@ def test_a_regressions_loss_is_shown_as_it_is(tmp_path: Path) -> None:
     ]
     done = fedkin(*asked)
     lines = done.stdout.splitlines()  # of which some go on with a long path's rest
-    best, other = (line.split() for line in lines if re.match(r"\s*\d+\.\d{4}\s", line))
-    assert "validation loss" in done.stdout
-    assert (best[1], other[1]) == ("0.05", "0.001")
-    assert 0 < float(best[0]) < float(other[0])  # the lower one is the better one
-    assert f"validation loss {best[0]}" in done.stderr
+    best, other = (line.split() for line in lines if re.match(r"\s*\d=?\s+\d+\.\d{4}\s", line))
+    assert "validation RMSE" in " ".join(done.stdout.split())
+    assert (best[0], best[2], other[0], other[2]) == (
+        "1",
+        "0.05",
+        "2",
+        "0.001",
+    )  # all four clients are better off
+    assert 0 < float(best[1]) < float(other[1])  # the lower one is the better one
+    assert f"validation RMSE {best[1]}" in done.stderr
     found = json.loads(fedkin(*asked, "--json").stdout)["best"]
-    assert found["measure"] == "loss"
-    assert f"{found['validation']:.4f}" == best[0]
+    assert found["measure"] == "rmse"
+    assert f"{found['validation']:.4f}" == best[1]
 
 
 def test_all_that_is_in_a_sweeps_folder_is_compared_but_for_its_own_files(tmp_path: Path) -> None:

@@ -130,6 +130,15 @@ def run(
         ),
     ] = None,
     rounds: Annotated[int | None, _option("--rounds", HOW, "N", "Communication rounds.")] = None,
+    measure: Annotated[
+        str | None,
+        _option(
+            "--measure",
+            HOW,
+            "NAME",
+            "accuracy, auc, rmse, …: what chooses and compares; else the data.",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, _option("--seed", HOW, "N", "Equal seeds give equal results.")
     ] = None,
@@ -166,6 +175,7 @@ def run(
         "holdout_clients": holdout_clients,
         "rounds": rounds,
         "seed": seed,
+        "measure": measure,
         "data_dir": as_given(data_dir),
         "engine": engine,
         "workers": workers,

@@ -15,12 +15,23 @@ from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 
+BESIDE = (
+    "accuracy",
+    "balanced_accuracy",
+    "auc",
+    "average_precision",
+    "rmse",
+    "mae",
+    "r2",
+    "log_loss",
+)
+
 
 def closing(folder: Path, console: Console) -> None:
     """Say the result, then write the report; if that fails, the run itself is finished and safe."""
     quoted = shlex.quote(str(folder))
     found = summary(folder)
-    for name, text in zip(["result", *[""] * 2 * len(found["loss"])], _results(found)):
+    for name, text in zip(["result", *[""] * (2 * len(found["loss"]) + 1)], _results(found)):
         _line(console, name, text)
     _line(
         console,
@@ -28,7 +39,7 @@ def closing(folder: Path, console: Console) -> None:
         f"{formatting.progress(found)}, {formatting.seconds(found['seconds']['total'])}",
     )
     _line(console, "run", str(folder))
-    _notes(folder, quoted, formatting.diverged(found))
+    _notes(folder, quoted, formatting.notes_of(found))
     try:
         _line(console, "report", str(write_report(folder)))
     except (FedkinError, OSError) as error:
@@ -43,21 +54,24 @@ def _line(console: Console, name: str, text: str) -> None:
 
 def _results(found: Mapping[str, Any]) -> list[str]:
     """The final numbers of a summary, one line a view."""
-    measure, form = (
-        ("accuracy", formatting.percent) if found["accuracy"] else ("loss", formatting.decimal)
-    )
-    lines: list[str] = []
-    for view, picks in found[measure].items():
+    measure, lines = found["measure"], list[str]()
+    for view, picks in found["headline"].items():
         final = picks["final"]
         rest = f" (test, mean of {final['clients']} clients)" if not lines else ""
-        lines.append(
-            f"{view} {measure} {form(final['mean'])}, worst decile "
-            f"{form(final['worst_decile'])}{rest}"
-        )
-    for view, measures in found["measures"].items():
+        if final.get("interval"):
+            rest += f", 95 % interval {formatting.interval(measure, final['interval'])}"
+        mean, worst = (formatting.value(measure, final[key]) for key in ("mean", "worst_decile"))
+        lines.append(f"{view} {formatting.label(measure)} {mean}, worst decile {worst}{rest}")
+    beside = [
+        f"{formatting.BASELINES[name]} {formatting.value(measure, numbers['mean'])}"
+        for name, numbers in found["baselines"].items()
+    ]
+    lines += [f"beside  {', '.join(beside)}"] if beside and lines else []
+    for view, measures in formatting.other_measures(found).items():
+        shown = [name for name in BESIDE if name in measures]
         told = ", ".join(
-            f"{name.upper()} {formatting.decimal(numbers['mean'])}"
-            for name, numbers in measures.items()
+            f"{formatting.label(name)} {formatting.value(name, measures[name]['mean'])}"
+            for name in shown
         )
         lines += [f"{view} {told}"] if told else []
     return lines or ["nothing was measured"]

@@ -1,6 +1,6 @@
 """``fedkin doctor``: an experiment looked at before it is run."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -8,7 +8,12 @@ from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
 from fedkin.cli.terminal import console, tell_hints
 
-BASELINES = ("local", "fedavg", "finetune")  # what is always probed
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from fedkin.data.population import Population
+    from fedkin.runs.spec import Spec
+    from fedkin.setup.build import Assembled
 
 
 def doctor(
@@ -23,110 +28,153 @@ def doctor(
     split: Annotated[
         str | None, typer.Option("--split", metavar="NAME", help="As in fedkin run.")
     ] = None,
+    measure: Annotated[
+        str | None, typer.Option("--measure", metavar="NAME", help="As in fedkin run.")
+    ] = None,
     rounds: Annotated[
-        int, typer.Option("--rounds", min=0, help="Rounds of a probe; 0: none is run.")
+        int, typer.Option("--rounds", min=0, help="Rounds of a probe of costs; 0: none is run.")
     ] = 3,
     methods: Annotated[
         str | None,
-        typer.Option(
-            "--methods", metavar="NAME,…", help="More methods to probe, with their defaults."
-        ),
+        typer.Option("--methods", metavar="NAME,…", help="More methods whose costs are probed."),
     ] = None,
     set_: Changes = None,
     data_dir: DataDir = None,
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Before spending a day: how unlike the clients are, what goes wrong by default, what it costs,
-    and whether federating is likely to help, by short probes on validation data.
-    """
+    """Before spending a day: whether federating is likely to help and with what, how unlike the
+    clients are, what goes wrong by default, what it costs. The answer is of the data, whatever
+    method is asked about; test data are not read."""
     from fedkin.cli.export import find_own_code
     from fedkin.cli.options import specification
+    from fedkin.doctor.candidates import candidates
     from fedkin.doctor.data import data_of
-    from fedkin.doctor.probe import probe, verdict
+    from fedkin.doctor.probe import probe
     from fedkin.doctor.traps import traps_of
+    from fedkin.doctor.verdict import examined, verdict
     from fedkin.methods import known_name
     from fedkin.runs.spec import MethodSection
     from fedkin.setup.build import assemble
 
     more = [known_name(name.strip()) for name in methods.split(",")] if methods else []
-    options = {"data": data, "method": method, "split": split, "data_dir": as_given(data_dir)}
-    given, hints = specification(spec, options, set_ or [], trust_code)
+    options = {"data": data, "method": method, "split": split, "measure": measure}
+    given, hints = specification(
+        spec, {**options, "data_dir": as_given(data_dir)}, set_ or [], trust_code
+    )
     tell_hints(hints)
     find_own_code()
     parts = assemble(given)
-    whole = (
-        parts.spec
-    )  # with the public set that its method needs: every probe has the same clients' data
-    wanted = {
-        whole.method.name: whole.method
-    }  # as the experiment has it, also where it is one of the baselines
-    for name in (*BASELINES, *more):
+    everyone = _with_all_rows(given, parts)
+    found = examined(everyone, parts.spec.run.measure, parts.spec.run.seed)
+    first = [] if found is None else candidates(found, everyone.names)
+    wanted = {given.method.name: given.method} if method or spec else {}
+    for name in (*(one["method"] for one in first), *more):
         wanted.setdefault(name, MethodSection(name=name))
-    probes = (
-        [probe(whole, method, min(rounds, whole.run.rounds)) for method in wanted.values()]
-        if rounds
-        else []
-    )
-    found = {
-        "data": data_of(parts.population, whole.run.seed),
+    lasting = min(rounds, given.run.rounds)
+    probes = [probe(given, one, lasting) for one in wanted.values()] if rounds else []
+    told = {
+        "data": data_of(everyone, parts.spec.run.seed),
         "traps": traps_of(parts),
-        "probes": [
-            {**one._asdict(), "mean": one.mean, "validation": dict(one.validation)}
-            for one in probes
-        ],
-        "verdict": verdict(probes),
+        "verdict": None if found is None else verdict(found),
+        "candidates": first,
+        "probes": [one._asdict() for one in probes],
         "rounds": rounds,
-        "of": whole.run.rounds,
+        "of": given.run.rounds,
     }
     if as_json:
-        print_json(found)
+        print_json(told)
     else:
-        _show(found)
+        _show(told)
+
+
+def _with_all_rows(given: "Spec", parts: "Assembled") -> "Population":
+    """The clients' data without a public set taken from them, as ``local`` has them."""
+    from fedkin.runs.spec import MethodSection, PublicSection
+    from fedkin.setup.build import assemble
+
+    if parts.population.public is None:
+        return parts.population
+    alone = {"method": MethodSection(name="local"), "public": PublicSection()}
+    return assemble(given.model_copy(update=alone)).population
 
 
 def _show(found: dict[str, Any]) -> None:
-    from rich import box
-    from rich.table import Table
+    out = console()
+    for line in _data_lines(found["data"]):
+        out.print(line, highlight=False, markup=False)
+    for line in _verdict_lines(found["verdict"]):
+        out.print(line, highlight=False, markup=False)
+    if found["candidates"]:
+        out.print(_candidate_table(found["candidates"]))
+    out.print("Traps" if found["traps"] else "No trap that is known", style="bold")
+    for trap in found["traps"]:
+        out.print(f"! {trap}", style="yellow", highlight=False, markup=False)
+    if found["probes"]:
+        out.print(_cost_table(found))
+
+
+def _verdict_lines(told: dict[str, Any] | None) -> list[str]:
+    from fedkin.report import formatting
+
+    if told is None:
+        return ["", "Verdict: none, for one client, or rows of nothing, say nothing of federating"]
+    measure = told["measure"]
+    alone, together, constant = (
+        formatting.value(measure, told[name]) for name in ("alone", "federated", "constant")
+    )
+    gain = f"{told['gain']:+.4f} [{told['low']:+.4f}, {told['high']:+.4f}]"
+    return [
+        "",
+        f"Verdict: {told['says']} (chance of being wrong {formatting.percent(told['wrong'])})",
+        f"  {formatting.label(measure)}: each client alone {alone}, federated {together}; always "
+        f"the most frequent class, or the mean: {constant}",
+        f"  gain {gain} (95 %) over {formatting.many(told['clients'], 'client')}, linear and small "
+        "models, every row predicted by models that have not seen it",
+    ]
+
+
+def _candidate_table(candidates: list[dict[str, Any]]) -> "Table":
+    from rich.text import Text
+
+    from fedkin.core.errors import some
+
+    table = _table(
+        "Three to try first", ("method", "gain over alone", "why", "would lose", "needs")
+    )
+    for one in candidates:
+        gain = f"{one['gain']:+.4f} [{one['low']:+.4f}, {one['high']:+.4f}]"
+        lose = some(one["lose"], 3) if one["lose"] else "nobody that can be told"
+        needs = ", ".join(one["needs"]) or "nothing"
+        table.add_row(one["method"], gain, one["reason"], Text(lose), needs)
+    return table
+
+
+def _cost_table(found: dict[str, Any]) -> "Table":
     from rich.text import Text
 
     from fedkin.report import formatting
 
-    out = console()
-    for line in _data_lines(found["data"]):
-        out.print(line, highlight=False, markup=False)
-    out.print("\nTraps" if found["traps"] else "\nNo trap that is known", style="bold")
-    for trap in found["traps"]:
-        out.print(f"! {trap}", style="yellow", highlight=False, markup=False)
-    if not found["probes"]:
-        return
-    title = (
-        f"\nThe whole experiment ({found['of']} rounds), estimated from probes of "
-        f"{found['rounds']} rounds"
-    )
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for column in ("method", "time", "sent", "states", "validation accuracy after the probe"):
-        table.add_column(column, overflow="fold")
+    title = f"The whole experiment ({found['of']} rounds) in one process, from "
+    title += f"{formatting.many(found['rounds'], 'round')} of each"
+    table = _table(title, ("method", "time", "sent", "states"))
     for one in found["probes"]:
         if one["failed"]:
-            table.add_row(one["method"], "", "", "", Text(f"cannot run: {one['failed']}"))
+            table.add_row(one["method"], Text(f"cannot run: {one['failed']}"))
             continue
-        cost = [
-            formatting.seconds(one["seconds"]),
-            formatting.size(one["bytes"]),
-            formatting.size(one["memory"]),
-        ]
-        table.add_row(one["method"], *cost, formatting.percent(one["mean"]))
-    out.print(table)
-    told = found["verdict"]
-    if told is not None:
-        gain = f"{100 * told['difference']:+.1f} ± {100 * told['error']:.1f} points"
-        share = formatting.percent(told["better"])
-        out.print(
-            f"{told['against']} against local: {gain}, better for {share} of the clients.",
-            highlight=False,
-        )
-        out.print(f"{told['says'][0].upper()}{told['says'][1:]}.", style="bold")
+        sizes = (formatting.size(one[name]) for name in ("bytes", "memory"))
+        table.add_row(one["method"], formatting.seconds(one["seconds"]), *sizes)
+    return table
+
+
+def _table(title: str, columns: tuple[str, ...]) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=f"\n{title}", title_justify="left", box=box.SIMPLE_HEAD)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
 
 
 def _data_lines(data: dict[str, Any]) -> list[str]:

@@ -209,5 +209,6 @@ PLAIN = {
     "holdout_clients": "run.holdout_clients",
     "rounds": "run.rounds",
     "seed": "run.seed",
+    "measure": "run.measure",
     "workers": "engine.workers",
 }

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedkin.cli.terminal import Plainly, say
+from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import check_own, unrecorded
@@ -49,6 +50,7 @@ class Tally:
         self.head, self.rounds, self.sent = head, spec.run.rounds, sent
         self.round = min(max(done, 0), self.rounds)
         self.phase = ""
+        self.taken = ""
         self.measure = "accuracy"
         self.means: dict[str, float] = {}
         self.worst: dict[str, float] = {}
@@ -94,24 +96,35 @@ class Tally:
         return max(0.0, self.pace * (self.rounds - self.round) - (time.monotonic() - self._last))
 
     def _shown(self, values: Mapping[str, float]) -> str:
-        form = formatting.percent if self.measure == "accuracy" else formatting.decimal
         order = sorted(values, key=lambda view: (view != "personal", view))
-        return "   ".join(f"{form(values[view])} {view}" for view in order)
+        return "   ".join(
+            f"{formatting.value(self.measure, values[view])} {view}" for view in order
+        )
 
     def _score(self, record: Record, view: str) -> None:
+        of = [views[view].get("test", {}) for views in record.measures.values() if view in views]
+        taken = next((name for one in of for name in one if record.phase == "round"), self.taken)
+        self.taken = taken  # the experiment's measure, where a round's record has one
+        found = sorted(one[taken] for one in of if taken in one and math.isfinite(one[taken]))
+        if found:
+            self._keep(view, taken, found)
+            return
         pairs = [
             views[view]["test"] for views in record.scores.values() if "test" in views.get(view, {})
         ]
         for place, measure in ((1, "accuracy"), (0, "loss")):  # a regression has no accuracy
             values = sorted(pair[place] for pair in pairs if math.isfinite(pair[place]))
             if values:
-                values = values if measure == "accuracy" else values[::-1]
-                self.measure = measure
-                self.means[view] = fmean(values)
-                self.worst[view] = fmean(
-                    values[: max(1, len(values) // 10)]
-                )  # as report.scores.spread has it
+                self._keep(view, measure, values)
                 return
+
+    def _keep(self, view: str, measure: str, ascending: list[float]) -> None:
+        values = ascending if measure_named(measure).higher else ascending[::-1]
+        self.measure = measure
+        self.means[view] = fmean(values)
+        self.worst[view] = fmean(
+            values[: max(1, len(values) // 10)]
+        )  # as report.scores.spread has it
 
 
 class Display(Protocol):
@@ -172,7 +185,7 @@ class LiveTable:
             f"{tally.round}/{tally.rounds}", ProgressBar(tally.rounds, tally.round, width=36)
         )
         table.add_row("round", bar)
-        table.add_row(tally.measure, tally.means_shown or "…")
+        table.add_row(formatting.label(tally.measure), tally.means_shown or "…")
         table.add_row("worst decile", tally.worst_shown or "…")
         table.add_row("sent", formatting.size(tally.sent))
         table.add_row("time", _time(tally))
@@ -224,7 +237,7 @@ def line(tally: Tally) -> str:
     parts = [f"round {tally.round}/{tally.rounds}"]
     if tally.means:
         parts += [
-            f"{tally.measure} {tally.means_shown}",
+            f"{formatting.label(tally.measure)} {tally.means_shown}",
             f"worst decile {tally.worst_shown.split('   ')[0]}",
         ]
     parts += [f"{formatting.size(tally.sent)} sent", _time(tally)]

@@ -105,6 +105,10 @@ def compare(
             "--best", help="Of a method's settings only the one that validation data choose."
         ),
     ] = False,
+    measure: Annotated[
+        str | None,
+        typer.Option("--measure", metavar="NAME", help="What to go by; else what the runs go by."),
+    ] = None,
     markdown: Annotated[
         Path | None,
         typer.Option("--markdown", metavar="FILE", help="Write the tables as Markdown."),
@@ -124,7 +128,7 @@ def compare(
     runs = _without_studies(folders)
     for folder in runs:
         _must_be_run(folder)
-    found = comparison(runs, against, best)
+    found = comparison(runs, against, best, measure)
     if markdown is not None:
         from fedkin.runs.outside import write_outside
 

@@ -27,6 +27,12 @@ def sweep(
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="The study and its runs; goes on.")
     ] = Path("sweep"),
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            "--measure", metavar="NAME", help="What validation chooses by; else the data say."
+        ),
+    ] = None,
     set_: Changes = None,
     data_dir: DataDir = None,
     trust_code: TrustCode = False,
@@ -39,25 +45,24 @@ def sweep(
     from fedkin.cli.export import find_own_code
     from fedkin.cli.options import specification
     from fedkin.core.errors import FedkinError
-    from fedkin.sweep import lost, scored, space_of
+    from fedkin.sweep import lost, places, scored, space_of
     from fedkin.sweep import sweep as search
 
     find_own_code()
-    base, hints = specification(spec, {"data_dir": as_given(data_dir)}, set_ or [], trust_code)
+    base, hints = specification(
+        spec, {"measure": measure, "data_dir": as_given(data_dir)}, set_ or [], trust_code
+    )
     tell_hints(hints)
     study = search(base, space_of(space or []), out, trials, sampler, _tell)
     done = sorted(
         (t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number)
     )
+    known = [(t, one) for t in done if (one := scored(study, t)) is not None]
+    shared = places([one for _, one in known])
     plain = [
-        {
-            "validation": one.value,
-            "measure": one.measure,
-            **t.params,
-            "run": str(out / t.user_attrs["folder"]),
-        }
-        for t in done
-        if (one := scored(study, t)) is not None
+        {"validation": one.value, "measure": one.measure, "rank": rank, "tie": tie}
+        | {**t.params, "run": str(out / t.user_attrs["folder"])}
+        for (t, one), (rank, tie) in zip(known, shared, strict=True)
     ]
     reasons = lost(study)
     without = [
@@ -85,7 +90,7 @@ def _tell(claim: "Claim", total: int, score: "Score | str | None") -> None:  # t
     elif isinstance(score, str):
         told = f"no value: {score}"
     else:
-        told = f"validation {score.measure} {formatting.decimal(score.value)}"
+        told = f"validation {formatting.label(score.measure)} {formatting.decimal(score.value)}"
     warn(f"trial {claim.number + 1} of {total}  {told}")
 
 
@@ -94,17 +99,20 @@ def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: i
     from rich.table import Table
 
     from fedkin.report import formatting
+    from fedkin.report.comparison.sheet import TIES
 
     table = Table(
         title="By validation, best first; test data were not read",
         title_justify="left",
         box=box.SIMPLE_HEAD,
     )
-    searched = [key for key in plain[0] if key not in ("validation", "measure")]
-    for column in (f"validation {plain[0]['measure']}", *searched):
+    searched = [key for key in plain[0] if key not in ("validation", "measure", "rank", "tie")]
+    for column in ("rank", f"validation {formatting.label(plain[0]['measure'])}", *searched):
         table.add_column(column, overflow="fold")
     for row in plain:
-        table.add_row(f"{row['validation']:.4f}", *(str(row[key]) for key in searched))
+        place = formatting.rank(row["rank"], row["tie"])
+        table.add_row(place, f"{row['validation']:.4f}", *(str(row[key]) for key in searched))
+    table.caption = TIES
     console().print(table)
     for row in without:
         say(f"{Path(row['run']).name} has no value: {row['lost']}")

@@ -2,7 +2,7 @@
 protocol).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedkin.core.measures import IN_SCORES, TWO
 from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches, Scanner
@@ -17,8 +18,17 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.data import batching
 from fedkin.data.population import Population
+from fedkin.data.validation import TOKENS
 from fedkin.engine.evaluation import Predict, parts, score
-from fedkin.engine.measures import TWO, measures
+from fedkin.engine.measures import (
+    Predicted,
+    from_scores,
+    measure,
+    measures,
+    predicted,
+    standard_error,
+    threshold,
+)
 
 
 class Schedule(NamedTuple):
@@ -45,6 +55,7 @@ class LocalData:
     population: Population
     runtime: Scanner
     schedule: Schedule
+    chosen: str = ""  # the experiment's measure; "": none beside loss and accuracy
 
     def pooled(self, population: Population) -> "LocalData":
         """The same with everybody's training data, those of ``population.pooled()``."""
@@ -112,14 +123,74 @@ class LocalData:
     ) -> tuple[float, float]:
         return score(self.runtime, self.model, view, predict, self._rows(split), self._take)
 
-    def measure(self, view: Tree, split: str, predict: Predict) -> dict[str, float]:
-        """RMSE, AUC and the like on a split; {} where nothing applies."""
-        rows, several = self._rows(split), self.info.classes > TWO
-        if len(rows) == 0 or several:
+    def measure(
+        self, view: Tree, predict: Predict, losses: Mapping[str, float]
+    ) -> dict[str, dict[str, float]]:
+        """{split: {name: value}} of the experiment's measure, for a round; {} where loss and
+        accuracy say it.
+
+        Args:
+            view: What the client would deploy.
+            predict: The method's.
+            losses: Mean loss by split, which is enough for some measures.
+        """
+        family, name = self.model.family, self.chosen
+        if name in ("", *IN_SCORES):
             return {}
+        known = {
+            split: from_scores(family, name, loss)
+            for split, loss in losses.items()
+            if len(self._rows(split))
+        }
+        if all(value is not None for value in known.values()):
+            return {split: {name: value} for split, value in known.items() if value is not None}
+        told = self._predicted(view, predict, losses)
+        found = {split: measure(family, name, one) for split, one in told.items()}
+        return {split: {name: value} for split, value in found.items() if value is not None}
+
+    def measures(self, view: Tree, predict: Predict) -> dict[str, dict[str, float]]:
+        """{split: {name: value}} of every measure on validation and test, for a finished model.
+
+        Beside them stand "threshold", which validation data chose, and "se": the standard error of
+        the experiment's measure, where it is not an accuracy or a loss.
+        """
+        family, text = self.model.family, self.population.x.dtype in TOKENS
+        told = self._predicted(view, predict, ("val", "test"))
+        found = {split: measures(family, one, text) for split, one in told.items()}
+        for split, one in told.items():
+            if self.info.classes == TWO and len(one.y):
+                found[split]["threshold"] = one.threshold
+            error = (
+                standard_error(family, self.chosen, one)
+                if self.chosen not in ("", *IN_SCORES)
+                else None
+            )
+            if error is not None:
+                found[split]["se"] = error
+        return found
+
+    def _predicted(
+        self, view: Tree, predict: Predict, splits: Iterable[str]
+    ) -> dict[str, Predicted]:
+        """Predictions on each split, with the threshold that validation data choose where there are
+        two classes.
+        """
+        found = {split: self._predict(view, split, predict) for split in splits}
+        if self.info.classes != TWO:
+            return found
+        chosen = threshold(found["val"] if "val" in found else self._predict(view, "val", predict))
+        return {split: one._replace(threshold=chosen) for split, one in found.items()}
+
+    def _predict(self, view: Tree, split: str, predict: Predict) -> Predicted:
+        rows = self._rows(split)
+        if len(rows) == 0:
+            nothing = torch.zeros(0, max(self.info.classes, 1))
+            return predicted(
+                self.model.family, nothing, torch.zeros(0, dtype=self.population.y.dtype)
+            )
         with torch.inference_mode():
             told = [(predict(self.model, view, x), y) for x, y in map(self._take, parts(rows))]
-            return measures(
+            return predicted(
                 self.model.family, torch.cat([p for p, _ in told]), torch.cat([y for _, y in told])
             )
 

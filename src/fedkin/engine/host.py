@@ -53,7 +53,7 @@ class Host:
     ``do(op, round, orders)`` yields one Answer an order; ``op`` names one of the functions in OPS.
     An exception of one client's work becomes its Answer's ``error``, and its personal state stays
     as it was. ``block``: how many clients' steps are made together
-    (``fedkin.engine.vmap.batcher``).
+    (``fedkin.engine.vmap.batcher``). ``measure``: of the experiment, taken in every evaluation.
     """
 
     def __init__(
@@ -67,9 +67,11 @@ class Host:
         store: Store,
         seed: int,
         block: int = 1,
+        measure: str = "",
     ) -> None:
         self.method, self.models, self.infos = method, models, infos
         self.population, self.schedule, self.block = population, schedule, block
+        self.measure = measure
         self._together = VmapBatcher(runtime)
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
@@ -131,7 +133,9 @@ class Host:
         info = self.infos[client]
         model = self.models[info.architecture]
         key = Key(self.seed, round, client)
-        return LocalData(info, model, key, self.population, self.runtime, self.schedule)
+        return LocalData(
+            info, model, key, self.population, self.runtime, self.schedule, self.measure
+        )
 
     def training(self, round: int, client: int) -> LocalData:
         """The same for a round's work: of a comparator outside federation (``needs.pooled``),
@@ -210,18 +214,19 @@ def _finish(host: Host, round: int, order: Task) -> TaskResult:
 def _evaluate(host: Host, round: int, order: Task) -> TaskResult:
     data, own, views = _viewed(host, round, order)
     scores = _each(views, lambda view: _scores(host, data, view, SPLITS))
-    return TaskResult(
-        order.client, record={"scores": scores, "notes": host.method.client_metrics(own)}
+    measures = _each(
+        views, lambda view: data.measure(view, host.method.predict, _losses(scores, views, view))
     )
+    record = {"scores": scores, "notes": host.method.client_metrics(own)}
+    if any(measures.values()):
+        record["measures"] = measures
+    return TaskResult(order.client, record=record)
 
 
 def _evaluate_all(host: Host, round: int, order: Task) -> TaskResult:
     data, own, views = _viewed(host, round, order)
     scores = _each(views, lambda view: _scores(host, data, view, ("train", *SPLITS)))
-    measures = _each(
-        views,
-        lambda view: {split: data.measure(view, split, host.method.predict) for split in SPLITS},
-    )
+    measures = _each(views, lambda view: data.measures(view, host.method.predict))
     return TaskResult(
         order.client,
         record={"scores": scores, "notes": host.method.client_metrics(own), "measures": measures},
@@ -240,6 +245,12 @@ def _scores(
     host: Host, data: LocalData, view: Tree, splits: Iterable[str]
 ) -> dict[str, tuple[float, float]]:
     return {split: data.score(view, split, host.method.predict) for split in splits}
+
+
+def _losses(scores: dict[str, Any], views: dict[str, Tree], of: Tree) -> dict[str, float]:
+    """{split: mean loss} of a view that was scored."""
+    name = next(name for name, view in views.items() if view is of)
+    return {split: loss for split, (loss, _) in scores[name].items()}
 
 
 def _each(views: dict[str, Tree], of: Callable[[Tree], Any]) -> dict[str, Any]:

@@ -1,39 +1,241 @@
-"""What is measured of a finished model beside loss and accuracy: RMSE and MAE of numbers, AUC of
-two classes.
+"""The measures of ``fedkin.core.measures``, computed at the client from its own predictions.
+
+The definitions are scikit-learn's. The calibration error, which it has not, is that of Guo et al.
+(2017): 15 equal bins of the largest probability. What is not defined (AUC where labels are of one
+class) is missing.
 """
 
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 from torch import Tensor
 
-from fedkin.core.family import Family
+from fedkin.core.family import POISSON, Family
+from fedkin.core.measures import TWO
 
-TWO = 2  # classes for which AUC is defined
+Floats = NDArray[np.float64]
+BINS = 15  # of the calibration error
+DRAWS = 100  # bootstrap samples of a client's own rows, for a standard error
 
 
-def measures(family: Family, predictions: Tensor, y: Tensor) -> dict[str, float]:
-    """{name: value} of predictions (log-probabilities [n, classes], or means [n, 1]) for labels y
-    [n].
-
-    "rmse" and "mae" in the units of the label; "auc": the probability that a random sample of class
-    1 gets a higher probability of it than one of class 0 (ties count half). What is not defined
-    (AUC where y has one class) is missing.
+class Predicted(NamedTuple):
+    """Class probabilities [n, classes] (means [n, 1] of numbers) and labels [n]; ``threshold``: of
+    class 1 of two.
     """
-    if not family.classes:
-        error = predictions[:, 0].double() - y.double()
-        return {"rmse": float(error.square().mean().sqrt()), "mae": float(error.abs().mean())}
-    if predictions.shape[1] != TWO:
+
+    p: Floats
+    y: NDArray[Any]
+    threshold: float = 0.5
+
+    def rows(self, chosen: NDArray[np.int64]) -> "Predicted":
+        return Predicted(self.p[chosen], self.y[chosen], self.threshold)
+
+    @property
+    def best(self) -> NDArray[np.int64]:
+        """The most likely class."""
+        best: NDArray[np.int64] = self.p.argmax(1)
+        return best
+
+
+def predicted(family: Family, predictions: Tensor, y: Tensor) -> Predicted:
+    """From what a method predicts: log-probabilities [n, classes], or means [n, 1]; y [n]."""
+    values = predictions.double().numpy()
+    return Predicted(np.exp(values) if family.classes else values, y.numpy())
+
+
+def from_scores(family: Family, name: str, loss: float) -> float | None:
+    """The measures that follow from the mean loss alone, so that nobody predicts for them; None for
+    the others.
+    """
+    if name == "perplexity":
+        return math.exp(min(loss, 700.0)) if math.isfinite(loss) else loss
+    if name == "rmse" and family.name == "gaussian":
+        return math.sqrt(2 * loss) if loss >= 0 else loss
+    return None
+
+
+def measures(family: Family, found: Predicted, text: bool = False) -> dict[str, float]:
+    """{name: value} of everything that is defined for these labels; ``text``: labels are the
+    symbols of a text.
+    """
+    if not len(found.y):
         return {}
-    positive = y.numpy() == 1
-    found = _auc((predictions[:, 1] - predictions[:, 0]).double().numpy(), positive)
-    return {} if found is None else {"auc": found}
+    names = NUMBERS if not family.classes else CLASSES if not text else TEXT
+    return {name: value for name in names if (value := measure(family, name, found)) is not None}
 
 
-def _auc(
-    scores: "np.typing.NDArray[np.float64]", positive: "np.typing.NDArray[np.bool_]"
-) -> float | None:
-    """The Mann-Whitney statistic over the number of pairs."""
-    ones, zeros = int(positive.sum()), int((~positive).sum())
-    if not ones or not zeros or not np.isfinite(scores).all():
+def measure(family: Family, name: str, found: Predicted) -> float | None:
+    """One measure; None where it is not defined, or a prediction is no number."""
+    if not len(found.y) or not np.isfinite(found.p).all():
         return None
+    if name == "deviance":
+        return _poisson(found) if family.name == POISSON.name else _squared(found)
+    value = OF[name](found)
+    return None if value is None else float(value)
+
+
+def standard_error(family: Family, name: str, found: Predicted) -> float | None:
+    """By bootstrap over the rows, the same draws at each call; None where it cannot be told."""
+    if len(found.y) < TWO:
+        return None
+    rng = np.random.default_rng(0)
+    drawn = (
+        measure(family, name, found.rows(rng.integers(len(found.y), size=len(found.y))))
+        for _ in range(DRAWS)
+    )
+    values = [value for value in drawn if value is not None]
+    return float(np.std(values, ddof=1)) if len(values) >= DRAWS // 2 else None
+
+
+def threshold(found: Predicted) -> float:
+    """The probability of class 1 from which on sensitivity + specificity is greatest; 0.5 where it
+    cannot be told.
+    """
+    positive = found.y == 1
+    if not len(found.y) or positive.all() or not positive.any() or not np.isfinite(found.p).all():
+        return 0.5
+    scores = found.p[:, 1]
+    values = np.unique(scores)[::-1]
+    right = [(scores[positive] >= t).mean() + (scores[~positive] < t).mean() for t in values]
+    at = int(np.argmax(np.round(right, 12)))
+    below = values[at + 1] if at + 1 < len(values) else 0.0
+    return float(
+        (values[at] + below) / 2
+    )  # between two scores, so that a rounding does not change who is above it
+
+
+def _accuracy(found: Predicted) -> float:
+    return float((found.best == found.y).mean())
+
+
+def _balanced(found: Predicted) -> float:
+    return float(np.mean([(found.best[found.y == c] == c).mean() for c in np.unique(found.y)]))
+
+
+def _macro_f1(found: Predicted) -> float:
+    best = found.best
+    values = []
+    for c in np.union1d(found.y, best):
+        both = int(((best == c) & (found.y == c)).sum())
+        values.append(2 * both / (int((best == c).sum()) + int((found.y == c).sum())))
+    return float(np.mean(values))
+
+
+def _each_class(found: Predicted, of: Callable[[Floats, NDArray[np.bool_]], float]) -> float | None:
+    """Of two classes that of class 1; of several the mean over the classes that occur, one against
+    the rest.
+    """
+    present = [1] if found.p.shape[1] == TWO else [int(c) for c in np.unique(found.y)]
+    usable = [c for c in present if 0 < int((found.y == c).sum()) < len(found.y)]
+    return float(np.mean([of(found.p[:, c], found.y == c) for c in usable])) if usable else None
+
+
+def _area(scores: Floats, positive: NDArray[np.bool_]) -> float:
+    """The Mann-Whitney statistic over the number of pairs: equal scores count half."""
+    ones, zeros = int(positive.sum()), int((~positive).sum())
     return float((rankdata(scores)[positive].sum() - ones * (ones + 1) / 2) / (ones * zeros))
+
+
+def _average_precision(scores: Floats, positive: NDArray[np.bool_]) -> float:
+    """Σ (recall − the one before) · precision, over falling thresholds."""
+    order = np.argsort(-scores, kind="stable")
+    hits = np.cumsum(positive[order])
+    ends = np.append(
+        np.flatnonzero(np.diff(scores[order])), len(scores) - 1
+    )  # of runs of equal scores
+    precision, recall = hits[ends] / (ends + 1), hits[ends] / hits[-1]
+    return float((np.diff(recall, prepend=0.0) * precision).sum())
+
+
+def _log_loss(found: Predicted) -> float:
+    return float(
+        -np.log(np.maximum(found.p[np.arange(len(found.y)), found.y], np.finfo(float).tiny)).mean()
+    )
+
+
+def _brier(found: Predicted) -> float:
+    """Of two classes the squared error of the probability of class 1, of several the sum over the
+    classes.
+    """
+    if found.p.shape[1] == TWO:
+        return float(((found.p[:, 1] - found.y) ** 2).mean())
+    return float(((found.p - np.eye(found.p.shape[1])[found.y]) ** 2).sum(1).mean())
+
+
+def _calibration(found: Predicted) -> float:
+    sure, right = found.p.max(1), found.best == found.y
+    bins = np.clip(np.ceil(sure * BINS).astype(int) - 1, 0, BINS - 1)
+    apart = np.bincount(bins, weights=right.astype(float) - sure, minlength=BINS)
+    return float(np.abs(apart).sum() / len(sure))
+
+
+def _sensitivity(found: Predicted) -> float | None:
+    positive = found.y == 1
+    return float((found.p[positive, 1] >= found.threshold).mean()) if positive.any() else None
+
+
+def _specificity(found: Predicted) -> float | None:
+    negative = found.y != 1
+    return float((found.p[negative, 1] < found.threshold).mean()) if negative.any() else None
+
+
+def _error(found: Predicted) -> Floats:
+    apart: Floats = found.p[:, 0] - found.y.astype(np.float64)
+    return apart
+
+
+def _squared(found: Predicted) -> float:
+    return float((_error(found) ** 2).mean())
+
+
+def _poisson(found: Predicted) -> float | None:
+    """Twice the log-likelihood ratio to a model that predicts every label."""
+    mean, y = found.p[:, 0], found.y.astype(np.float64)
+    if (mean <= 0).any() or (y < 0).any():
+        return None
+    ratio = np.where(y > 0, y * np.log(np.where(y > 0, y, 1.0) / mean), 0.0)
+    return float(2 * (ratio - y + mean).mean())
+
+
+def _r2(found: Predicted) -> float | None:
+    y = found.y.astype(np.float64)
+    if len(y) < TWO:
+        return None
+    left, total = float((_error(found) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
+    if total == 0:
+        return 1.0 if left == 0 else 0.0
+    return 1 - left / total
+
+
+OF: Mapping[str, Callable[[Predicted], float | None]] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced,
+    "macro_f1": _macro_f1,
+    "auc": lambda found: _each_class(found, _area),
+    "average_precision": lambda found: _each_class(found, _average_precision),
+    "log_loss": _log_loss,
+    "perplexity": lambda found: math.exp(min(_log_loss(found), 700.0)),
+    "brier": _brier,
+    "ece": _calibration,
+    "sensitivity": lambda found: _sensitivity(found) if found.p.shape[1] == TWO else None,
+    "specificity": lambda found: _specificity(found) if found.p.shape[1] == TWO else None,
+    "rmse": lambda found: math.sqrt(_squared(found)),
+    "mae": lambda found: float(np.abs(_error(found)).mean()),
+    "r2": _r2,
+}
+NUMBERS = ("rmse", "mae", "r2", "deviance")
+CLASSES = (
+    "auc",
+    "average_precision",
+    "balanced_accuracy",
+    "macro_f1",
+    "brier",
+    "ece",
+    "sensitivity",
+    "specificity",
+)
+TEXT = ("perplexity", "balanced_accuracy", "macro_f1", "brier", "ece")

@@ -9,6 +9,7 @@ import tomli_w
 import torch
 
 from fedkin.core.method import Method
+from fedkin.setup.architectures import measure_of
 from fedkin.setup.build import Assembled
 
 
@@ -28,6 +29,10 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         "parameters": {
             name: sum(t.numel() for t in m.initial.values()) for name, m in parts.models.items()
         },
+        "measure": spec.run.measure,
+        "why": choice.why
+        if (choice := measure_of(parts.population)).name == spec.run.measure
+        else "asked for",
         "class_names": list(parts.population.class_names),
         "data_digest": parts.population.digest(),
         "spec": spec.model_dump(mode="json"),

@@ -14,6 +14,7 @@ from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.interrupts import interrupts
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
+from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.run_facts import clients_of, facts_of
 from fedkin.newcomers.local import held_out
 from fedkin.runs import checkpoint
@@ -95,7 +96,14 @@ def train(
             finished=True,
             fingerprint=coordinator.fingerprint(),
             said=[*parts.population.said, *transport.said()],
+            baselines={} if "deployment" in engine.facts else _baselines(parts),
         )
+
+
+def _baselines(parts: Assembled) -> dict[str, dict[str, float]]:
+    """Nobody has the rows of a deployment in one place: there it has none."""
+    spec = parts.spec
+    return plain_baselines(parts.population, spec.run.measure, spec.model.family)
 
 
 def _join(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.measures import ASIDE, MEASURES, Name
 
 PROTOCOL = 4
 HEADER_BYTES = 8 << 20  # of one header
@@ -40,9 +41,9 @@ Column = Annotated[str, Field(max_length=LONGEST)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .:-]{0,63}$")]  # a view, a note
 Size = Annotated[int, Field(ge=1, le=MOST_FEATURES)]
 Split = Literal["train", "val", "test"]
-Measure = Literal[
-    "rmse", "mae", "auc"
-]  # those of engine/measures.py, which needs more than a client app has
+Measure = (
+    Name | Literal["threshold", "se"]
+)  # what engine/measures.py computes, and what stands beside it
 Some = TypeVar("Some", bound=BaseModel)
 
 
@@ -57,7 +58,8 @@ def _possible(found: dict[Measure, float]) -> dict[Measure, float]:
     ) in (
         found.items()
     ):  # nan and infinity are of models that diverged: the record holds NULL for them
-        if value < 0 or (name == "auc" and value > 1):
+        known = ASIDE.get(name) or MEASURES[name]
+        if value < known.least or value > known.most:
             raise ValueError(f"{name} is never {value:g}")
     return found
 

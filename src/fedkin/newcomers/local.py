@@ -94,6 +94,7 @@ def _guest(run: Learned, own: Population, architecture: str | None) -> AtHome:
         runtime=run.runtime,
         store=Memory(),
         seed=parts.spec.run.seed,
+        measure=parts.spec.run.measure,
     )
     return AtHome(host, number)
 

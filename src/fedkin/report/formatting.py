@@ -2,11 +2,12 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import many as many
+from fedkin.core.measures import ASIDE, measure_named
 
 NONE = "–"
 PICKS = {
@@ -68,11 +69,76 @@ def seconds(value: float | None) -> str:
     return f"{value / 86_400:.1f} days"
 
 
+def label(measure: str) -> str:
+    """A measure as people write it: "auc" → "AUC"."""
+    return ASIDE[measure].label if measure in ASIDE else measure_named(measure).label
+
+
+def share(measure: str) -> bool:
+    """Whether a measure is shown in per cent."""
+    return measure not in ASIDE and measure_named(measure).percent
+
+
+def value(measure: str, number: float | None) -> str:
+    """A value of a measure: 73.46 % of an accuracy, 0.7346 of an AUC."""
+    return percent(number) if share(measure) else decimal(number)
+
+
 def at_round(round: int | None, planned: int | None) -> str:
     """The round a number is from; what follows the last round is the finish."""
     if round is None:
         return NONE
     return "finish" if planned is not None and round > planned else str(round)
+
+
+BASELINES = {
+    "constant": "most frequent class, or mean, of each client",
+    "linear": "own linear model of each client",
+}
+OTHERS = (
+    "Clients: those where a measure is defined. Thresholds were chosen on each client's "
+    "validation data."
+)
+
+
+def other_measures(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Of a run (a ``summary``): {view: {name: numbers}} of what stands beside its own measure,
+    final.
+
+    A global view that is the personal one in every number is left out.
+    """
+    every: dict[str, dict[str, Any]] = {}
+    for view, measures in found["measures"].items():
+        accuracy = (found["accuracy"].get(view) or {}).get("final")
+        loss = {} if not found["accuracy"] else {"log_loss": found["loss"][view]["final"]}
+        known = {**({"accuracy": accuracy} if accuracy else {}), **loss, **measures}
+        shown = {
+            name: numbers for name, numbers in known.items() if name not in (found["measure"], "se")
+        }
+        if measures and (view == "personal" or shown != every.get("personal")):
+            every[view] = shown
+    return every
+
+
+def rank(place: int, tie: bool) -> str:
+    """1, or 1= where it is shared."""
+    return f"{place}=" if tie else str(place)
+
+
+def interval(measure: str, ends: Sequence[float] | None) -> str:
+    """An interval of a measure: 71.20 … 75.30 %."""
+    if ends is None:
+        return NONE
+    low, high = (value(measure, end) for end in ends)
+    return f"{low.removesuffix(' %')} … {high}"
+
+
+def notes_of(found: Mapping[str, Any]) -> list[str]:
+    """Of a run (a ``summary``): what is to be said beside its numbers."""
+    said = [
+        f"measure: {label(found['measure'])}" + (f" ({found['why']})" if found.get("why") else "")
+    ]
+    return [*said, *found["warnings"], *diverged(found)]
 
 
 def diverged(found: Mapping[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from fedkin.report.records import Run, evenly
+from fedkin.report.scores import COLUMNS
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,13 @@ class Matrix:
 
 
 def measured(run: Run, found: Mapping[str, Any]) -> tuple[str, dict[str, Matrix]]:
-    """("accuracy" or, where there is none, "loss"; {view: its Matrix on test}); empty if nothing
-    was evaluated.
+    """(the experiment's measure, {view: its Matrix on test}); empty if nothing was evaluated.
 
     ``found``: the run's ``summary``.
     """
-    column = "accuracy" if found["accuracy"] else "loss"
-    matrices = {view: _test(run, view, column) for view in found["loss"]}
-    return column, {view: m for view, m in matrices.items() if np.isfinite(m.values).any()}
+    measure = found["measure"]
+    matrices = {view: _test(run, view, measure) for view in found["loss"]}
+    return measure, {view: m for view, m in matrices.items() if np.isfinite(m.values).any()}
 
 
 def distinct(matrices: Mapping[str, Matrix]) -> dict[str, Matrix]:
@@ -192,12 +192,17 @@ def told_lists(run: Run, name: str, most: int) -> Stack | None:
     return Stack(rounds, clients, stacked, len(times))
 
 
-def _test(run: Run, view: str, column: str) -> Matrix:
-    return _matrix(
-        run.rows(
-            f"SELECT round, client, {column} FROM metrics WHERE view = ? AND split = 'test'", view
+def _test(run: Run, view: str, measure: str) -> Matrix:
+    if measure in COLUMNS:
+        query = (
+            f"SELECT round, client, {COLUMNS[measure]} FROM metrics WHERE view = ? AND "
+            "split = 'test'"
         )
+        return _matrix(run.rows(query, view))
+    query = (
+        "SELECT round, client, value FROM measures WHERE view = ? AND split = 'test' AND name = ?"
     )
+    return _matrix(run.rows(query, view, measure))
 
 
 def _matrix(rows: list[tuple[Any, ...]]) -> Matrix:

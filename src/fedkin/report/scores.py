@@ -1,5 +1,5 @@
-"""From per-client losses and accuracies to the few numbers that are reported, and the rounds they
-are taken from.
+"""From per-client scores to the few numbers that are reported, and the rounds they are
+taken from.
 """
 
 import math
@@ -8,14 +8,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fedkin.core.measures import MEASURES
 from fedkin.report.records import Run, number
+
+COLUMNS = {
+    "accuracy": "accuracy",
+    "log_loss": "loss",
+    "loss": "loss",
+}  # measures that are columns of ``metrics``
 
 
 class Curve(NamedTuple):
     """One view over the rounds that were evaluated; None where nothing was measured.
 
-    ``validation``: accuracy weighted by validation samples; ``test``: plain mean of the clients'
-    test accuracy.
+    ``validation``: a measure weighted by validation samples; ``test``: its plain mean over the
+    clients' test data.
     """
 
     rounds: list[int]
@@ -23,19 +30,39 @@ class Curve(NamedTuple):
     test: list[float | None]
 
 
-def curves(run: Run) -> dict[str, Curve]:
-    """{view: Curve}, personal first."""
-    query = """
+def measure_of(run: Run) -> str:
+    """What the experiment goes by; of runs from before it was a choice: accuracy, or the loss of a
+    regression.
+    """
+    told = run.facts.get("measure")
+    if isinstance(told, str) and told in MEASURES:
+        return told
+    return (
+        "accuracy"
+        if run.rows("SELECT 1 FROM metrics WHERE accuracy IS NOT NULL LIMIT 1")
+        else "loss"
+    )
+
+
+def curves(run: Run, measure: str = "accuracy") -> dict[str, Curve]:
+    """{view: Curve} of a measure, personal first; every view and round that was
+    evaluated is there.
+    """
+    if measure in COLUMNS:
+        source, value = "metrics m", f"m.{COLUMNS[measure]}"
+    else:
+        source, value = f"metrics m {_JOINED if _has_measures(run) else _NOTHING}", "o.value"
+    query = f"""
         SELECT m.round, m.view,
-               sum(CASE WHEN m.split = 'val' THEN m.accuracy * c.val END)
-                   / nullif(sum(CASE WHEN m.split = 'val' AND m.accuracy IS NOT NULL
+               sum(CASE WHEN m.split = 'val' THEN {value} * c.val END)
+                   / nullif(sum(CASE WHEN m.split = 'val' AND {value} IS NOT NULL
                                      THEN c.val END), 0),
-               avg(CASE WHEN m.split = 'test' THEN m.accuracy END)
-        FROM metrics m LEFT JOIN clients c ON c.client = m.client
+               avg(CASE WHEN m.split = 'test' THEN {value} END)
+        FROM {source} LEFT JOIN clients c ON c.client = m.client
         GROUP BY m.round, m.view ORDER BY m.round
     """
     found: dict[str, Curve] = {}
-    for at, view, validation, test in run.rows(query):
+    for at, view, validation, test in run.rows(query, *([] if measure in COLUMNS else [measure])):
         curve = found.setdefault(view, Curve([], [], []))
         curve.rounds.append(at)
         curve.validation.append(validation)
@@ -43,15 +70,36 @@ def curves(run: Run) -> dict[str, Curve]:
     return {view: found[view] for view in sorted(found, key=lambda v: (v != "personal", v))}
 
 
-def chosen_rounds(curve: Curve) -> dict[str, int | None]:
+_JOINED = """LEFT JOIN measures o ON o.round = m.round AND o.client = m.client AND o.view = m.view
+            AND o.split = m.split AND o.name = ?"""
+_NOTHING = "LEFT JOIN (SELECT NULL AS value WHERE 0 AND ?) o"
+
+
+def chosen_rounds(curve: Curve, higher: bool = True) -> dict[str, int | None]:
     """The round of each reported number: the last, the best by validation, the best on test (ties:
     the earliest).
+
+    ``higher``: whether more of the curve's measure is better.
     """
     return {
         "final": curve.rounds[-1] if curve.rounds else None,
-        "best_by_validation": _highest(curve.rounds, curve.validation),
-        "best_on_test": _highest(curve.rounds, curve.test),
+        "best_by_validation": _best(curve.rounds, curve.validation, higher),
+        "best_on_test": _best(curve.rounds, curve.test, higher),
     }
+
+
+def values(
+    run: Run, at: int, view: str, measure: str, split: str = "test"
+) -> dict[int, float | None]:
+    """{client: a measure} of one round; None where it is not defined, or was not taken in that
+    round.
+    """
+    of = scores(run, at, view, split)
+    if measure in COLUMNS:
+        place = 1 if measure == "accuracy" else 0
+        return {client: pair[place] for client, pair in of.items()}
+    known = measures(run, at, view, split).get(measure, {})
+    return {client: known.get(client) for client in of}
 
 
 def scores(
@@ -69,7 +117,7 @@ def measures(
     run: Run, at: int, view: str, split: str = "test"
 ) -> dict[str, dict[int, float | None]]:
     """{"rmse": {client: value}, …} of one round; {} in runs that have none."""
-    if not run.rows("SELECT 1 FROM sqlite_master WHERE name = 'measures'"):
+    if not _has_measures(run):
         return {}
     query = (
         "SELECT name, client, value FROM measures WHERE round = ? AND view = ? AND split "
@@ -109,10 +157,15 @@ def spread(
     }
 
 
-def _highest(rounds: list[int], values: list[float | None]) -> int | None:
+def _has_measures(run: Run) -> bool:
+    return bool(run.rows("SELECT 1 FROM sqlite_master WHERE name = 'measures'"))
+
+
+def _best(rounds: list[int], values: list[float | None], higher: bool) -> int | None:
+    sign = 1 if higher else -1
     best: tuple[float, int] | None = None
     for at, value in zip(rounds, values, strict=True):
         # Rounded, for equal means may differ in their last bits; then the earliest round has it.
-        if value is not None and (best is None or round(value, 12) > best[0]):
-            best = round(value, 12), at
+        if value is not None and (best is None or sign * round(value, 12) > best[0]):
+            best = sign * round(value, 12), at
     return None if best is None else best[1]

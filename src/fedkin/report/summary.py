@@ -4,11 +4,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from fedkin.core.measures import ASIDE, MEASURES, measure_named, misleads
 from fedkin.core.plain import plain
+from fedkin.report.intervals import over_clients
 from fedkin.report.ledger import communication
 from fedkin.report.newcomers import unseen
 from fedkin.report.records import Run, opened
-from fedkin.report.scores import chosen_rounds, curves, measures, scores, spread
+from fedkin.report.scores import chosen_rounds, curves, measure_of, measures, scores, spread, values
 from fedkin.runs.spec import SplitSection
 
 FACTS = (
@@ -28,17 +30,20 @@ def summary(folder: Path) -> dict[str, Any]:
     """The run's settings and its numbers, all of them plain JSON values; None where nothing was
     measured.
 
-    Accuracies and losses are on TEST, as fractions and means per sample. Raises FedkinError for a
-    folder that is no run, or a damaged one; an unfinished run is summed up as far as it is
-    committed (``finished`` is False).
+    ``headline`` is the experiment's measure, by which the best round by validation was found.
+    Scores are on TEST, as fractions and means per sample. Raises FedkinError for a folder that is
+    no run, or a damaged one; an unfinished run is summed up as far as it is committed (``finished``
+    is False).
     """
     with opened(folder) as run:
         return of_run(run)
 
 
-def of_run(run: Run) -> dict[str, Any]:
-    """``summary`` of an open run."""
-    accuracy, loss = _numbers(run)
+def of_run(run: Run, asked: str | None = None) -> dict[str, Any]:
+    """``summary`` of an open run; ``asked``: a measure in place of the run's own."""
+    measure = asked or measure_of(run)
+    accuracy, loss, headline = _numbers(run, measure)
+    counts = label_counts(run)
     return {
         "run": run.folder.name or str(run.folder),
         **{name: run.facts.get(name) for name in FACTS},
@@ -47,6 +52,11 @@ def of_run(run: Run) -> dict[str, Any]:
         "rounds": run.committed(),
         "planned": run.planned(),
         "finished": run.finished,
+        "measure": measure,
+        "why": run.facts.get("why") or "",
+        "warnings": [said] if counts and (said := misleads(counts)) else [],
+        "headline": headline,
+        "baselines": _baselines(run, measure),
         "accuracy": accuracy,
         "loss": loss,
         "measures": {
@@ -81,12 +91,29 @@ def extras(run: Run) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _numbers(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
+def label_counts(run: Run) -> list[int]:
+    """Training samples of each class over all clients; [] for a regression, and where nobody was
+    told.
+    """
+    rows = [client.histogram for client in run.clients.values() if client.histogram]
+    width = max(map(len, rows), default=0)
+    return [sum(row[c] for row in rows if c < len(row)) for c in range(width)]
+
+
+def _numbers(run: Run, measure: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Accuracy, loss, and the experiment's measure, each by view.
+
+    The best round by validation is the measure's.
+    """
     weights = {k: client.test for k, client in run.clients.items()}
     accuracy: dict[str, Any] = {}
     loss: dict[str, Any] = {}
+    headline: dict[str, Any] = {}
+    chosen = curves(run, measure)
     for view, curve in curves(run).items():
         rounds = chosen_rounds(curve)
+        picked = chosen_rounds(chosen[view], measure_named(measure).higher)
+        rounds["best_by_validation"] = picked["best_by_validation"]
         last = rounds["final"]
         assert last is not None  # a view exists because a round has it
         losses = {k: value for k, (value, _) in scores(run, last, view).items()}
@@ -94,25 +121,56 @@ def _numbers(run: Run) -> tuple[dict[str, Any], dict[str, Any]]:
         if any(
             value is not None for value in curve.test
         ):  # else a regression, which has no accuracy
-            accuracy[view] = {name: _at(run, at, view, weights) for name, at in rounds.items()}
-    return accuracy, loss
+            accuracy[view] = {
+                name: _at(run, at, view, "accuracy", weights) for name, at in rounds.items()
+            }
+        headline[view] = {name: _at(run, at, view, measure, weights) for name, at in picked.items()}
+        headline[view]["final"]["interval"] = over_clients(values(run, last, view, measure))
+    return accuracy, loss, headline
+
+
+def _baselines(run: Run, measure: str) -> dict[str, Any]:
+    """{"constant", "linear": numbers over clients} by the run's own measure; {} of others."""
+    if measure != run.facts.get("measure"):
+        return {}
+    weights = {k: client.test for k, client in run.clients.items()}
+    known: dict[str, dict[str, float]] = run.facts.get("baselines") or {}
+    found = {}
+    for name, by_client in known.items():
+        each: dict[int, float | None] = {int(k): value for k, value in by_client.items()}
+        if each:
+            found[name] = {
+                **spread(each, weights, worst=worst_of(measure)),
+                "interval": over_clients(each),
+            }
+    return found
 
 
 def _measures(run: Run, last: int, view: str) -> dict[str, Any]:
-    """RMSE, MAE and AUC over clients on test, in the last round: of a finished run."""
+    """The measures over clients on test in the last round: of a finished run, else the experiment's
+    alone.
+    """
     weights = {k: client.test for k, client in run.clients.items()}
     found = measures(run, last, view)
+    told = {name: found[name] for name in (*MEASURES, *ASIDE) if name in found}
     return {
-        name: spread(values, weights, worst="low" if name == "auc" else "high")
-        for name, values in found.items()
+        name: spread(by_client, weights, worst=worst_of(name)) for name, by_client in told.items()
     }
 
 
-def _at(run: Run, at: int | None, view: str, weights: dict[int, int]) -> dict[str, Any] | None:
+def worst_of(name: str) -> str:
+    """Which values of a measure are bad, as ``spread`` asks."""
+    if name in ASIDE:
+        return "high"
+    return "low" if measure_named(name).higher else "high"
+
+
+def _at(
+    run: Run, at: int | None, view: str, measure: str, weights: dict[int, int]
+) -> dict[str, Any] | None:
     if at is None:
         return None
-    values = {k: value for k, (_, value) in scores(run, at, view).items()}
-    return {**spread(values, weights), "round": at}
+    return {**spread(values(run, at, view, measure), weights, worst=worst_of(measure)), "round": at}
 
 
 def _seconds(run: Run) -> dict[str, Any]:

@@ -16,11 +16,11 @@ def show(found: Mapping[str, Any]) -> RenderableType:
     """What ``fedkin show DIR`` prints, from a ``summary``."""
     parts: list[RenderableType] = [_head(found)]
     if found["loss"]:
-        parts.append(_accuracy(found) if found["accuracy"] else _losses(found))
+        parts.append(_headline(found))
     else:
         parts.append(Text("Nothing was evaluated yet."))
     if any(found["measures"].values()):
-        parts.append(_measures(found["measures"]))
+        parts.append(_measures(found))
     if found["unseen"]:
         parts.append(_unseen(found["unseen"]))
     parts.append(_communication(found))
@@ -51,33 +51,30 @@ def _head(found: Mapping[str, Any]) -> Table:
     return table
 
 
-def _accuracy(found: Mapping[str, Any]) -> Table:
+def _headline(found: Mapping[str, Any]) -> Table:
+    measure = found["measure"]
+    title = f"Test {formatting.label(measure)} over clients"
     table = _table(
-        "Test accuracy over clients", ["view", "round is"], ["round", *formatting.SPREADS.values()]
+        title, ["view", "round is"], ["round", *formatting.SPREADS.values(), "95% interval"]
     )
-    for view, picks in found["accuracy"].items():
+    for view, picks in found["headline"].items():
         for pick, name in formatting.PICKS.items():
             numbers = picks[pick]
             if numbers is not None:
-                cells = [formatting.percent(numbers[key]) for key in formatting.SPREADS]
+                cells = [formatting.value(measure, numbers[key]) for key in formatting.SPREADS]
+                interval = formatting.interval(measure, numbers.get("interval"))
                 table.add_row(
-                    view, name, formatting.at_round(numbers["round"], found["planned"]), *cells
+                    view,
+                    name,
+                    formatting.at_round(numbers["round"], found["planned"]),
+                    *cells,
+                    interval,
                 )
-    table.caption = "\n".join([*formatting.diverged(found), formatting.PRINTED])
-    return table
-
-
-def _losses(found: Mapping[str, Any]) -> Table:
-    table = _table(
-        "Test loss over clients", ["view", "round is"], ["round", *formatting.SPREADS.values()]
-    )
-    for view, picks in found["loss"].items():
-        numbers = picks["final"]
-        cells = [formatting.decimal(numbers[key]) for key in formatting.SPREADS]
-        table.add_row(
-            view, "final", formatting.at_round(numbers["round"], found["planned"]), *cells
-        )
-    table.caption = "\n".join(formatting.diverged(found)) or None
+    for name, numbers in found["baselines"].items():
+        cells = [formatting.value(measure, numbers[key]) for key in formatting.SPREADS]
+        interval = formatting.interval(measure, numbers["interval"])
+        table.add_row("baseline", formatting.BASELINES[name], "", *cells, interval)
+    table.caption = "\n".join([*formatting.notes_of(found), formatting.PRINTED])
     return table
 
 
@@ -97,19 +94,14 @@ def _unseen(found: Mapping[str, Any]) -> Table:
     return table
 
 
-def _measures(measures: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Table:
-    table = _table(
-        "Other test measures over clients, final",
-        ["view", "measure"],
-        list(formatting.SPREADS.values()),
-    )
-    for view, found in measures.items():
-        for name, numbers in found.items():
-            table.add_row(
-                view,
-                name.upper(),
-                *(formatting.decimal(numbers[key]) for key in formatting.SPREADS),
-            )
+def _measures(found: Mapping[str, Any]) -> Table:
+    columns = [*formatting.SPREADS.values(), "clients"]
+    table = _table("Other test measures over clients, final", ["view", "measure"], columns)
+    for view, measures in formatting.other_measures(found).items():
+        for name, numbers in measures.items():
+            cells = [formatting.value(name, numbers[key]) for key in formatting.SPREADS]
+            table.add_row(view, formatting.label(name), *cells, str(numbers["clients"]))
+    table.caption = formatting.OTHERS
     return table
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fedkin.core.errors import FedkinError, cut, near
+from fedkin.core.measures import Name
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
 
 
@@ -158,6 +159,9 @@ class RunSection(_Section):
         10,
         40,
     )  # … with so many labelled samples, and with all
+    measure: Literal["auto"] | Name = (
+        "auto"  # what validation, sweeps and comparisons go by; auto: the data say
+    )
     out: str | None = None
 
 
@@ -220,9 +224,7 @@ def parse(
     content: dict[str, Any], text: str = "", where: str = "specification"
 ) -> tuple[Spec, list[str]]:
     """A checked Spec and hints about renamed keys. ``text`` is the TOML source, to name the line of
-    a mistake.
-
-    Raises FedkinError with one sentence for the first mistake.
+    a mistake. Raises FedkinError with one sentence for the first mistake.
     """
     content, hints = our_names(content)
     content.pop("record", None)  # what a run wrote beside its specification

@@ -3,12 +3,13 @@
 import inspect
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.family import BERNOULLI, CATEGORICAL, FAMILIES, GAUSSIAN, POISSON, standardised
+from fedkin.core.measures import Choice, Kind, Name, check_measure, chosen_for, kind_of
 from fedkin.core.model import Inputs, Model
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params
@@ -230,6 +231,30 @@ def _with_family(spec: Spec, population: Population) -> Spec:
             "gaussian"
         )
     return spec
+
+
+def measure_of(population: Population, counted: bool = True) -> Choice:
+    """The measure that the clients' training labels suggest, and why.
+
+    ``counted``: whether the labels of all clients are here to be counted; a node has only its own.
+    """
+    counts = [int(n) for n in population.histogram("train").sum(0)] if counted else []
+    return chosen_for(_kind(population), counts)
+
+
+def with_measure(spec: Spec, population: Population, counted: bool = True) -> Spec:
+    """The specification with its measure: "auto" is the one that the data suggest
+    (``measure_of``).
+    """
+    name = spec.run.measure
+    if name == "auto":
+        name = cast(Name, measure_of(population, counted).name)
+    check_measure(name, _kind(population))
+    return spec.model_copy(update={"run": spec.run.model_copy(update={"measure": name})})
+
+
+def _kind(population: Population) -> Kind:
+    return kind_of(population.classes, population.x.dtype in TOKENS)
 
 
 def inputs_of(spec: Spec, population: Population) -> Inputs:

@@ -31,6 +31,7 @@ from fedkin.setup.architectures import (
     permit,
     sizes_of,
     with_family,
+    with_measure,
 )
 from fedkin.setup.population import DEFAULT_CLIENTS, HELD_OUT, population_of, rooted
 from fedkin.setup.requirements import check_needs
@@ -84,7 +85,7 @@ def around(
     experiment's are not built here: nobody but their client needs them where predictions alone are
     exchanged.
     """
-    spec = with_family(spec, population)
+    spec = with_measure(with_family(spec, population), population)
     architectures = architectures or architectures_of(
         spec, sizes_of(population), column_of(spec, population)
     )
@@ -196,6 +197,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:
         store=STORES[spec.engine.state](folder),
         seed=spec.run.seed,
         block=spec.engine.block or (1 if spec.engine.device == "cpu" else GPU_BLOCK),
+        measure=spec.run.measure,
     )
 
 

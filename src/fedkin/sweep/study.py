@@ -1,8 +1,8 @@
 """A study: trials in SQLite and a run directory each. Several processes may work on one, each may
 be stopped.
 
-The objective is the personal models' accuracy on validation data after the last round (the loss of
-a regression). Test data are never read.
+The objective is the experiment's measure of the personal models on validation data after the last
+round. Test data are never read.
 
 A trial is claimed under the study's lock, so that no two processes take the same one. Whoever works
 on it holds its own lock until it is told: a trial that is running and whose lock is free was left
@@ -11,7 +11,7 @@ by a process that is gone, and is taken over with what its run has committed.
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -21,10 +21,13 @@ from typing import Any, NamedTuple
 from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, Halted, first_line, unknown
+from fedkin.core.measures import measure_named
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.report.comparison.run_row import look
+from fedkin.report.intervals import ranks
+from fedkin.report.records import opened
 from fedkin.runs.directory import begun
 from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
@@ -33,6 +36,7 @@ from fedkin.sweep.space import Space, changed, check, drawn, grid
 
 STUDY, LOCKS = "sweep", ".locks"
 MEASURE = "measure"  # of the trials' scores, a fact of the study
+CLIENTS = "clients"  # a trial's scores by client
 Ready = Callable[[Any, list[Any]], None]
 Draw = Callable[[Any], dict[str, Any]]
 PATIENCE = 300.0  # seconds for a lock that is held for milliseconds
@@ -52,15 +56,18 @@ class Claim(NamedTuple):
 
 
 class Score(NamedTuple):
-    """What validation data say of a trial. ``measure``: "accuracy", or "loss" of a regression."""
+    """What validation data say of a trial, by the experiment's measure; ``clients``: the same by
+    client.
+    """
 
     measure: str
     value: float
+    clients: Mapping[int, float] = {}
 
     @property
     def objective(self) -> float:
         """What the study maximizes; its own inverse."""
-        return self.value if self.measure == "accuracy" else -self.value
+        return self.value if measure_named(self.measure).higher else -self.value
 
 
 # a trial, of how many, and what came of it: None before it, then its score or why it has none
@@ -119,7 +126,19 @@ def scored(study: Any, trial: Any) -> Score | None:
     if trial.value is None:
         return None
     measure = study.user_attrs.get(MEASURE, "accuracy")
-    return Score(measure, Score(measure, trial.value).objective)
+    clients = {int(k): v for k, v in study.user_attrs.get(f"{CLIENTS} {trial.number}", {}).items()}
+    return Score(measure, Score(measure, trial.value).objective, clients)
+
+
+def places(scores: Sequence[Score]) -> list[tuple[int, bool]]:
+    """(rank, whether it is shared) of each trial: those whose paired differences may be chance
+    share one.
+    """
+    return (
+        ranks([score.clients for score in scores], measure_named(scores[0].measure).higher)
+        if scores
+        else []
+    )
 
 
 def _claim(study: Any, draw: Draw, folder: Path, total: int, ready: Ready) -> Claim | None:
@@ -161,6 +180,9 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
         return str(error)
     with _alone(folder):
         study.set_user_attr(MEASURE, score.measure)
+        study.set_user_attr(
+            f"{CLIENTS} {claim.number}", {str(k): value for k, value in score.clients.items()}
+        )
         study.tell(claim.number, score.objective)
     return score
 
@@ -172,12 +194,24 @@ def _score(base: Spec, claim: Claim) -> Score:
         run(changed(base, claim.values), claim.run)
     seen = look(claim.run, claim.run.name)
     if seen.validation is None:
+        if seen.measure not in ("accuracy", "loss", "log_loss") and any(
+            n for n in _validation_sizes(claim.run)
+        ):
+            raise NoValidation(
+                f"no client's validation samples define {seen.measure}: choose another, such "
+                "as --measure log_loss"
+            )
         raise NoValidation(
             "clients have no validation samples, and nothing else chooses: set split.val above 0"
         )
     if not math.isfinite(seen.validation):
         raise FedkinError("a client's validation loss is not a finite number")
-    return Score(seen.measure, seen.validation)
+    return Score(seen.measure, seen.validation, seen.validated)
+
+
+def _validation_sizes(run: Path) -> list[int]:
+    with opened(run) as record:
+        return [client.val for client in record.clients.values()]
 
 
 def _grid(optuna: Any, seed: int, space: Space, trials: int | None) -> tuple[int, Ready]:

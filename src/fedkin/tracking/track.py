@@ -10,7 +10,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError, first_line
 from fedkin.report.ledger import bytes_by_round
 from fedkin.report.records import Run, opened
-from fedkin.report.scores import curves
+from fedkin.report.scores import curves, measure_of
 from fedkin.report.summary import of_run
 from fedkin.runs.outside import owner
 
@@ -97,15 +97,20 @@ def _check(uri: str) -> None:
 
 
 def scalars(run: Run) -> Iterator[tuple[str, int, float]]:
-    """(name, round, value): mean test and weighted validation accuracy by view, seconds
-    and bytes.
+    """(name, round, value): accuracy and the experiment's measure by view (mean on test, weighted
+    on validation), seconds and bytes.
     """
-    for view, curve in curves(run).items():
-        for at, validation, test in zip(curve.rounds, curve.validation, curve.test, strict=True):
-            if test is not None:
-                yield f"test_accuracy/{view}", at, test
-            if validation is not None:
-                yield f"validation_accuracy/{view}", at, validation
+    for measure in dict.fromkeys(("accuracy", measure_of(run))):
+        if measure == "loss":
+            continue  # its mean on test follows
+        for view, curve in curves(run, measure).items():
+            for at, validation, test in zip(
+                curve.rounds, curve.validation, curve.test, strict=True
+            ):
+                if test is not None:
+                    yield f"test_{measure}/{view}", at, test
+                if validation is not None:
+                    yield f"validation_{measure}/{view}", at, validation
     for view, at, loss in run.rows(
         "SELECT view, round, avg(loss) FROM metrics WHERE split = 'test' GROUP BY view, "
         "round ORDER BY round"

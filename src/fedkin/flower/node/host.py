@@ -42,6 +42,7 @@ from fedkin.flower.node.store import Vault, salt_of
 from fedkin.flower.node.work import Work
 from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
+from fedkin.setup.architectures import with_measure
 from fedkin.setup.build import for_models, method_of, names_of, schedule_of
 from fedkin.setup.population import population_of
 
@@ -189,6 +190,7 @@ class Node:
             runtime=Runtime(spec.engine.compile, spec.run.rounds * a_round),
             store=Memory(),
             seed=spec.run.seed,
+            measure=with_measure(spec, population, self.config.data is None).run.measure,
         )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import altair as alt
 
+from fedkin.report import formatting
 from fedkin.report.charts.base import (
     BLUE,
     CHOSEN,
@@ -41,10 +42,16 @@ def by_client(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, C
         if k in rank
     ]
     bars = len(order) <= MANY
-    axis = alt.Axis(format="~%") if what == "accuracy" else alt.Axis()
-    y = alt.Y("value:Q", title=f"test {what}", axis=axis, scale=alt.Scale(zero=bars))
-    form = ".2%" if what == "accuracy" else ".4~g"
-    tips: list[Any] = ["client:N", "view:N", alt.Tooltip("value:Q", title=what, format=form)]
+    axis = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
+    y = alt.Y(
+        "value:Q", title=f"test {formatting.label(what)}", axis=axis, scale=alt.Scale(zero=bars)
+    )
+    form = ".2%" if formatting.share(what) else ".4~g"
+    tips: list[Any] = [
+        "client:N",
+        "view:N",
+        alt.Tooltip("value:Q", title=formatting.label(what), format=form),
+    ]
     base = alt.Chart(ROWS).encode(y=y, color=view_colour(finals), opacity=faded(0.9), tooltip=tips)
     if bars:
         x: Any = alt.X(
@@ -63,18 +70,16 @@ def by_client(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, C
         large: Any = alt.condition(f"datum.client === {CHOSEN}", alt.value(160), alt.value(18))
         x = alt.X(
             "rank:Q",
-            title=f"clients, ordered by {lead} {what}",
+            title=f"clients, ordered by {lead} {formatting.label(what)}",
             axis=alt.Axis(grid=False, format="d"),
             scale=alt.Scale(nice=False),
         )
         chart = alt.layer(base.mark_circle(clip=True).encode(x=x, size=large))
-    note = (
-        f"Final test {what} of {'each client' if bars else f'all {len(order)} clients'}, "
-        f"ordered by the {lead} view."
-    )
+    who = "each client" if bars else f"all {len(order)} clients"
+    note = f"Final test {formatting.label(what)} of {who}, ordered by the {lead} view."
     return figure(
         "clients",
-        f"Test {what} of the clients",
+        f"Test {formatting.label(what)} of the clients",
         f"{note} Choose a client to see it everywhere.",
         chart,
         rows,
@@ -94,11 +99,11 @@ def histogram(
     ]
     if len(rows) < FEW:
         return None
-    axis = alt.Axis(format="~%", grid=False) if what == "accuracy" else alt.Axis(grid=False)
+    axis = alt.Axis(format="~%", grid=False) if formatting.share(what) else alt.Axis(grid=False)
     base = alt.Chart(ROWS)
     bins = alt.Bin(maxbins=20)
     bars = base.mark_bar(color=BLUE).encode(
-        x=alt.X("value:Q", bin=bins, title=f"test {what} ({view})", axis=axis),
+        x=alt.X("value:Q", bin=bins, title=f"test {formatting.label(what)} ({view})", axis=axis),
         y=alt.Y("count():Q", title="clients", axis=alt.Axis(labelExpr=WHOLE)),
         tooltip=[alt.Tooltip("count():Q", title="clients")],
     )
@@ -114,7 +119,7 @@ def histogram(
     )
     return figure(
         "histogram",
-        f"How many clients have which {what}",
+        f"How many clients have which {formatting.label(what)}",
         note,
         alt.layer(bars, mean, own),
         rows,

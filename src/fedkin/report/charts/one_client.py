@@ -6,6 +6,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from fedkin.report import formatting
 from fedkin.report.charts.base import BLUE, ORANGE, OWN, ROWS, Figure, Own, colours, figure
 from fedkin.report.charts.clusters import cluster_names
 from fedkin.report.collaboration import Told
@@ -68,14 +69,16 @@ def _score(scored: Matrix, curve: Own, what: str) -> Figure:
     x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1, grid=False)).scale(
         nice=False
     )
-    form = alt.Axis(format="~%") if what == "accuracy" else alt.Axis()
-    y = alt.Y("value:Q", title=f"test {what}", axis=form).scale(zero=False)
+    form = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
+    y = alt.Y("value:Q", title=f"test {formatting.label(what)}", axis=form).scale(zero=False)
     base = alt.Chart(ROWS).mark_line(color="#777", point=len(rows) == 1).encode(x=x, y=y)
     own = (
         alt.Chart(OWN).mark_line(color=BLUE, strokeWidth=2.5, point=len(rows) == 1).encode(x=x, y=y)
     )
     note = "Blue: the client's personal model. Grey: the mean over all clients."
-    return figure("own-score", f"Its {what}", note, alt.layer(base, own), rows, 200, curve)
+    return figure(
+        "own-score", f"Its {formatting.label(what)}", note, alt.layer(base, own), rows, 200, curve
+    )
 
 
 def _kin(run: Run, found: Told) -> Figure | None:

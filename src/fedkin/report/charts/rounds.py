@@ -5,6 +5,7 @@ from typing import Any
 
 import altair as alt
 
+from fedkin.report import formatting
 from fedkin.report.charts.base import GREEN, ORANGE, OWN, PALETTE, ROWS, Figure, Own, figure
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import FEDERATION, evenly
@@ -56,7 +57,7 @@ def over_rounds(
     if planned is not None and rounds[-1] > planned:
         note += f" Round {rounds[-1]} is the finish, after the last round."
     note += " A chosen client is the dashed line (personal view)."
-    title = f"Test {what} over rounds"
+    title = f"Test {formatting.label(what)} over rounds"
     return figure("rounds", title, note, alt.layer(band, line, dashed), rows, 300, own)
 
 
@@ -103,7 +104,13 @@ def against_bytes(
         "Every message of the rounds counted (unicast), up and down, on a logarithmic "
         "scale; setup and finish are not."
     )
-    return figure("bytes", f"Test {what} against communication", note, alt.layer(chart), rows)
+    return figure(
+        "bytes",
+        f"Test {formatting.label(what)} against communication",
+        note,
+        alt.layer(chart),
+        rows,
+    )
 
 
 def lines(matrix: Matrix, name: Callable[[int], str]) -> Own:
@@ -127,7 +134,7 @@ def over_time(matrix: Matrix, name: str, namer: Callable[[int], str]) -> Figure:
         for at, low, mean, high in evenly(matrix.bands(), ROUNDS)
     ]
     rounds = [row["round"] for row in rows]
-    base = alt.Chart(ROWS).encode(x=_round_axis(rounds), tooltip=_tips(name))
+    base = alt.Chart(ROWS).encode(x=_round_axis(rounds), tooltip=_tips())
     y = alt.Y("low:Q", title=name, scale=alt.Scale(zero=False))
     band = base.mark_area(opacity=0.15, color=GREEN).encode(y=y, y2="high:Q")
     line = base.mark_line(color=GREEN, point=len(rounds) <= 30).encode(
@@ -163,16 +170,18 @@ def _round_axis(rounds: list[int]) -> alt.X:
 
 
 def _axis(field: str, what: str) -> alt.Y:
-    axis = alt.Axis(format="~%") if what == "accuracy" else alt.Axis()
-    return alt.Y(f"{field}:Q", title=f"test {what}", axis=axis, scale=alt.Scale(zero=False))
+    axis = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
+    return alt.Y(
+        f"{field}:Q", title=f"test {formatting.label(what)}", axis=axis, scale=alt.Scale(zero=False)
+    )
 
 
 def _size_axis() -> alt.Axis:
     return alt.Axis(format=".2~s", grid=False, labelFlush=True, tickCount=5)
 
 
-def _tips(what: str) -> list[alt.Tooltip | str]:
-    form = ".2%" if what == "accuracy" else ".4~g"
+def _tips(what: str = "") -> list[alt.Tooltip | str]:
+    form = ".2%" if what and formatting.share(what) else ".4~g"
     names = {"low": "lowest tenth", "mean": "mean", "high": "highest tenth"}
     return [
         "round:Q",

@@ -9,6 +9,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from fedkin.core.measures import measure_named
+from fedkin.report import formatting
 from fedkin.report.charts.base import GREEN, ORANGE, ROWS, Figure, colours, figure
 from fedkin.report.comparison.run_row import FINISHED, Seen
 from fedkin.report.matrix import measured
@@ -29,7 +31,7 @@ def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
     lines = [row for one in seen for row in _curve(one)]
     drawn: list[Figure | None] = []
     if lines:
-        what = "accuracy" if any(one.measure == "accuracy" for one in seen) else "loss"
+        what = next((one.measure for one in seen if one.measure), lines[0]["measure"])
         lines = [row for row in lines if row["measure"] == what]
         drawn += [
             _over(lines, "round", what),
@@ -46,7 +48,7 @@ def _curve(one: Seen) -> list[Row]:
     if one.folder is None:
         return []
     with opened(one.folder) as run:
-        what, matrices = measured(run, of_run(run))
+        what, matrices = measured(run, {**of_run(run), "measure": one.measure})
         matrix = matrices.get("personal") or next(iter(matrices.values()), None)
         times = [at for (at,) in run.rows("SELECT round FROM rounds ORDER BY round")]
         spent = accumulate(parts.get("total", 0.0) for _, parts in run.seconds())
@@ -70,7 +72,10 @@ def _over(lines: Sequence[Row], by: str, what: str) -> Figure:
         .encode(
             x=x.scale(nice=False, zero=by == "seconds").axis(grid=False),
             y=alt.Y(
-                "value:Q", title=f"mean test {what}", scale=alt.Scale(zero=False), axis=_axis(what)
+                "value:Q",
+                title=f"mean test {formatting.label(what)}",
+                scale=alt.Scale(zero=False),
+                axis=_axis(what),
             ),
             color=alt.Color("run:N", scale=colours(names), title="run"),
             strokeDash=alt.StrokeDash(
@@ -81,10 +86,20 @@ def _over(lines: Sequence[Row], by: str, what: str) -> Figure:
             tooltip=["run:N", "method:N", "state:N", "round:Q", "seconds:Q", "value:Q"],
         )
     )
-    note = f"Mean over clients of the test {what} of personal models. Dashed: not finished."
+    note = (
+        f"Mean over clients of the test {formatting.label(what)} of personal models. "
+        "Dashed: not finished."
+    )
     if by == "seconds":
         note += " Seconds compare only where the runs had the machine to themselves."
-    return figure(f"over-{by}", f"Test {what} over {AXES[by]}", note, alt.layer(chart), lines, 300)
+    return figure(
+        f"over-{by}",
+        f"Test {formatting.label(what)} over {AXES[by]}",
+        note,
+        alt.layer(chart),
+        lines,
+        300,
+    )
 
 
 def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:
@@ -97,7 +112,7 @@ def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:
     ]
     if len(rows) < 2:
         return None
-    sign = 1 if what == "accuracy" else -1
+    sign = 1 if measure_named(what).higher else -1
     for row in rows:
         beaten = (
             o["bytes"] <= row["bytes"] and sign * o["value"] > sign * row["value"] for o in rows
@@ -112,7 +127,12 @@ def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:
         scale=scale,
         axis=alt.Axis(format=".2~s", tickCount=5),
     )
-    y = alt.Y("value:Q", title=f"mean test {what}", scale=alt.Scale(zero=False), axis=_axis(what))
+    y = alt.Y(
+        "value:Q",
+        title=f"mean test {formatting.label(what)}",
+        scale=alt.Scale(zero=False),
+        axis=_axis(what),
+    )
     base = alt.Chart(ROWS).encode(x=x, y=y)
     front = base.transform_filter("datum.front").mark_line(
         color="#777", strokeDash=[4, 3], interpolate="step-after"
@@ -123,7 +143,14 @@ def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:
         tooltip=["run:N", "method:N", "value:Q", alt.Tooltip("bytes:Q", format=".4s")],
     )
     note = "A point is a finished run. Dashed: the runs that no other beats in both (Pareto)."
-    return figure("pareto", f"Test {what} against bytes", note, alt.layer(front, dots), rows, 300)
+    return figure(
+        "pareto",
+        f"Test {formatting.label(what)} against bytes",
+        note,
+        alt.layer(front, dots),
+        rows,
+        300,
+    )
 
 
 def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
@@ -146,7 +173,10 @@ def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
         return None
     rows.sort(key=lambda row: -row["low"])
     x = alt.X(
-        "low:Q", title=f"test {what} of clients", scale=alt.Scale(zero=False), axis=_axis(what)
+        "low:Q",
+        title=f"test {formatting.label(what)} of clients",
+        scale=alt.Scale(zero=False),
+        axis=_axis(what),
     )
     y = alt.Y("run:N", sort=[row["run"] for row in rows], title=None, axis=alt.Axis(labelLimit=200))
     base = alt.Chart(ROWS).encode(y=y, tooltip=["run:N", "low:Q", "mean:Q", "high:Q", "std:Q"])
@@ -184,7 +214,11 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
         for k in sorted(set.union(*(set(one.personal) for one in same)))
     ]
     menus = [_menu(name, at, names) for at, name in enumerate(("across", "up"))]
-    gain = "datum.up - datum.across" if first.measure == "accuracy" else "datum.across - datum.up"
+    gain = (
+        "datum.up - datum.across"
+        if measure_named(first.measure).higher
+        else "datum.across - datum.up"
+    )
     scale = alt.Scale(domain=["helped", "hurt", "equal"], range=[GREEN, ORANGE, "#777777"])
     base = (
         alt.Chart(ROWS)
@@ -197,7 +231,7 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
     axis = _axis(first.measure)
     x = alt.X(
         "across:Q",
-        title="test " + first.measure + ", the run across",
+        title=f"test {formatting.label(first.measure)}, the run across",
         axis=axis,
         scale=alt.Scale(zero=False),
     )
@@ -232,7 +266,7 @@ def _value(values: Mapping[int, float], client: int) -> float | None:
 
 
 def _axis(what: str) -> alt.Axis:
-    return alt.Axis(format="~%") if what == "accuracy" else alt.Axis()
+    return alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
 
 
 def _r(values: Any) -> float:

@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from fedkin.core.measures import measure_named
 from fedkin.report.comparison.run_row import Seen, by_experiment, labels
+from fedkin.report.intervals import ranks
 
-COLUMNS = ["method", "setting", "seeds", "measure", "validation", "chosen"]
+COLUMNS = ["method", "setting", "seeds", "measure", "validation", "chosen", "rank", "tie"]
 
 
 def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[str]]:
@@ -45,7 +47,9 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
             why = lacking if common else "they have no seed in common"
             warnings.append(f"{method}: no setting is chosen, for {why}")
             continue
-        winner = values.index(max(finite) if measure == "accuracy" else min(finite))
+        higher = measure_named(measure).higher
+        winner = values.index(max(finite) if higher else min(finite))
+        shared = ranks([_paired(group, common) for group in rivals], higher)
         for number, (group, value) in enumerate(zip(rivals, values, strict=True)):
             if number != winner:
                 dropped.add(group[0].experiment)
@@ -55,12 +59,32 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
                 "seeds": sorted(common, key=str),
             }
             shown = value if value in finite else None
-            rows.append(row | {"measure": measure, "validation": shown, "chosen": number == winner})
+            rank, tie = shared[number]
+            rows.append(
+                row
+                | {
+                    "measure": measure,
+                    "validation": shown,
+                    "chosen": number == winner,
+                    "rank": rank,
+                    "tie": tie,
+                }
+            )
     return (
         [one for one in seen if not one.finished or one.experiment not in dropped],
         rows,
         warnings,
     )
+
+
+def _paired(group: Sequence[Seen], seeds: set[Any]) -> dict[object, float]:
+    """{(seed, client): validation score} of one setting."""
+    return {
+        (one.row["seed"], k): v
+        for one in group
+        if one.row["seed"] in seeds
+        for k, v in one.validated.items()
+    }
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

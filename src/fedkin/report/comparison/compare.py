@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fedkin.core.errors import FedkinError, many, some
+from fedkin.core.errors import FedkinError, many, some, unknown
+from fedkin.core.measures import MEASURES, measure_named
 from fedkin.report.comparison import best_setting, paired
 from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, labels, look, names
 
 AGAINST = ["helped", "hurt"]
-COLUMNS = ["run", "method", "seed", "state", "rounds", *NUMBERS, *AGAINST]
+COLUMNS = ["run", "method", "seed", "state", "rounds", "measure", *NUMBERS, *AGAINST]
 
 
 class Comparison(NamedTuple):
@@ -22,7 +23,7 @@ class Comparison(NamedTuple):
     ``baseline`` client by client (see ``paired.against``). ``choice``: the settings among which
     validation data chose (see ``best_setting.best``). ``warnings``: one sentence for each thing
     that makes runs incomparable. ``hints``: how to get what is missing. ``seen``: the runs, as they
-    were looked at.
+    were looked at. ``measure``: what all numbers are that choose or compare.
     """
 
     runs: pd.DataFrame
@@ -33,12 +34,13 @@ class Comparison(NamedTuple):
     warnings: list[str]
     hints: list[str]
     seen: list[Seen]
+    measure: str = "accuracy"
 
 
 def compare(folders: Sequence[Path]) -> pd.DataFrame:
-    """One row a run; accuracies are fractions on test. ``helped``/``hurt``: shares of clients whose
-    final personal test accuracy is above/below that of a finished run of ``local`` on the same data
-    (nan if there is none).
+    """One row a run; scores are the experiment's measure on test. ``helped``/``hurt``: shares of
+    clients whose final personal score is better/worse than that of a finished run of ``local`` on
+    the same data (nan if there is none).
 
     A run that is unfinished or damaged says so in ``state``. Raises FedkinError if there is no run
     at all.
@@ -47,16 +49,25 @@ def compare(folders: Sequence[Path]) -> pd.DataFrame:
 
 
 def comparison(
-    folders: Sequence[Path], against: str | None = None, best: bool = False
+    folders: Sequence[Path],
+    against: str | None = None,
+    best: bool = False,
+    measure: str | None = None,
 ) -> Comparison:
     """``compare``, with the table over seeds, the paired statistics and the warnings.
 
     ``against``: a method or the name of a run; else local, else the first run. ``best``: of several
-    hyper-parameter settings of a method keep the one that validation data choose.
+    hyper-parameter settings of a method keep the one that validation data choose. ``measure``: what
+    to go by; else what the runs go by.
     """
     if not folders:
         raise FedkinError("there is nothing to compare: give at least one run directory")
-    seen = [look(Path(folder), name) for folder, name in zip(folders, names(folders), strict=True)]
+    if measure is not None and measure not in MEASURES:
+        raise unknown("measure", measure, MEASURES)
+    seen = _by_one_measure(folders, measure)
+    whole = [one for one in seen if one.finished and one.personal]
+    if measure is not None and not whole:
+        raise FedkinError(f"no finished run has {measure} of its clients: choose another --measure")
     choice: list[dict[str, Any]] = []
     unchosen: list[str] = []
     if best:
@@ -87,7 +98,24 @@ def comparison(
         ],
         how_to_get_local(seen),
         seen,
+        next((one.measure for one in seen if one.measure), "accuracy"),
     )
+
+
+def _by_one_measure(folders: Sequence[Path], asked: str | None) -> list[Seen]:
+    """The runs, all by one measure: the one asked for, else the first run's that all finished ones
+    have.
+    """
+    named = list(zip(map(Path, folders), names(folders), strict=True))
+    seen = [look(folder, name, asked) for folder, name in named]
+    own = list(dict.fromkeys(one.measure for one in seen if one.finished and one.personal))
+    if asked is not None or len(own) < 2:
+        return seen
+    for measure in own:
+        again = [look(folder, name, measure) for folder, name in named]
+        if all(one.personal for one in again if one.finished):
+            return again
+    return seen
 
 
 def same_setting(seen: Sequence[Seen]) -> list[str]:
@@ -137,20 +165,19 @@ def _only_public(one: Seen, other: Seen) -> str:
 
 def helped_and_hurt(seen: Sequence[Seen]) -> None:
     """Fills these columns of the rows."""
-    local = [
-        one
-        for one in seen
-        if one.row.get("method") == "local" and one.finished and one.measure == "accuracy"
-    ]
+    local = [one for one in seen if one.row.get("method") == "local" and one.finished]
     for one in seen:
-        fitting = (
-            o.personal for o in local if o.row["seed"] == one.row.get("seed") and one.same_data(o)
+        alike = (
+            o for o in local if o.row["seed"] == one.row.get("seed") and o.measure == one.measure
         )
+        fitting = (o.personal for o in alike if one.same_data(o))
         base = next(fitting, {})
         both = [k for k in one.personal if k in base]
         if both and one.row["method"] != "local":
-            one.row["helped"] = sum(one.personal[k] > base[k] for k in both) / len(both)
-            one.row["hurt"] = sum(one.personal[k] < base[k] for k in both) / len(both)
+            above = sum(one.personal[k] > base[k] for k in both) / len(both)
+            below = sum(one.personal[k] < base[k] for k in both) / len(both)
+            higher = measure_named(one.measure).higher
+            one.row["helped"], one.row["hurt"] = (above, below) if higher else (below, above)
 
 
 def how_to_get_local(seen: Sequence[Seen]) -> list[str]:
@@ -158,8 +185,12 @@ def how_to_get_local(seen: Sequence[Seen]) -> list[str]:
     run that has none.
     """
     for one in seen:
-        accurate = one.finished and one.personal and one.measure == "accuracy"
-        if accurate and one.row["method"] != "local" and "helped" not in one.row:
+        if (
+            one.finished
+            and one.personal
+            and one.row["method"] != "local"
+            and "helped" not in one.row
+        ):
             options = one.setting.options if one.setting is not None else ""
             command = f"fedkin run --method local … --seed {one.row['seed']} {options}".rstrip()
             return [

@@ -57,7 +57,7 @@ def page(found: Comparison) -> str:
 
 def _runs(found: Comparison) -> str:
     """Every run, the unfinished and the damaged too, told by their state."""
-    scores = score_columns(found.runs, view_of(found.runs))
+    scores = score_columns(found.runs, view_of(found.runs), found.measure)
     columns = {**scores, **COSTS}
     head = [("run", ""), ("method", ""), ("seed", "n"), ("state", "long"), ("rounds", "n")]
     head += [(name, "n") for name in columns.values()]
@@ -70,7 +70,12 @@ def _runs(found: Comparison) -> str:
             row["state"],
             _whole(row["rounds"]),
         ]
-        rows.append([*told, *((cell(name, row[name]), _plain(row[name])) for name in columns)])
+        rows.append(
+            [
+                *told,
+                *((cell(name, row[name], found.measure), _plain(row[name])) for name in columns),
+            ]
+        )
     note = (
         "On the clients' test data, final round. Choose a heading to sort. Only finished "
         "runs are averaged or paired."

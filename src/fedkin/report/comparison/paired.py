@@ -9,11 +9,11 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.measures import measure_named
 from fedkin.report.comparison.run_row import Seen, by_experiment, labels
+from fedkin.report.intervals import interval
 
 DEFAULT = "local"
-DRAWS, SEED, LEVEL = 10_000, 0, 0.95
-BATCH = 2_000_000  # random numbers at a time
 COLUMNS = [
     "method",
     "setting",
@@ -34,8 +34,8 @@ def against(
 ) -> tuple[str, list[dict[str, Any]], list[str]]:
     """(name of the baseline, one row an experiment that was paired with it, warnings).
 
-    ``difference``: mean over all pairs of (run − baseline) in final personal test accuracy (loss
-    for a regression), with a bootstrap interval ``low`` … ``high``; ``p``: Wilcoxon's signed-rank
+    ``difference``: mean over all pairs of (run − baseline) in the comparison's measure, final,
+    personal, on test, with a bootstrap interval ``low`` … ``high``; ``p``: Wilcoxon's signed-rank
     test, two-sided; ``better``, ``worse``: shares of the pairs. A pair is one client under one
     seed. Raises FedkinError where ``baseline`` is not there.
     """
@@ -80,8 +80,8 @@ def differences(pairs: Sequence[tuple[Seen, Seen]]) -> np.ndarray:
 
 
 def statistics(apart: np.ndarray, measure: str) -> dict[str, Any]:
-    """The numbers of one row. Of a loss, less is better."""
-    gain = apart if measure == "accuracy" else -apart
+    """The numbers of one row; of some measures less is better."""
+    gain = apart if measure_named(measure).higher else -apart
     low, high = interval(apart)
     return {
         "clients": len(apart),
@@ -101,22 +101,6 @@ def signed_rank(apart: np.ndarray) -> float | None:
         return None
     rest = apart[apart != 0]
     return float(wilcoxon(rest).pvalue) if len(rest) else 1.0
-
-
-def interval(apart: np.ndarray) -> tuple[float | None, float | None]:
-    """Percentiles of the mean of ``apart`` drawn again with replacement; the same for every call.
-    None below two.
-    """
-    if len(apart) < 2:
-        return None, None
-    rng = np.random.default_rng(SEED)
-    step = max(1, BATCH // len(apart))
-    means = [
-        apart[rng.integers(len(apart), size=(min(step, DRAWS - done), len(apart)))].mean(1)
-        for done in range(0, DRAWS, step)
-    ]
-    low, high = np.quantile(np.concatenate(means), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return round(float(low), 12), round(float(high), 12)
 
 
 def _baseline(

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.setting import Setting, key, setting
 from fedkin.report.records import Run, opened
-from fedkin.report.scores import scores
+from fedkin.report.scores import scores, values
 from fedkin.report.summary import of_run
 
 PICKS = {"final": "final", "best_by_validation": "best by validation"}
@@ -23,8 +24,20 @@ SCORES = [
     for name in SPREADS.values()
 ]
 COSTS = ["paper scalars", "paper bytes", "unicast bytes", "seconds per round", "seconds"]
-MEASURES = ("RMSE", "MAE", "AUC")  # those of engine/measures.py, as people write them
-MEASURED = [f"{view} {name}" for view in ("personal", "global") for name in MEASURES]
+BESIDE = (
+    "accuracy",
+    "auc",
+    "average_precision",
+    "balanced_accuracy",
+    "rmse",
+    "mae",
+    "r2",
+)  # have columns of their own
+MEASURED = {
+    f"{view} {measure_named(name).label}": name
+    for view in ("personal", "global")
+    for name in BESIDE
+}
 NUMBERS = [*SCORES, "personal loss", "global loss", *MEASURED, *COSTS]
 FINISHED = "finished"
 IN_SETTING = (
@@ -49,13 +62,12 @@ class Seen(NamedTuple):
     setting: Setting | None = None  # which client data
     experiment: str = ""  # everything but the seed
     family: str = ""  # everything but the seed and the hyper-parameters
-    measure: str = (
-        ""  # "accuracy", or "loss" of a regression: what ``personal`` and ``validation`` are
-    )
+    measure: str = ""  # what the row's scores, ``personal`` and ``validation`` are
     personal: Mapping[int, float] = {}  # on test, by client, final
     validation: float | None = (
-        None  # on all validation samples together; ±inf where a client's is no number
+        None  # weighted by validation samples; ±inf where a client's is no number
     )
+    validated: Mapping[int, float] = {}  # the same by client, those where it is defined
     diverged: Sequence[str] = ()  # sentences about clients without a finite loss
     hyper: Mapping[str, Any] = {}
     tuned: Mapping[str, Any] = {}  # the same, and [train]
@@ -77,16 +89,20 @@ class Seen(NamedTuple):
         )
 
 
-def look(folder: Path, name: str) -> Seen:
-    """What one run tells; a damaged one tells only that."""
+def look(folder: Path, name: str, asked: str | None = None) -> Seen:
+    """What one run tells; a damaged one tells only that. ``asked``: a measure in place of the run's
+    own.
+    """
     try:
         with opened(folder) as run:
-            found = of_run(run)
-            measure = "accuracy" if found["accuracy"] else "loss"
-            last = (found[measure].get("personal") or {}).get("final")
-            values = {} if last is None else _values(run, last["round"], measure, "test")
-            personal = {client: value for client, value in values.items() if value is not None}
-            validation = None if last is None else _validation(run, last["round"], measure)
+            found = of_run(run, asked)
+            measure = found["measure"]
+            last = (found["headline"].get("personal") or {}).get("final")
+            by_client = {} if last is None else values(run, last["round"], "personal", measure)
+            personal = {client: value for client, value in by_client.items() if value is not None}
+            validation, validated = (
+                (None, {}) if last is None else _validation(run, last["round"], measure)
+            )
             facts = run.facts
     except FedkinError as error:
         return Seen({"run": name, "state": f"damaged: {error}"})
@@ -112,6 +128,7 @@ def look(folder: Path, name: str) -> Seen:
         measure,
         personal,
         validation,
+        validated,
         formatting.diverged(found),
         facts.get("hyper") or {},
         _tuned(facts.get("hyper") or {}, spec.get("train") or {}),
@@ -152,23 +169,25 @@ def labels(groups: Sequence[Sequence[Seen]]) -> list[str]:
     return found
 
 
-def _values(run: Run, at: int, measure: str, split: str) -> dict[int, float | None]:
-    column = 1 if measure == "accuracy" else 0
-    return {k: pair[column] for k, pair in scores(run, at, "personal", split).items()}
+def _validation(run: Run, at: int, measure: str) -> tuple[float | None, dict[int, float]]:
+    """(the mean weighted by validation samples, by client where it is defined).
 
-
-def _validation(run: Run, at: int, measure: str) -> float | None:
-    """Weighted by validation samples.
-
-    A client that has some and no number diverged: worse than any number.
+    A client whose loss is no number diverged: worse than any number. One where the measure is not
+    defined, as an AUC of one class, has no say.
     """
-    values = _values(run, at, measure, "val")
-    sizes = {k: run.clients[k].val for k in values if k in run.clients and run.clients[k].val}
-    if not sizes:
-        return None
-    worst = -math.inf if measure == "accuracy" else math.inf
-    known = {k: worst if (value := values[k]) is None else value for k in sizes}
-    return sum(value * sizes[k] for k, value in known.items()) / sum(sizes.values())
+    found = values(run, at, "personal", measure, "val")
+    losses = {k: loss for k, (loss, _) in scores(run, at, "personal", "val").items()}
+    sizes = {k: run.clients[k].val for k in found if k in run.clients and run.clients[k].val}
+    worst = -math.inf if measure_named(measure).higher else math.inf
+    known: dict[int, float] = {}
+    for k in sizes:
+        value = worst if losses[k] is None else found[k]
+        if value is not None:
+            known[k] = value
+    if not known:
+        return None, {}
+    mean = sum(value * sizes[k] for k, value in known.items()) / sum(sizes[k] for k in known)
+    return mean, {k: value for k, value in known.items() if math.isfinite(value)}
 
 
 def _tuned(hyper: Mapping[str, Any], train: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,18 +199,22 @@ def _tuned(hyper: Mapping[str, Any], train: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _row(name: str, found: dict[str, Any]) -> dict[str, Any]:
-    row = {key: found[key] for key in ("method", "seed", "rounds")} | {"run": name}
+    row = {key: found[key] for key in ("method", "seed", "rounds", "measure")} | {"run": name}
     planned = "?" if found["planned"] is None else found["planned"]
     row["state"] = (
         FINISHED if found["finished"] else f"unfinished: round {found['rounds']} of {planned}"
     )
     for view in ("personal", "global"):
         for pick, shown in PICKS.items():
-            numbers = (found["accuracy"].get(view) or {}).get(pick) or {}
+            numbers = (found["headline"].get(view) or {}).get(pick) or {}
             row |= {f"{view} {shown} {SPREADS[key]}": numbers.get(key) for key in SPREADS}
         row[f"{view} loss"] = found["loss"].get(view, {}).get("final", {}).get("mean")
-        measures = found["measures"].get(view, {})
-        row |= {f"{view} {name}": measures.get(name.lower(), {}).get("mean") for name in MEASURES}
+        accuracy = (found["accuracy"].get(view) or {}).get("final") or {}
+        measures = {"accuracy": accuracy, **found["measures"].get(view, {})}
+        row |= {
+            f"{view} {formatting.label(name)}": measures.get(name, {}).get("mean")
+            for name in BESIDE
+        }
     row["paper scalars"] = found["communication"]["paper"]["scalars"]["total"]
     row["paper bytes"] = found["communication"]["paper"]["bytes"]["total"]
     row["unicast bytes"] = found["communication"]["unicast"]["bytes"]["total"]

@@ -1,7 +1,7 @@
 """What ``fedkin compare`` tells, as tables of text: for the terminal, and as Markdown."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 from rich import box
@@ -9,21 +9,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from fedkin.core.measures import measure_named
 from fedkin.core.plain import markdown as markdown_text
 from fedkin.report import formatting
-from fedkin.report.comparison.compare import Comparison
-from fedkin.report.comparison.paired import DRAWS
+from fedkin.report.comparison.compare import AGAINST, Comparison
+from fedkin.report.comparison.rank_table import rank_table
 from fedkin.report.comparison.run_row import COSTS, FINISHED, MEASURED
-
-
-class Sheet(NamedTuple):
-    """A table of text; the first ``texts`` columns are words, the others numbers."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-    texts: int
-    caption: str = ""
+from fedkin.report.comparison.sheet import TIES, Sheet
+from fedkin.report.intervals import DRAWS
 
 
 def compare(found: Comparison) -> RenderableType:
@@ -48,6 +41,7 @@ def markdown(found: Comparison) -> str:
 def plain(found: Comparison) -> dict[str, Any]:
     """The same as plain values."""
     return {
+        "measure": found.measure,
         "runs": found.runs.to_dict("records"),
         "seeds": found.seeds.to_dict("records"),
         "baseline": found.baseline,
@@ -70,26 +64,28 @@ def troubles(found: Comparison) -> list[str]:
 def sheets(found: Comparison) -> list[Sheet]:
     """Those that have something to tell."""
     view = view_of(found.runs)
-    every = [_scores(found.runs, view), _costs(found.runs)]
+    every = [_scores(found, view), _costs(found.runs)]
     return [*(sheet for sheet in every if sheet.rows), *experiment_sheets(found)]
 
 
 def experiment_sheets(found: Comparison) -> list[Sheet]:
     """Those whose rows are experiments, not runs."""
     every = [
-        _seeds(found.seeds, view_of(found.runs)),
-        _against(found.against, found.baseline),
+        rank_table(found),
+        _seeds(found.seeds, view_of(found.runs), found.measure),
+        _against(found.against, found.baseline, found.measure),
         _choice(found.choice),
     ]
     return [sheet for sheet in every if sheet.rows]
 
 
-def _scores(runs: pd.DataFrame, view: str) -> Sheet:
-    shown = score_columns(runs, view)
+def _scores(found: Comparison, view: str) -> Sheet:
+    runs, measure = found.runs, found.measure
+    shown = score_columns(runs, view, measure)
+    unit = " in %" if formatting.share(measure) else ""
     title = (
-        f"Test accuracy in % over clients, {view} view, final round"
-        if view
-        else "Test loss and errors, mean over clients"
+        f"Test {formatting.label(measure)}{unit} over clients, {view or 'personal'} view, "
+        "final round"
     )
     whole = (runs["state"] == FINISHED).all()
     columns = ["run", "method", *([] if whole else ["state"]), "seed", "rounds", *shown.values()]
@@ -103,7 +99,7 @@ def _scores(runs: pd.DataFrame, view: str) -> Sheet:
             _integer(row["seed"]),
             _integer(row["rounds"]),
         ]
-        rows.append([*cells, *(cell(name, row[name]) for name in shown)])
+        rows.append([*cells, *(cell(name, row[name], measure) for name in shown)])
     caption = (
         "by val.: weighted, at the best round by validation; global: weighted, final"
         if view
@@ -124,23 +120,26 @@ def _costs(runs: pd.DataFrame) -> Sheet:
     return Sheet(title, ["run", *shown.values()], rows, 1)
 
 
-def _seeds(seeds: pd.DataFrame, view: str) -> Sheet:
-    shown = score_columns(seeds, view) | {
+def _seeds(seeds: pd.DataFrame, view: str, measure: str) -> Sheet:
+    shown = score_columns(seeds, view, measure) | {
         name: name for name in ("paper bytes", "unicast bytes", "seconds")
     }
     rows = [
         [row["method"], row["setting"], formatting.plain(row["seeds"])]
-        + [f"{cell(name, row[name])} ± {cell(name, row[f'{name} sd'])}" for name in shown]
+        + [
+            f"{cell(name, row[name], measure)} ± {cell(name, row[f'{name} sd'], measure)}"
+            for name in shown
+        ]
         for row in seeds.to_dict("records")
     ]
     title = "Finished runs that differ only in seed: mean ± sd over seeds"
     return Sheet(title, ["method", "setting", "seeds", *shown.values()], rows, 3)
 
 
-def _against(against: pd.DataFrame, baseline: str) -> Sheet:
+def _against(against: pd.DataFrame, baseline: str, measure: str) -> Sheet:
     rows = []
     for row in against.to_dict("records"):
-        form = _points if row["measure"] == "accuracy" else formatting.decimal
+        form = _points if formatting.share(row["measure"]) else formatting.decimal
         low, high = form(row["low"]), form(row["high"])
         numbers = [form(row["difference"]), f"{low} … {high}", _p(row["p"])]
         shares = [formatting.percent(row[name]).removesuffix(" %") for name in ("better", "worse")]
@@ -154,10 +153,11 @@ def _against(against: pd.DataFrame, baseline: str) -> Sheet:
                 *shares,
             ]
         )
-    losses = (against["measure"] == "loss").any()
+    unit = ", in points of %" if formatting.share(measure) else ""
+    less = "" if measure_named(measure).higher else " (less is better)"
     return Sheet(
         f"Client by client against {baseline}: final personal test "
-        f"{'loss' if losses else 'accuracy, in points of %'}",
+        f"{formatting.label(measure)}{unit}{less}",
         [
             "method",
             "setting",
@@ -179,19 +179,14 @@ def _against(against: pd.DataFrame, baseline: str) -> Sheet:
 def _choice(choice: pd.DataFrame) -> Sheet:
     rows = []
     for row in choice.to_dict("records"):
-        form = formatting.percent if row["measure"] == "accuracy" else formatting.decimal
         verdict = "chosen" if row["chosen"] else ""
-        rows.append(
-            [
-                row["method"],
-                row["setting"],
-                verdict,
-                formatting.plain(row["seeds"]),
-                form(row["validation"]),
-            ]
-        )
+        told = [
+            formatting.value(row["measure"], row["validation"]),
+            formatting.rank(row["rank"], row["tie"]),
+        ]
+        rows.append([row["method"], row["setting"], verdict, formatting.plain(row["seeds"]), *told])
     title = "Settings by validation, final round; only the chosen ones are in the tables above"
-    return Sheet(title, ["method", "setting", "", "seeds", "validation"], rows, 4)
+    return Sheet(title, ["method", "setting", "", "seeds", "validation", "rank"], rows, 4, TIES)
 
 
 def view_of(runs: pd.DataFrame) -> str:
@@ -202,11 +197,14 @@ def view_of(runs: pd.DataFrame) -> str:
     return ""
 
 
-def score_columns(table: pd.DataFrame, view: str) -> dict[str, str]:
+def score_columns(table: pd.DataFrame, view: str, measure: str) -> dict[str, str]:
     """{column: heading} of the scores that are shown."""
-    measured = {
-        name: name for name in MEASURED if table[name].notna().any() and name.startswith(view)
-    }
+    others = [
+        name
+        for name, of in MEASURED.items()
+        if of != measure and name.startswith(view or "personal")
+    ]
+    measured = {name: name for name in others if table[name].notna().any()}
     if not view:
         losses = [
             f"{name} loss" for name in ("personal", "global") if table[f"{name} loss"].notna().any()
@@ -220,17 +218,18 @@ def score_columns(table: pd.DataFrame, view: str) -> dict[str, str]:
     return shown | {name: name.removeprefix(f"{view} ") for name in measured}
 
 
-def cell(name: str, value: float) -> str:
-    """A number of a run as text, by the name of its column."""
+def cell(name: str, value: float, measure: str = "accuracy") -> str:
+    """A number of a run as text, by the name of its column; ``measure``: what the scores are."""
     if name.endswith(" bytes"):
         return formatting.size(value)
     if name == "paper scalars":
         return formatting.count(value)
     if name.startswith("seconds"):
         return formatting.seconds(value)
-    if name.endswith("loss") or name in MEASURED:
+    if name.endswith("loss"):
         return formatting.decimal(value)
-    return formatting.percent(value).removesuffix(" %")
+    known = MEASURED.get(name, "accuracy" if name in AGAINST else measure)
+    return formatting.value(known, value).removesuffix(" %")
 
 
 def _points(value: float | None) -> str:

@@ -73,7 +73,8 @@ def _head(found: Mapping[str, Any], title: str) -> str:
             '<p class="warn">This run is not finished: its numbers are those of the last '
             "committed round.</p>"
         )
-    parts += [f'<p class="warn">{escape(sentence)}.</p>' for sentence in formatting.diverged(found)]
+    said = [*found["warnings"], *formatting.diverged(found)]
+    parts += [f'<p class="warn">{escape(sentence)}.</p>' for sentence in said]
     keys = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
         for name, value in _keys(found).items()
@@ -84,34 +85,32 @@ def _head(found: Mapping[str, Any], title: str) -> str:
 def _keys(found: Mapping[str, Any]) -> dict[str, str]:
     """The numbers that a reader looks for first."""
     keys: dict[str, str] = {}
-    for view, picks in found["accuracy"].items():
+    measure = found["measure"]
+    name = formatting.label(measure)
+    for view, picks in found["headline"].items():
         final, best = picks["final"], picks["best_by_validation"]
-        if view == "global" and picks == found["accuracy"].get("personal"):
+        if view == "global" and picks == found["headline"].get("personal"):
             continue
-        keys[f"{view}: final test accuracy, mean over clients"] = formatting.percent(final["mean"])
-        keys[f"{view}: final test accuracy, weighted"] = formatting.percent(final["weighted"])
+        keys[f"{view}: final test {name}, mean over clients"] = formatting.value(
+            measure, final["mean"]
+        )
+        keys[f"{view}: final test {name}, weighted"] = formatting.value(measure, final["weighted"])
         if view == "personal":
-            keys["personal: worst decile of clients"] = formatting.percent(final["worst_decile"])
+            keys["personal: worst decile of clients"] = formatting.value(
+                measure, final["worst_decile"]
+            )
         if best is not None:
-            keys[f"{view}: at the best round by validation, mean"] = formatting.percent(
-                best["mean"]
+            keys[f"{view}: at the best round by validation, mean"] = formatting.value(
+                measure, best["mean"]
             )
-    if not keys:
-        for view, picks in found["loss"].items():
-            keys[f"{view}: final test loss, mean over clients"] = formatting.decimal(
-                picks["final"]["mean"]
+    for view, measures in formatting.other_measures(found).items():
+        shown = [other for other in ("accuracy", "auc", "rmse", "mae", "r2") if other in measures]
+        keys |= {
+            f"{view}: {formatting.label(other)}, mean over clients": formatting.value(
+                other, measures[other]["mean"]
             )
-            keys[f"{view}: final test loss, weighted"] = formatting.decimal(
-                picks["final"]["weighted"]
-            )
-    for view, measures in found["measures"].items():
-        if measures and (view == "personal" or measures != found["measures"].get("personal")):
-            keys |= {
-                f"{view}: {name.upper()}, mean over clients": formatting.decimal(
-                    measures[name]["mean"]
-                )
-                for name in measures
-            }
+            for other in shown
+        }
     keys["sent (unicast)"] = formatting.size(found["communication"]["unicast"]["bytes"]["total"])
     keys["scalars (paper)"] = formatting.count(found["communication"]["paper"]["scalars"]["total"])
     keys["time of a round (median)"] = formatting.seconds(found["seconds"]["per_round"])

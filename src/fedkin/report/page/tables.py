@@ -13,44 +13,50 @@ CELL = 12  # numbers
 
 def score_table(found: Mapping[str, Any]) -> str:
     """The numbers over clients, for each view and each way to choose a round."""
-    what, shown = (
-        ("accuracy", formatting.percent) if found["accuracy"] else ("loss", formatting.decimal)
-    )
+    what = found["measure"]
     rows = [
         [
             view,
             name,
             formatting.at_round(numbers["round"], found["planned"]),
-            *(shown(numbers[key]) for key in formatting.SPREADS),
+            *(formatting.value(what, numbers[key]) for key in formatting.SPREADS),
+            formatting.interval(what, numbers.get("interval")),
         ]
-        for view, picks in found[what].items()
+        for view, picks in found["headline"].items()
         for pick, name in formatting.PICKS.items()
         if (numbers := picks.get(pick)) is not None
     ]
+    rows += [
+        [
+            "baseline",
+            formatting.BASELINES[name],
+            "",
+            *(formatting.value(what, numbers[key]) for key in formatting.SPREADS),
+            formatting.interval(what, numbers["interval"]),
+        ]
+        for name, numbers in found["baselines"].items()
+    ]
     if not rows:
         return "<section><h2>Numbers</h2><p>Nothing was evaluated yet.</p></section>"
-    note = "On the clients' test data. Weighted: by test samples. Std: over clients."
-    if what == "accuracy":
-        note += f" {formatting.PRINTED}"
-    head = [
-        ("view", ""),
-        ("round is", ""),
-        ("round", "n"),
-        *((name, "n") for name in formatting.SPREADS.values()),
-    ]
-    return section("numbers", f"Test {what} over clients", note, table(head, rows))
+    note = "On the clients' test data. Weighted: by test samples. Std: over clients. "
+    note += f"Interval: bootstrap over clients. {formatting.PRINTED}"
+    columns = (*formatting.SPREADS.values(), "95% interval")
+    head = [("view", ""), ("round is", ""), ("round", "n"), *((name, "n") for name in columns)]
+    return section(
+        "numbers", f"Test {formatting.label(what)} over clients", note, table(head, rows)
+    )
 
 
 def measure_table(found: Mapping[str, Any]) -> str:
-    """RMSE, MAE and AUC over clients; "" where none was measured."""
+    """The other measures over clients; "" where none was taken."""
     rows = [
         [
             view,
-            name.upper(),
-            *(formatting.decimal(numbers[key]) for key in formatting.SPREADS),
+            formatting.label(name),
+            *(formatting.value(name, numbers[key]) for key in formatting.SPREADS),
             str(numbers["clients"]),
         ]
-        for view, measures in found["measures"].items()
+        for view, measures in formatting.other_measures(found).items()
         for name, numbers in measures.items()
     ]
     if not rows:
@@ -62,7 +68,7 @@ def measure_table(found: Mapping[str, Any]) -> str:
     ]
     note = (
         "On the clients' test data, final. RMSE and MAE in the units of the label. "
-        "Clients: those where it is defined."
+        f"{formatting.OTHERS}"
     )
     return section("measures", "Other test measures over clients", note, table(head, rows))
 
@@ -102,15 +108,16 @@ def client_table(
 ) -> str:
     """One row a client: data, final scores and what the method last told of it."""
     finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
-    shown = formatting.percent if what == "accuracy" else formatting.decimal
     told = {
         name: values for name, values in found["extras"].items() if _short(values, len(run.clients))
     }
     head = [("client", ""), ("model", ""), ("train", "n"), ("val", "n"), ("test", "n")]
-    head += [(f"{view} {what}", "n") for view in finals] + [(name, "long") for name in told]
+    head += [(f"{view} {formatting.label(what)}", "n") for view in finals] + [
+        (name, "long") for name in told
+    ]
     rows, names = [], []
     for k, client in run.clients.items():
-        scores = [(shown(final.get(k)), final.get(k)) for final in finals.values()]
+        scores = [(formatting.value(what, final.get(k)), final.get(k)) for final in finals.values()]
         extras = [
             formatting.plain(values[client.name]) if client.name in values else ""
             for values in told.values()

@@ -1,0 +1,145 @@
+"""The measures of a model's predictions: what each is called, for which labels it is, which way is
+better.
+
+A catalogue and the rule that chooses one from the data; they are computed in
+``fedkin.engine.measures``.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from fedkin.core.errors import FedkinError
+
+Name = Literal[
+    "accuracy",
+    "balanced_accuracy",
+    "macro_f1",
+    "auc",
+    "average_precision",
+    "log_loss",
+    "brier",
+    "ece",
+    "sensitivity",
+    "specificity",
+    "rmse",
+    "mae",
+    "r2",
+    "deviance",
+    "perplexity",
+]
+Kind = Literal["two classes", "classes", "text", "numbers"]
+TWO = 2  # classes
+RARE, VERY_RARE = 0.2, 0.02  # samples of the rare class for one of the frequent one
+MISLEADS = 0.8  # share of the most frequent class from which accuracy says little
+
+
+class Measure(NamedTuple):
+    """``label``: as people write it. ``kinds``: the labels that it is for. ``least``, ``most``:
+    what it can be.
+    """
+
+    label: str
+    kinds: tuple[Kind, ...]
+    higher: bool  # is better
+    percent: bool = False  # is shown as a share of 100
+    least: float = 0.0
+    most: float = float("inf")
+
+
+_ANY: tuple[Kind, ...] = ("two classes", "classes", "text")
+MEASURES: dict[str, Measure] = {
+    "accuracy": Measure("accuracy", _ANY, True, True, most=1.0),
+    "balanced_accuracy": Measure("balanced accuracy", _ANY, True, True, most=1.0),
+    "macro_f1": Measure("macro F1", _ANY, True, most=1.0),
+    "auc": Measure("AUC", ("two classes", "classes"), True, most=1.0),
+    "average_precision": Measure("average precision", ("two classes", "classes"), True, most=1.0),
+    "log_loss": Measure("log-loss", _ANY, False),
+    "brier": Measure("Brier score", _ANY, False, most=2.0),
+    "ece": Measure("calibration error", _ANY, False, most=1.0),
+    "sensitivity": Measure("sensitivity", ("two classes",), True, True, most=1.0),
+    "specificity": Measure("specificity", ("two classes",), True, True, most=1.0),
+    "rmse": Measure("RMSE", ("numbers",), False),
+    "mae": Measure("MAE", ("numbers",), False),
+    "r2": Measure("R²", ("numbers",), True, least=-float("inf"), most=1.0),
+    "deviance": Measure("deviance", ("numbers",), False),
+    "perplexity": Measure("perplexity", ("text",), False, least=1.0),
+}
+LOSS = Measure("loss", (), False, least=-float("inf"))  # of runs from before measures had a choice
+IN_SCORES = ("accuracy", "log_loss")  # what is recorded as accuracy and loss in every round
+ASIDE = {
+    "threshold": Measure("threshold", (), True, most=1.0),
+    "se": Measure("standard error", (), False),
+}
+"""What is recorded beside measures: the threshold of sensitivity, and the standard error of the
+chosen measure.
+"""
+
+
+class Choice(NamedTuple):
+    """The measure of an experiment, and why it is that one."""
+
+    name: str
+    why: str
+
+
+def measure_named(name: str) -> Measure:
+    """The measure of that name; "loss" too, which older runs have."""
+    return LOSS if name == "loss" else MEASURES[name]
+
+
+def kind_of(classes: int, tokens: bool) -> Kind:
+    """What the labels are.
+
+    ``classes``: 0 for numbers; ``tokens``: samples are symbols of a text.
+    """
+    if not classes:
+        return "numbers"
+    if tokens:
+        return "text"
+    return "two classes" if classes == TWO else "classes"
+
+
+def suited(kind: Kind) -> list[str]:
+    """Names of the measures for such labels."""
+    return [name for name, measure in MEASURES.items() if kind in measure.kinds]
+
+
+def chosen_for(kind: Kind, counts: Sequence[int] = ()) -> Choice:
+    """The measure that the data suggest.
+
+    Args:
+        kind: What the labels are.
+        counts: Training samples of each class over all clients; () where nobody knows them.
+    """
+    if kind == "numbers":
+        return Choice("rmse", "labels are numbers")
+    if kind == "text":
+        return Choice("perplexity", "labels are the next symbols of a text")
+    frequent, rare = max(counts, default=0), min(counts, default=0)
+    if kind != "two classes" or not rare or rare >= RARE * frequent:
+        return Choice("accuracy", "labels are classes")
+    share = f"{100 * rare / (rare + frequent):.2g} % of the training labels are of the rare class"
+    return Choice(
+        "average_precision" if rare < VERY_RARE * frequent else "auc",
+        f"{share}: accuracy would mislead",
+    )
+
+
+def check_measure(name: str, kind: Kind) -> None:
+    """Raises FedkinError where a measure is not for such labels."""
+    if name not in suited(kind):
+        raise FedkinError(
+            f"run.measure = {name!r} is not for {kind}: choose {', '.join(suited(kind))}"
+        )
+
+
+def misleads(counts: Sequence[int]) -> str:
+    """A sentence where one class is so frequent that accuracy says little; "" elsewhere."""
+    total = sum(counts)
+    if len(counts) < TWO or not total or max(counts) < MISLEADS * total:
+        return ""
+    share = 100 * max(counts) / total
+    return (
+        f"accuracy misleads: {share:.1f} % of the training labels are of one class, "
+        f"so that always predicting it is right in about {share:.0f} % of the cases"
+    )

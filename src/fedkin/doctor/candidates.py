@@ -1,0 +1,70 @@
+"""Three methods to try first, each with its reason: what it shares, what is gained, who would lose,
+what it needs.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fedkin.core.method import Needs
+from fedkin.doctor.verdict import Examined, losers
+from fedkin.methods import make
+
+MOST = 3
+METHODS = {
+    "shared": ("fedavg", "scaffold"),
+    "offset": ("fedper", "finetune"),
+    "anchored": ("finetune", "apfl", "ditto"),
+    "grouped": ("ifca", "hypcluster"),
+}
+REASONS = {
+    "shared": "one model for all is best where clients have one concept",
+    "offset": "one model, each client with an output layer of its own, where labels are unlike",
+    "anchored": "own models near the shared one, where concepts are alike but not the same",
+    "grouped": "a model for each group of like clients, where there are groups",
+}
+
+
+def candidates(found: Examined, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Up to three methods: the first of each way, by the way's gain, then the second ones.
+
+    ``names``: of the population's clients. Values are plain; "gain", "low" and "high" are against
+    each client alone.
+    """
+    ways = sorted(found.ways, key=lambda way: -found.ways[way].mean)
+    depth = max(len(METHODS[way]) for way in ways)
+    order = [(METHODS[way][k], way) for k in range(depth) for way in ways if k < len(METHODS[way])]
+    chosen: dict[str, str] = {}
+    for method, way in order:
+        chosen.setdefault(method, way)
+    told = []
+    for method, way in list(chosen.items())[:MOST]:
+        gain = found.ways[way]
+        low, high = gain.interval()
+        lose = [names[k] for k in losers(gain)]
+        told.append(
+            {
+                "method": method,
+                "way": way,
+                "reason": REASONS[way],
+                "gain": gain.mean,
+                "low": low,
+                "high": high,
+                "lose": lose,
+                "needs": needs(make(method, {}, {"lr": 0.1}).needs),
+            }
+        )
+    return told
+
+
+def needs(of: Needs) -> list[str]:
+    """What a method asks for, in words."""
+    said = ["one model for all"] if of.one_architecture else []
+    if of.public != "none":
+        said.append("a public set" + (" with labels" if of.public == "labeled" else ""))
+    if of.full_participation:
+        said.append("every client in every round")
+    if of.classes:
+        said.append("classes, not numbers")
+    if of.validation:
+        said.append("validation rows at every client")
+    return said

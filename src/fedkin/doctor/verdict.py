@@ -1,0 +1,194 @@
+"""Whether to federate: one answer for a data set, whatever method was asked about.
+
+The ways to share are compared with each client alone on rows that neither has seen, client by
+client, by the experiment's measure. Test rows are not read, and no row is held out for a public
+set: every way has the same rows.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import t
+
+from fedkin.core.family import CATEGORICAL, GAUSSIAN
+from fedkin.core.measures import measure_named
+from fedkin.data.population import Population
+from fedkin.doctor.crossed import BEST, Crossed, crossed
+from fedkin.doctor.features import Floats, Rows, rows_of
+from fedkin.doctor.fits import FEDERATED
+from fedkin.engine.measures import Predicted, measure
+
+LEAST = (
+    0.005  # of a gain that is worth having; of a measure without an upper end a share of its value
+)
+SURE = 0.05  # chance of being wrong, below which federating is advised
+DRAWS = 40  # bootstrap samples of a client's rows
+STEEP = 4.0  # of the logistic curve that makes probabilities of least-squares scores
+
+
+class Gain(NamedTuple):
+    """How much better a way is than each client alone; positive is better, whatever the measure.
+
+    ``mean`` over clients with ``error``; ``by_client``: {client: (gain, its standard error)};
+    ``value`` of the way and ``alone``: the measure itself, means over the same clients.
+    """
+
+    mean: float
+    error: float
+    by_client: dict[int, tuple[float, float]]
+    value: float
+    alone: float
+
+    @property
+    def freedom(self) -> int:
+        return max(len(self.by_client) - 1, 1)
+
+    def interval(self) -> tuple[float, float]:
+        """95 %."""
+        half = float(t.ppf(0.975, self.freedom)) * self.error
+        return self.mean - half, self.mean + half
+
+    def chance_above(self, least: float) -> float:
+        """The chance that the gain is above ``least``."""
+        if self.error == 0:
+            return float(self.mean > least)
+        return float(t.cdf((self.mean - least) / self.error, self.freedom))
+
+
+class Examined(NamedTuple):
+    """``best``: the gain of the way that other rows chose; ``ways``: of each way. ``chosen``: how
+    often each was best. ``constant``: the measure of a client's most frequent class, or mean.
+    """
+
+    measure: str
+    best: Gain
+    ways: dict[str, Gain]
+    chosen: dict[str, float]
+    worth: float
+    constant: float | None
+
+
+def examined(population: Population, measure_name: str, seed: int = 0) -> Examined | None:
+    """The ways to share, against each client alone; None for one client, or rows without anything
+    to learn from.
+    """
+    if population.clients < 2:
+        return None
+    rows = rows_of(population, seed)
+    if rows.views["linear"].shape[1] < 2:
+        return None
+    found = crossed(rows, seed)
+    gains = _gains(rows, found, measure_name)
+    if BEST not in gains:
+        return None
+    best = gains[BEST]
+    bounded = math.isfinite(measure_named(measure_name).most) and measure_name != "brier"
+    worth = LEAST if bounded else 2 * LEAST * abs(best.alone)
+    ways = {way: gains[way] for way in FEDERATED if way in gains}
+    return Examined(measure_name, best, ways, found.chosen, worth, _constant(rows, measure_name))
+
+
+def verdict(found: Examined) -> dict[str, Any]:
+    """{federate, says, wrong, gain, low, high, …}: plain values. ``wrong``: the chance that the
+    advice is wrong.
+    """
+    best = found.best
+    low, high = best.interval()
+    helps = 1 - best.chance_above(0.0)
+    worth = best.chance_above(found.worth)
+    federate = helps < SURE and best.mean > found.worth
+    if federate:
+        says = "federate: it is likely to help"
+    elif worth < SURE:
+        says = "stay alone: federating gains nothing worth having"
+    else:
+        says = "stay alone for now: that federating helps cannot be told from chance"
+    return {
+        "federate": federate,
+        "says": says,
+        "wrong": helps if federate else worth,
+        "gain": best.mean,
+        "low": low,
+        "high": high,
+        "measure": found.measure,
+        "alone": best.alone,
+        "federated": best.value,
+        "constant": found.constant,
+        "clients": len(best.by_client),
+        "worth": found.worth,
+    }
+
+
+def losers(gain: Gain) -> list[int]:
+    """Clients that are worse off by more than twice the standard error of their own rows."""
+    return [k for k, (mean, error) in gain.by_client.items() if mean < 0 and mean < -2 * error]
+
+
+def _gains(rows: Rows, found: Crossed, name: str) -> dict[str, Gain]:
+    """Of each way against alone: means over seeds, on the same rows and the same bootstrap samples
+    of them.
+    """
+    sign = 1.0 if measure_named(name).higher else -1.0
+    told = {way: _predictions(rows, scores) for way, scores in found.predicted.items()}
+    each: dict[str, dict[int, tuple[float, float, float, float]]] = {
+        way: {} for way in told if way != "alone"
+    }
+    for place, client in enumerate(rows.clients):
+        own = np.flatnonzero(rows.owner == place)
+        drawn = np.random.default_rng(place).integers(len(own), size=(DRAWS, len(own)))
+        parts = {way: [one.rows(own) for one in made] for way, made in told.items()}
+        values = {way: _values(made, name) for way, made in parts.items()}
+        moved = {
+            way: _values([made[0].rows(rows_) for rows_ in drawn], name)
+            for way, made in parts.items()
+        }
+        for way in each:
+            apart = sign * (values[way] - values["alone"])
+            if np.isfinite(apart).any():
+                spread = sign * (moved[way] - moved["alone"])
+                error = float(np.nanstd(spread, ddof=1)) if np.isfinite(spread).sum() > 1 else 0.0
+                means = [float(np.nanmean(values[one])) for one in (way, "alone")]
+                each[way][client] = float(np.nanmean(apart)), error, means[0], means[1]
+    return {way: _summed(by_client) for way, by_client in each.items() if by_client}
+
+
+def _summed(by_client: dict[int, tuple[float, float, float, float]]) -> Gain:
+    """The mean over clients; its error is the larger of what clients and what rows leave open."""
+    table = np.array(list(by_client.values()))
+    between = float(table[:, 0].std(ddof=1) / math.sqrt(len(table))) if len(table) > 1 else math.inf
+    within = float(np.sqrt((table[:, 1] ** 2).sum()) / len(table))
+    gain, _, value, alone = (float(number) for number in table.mean(0))
+    return Gain(
+        gain, max(between, within), {k: (v[0], v[1]) for k, v in by_client.items()}, value, alone
+    )
+
+
+def _constant(rows: Rows, name: str) -> float | None:
+    """Each client's rows by their own mean: the most frequent class, or the mean of the numbers."""
+    found = []
+    for place in range(len(rows.clients)):
+        own = np.flatnonzero(rows.owner == place)
+        scores = np.repeat(rows.target[own].mean(0, keepdims=True), len(own), 0)
+        found += list(_values([_as_predicted(rows, scores, rows.y[own])], name))
+    known = [value for value in found if math.isfinite(value)]
+    return float(np.mean(known)) if known else None
+
+
+def _predictions(rows: Rows, scores: Floats) -> list[Predicted]:
+    """As class probabilities or means, one for each seed. ``scores`` [seeds, n, outputs]."""
+    return [_as_predicted(rows, one, rows.y) for one in scores]
+
+
+def _as_predicted(rows: Rows, scores: Floats, y: Any) -> Predicted:
+    if rows.y.dtype != np.int64:
+        return Predicted(rows.offset + rows.scale * scores, y)
+    steep = np.exp(STEEP * (scores - scores.max(1, keepdims=True)))
+    return Predicted(steep / steep.sum(1, keepdims=True), y)
+
+
+def _values(made: list[Predicted], name: str) -> Floats:
+    """The measure of each; nan where it is not defined."""
+    family = CATEGORICAL if made[0].y.dtype == np.int64 else GAUSSIAN
+    found = (measure(family, name, one) for one in made)
+    return np.array([math.nan if value is None else value for value in found])

@@ -1,0 +1,42 @@
+"""Experiments in the order of their scores, with ties."""
+
+from fedkin.core.measures import measure_named
+from fedkin.report import formatting
+from fedkin.report.comparison.compare import Comparison
+from fedkin.report.comparison.run_row import by_experiment, labels
+from fedkin.report.comparison.sheet import TIES, Sheet
+from fedkin.report.intervals import over_clients, over_seeds, ranks
+
+
+def rank_table(found: Comparison) -> Sheet:
+    """Experiments on the same client data from the best to the worst; those that cannot be told
+    apart share a rank.
+    """
+    groups = [
+        group
+        for group in by_experiment(found.seen)
+        if group[0].personal and group[0].measure == found.measure
+    ]
+    lead = next(iter(groups), None)
+    if lead is None or len(groups) < 2:
+        return Sheet("", [], [], 0)
+    told = dict(zip((id(group) for group in groups), labels(groups), strict=True))
+    groups = [group for group in groups if group[0].same_data(lead[0])]
+    each = [
+        {(one.row["seed"], k): value for one in group for k, value in one.personal.items()}
+        for group in groups
+    ]
+    places = ranks(each, measure_named(found.measure).higher)
+    rows = []
+    for k in sorted(range(len(groups)), key=lambda k: places[k][0]):
+        means = [sum(one.personal.values()) / len(one.personal) for one in groups[k]]
+        clients, seeds = over_clients(dict(enumerate(each[k].values()))), over_seeds(means)
+        numbers = [formatting.value(found.measure, sum(means) / len(means))]
+        numbers += [formatting.interval(found.measure, ends) for ends in (clients, seeds)]
+        first = groups[k][0]
+        rows.append(
+            [formatting.rank(*places[k]), first.row["method"], told[id(groups[k])], *numbers]
+        )
+    title = f"Ranks by final personal test {formatting.label(found.measure)}"
+    columns = ["rank", "method", "setting", "mean", "95% over clients", "95% over seeds"]
+    return Sheet(title, columns, rows if len(rows) > 1 else [], 3, TIES)

@@ -1,0 +1,18 @@
+"""A table of text, and what stands below some of them."""
+
+from typing import NamedTuple
+
+TIES = (
+    "=: shared by those whose paired differences from the first of the rank cannot be "
+    "told from 0 (95 %, bootstrap)"
+)
+
+
+class Sheet(NamedTuple):
+    """A table of text; the first ``texts`` columns are words, the others numbers."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    texts: int
+    caption: str = ""

@@ -1,0 +1,103 @@
+"""How sure a number is: over clients, of one client by its test rows, over seeds; and which ranks
+are ties.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, t
+
+Floats = NDArray[np.float64]
+DRAWS, SEED, LEVEL = 10_000, 0, 0.95
+BATCH = 2_000_000  # random numbers at a time
+FEW = 30  # test rows, below which a client's own number is coarse
+
+
+def interval(values: Floats) -> tuple[float | None, float | None]:
+    """Percentiles of the mean of ``values`` drawn again with replacement; the same for every call.
+    None below two.
+    """
+    if len(values) < 2:
+        return None, None
+    rng = np.random.default_rng(SEED)
+    step = max(1, BATCH // len(values))
+    means = [
+        values[rng.integers(len(values), size=(min(step, DRAWS - done), len(values)))].mean(1)
+        for done in range(0, DRAWS, step)
+    ]
+    low, high = np.quantile(np.concatenate(means), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return round(float(low), 12), round(float(high), 12)
+
+
+def over_clients(values: Mapping[int, float | None]) -> tuple[float, float] | None:
+    """The interval of the mean over clients, by bootstrap over clients; None for fewer than two
+    finite values.
+    """
+    known = np.array(
+        [v for v in values.values() if v is not None and math.isfinite(v)], dtype=float
+    )
+    low, high = interval(known)
+    return None if low is None or high is None else (low, high)
+
+
+def of_share(share: float, rows: int) -> tuple[float, float]:
+    """Wilson's interval of a share (an accuracy) that was found on so many test rows."""
+    z = float(norm.ppf((1 + LEVEL) / 2))
+    middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
+    half = z / (1 + z**2 / rows) * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def of_error(value: float, error: float) -> tuple[float, float]:
+    """The interval of a value with a standard error, by the normal distribution."""
+    half = float(norm.ppf((1 + LEVEL) / 2)) * error
+    return value - half, value + half
+
+
+def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
+    """The interval of the mean over seeds, by Student's t; None for one seed."""
+    known = np.asarray(values, dtype=float)
+    if len(known) < 2 or not np.isfinite(known).all():
+        return None
+    half = float(t.ppf((1 + LEVEL) / 2, len(known) - 1) * known.std(ddof=1) / math.sqrt(len(known)))
+    return float(known.mean()) - half, float(known.mean()) + half
+
+
+def ranks(each: Sequence[Mapping[Any, float]], higher: bool) -> list[tuple[int, bool]]:
+    """(rank, whether it is shared) of each, by the mean of its values; those that cannot be told
+    apart share one.
+
+    Args:
+        each: By run or setting, {pair: value}. A pair is a client under a seed.
+        higher: Whether more is better.
+
+    Who leads a rank is the best of those not ranked yet. It shares the rank with all whose paired
+    difference from it has a bootstrap interval that holds 0; the next rank begins with the first
+    who differs. Without a pair in common there is no difference to be seen, and the rank is shared.
+    """
+    means = [float(np.mean(list(one.values()))) if one else -math.inf for one in each]
+    order = sorted(range(len(each)), key=lambda k: -means[k] if higher else means[k])
+    found: dict[int, int] = {}
+    left = order
+    while left:
+        lead, place = left[0], len(found) + 1
+        found[lead] = place
+        rest: list[int] = []
+        for other in left[1:]:
+            if not rest and not apart(each[lead], each[other]):
+                found[other] = place
+            else:
+                rest.append(other)
+        left = rest
+    counts = list(found.values())
+    return [(found[k], counts.count(found[k]) > 1) for k in range(len(each))]
+
+
+def apart(one: Mapping[Any, float], other: Mapping[Any, float]) -> bool:
+    """Whether two can be told apart: the interval of their paired differences leaves out 0."""
+    both = [k for k in one if k in other]
+    low, high = interval(np.round(np.array([one[k] - other[k] for k in both], dtype=float), 12))
+    return low is not None and high is not None and (low > 0 or high < 0)

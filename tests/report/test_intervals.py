@@ -1,0 +1,51 @@
+"""Intervals hold what they should, and ranks that may be chance are ties."""
+
+import math
+
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from fedkin.report.intervals import of_error, of_share, over_clients, over_seeds, ranks
+
+
+def test_an_interval_of_a_share_is_wilsons() -> None:
+    for right, rows in ((0, 4), (3, 7), (50, 50)):
+        expected = proportion_confint(right, rows, method="wilson")
+        assert of_share(right / rows, rows) == pytest.approx(expected, abs=1e-9)
+    low, high = of_share(0.5, 4)
+    assert high - low > 0.6  # four test rows say next to nothing
+
+
+def test_an_interval_over_clients_is_near_the_normal_one() -> None:
+    rng = np.random.default_rng(0)
+    values = dict(enumerate(rng.normal(0.7, 0.1, 200)))
+    found = over_clients({**values, 200: None, 201: math.nan})
+    assert found is not None
+    error = np.std(list(values.values())) / math.sqrt(200)
+    assert found == pytest.approx(of_error(float(np.mean(list(values.values()))), error), abs=0.002)
+    assert over_clients({0: 0.5, 1: None}) is None
+
+
+def test_an_interval_over_seeds_is_students() -> None:
+    assert over_seeds([1.0, 2.0, 4.0]) == pytest.approx(
+        (7 / 3 - 4.3027 * 1.5275 / 3**0.5, 6.1279), abs=1e-3
+    )
+    assert over_seeds([1.0]) is None
+
+
+def test_ranks_that_may_be_chance_are_shared() -> None:
+    rng = np.random.default_rng(1)
+    base = rng.normal(0.5, 0.2, 40)  # clients differ far more than runs
+    best, same, worse = (
+        dict(enumerate(base + by + noise * rng.normal(size=40)))
+        for by, noise in ((0.1, 0.01), (0.099, 0.01), (0.05, 0.01))
+    )
+    assert ranks([worse, best, same], higher=True) == [(3, False), (1, True), (1, True)]
+    assert ranks([worse, best, same], higher=False) == [(1, False), (2, True), (2, True)]
+    assert ranks([best], higher=True) == [(1, False)]
+    apart = {("other", k): v for k, v in worse.items()}
+    assert ranks([best, apart], higher=True) == [
+        (1, True),
+        (1, True),
+    ]  # nobody in common: nothing is seen
