@@ -14,6 +14,7 @@ from fedkin.engine.vmap.batcher import side_by_side
 from fedkin.experiment.run import experiment, run
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build
+from fedkin.models.own import allow
 from fedkin.runs.database import read_only
 from fedkin.runtime import device
 from fedkin.runtime.device import CPU, device_named, placed
@@ -102,6 +103,7 @@ class Weighing(nn.Module):
 
 
 def test_tables_of_a_module_go_there_too():
+    allow(["tests.engine.test_device:Weighing"])
     model = build.build("tests.engine.test_device:Weighing", (5,), 3, Key(0))
     batch = Batch(torch.zeros(4, 5), torch.tensor([0, 1, 2, 1]), torch.full((4,), 0.25))
     assert devices(sgd_step, model, model.initial, batch, torch.tensor(0.1)) == {GPU}

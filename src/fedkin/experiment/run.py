@@ -30,7 +30,9 @@ def experiment(content: Mapping[str, Any] | None = None, **settings: Any) -> Spe
     merged: dict[str, Any] = {key: dict(value) for key, value in (content or {}).items()}
     for key, value in settings.items():
         assign(merged, key.replace("__", "."), value)
-    return parse(merged)[0]
+    spec = parse(merged)[0]
+    permit(spec)  # who wrote the program typed the names in it
+    return spec
 
 
 def run(
