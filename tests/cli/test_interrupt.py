@@ -73,7 +73,7 @@ def test_a_closed_pipe_ends_no_training(tmp_path: Path) -> None:
         f"{run} | head -n 1", shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert done.stdout.count("\n") == 1
-    assert done.stderr == "note: nobody reads this command's output any more: its work goes on\n"
+    assert "note: nobody reads this command's output any more: its work goes on\n" in done.stderr
     assert shown(tmp_path / "piped")["finished"]
 
 
