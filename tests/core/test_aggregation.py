@@ -80,3 +80,9 @@ def test_sums_are_declared_wherever_they_suffice():
         *("finetune", "l2sgd", "lg_fedavg", "partial_fl", "per_fedavg", "persfl", "ppfl"),
         "scaffold",
     }
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_a_method_says_of_its_hyper_parameters_makes_it_again(name):
+    method = make(name, SETTINGS[name], {"lr": 0.1})
+    assert set(method.hyper) <= set(inspect.signature(METHODS[name]).parameters), name

@@ -17,4 +17,4 @@ def centralized(*, lr: float) -> Method:
     run.participation has no say. No federation could run it: the data would have to be sent, and
     that is not in its ledger.
     """
-    return fedavg(lr=lr)._replace(name="centralized", needs=Needs(pooled=True))
+    return fedavg(lr=lr)._replace(name="centralized", hyper={"lr": lr}, needs=Needs(pooled=True))
