@@ -83,6 +83,8 @@ def compiler_folder() -> Path:
     new one for this process alone.
     """
     given = os.environ.get(INDUCTOR)
+    if given and _torchs_own(Path(given)):
+        given = None  # torch put it there itself, when a step was recorded
     found = (
         (None if not given else private_folder(Path(given).absolute()))
         or _private("inductor")
@@ -90,6 +92,11 @@ def compiler_folder() -> Path:
     )
     os.environ[INDUCTOR] = str(found)
     return found
+
+
+def _torchs_own(path: Path) -> bool:
+    """Whether it is the folder that torch chooses where nobody names one."""
+    return path.parent == Path(tempfile.gettempdir()) and path.name.startswith("torchinductor_")
 
 
 @cache

@@ -17,6 +17,7 @@ from fedkin.core.errors import first_line, named_line
 from fedkin.core.model import Model
 from fedkin.core.ops import Step
 from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
+from fedkin.runtime.code_cache import compiler_folder
 from fedkin.runtime.compile import Flat, Record, Uncompiled, compiled, named
 from fedkin.runtime.device import CPU, moved
 
@@ -222,6 +223,7 @@ def _laid_out(state: Tree) -> tuple[Tensor, ...]:
 
 
 def _recorded(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
+    compiler_folder()  # before torch's compiler is imported, which chooses a folder of its own
     with torch.random.fork_rng(
         devices=[]
     ):  # recording runs the step once: its dropout must not draw for real
