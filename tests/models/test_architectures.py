@@ -10,7 +10,7 @@ import torch
 from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import BERNOULLI, CATEGORICAL, GAUSSIAN
-from fedkin.engine.measures import measures
+from fedkin.engine.measures import measures, predicted
 from fedkin.experiment.run import experiment
 from fedkin.setup.architectures import described, with_family
 from fedkin.setup.build import assemble
@@ -145,9 +145,10 @@ def test_auc_is_the_share_of_pairs_in_order() -> None:
     predictions = torch.stack([torch.log(1 - p / 2), torch.log(p / 2)], 1)
     for family in (CATEGORICAL, BERNOULLI):
         np.testing.assert_allclose(
-            measures(family, predictions, torch.from_numpy(y))["auc"], expected
+            measures(family, predicted(family, predictions, torch.from_numpy(y)))["auc"], expected
         )
-    assert measures(CATEGORICAL, predictions, torch.zeros(40)) == {}
+    one_class = predicted(CATEGORICAL, predictions, torch.zeros(40, dtype=torch.int64))
+    assert "auc" not in measures(CATEGORICAL, one_class)
     assert measures(GAUSSIAN, torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 5.0])) == {
         "rmse": 4.5**0.5,
         "mae": 1.5,

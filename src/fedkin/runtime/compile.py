@@ -87,6 +87,8 @@ def _made(record: Record, inputs: Sequence[Tensor]) -> Path:
 
 
 def _library(graph: GraphModule, inputs: Sequence[Tensor], options: dict[str, Any]) -> Path:
+    # torch keeps precompiled headers in the shared temporary folder, whatever is said
+    options = {**options, "aot_inductor.precompile_headers": False}
     with warnings.catch_warnings(), torch._inductor.config.patch(options):
         warnings.simplefilter("ignore")  # torch's, about its own
         return Path(str(torch._inductor.aot_compile(_without_facts(graph), tuple(inputs))))
