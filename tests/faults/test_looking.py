@@ -7,6 +7,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.tree import named_leaves
+from fedkin.engine import store
 from fedkin.engine.store import StoreError
 from fedkin.experiment.run import run
 from fedkin.export.card import card_of
@@ -59,16 +60,16 @@ def server(found) -> list[bytes]:
 
 
 def test_a_commit_while_states_are_copied(stages, going, monkeypatch):
-    real, calls = shutil.copyfile, []
+    real, calls = store.read_file, []
 
-    def copyfile(source, target):
+    def read_file(source, *most):
         calls.append(source)
         if len(calls) == 3:
-            monkeypatch.setattr("fedkin.engine.store.shutil.copyfile", real)
+            monkeypatch.setattr(store, "read_file", real)
             goes_on(going, stages[2])
-        return real(source, target)
+        return real(source, *most)
 
-    monkeypatch.setattr("fedkin.engine.store.shutil.copyfile", copyfile)
+    monkeypatch.setattr(store, "read_file", read_file)
     found = load(going)
     assert found.at.round == 2
     expected = load(stages[2])
@@ -112,7 +113,7 @@ def test_the_card_is_of_the_round_of_its_model(stages, going):
 
 
 def test_a_newcomer_joins_the_round_that_is_told(stages, going, tmp_path, monkeypatch):
-    def loaded(folder):
+    def loaded(folder, **allowed):
         found = load(folder)
         goes_on(going, stages[2])
         return found
