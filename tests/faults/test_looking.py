@@ -62,12 +62,12 @@ def server(found) -> list[bytes]:
 def test_a_commit_while_states_are_copied(stages, going, monkeypatch):
     real, calls = store.read_file, []
 
-    def read_file(source, *most):
+    def read_file(source, *most, **links):
         calls.append(source)
         if len(calls) == 3:
             monkeypatch.setattr(store, "read_file", real)
             goes_on(going, stages[2])
-        return real(source, *most)
+        return real(source, *most, **links)
 
     monkeypatch.setattr(store, "read_file", read_file)
     found = load(going)
