@@ -71,15 +71,17 @@ def aggregated(how: Aggregation, replies: Mapping[int, Reply]) -> Mean | Mapping
 
 
 def _mean(how: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
-    weights = [reply.weight if how.weight == "samples" else 1.0 for reply in replies.values()]
+    weights: list[float] = []
     each: dict[int, Tree] = {}
 
     def summed() -> Iterator[Tree]:
-        for client, (message, _) in replies.items():  # each is read once
+        for client, (message, samples) in replies.items():  # each is read once, perhaps from disk
+            weights.append(samples if how.weight == "samples" else 1.0)
             each[client] = {kind: part for kind, part in message.items() if kind not in how.kinds}
             yield {kind: part for kind, part in message.items() if kind in how.kinds}
 
-    return Mean(tuple(replies), weighted_mean(summed(), weights), each, sum(weights))
+    mean = weighted_mean(summed(), (weights[k] for k in range(len(replies))))
+    return Mean(tuple(replies), mean, each, sum(weights))
 
 
 class _Alike(Mapping[int, Reply]):
