@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.typed_path import typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.arrays import images
 from fedkin.data.formats.cifar import find_cifar, read_cifar
@@ -82,13 +83,13 @@ def as_typed(name: str | Path) -> str:
     it one's path.
     """
     name = str(name)
-    bare = name and not is_path(name) and name not in SOURCES and Path(name).expanduser().is_dir()
+    bare = name and not is_path(name) and name not in SOURCES and typed_path(name).is_dir()
     return f"{name}/" if bare else name
 
 
 def located(name: str) -> str:
     """The whole path of one's own file or folder that is there; any other name as is."""
-    path = Path(name).expanduser()
+    path = typed_path(name)
     return whole(path) if is_path(name) and path.exists() else name
 
 
@@ -104,7 +105,7 @@ def data_folder(dir: Path | str | None) -> Path | None:
     chosen = dir if dir is not None else os.environ.get("FEDKIN_DATA") or None
     if chosen is None:
         return None
-    folder = Path(chosen).expanduser()
+    folder = typed_path(chosen)
     if not folder.is_dir():
         whence = "FEDKIN_DATA" if dir is None else "--data-dir"
         raise FedkinError(

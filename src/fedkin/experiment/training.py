@@ -66,6 +66,18 @@ def train(
 ) -> None:
     """The rounds that the record does not hold yet."""
     progress = progress or _silent
+    try:
+        _train(parts, folder, database, progress, engine)
+    except KeyboardInterrupt:  # also while workers start
+        last = max(database.last_round(), 0)
+        raise Interrupted(
+            f"stopped at once, committed up to round {last}: fedkin resume {folder}"
+        ) from None
+
+
+def _train(
+    parts: Assembled, folder: Path, database: Database, progress: Progress, engine: Engine
+) -> None:
     spec = parts.spec
     with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:
         aside = folder if spec.engine.state == "disk" else None
@@ -76,22 +88,16 @@ def train(
             states = checkpoint.committed(folder, database)
             checkpoint.tidy(folder, states)
             _restore(coordinator, states)
-        try:
-            for number in range(done + 1, spec.run.rounds + 2):
-                record = _one(coordinator, spec, number)
-                recorder.add(record)
-                progress(record)
-                if interrupted() and number <= spec.run.rounds:
-                    recorder.commit()
-                    raise Interrupted(
-                        f"stopped after round {number}; continue with: fedkin resume {folder}"
-                    )
-            _join(parts, coordinator, recorder, interrupted)
-        except KeyboardInterrupt:
-            last = database.last_round()
-            raise Interrupted(
-                f"stopped at once, committed up to round {last}: fedkin resume {folder}"
-            ) from None
+        for number in range(done + 1, spec.run.rounds + 2):
+            record = _one(coordinator, spec, number)
+            recorder.add(record)
+            progress(record)
+            if interrupted() and number <= spec.run.rounds:
+                recorder.commit()
+                raise Interrupted(
+                    f"stopped after round {number}; continue with: fedkin resume {folder}"
+                )
+        _join(parts, coordinator, recorder, interrupted)
         recorder.commit(
             finished=True,
             fingerprint=coordinator.fingerprint(),

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from fedkin.core.errors import FedkinError, cut, near
 from fedkin.core.measures import Name
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
+from fedkin.core.typed_path import typed_path
 
 
 class _Section(BaseModel):
@@ -194,7 +195,7 @@ class Spec(_Section):
 
 def _names_clients(data: dict[str, Any]) -> bool:
     name = data.get("name", "")
-    folder = isinstance(name, str) and "/" in name and Path(name).expanduser().is_dir()
+    folder = isinstance(name, str) and "/" in name and typed_path(name).is_dir()
     return data.get("client") is not None or folder or str(name).endswith(".json")
 
 

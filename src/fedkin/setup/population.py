@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.rng import Key
+from fedkin.core.typed_path import typed_path
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.user_files import is_path, read_own, takes
 from fedkin.data.population import Population
@@ -32,7 +33,7 @@ def rooted(spec: Spec) -> Spec:
     What is not there stays as it is, so that it is told as it was written.
     """
     data, source = spec.data, spec.public.source
-    folder = None if data.dir is None else Path(data.dir).expanduser()
+    folder = None if data.dir is None else typed_path(data.dir)
     here = {
         "name": located(data.name),
         "dir": whole(folder) if folder and folder.is_dir() else data.dir,

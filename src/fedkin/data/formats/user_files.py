@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.typed_path import typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.formats.frames import READERS, tables_in
 from fedkin.data.formats.hugging_face import HUB, is_saved, read_hub, read_saved
@@ -55,7 +56,7 @@ def is_path(name: str) -> bool:
     return (
         name.startswith(HUB)
         or Path(name).suffix.lower() in FILES
-        or ("/" in name and Path(name).expanduser().is_dir())
+        or ("/" in name and typed_path(name).is_dir())
     )
 
 
@@ -114,7 +115,7 @@ def only_known(options: Mapping[str, Any], known: Collection[str], what: str) ->
 
 def _place_of(name: str, folder: Path | None) -> Path:
     """The path, as it stands or in the data folder."""
-    path = Path(name).expanduser()
+    path = typed_path(name)
     for candidate in (path, folder / path if folder else path):
         if candidate.exists():
             return candidate
