@@ -1,7 +1,10 @@
 """The Python interface: describe an experiment, run it, look at what came out."""
 
+import contextlib
 import operator
+import tempfile
 import warnings
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,32 +13,34 @@ import pandas as pd
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.html_table import html_table
 from fedkin.core.method import Method
 from fedkin.data.partitions.registry import PARTITIONS
 from fedkin.data.population import Population, Split
-from fedkin.data.sources import as_typed, check_name
+from fedkin.data.sources import check_name
+from fedkin.doctor.checked import checked, leaks_of
+from fedkin.doctor.diagnosis import diagnosis
+from fedkin.experiment.progress import Tally, display, head
 from fedkin.experiment.resume import resume as _resume
+from fedkin.experiment.run import new_folder
 from fedkin.experiment.run import run as _run
+from fedkin.experiment.terminal import console
 from fedkin.experiment.training import Progress
 from fedkin.export.opened import Opened
 from fedkin.export.personal import Personal
-from fedkin.models.build import MODELS
+from fedkin.export.predict import predicted
+from fedkin.models.build import GIVEN_MODELS, MODELS
 from fedkin.report import frames
+from fedkin.report.comparison.side_by_side import SideBySide
 from fedkin.report.page.report import write_report
-from fedkin.report.summary import summary
+from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
+from fedkin.setup.architectures import permit
 from fedkin.setup.build import method_of
+from fedkin.setup.given import Given
+from fedkin.setup.keywords import content_of
 from fedkin.setup.opened import load
 from fedkin.setup.population import HELD_OUT
-
-# Keywords without a dot, and where they belong.
-PLACES = {
-    **{name: f"{name}.name" for name in ("data", "split", "model", "engine")},
-    **{name: f"run.{name}" for name in ("clients", "participation", "rounds", "seed", "out")},
-    **{name: f"train.{name}" for name in ("lr", "batch_size", "steps", "epochs")},
-    **{name: f"engine.{name}" for name in ("workers", "compile")},
-    "public": "public.source",
-}
 
 
 class Experiment:
@@ -49,25 +54,71 @@ class Experiment:
     """
 
     def __init__(self, method: str | Method = "comet", **settings: Any) -> None:
-        content: dict[str, Any] = {}
-        self._given = {"method": method if isinstance(method, str) else method.name, **settings}
+        self._asked = {"method": method if isinstance(method, str) else method.name, **settings}
         self.method = None if isinstance(method, str) else method
-        if isinstance(method, str):
-            assign(content, "method.name", method)
-        else:
+        named = {"method": method} if isinstance(method, str) else {}
+        content, notes, self.given = content_of({**named, **settings})
+        here = str(content.get("model", {}).get("name", "")).endswith("@python")
+        if self.method is not None or (here and "name" not in content.get("engine", {})):
             assign(content, "engine.name", "inprocess")
-        for key, value in settings.items():
-            assign(content, PLACES.get(key, key), as_typed(value) if key == "data" else value)
         self.spec: Spec
         self.spec, hints = parse(content, where="Experiment")
-        for hint in hints:
+        for hint in [*notes, *hints]:
             warnings.warn(hint, stacklevel=2)
         _check(self.spec, self.method)
 
     def __repr__(self) -> str:
-        plain = [f"{key}={value!r}" for key, value in self._given.items() if "." not in key]
-        dotted = {key: value for key, value in self._given.items() if "." in key}
+        shown = {key: _Shown(value, self.given) for key, value in self._asked.items()}
+        plain = [f"{key}={value!r}" for key, value in shown.items() if "." not in key]
+        dotted = {key: value for key, value in shown.items() if "." in key}
         return f"Experiment({', '.join([*plain, *([f'**{dotted!r}'] if dotted else [])])})"
+
+    def _repr_html_(self) -> str:
+        rows = [(key, repr(_Shown(value, self.given))) for key, value in self._asked.items()]
+        return html_table("Experiment", rows)
+
+    def check(self) -> dict[str, Any]:
+        """What is in the data and what looks wrong: what ``fedkin data check --json`` prints."""
+        with self._placed() as spec:
+            return checked(spec).found
+
+    def doctor(self, rounds: int = 3, methods: Sequence[str] = ()) -> dict[str, Any]:
+        """The experiment looked at before it is run: what ``fedkin doctor --json`` prints."""
+        with self._placed() as spec:
+            return diagnosis(spec, rounds, methods)
+
+    def run(
+        self, out: Path | str | None = None, progress: bool | Progress | None = None
+    ) -> "Result":
+        """``fedkin.run(experiment, out, progress)``."""
+        return run(self, out, progress)
+
+    @contextlib.contextmanager
+    def _placed(self) -> Iterator[Spec]:
+        """The specification, with given data in a folder of their own for as long as it lasts."""
+        permit(self.spec)  # who wrote the program typed the names in it
+        if self.given is None:
+            yield self.spec
+            return
+        with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
+            yield named_data(self.spec, self.given.write(Path(folder)))
+
+
+class _Shown:
+    """A keyword as ``repr`` shows it: data and models that are values, in words."""
+
+    def __init__(self, value: Any, given: Given | None) -> None:
+        self.value, self.given = value, given
+
+    def __repr__(self) -> str:
+        if self.given is not None and not isinstance(self.value, str | int | float | list | tuple):
+            return self.given.says
+        return self.value.__name__ if isinstance(self.value, type) else repr(self.value)
+
+
+def named_data(spec: Spec, path: Path) -> Spec:
+    """The specification with these data."""
+    return spec.model_copy(update={"data": spec.data.model_copy(update={"name": str(path)})})
 
 
 def _check(spec: Spec, method: Method | None) -> None:
@@ -80,7 +131,7 @@ def _check(spec: Spec, method: Method | None) -> None:
     if spec.split.name not in PARTITIONS:
         raise unknown("partition", spec.split.name, PARTITIONS)
     for name in spec.model.map.values() or [spec.model.name]:
-        if ":" not in name and name not in MODELS:
+        if ":" not in name and name not in MODELS and name not in GIVEN_MODELS:
             raise unknown("model", name, [*MODELS, "package.module:Class"])
 
 
@@ -101,6 +152,9 @@ class Result:
 
     def __repr__(self) -> str:
         return f"Result({str(self.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Result in {self.folder}", numbers_of(self.summary))
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -158,6 +212,30 @@ class Result:
     def _population(self) -> Population:
         return load(self.folder, method=self._method, trust_code=self._trust_code)[1].population
 
+    def predict(self, client: int | str, x: Any) -> pd.DataFrame:
+        """What a client's personal model says of new samples: what ``fedkin predict`` writes.
+
+        Args:
+            client: its number, or its name.
+            x: a DataFrame or a file with the columns of training; or samples as ``data`` gives
+                them, [rows, …].
+
+        Returns:
+            A row a sample: "prediction", and "p(LABEL)" for each class. ``attrs["said"]`` holds
+            sentences on what the model never saw.
+        """
+        opened = Opened(self.folder, self._method, self._trust_code)
+        if not isinstance(client, str):
+            client = _number(client, len(opened.parts.infos))
+        return predicted(opened, client, x)
+
+    def compare(
+        self, *others: "Result | Path | str", against: str | None = None, best: bool = False
+    ) -> SideBySide:
+        """This run beside others, as ``fedkin compare`` shows them."""
+        folders = [one.folder if isinstance(one, Result) else Path(one) for one in others]
+        return SideBySide.of([self.folder, *folders], against, best)
+
     def report(self) -> Path:
         """Write report.html into the run directory."""
         return write_report(self.folder)
@@ -174,12 +252,30 @@ def _number(client: int | str, clients: int) -> int:
 
 
 def run(
-    experiment: Experiment, out: Path | str | None = None, progress: Progress | None = None
+    experiment: Experiment,
+    out: Path | str | None = None,
+    progress: bool | Progress | None = None,
 ) -> Result:
-    """Run an experiment; ``progress`` is called with the Record of every round."""
-    return Result(
-        _run(experiment.spec, out, method=experiment.method, progress=progress), experiment.method
-    )
+    """Run an experiment.
+
+    Args:
+        experiment: what to run.
+        out: the run directory, new or empty; else one in ``runs``.
+        progress: True shows it as the command line does, in notebooks and terminals; a function
+            is called with the Record of every round.
+    """
+    spec, method = experiment.spec, experiment.method
+    with experiment._placed() as placed:
+        for sentence in leaks_of(placed):
+            warnings.warn(sentence, stacklevel=2)
+    if experiment.given is not None:
+        name = method.name if method is not None else spec.method.name
+        out = new_folder(spec, name, out)
+        spec = named_data(spec, experiment.given.write(Path(out)))
+    if progress is not True:
+        return Result(_run(spec, out, method=method, progress=progress or None), method)
+    with display(Tally(spec, head(spec)), console()) as shown:
+        return Result(_run(spec, out, method=method, progress=shown.update), method)
 
 
 def resume(

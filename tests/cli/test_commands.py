@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedkin.cli.options import short_form, specification
-from fedkin.cli.progress import clock
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.progress import clock
 from fedkin.runs.spec import Spec
+from fedkin.setup.options import short_form, specification
 from tests.cli.command import SMALL, fedkin, ran
 
 

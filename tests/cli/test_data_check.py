@@ -173,3 +173,24 @@ def test_cells_that_stand_for_nothing_and_spellings_of_one_thing(tmp_path: Path)
     np.testing.assert_array_equal(source.x[:4, 2], [1, -1, 2, 3])
     everywhere = load(str(tmp_path / "t.csv"), client="site", missing=["<5", -1])
     np.testing.assert_array_equal(everywhere.x[:4, 2], [1, np.nan, 2, 3])
+
+
+def test_a_leak_is_told_before_a_run_and_by_the_doctor(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{'abc'[i % 3]},{rng.normal():.4f},{i * 7 % 2},{i * 7 % 2}" for i in range(200)]
+    (tmp_path / "t.csv").write_text("\n".join(["site,n,copy,label", *rows]))
+    small = (
+        "--rounds",
+        "1",
+        "--engine",
+        "inprocess",
+        "--set",
+        "train.steps=1",
+        "--method",
+        "local",
+    )
+    data = ("--data", f"{tmp_path / 't.csv'}:client=site")
+    done = fedkin("run", *data, *small, "--out", tmp_path / "run")
+    assert "note: column 'copy' alone tells the label of 100.0% of the rows" in done.stderr
+    traps = json.loads(fedkin("doctor", *data, "--rounds", "0", "--json").stdout)["traps"]
+    assert any("column 'copy' alone" in trap for trap in traps)

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from fedkin.cli.options import specification
 from fedkin.core.errors import FedkinError
 from fedkin.core.plain import COMMANDS, as_json, cell, markdown, plain
 from fedkin.core.toml import BadToml, parse_toml
@@ -29,6 +28,7 @@ from fedkin.runs import trust
 from fedkin.runs.bounds import COLUMNS
 from fedkin.runs.directory import own
 from fedkin.runs.spec import Spec, parse
+from fedkin.setup.options import specification
 from tests.report.records_for_tests import write
 
 

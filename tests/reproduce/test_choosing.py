@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.choosing import TABLES
-from fedkin.cli.options import specification
 from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
+from fedkin.setup.options import specification
 from tests.cli.command import fedkin
 
 ROOT = Path(__file__).parents[2]

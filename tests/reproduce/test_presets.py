@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.cli.options import specification
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.reproduce import estimate as estimating
@@ -26,6 +25,7 @@ from fedkin.reproduce.preset import SCALES, Row, names, preset, published
 from fedkin.reproduce.running import Outcome, command, outcomes, spec_of
 from fedkin.runs.record import Record
 from fedkin.setup.build import method_of
+from fedkin.setup.options import specification
 from tests.cli.command import fedkin, told
 
 ROOT = Path(__file__).parents[2]

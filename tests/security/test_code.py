@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from fedkin import Result
-from fedkin.cli.options import specification
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
@@ -22,6 +21,7 @@ from fedkin.flower.node.placement import models_at
 from fedkin.models.build import build
 from fedkin.models.own import allow, own_class
 from fedkin.runs import trust
+from fedkin.setup.options import specification
 from tests.cli.command import MODULE, SMALL, fedkin, process, told
 
 WITNESS = 'open("witness", "w").close()\n'  # what a module does when it is imported

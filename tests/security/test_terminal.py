@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from rich.table import Table
 
-from fedkin.cli import terminal
 from fedkin.cli.export import as_csv
 from fedkin.core.plain import as_json, cell, markdown, plain
+from fedkin.experiment import terminal
 from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
 from tests.security.hostile import ESCAPES, changed
@@ -52,7 +52,7 @@ def test_lines_and_tables_are_plain(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_live_table_is_plain(tmp_path: Path) -> None:
     from rich.console import Console
 
-    from fedkin.cli.progress import LiveTable, Tally
+    from fedkin.experiment.progress import LiveTable, Tally
     from fedkin.runs.record import Record
     from fedkin.runs.spec import Spec
 

@@ -12,9 +12,9 @@ from typer.core import TyperGroup
 
 from fedkin.cli import data, deploy, doctor, export, join, reading, reproduce, sweep, track
 from fedkin.cli.reading import Folder, TrustCode, as_given
-from fedkin.cli.terminal import any_encoding, ends_tidily, say, tell_hints, warn
 from fedkin.cli.training import train
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.terminal import any_encoding, ends_tidily, say, tell_hints, warn
 
 if TYPE_CHECKING:
     from fedkin.runs.record import Record
@@ -162,7 +162,7 @@ def run(
     trust_code: TrustCode = False,
 ) -> None:
     """Train: by default COMET on scikit-learn's digits, 20 clients."""
-    from fedkin.cli.options import specification
+    from fedkin.setup.options import specification
 
     options = {
         "method": method,
@@ -200,7 +200,7 @@ def resume(
     """Continue a run from its last committed round; the result is that of a run that was never
     stopped.
     """
-    from fedkin.cli.progress import before
+    from fedkin.experiment.progress import before
     from fedkin.runs.directory import SPEC
     from fedkin.runs.spec import parse, read
 
@@ -209,7 +209,7 @@ def resume(
     chosen, _ = parse(content, text, str(folder / SPEC))
     if done is None:
         say(f"{folder} is finished: there is nothing to resume")
-    train(chosen, partial(_resumed, folder, workers, trust_code), done)
+    train(chosen, partial(_resumed, folder, workers, trust_code), done, new=False)
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (

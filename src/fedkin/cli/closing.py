@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from fedkin.cli.terminal import warn
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.terminal import warn
 from fedkin.report import formatting
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary

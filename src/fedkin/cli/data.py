@@ -13,8 +13,8 @@ from rich.text import Text
 
 from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, DataDir, as_given
-from fedkin.cli.terminal import console, tell_hints
 from fedkin.core.errors import many
+from fedkin.experiment.terminal import console, tell_hints
 
 if TYPE_CHECKING:
     from fedkin.runs.spec import Spec
@@ -72,8 +72,8 @@ def check(
     """What is in your data, what is left out, and all that looks wrong, each fault with its fix, in
     one pass.
     """
-    from fedkin.cli.options import specification
     from fedkin.doctor.checked import checked
+    from fedkin.setup.options import specification
 
     columns = [
         f"data.{key}={value}"

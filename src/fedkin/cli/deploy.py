@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from fedkin.cli.reading import AsJson, TrustCode
-from fedkin.cli.terminal import say
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.terminal import say
 
 app = typer.Typer(
     name="deploy",
@@ -128,8 +128,8 @@ def run(
 ) -> None:
     """Train on the nodes; a run directory like any other, in DIR/runs."""
     _extra()
-    from fedkin.cli.progress import before
     from fedkin.cli.training import train
+    from fedkin.experiment.progress import before
     from fedkin.flower.operator.submit import launch, prepared
     from fedkin.runs.directory import begun
 

@@ -6,14 +6,10 @@ import typer
 
 from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
-from fedkin.cli.terminal import console, tell_hints
+from fedkin.experiment.terminal import console, tell_hints
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from fedkin.data.population import Population
-    from fedkin.runs.spec import Spec
-    from fedkin.setup.build import Assembled
 
 
 def doctor(
@@ -47,56 +43,21 @@ def doctor(
     clients are, what goes wrong by default, what it costs. The answer is of the data, whatever
     method is asked about; test data are not read."""
     from fedkin.cli.export import find_own_code
-    from fedkin.cli.options import specification
-    from fedkin.doctor.candidates import candidates
-    from fedkin.doctor.data import data_of
-    from fedkin.doctor.probe import probe
-    from fedkin.doctor.traps import traps_of
-    from fedkin.doctor.verdict import examined, verdict
-    from fedkin.methods import known_name
-    from fedkin.runs.spec import MethodSection
-    from fedkin.setup.build import assemble
+    from fedkin.doctor.diagnosis import diagnosis
+    from fedkin.setup.options import specification
 
-    more = [known_name(name.strip()) for name in methods.split(",")] if methods else []
     options = {"data": data, "method": method, "split": split, "measure": measure}
     given, hints = specification(
         spec, {**options, "data_dir": as_given(data_dir)}, set_ or [], trust_code
     )
     tell_hints(hints)
     find_own_code()
-    parts = assemble(given)
-    everyone = _with_all_rows(given, parts)
-    found = examined(everyone, parts.spec.run.measure, parts.spec.run.seed)
-    first = [] if found is None else candidates(found, everyone.names)
-    wanted = {given.method.name: given.method} if method or spec else {}
-    for name in (*(one["method"] for one in first), *more):
-        wanted.setdefault(name, MethodSection(name=name))
-    lasting = min(rounds, given.run.rounds)
-    probes = [probe(given, one, lasting) for one in wanted.values()] if rounds else []
-    told = {
-        "data": data_of(everyone, parts.spec.run.seed),
-        "traps": traps_of(parts),
-        "verdict": None if found is None else verdict(found),
-        "candidates": first,
-        "probes": [one._asdict() for one in probes],
-        "rounds": rounds,
-        "of": given.run.rounds,
-    }
+    more = [name.strip() for name in methods.split(",")] if methods else []
+    told = diagnosis(given, rounds, more, named=bool(method or spec))
     if as_json:
         print_json(told)
     else:
         _show(told)
-
-
-def _with_all_rows(given: "Spec", parts: "Assembled") -> "Population":
-    """The clients' data without a public set taken from them, as ``local`` has them."""
-    from fedkin.runs.spec import MethodSection, PublicSection
-    from fedkin.setup.build import assemble
-
-    if parts.population.public is None:
-        return parts.population
-    alone = {"method": MethodSection(name="local"), "public": PublicSection()}
-    return assemble(given.model_copy(update=alone)).population
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from fedkin.cli.reading import Folder, TrustCode
-from fedkin.cli.terminal import say, say_all, warn
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.terminal import say, say_all, warn
 
 Client = Annotated[
     str | None,

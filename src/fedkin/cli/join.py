@@ -9,7 +9,7 @@ import typer
 
 from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, Folder, TrustCode
-from fedkin.cli.terminal import say, warn
+from fedkin.experiment.terminal import say, warn
 
 
 def join(

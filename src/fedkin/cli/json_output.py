@@ -5,8 +5,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fedkin.cli.terminal import say_all
 from fedkin.core.plain import as_json
+from fedkin.experiment.terminal import say_all
 
 
 def print_json(value: Any) -> None:

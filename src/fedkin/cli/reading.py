@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from fedkin.cli.json_output import print_json
-from fedkin.cli.terminal import console, say, say_all, warn
 from fedkin.core.errors import FedkinError, some
+from fedkin.experiment.terminal import console, say, say_all, warn
 from fedkin.runs.directory import RECORD, begun
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]

@@ -9,8 +9,8 @@ import typer
 from fedkin.cli import claims
 from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, DataDir
-from fedkin.cli.terminal import console, say, warn
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.experiment.terminal import console, say, warn
 
 MOST_SEEDS = 1000
 

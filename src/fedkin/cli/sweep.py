@@ -7,7 +7,7 @@ import typer
 
 from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
-from fedkin.cli.terminal import console, say, tell_hints, warn
+from fedkin.experiment.terminal import console, say, tell_hints, warn
 
 
 def sweep(
@@ -33,6 +33,13 @@ def sweep(
             "--measure", metavar="NAME", help="What validation chooses by; else the data say."
         ),
     ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="NAME", help="As in fedkin run: a table…"),
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option("--method", metavar="NAME", help="As in fedkin run.")
+    ] = None,
     set_: Changes = None,
     data_dir: DataDir = None,
     trust_code: TrustCode = False,
@@ -43,15 +50,14 @@ def sweep(
     Start it several times with the same --out to work in parallel.
     """
     from fedkin.cli.export import find_own_code
-    from fedkin.cli.options import specification
     from fedkin.core.errors import FedkinError
+    from fedkin.setup.options import specification
     from fedkin.sweep import lost, places, scored, space_of
     from fedkin.sweep import sweep as search
 
     find_own_code()
-    base, hints = specification(
-        spec, {"measure": measure, "data_dir": as_given(data_dir)}, set_ or [], trust_code
-    )
+    options = {"data": data, "method": method, "measure": measure, "data_dir": as_given(data_dir)}
+    base, hints = specification(spec, options, set_ or [], trust_code)
     tell_hints(hints)
     study = search(base, space_of(space or []), out, trials, sampler, _tell)
     done = sorted(

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from fedkin.cli.reading import Folder
-from fedkin.cli.terminal import say
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.terminal import say
 
 
 def track(

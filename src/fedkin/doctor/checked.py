@@ -5,9 +5,14 @@ and mended.
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, many
+from fedkin.data.formats.user_files import is_path
+from fedkin.data.quality.dates import dates, is_dates
+from fedkin.data.quality.identifiers import identifiers
+from fedkin.data.quality.leaks import leaks
+from fedkin.data.quality.looked_at import seen_in
 from fedkin.data.quality.problem import Problem, Unreadable, merged
 from fedkin.data.source import Source
-from fedkin.data.tables.findings import findings
+from fedkin.data.tables.findings import findings, label_of
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.population import source_of
 
@@ -36,6 +41,23 @@ def checked(spec: Spec) -> Checked:
     found = findings(source, mended.data.label or "label")
     found["problems"] = [*(fault.plain() for fault in faults), *found["problems"]]
     return Checked(found, mended, tuple(faults))
+
+
+def leaks_of(spec: Spec) -> list[str]:
+    """What would let a model cheat in one's own table: leaks of one column, identifiers, dates
+    after the outcome. Unlike ``checked`` it leaves pairs of columns alone. [] for other data.
+    """
+    if not is_path(spec.data.name):
+        return []
+    source = source_of(spec)
+    if source.columns is None:
+        return []
+    columns = seen_in(source.columns.columns, source.x)
+    plain = [one for one in columns if not is_dates(one)]
+    after = [one for one in dates(columns, spec.data.label or "label") if one.kind != "date"]
+    found = [*identifiers(plain), *leaks(plain, label_of(source), pairs=False), *after]
+    told = {one.columns: one.sentence for one in found}
+    return list(told.values())
 
 
 def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from fedkin.core.tree import is_buffer
+from fedkin.doctor.checked import leaks_of
 from fedkin.doctor.data import public_apart
 from fedkin.engine.coordinator import participants_of
 from fedkin.setup.build import Assembled
@@ -13,7 +14,7 @@ GROUPS = ("clusters", "models", "components")  # hyper-parameters that say how m
 
 def traps_of(parts: Assembled) -> list[str]:
     """The traps that this experiment is in; [] where it is in none."""
-    return [said for trap in TRAPS if (said := trap(parts))]
+    return [*(said for trap in TRAPS if (said := trap(parts))), *leaks_of(parts.spec)]
 
 
 def _batch_norm(parts: Assembled) -> str:

@@ -53,7 +53,7 @@ def run(
     permit(spec)
     engine = engine or Engine(assemble, hosts)
     parts = engine.assemble(spec, method)
-    folder = _new_folder(spec, parts, out)
+    folder = new_folder(spec, parts.method.name, out)
     if code_of(parts.spec):
         trust.remember(folder, parts.spec)
     with checkpoint.alone(folder):
@@ -69,10 +69,11 @@ def _keep(parts: Assembled, folder: Path) -> None:
         raise Halted(f"{folder} cannot be written: {error.strerror}") from None
 
 
-def _new_folder(spec: Spec, parts: Assembled, out: Path | str | None) -> Path:
+def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
+    """The run's folder, made. Raises FedkinError where it is not empty."""
     chosen = out or spec.run.out
     if chosen is None:
-        stem = f"{parts.method.name}-{Path(spec.data.name).stem}-seed{spec.run.seed}"
+        stem = f"{method}-{Path(spec.data.name).stem}-seed{spec.run.seed}"
         chosen = next(
             p for n in range(1, 100_000) if not (p := Path("runs") / f"{stem}-{n}").exists()
         )

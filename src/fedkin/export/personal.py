@@ -32,6 +32,11 @@ class Personal(nn.Module):
                 path.replace(".", "_"), nn.Parameter(leaf.clone(), _trained(path, leaf))
             )
 
+    def extra_repr(self) -> str:
+        """The architecture and its size: what ``print`` shows between the brackets."""
+        many = sum(one.numel() for one in self.parameters())
+        return f"{self._model.name}, {many:,} parameters, {self._model.family.name}"
+
     def forward(self, x: Tensor) -> Tensor:
         """x: [batch, …] as in the data set, like ``Result.data`` gives it; column c of the result
         is class number c.

@@ -2,8 +2,9 @@
 own names.
 """
 
+import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,8 +20,10 @@ from fedkin.data.tables.columns import spelled
 from fedkin.data.tables.encoding import Encoding
 from fedkin.data.tables.gaps import gaps_of
 from fedkin.data.tables.new_rows import encoded, read_later
-from fedkin.export.exportable import Handed
+from fedkin.export.exportable import Handed, handed
+from fedkin.export.opened import Opened
 from fedkin.runs.spec import DataSection
+from fedkin.setup.given import given_data
 
 ROWS = 1024  # samples at a time
 
@@ -45,13 +48,18 @@ def predict(handed: Handed, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     asked = _read(path, population, handed.data)
     with torch.inference_mode():
         found = torch.cat([handed.personal(part) for part in torch.split(asked.x, ROWS)]).numpy()
-    if population.task == "regression":
-        frame = pd.DataFrame({"prediction": found[:, 0]})
-    else:
-        names = list(population.class_names) or [str(c) for c in range(population.classes)]
-        frame = pd.DataFrame(np.exp(found), columns=[f"p({name})" for name in names])
-        frame.insert(0, "prediction", [names[c] for c in found.argmax(axis=1)])
+    frame = answered(found, population)
     return frame, (*asked.said, *_measured(frame, asked.labels, population.task))
+
+
+def answered(found: np.ndarray[Any, Any], population: Population) -> pd.DataFrame:
+    """A model's outputs [rows, classes] (or [rows, 1]) under the labels' own names."""
+    if population.task == "regression":
+        return pd.DataFrame({"prediction": found[:, 0]})
+    names = list(population.class_names) or [str(c) for c in range(population.classes)]
+    frame = pd.DataFrame(np.exp(found), columns=[f"p({name})" for name in names])
+    frame.insert(0, "prediction", [names[c] for c in found.argmax(axis=1)])
+    return frame
 
 
 def _read(path: Path, population: Population, data: DataSection) -> Asked:
@@ -122,3 +130,37 @@ def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -
         f"accuracy against the labels in the file: {right / len(pairs):.2%} of "
         f"{len(pairs):,}{rest}",
     )
+
+
+def predicted(opened: Opened, client: int | str, x: Any) -> pd.DataFrame:
+    """What a client's model says of a file, of a DataFrame, or of samples [rows, …] as it takes
+    them; ``attrs["said"]`` holds what is worth saying.
+    """
+    one = handed(opened, opened.member(client))
+    if isinstance(x, str | Path):
+        frame, said = predict(one, Path(x))
+    elif isinstance(x, pd.DataFrame):
+        with tempfile.TemporaryDirectory(prefix="fedkin-") as folder:
+            frame, said = predict(one, given_data(x).write(Path(folder)))
+    else:
+        frame, said = _of_samples(one, x), ()
+    frame.attrs["said"] = list(said)
+    return frame
+
+
+def _of_samples(one: Handed, x: Any) -> pd.DataFrame:
+    wanted = one.population.x
+    try:
+        samples = torch.as_tensor(np.asarray(x)).to(wanted.dtype)
+    except (TypeError, ValueError):
+        raise FedkinError(
+            f"x is a {type(x).__name__}: give a file, a DataFrame, or samples as arrays"
+        ) from None
+    if samples.shape[1:] != wanted.shape[1:] or samples.ndim < 2 or not len(samples):
+        raise FedkinError(
+            f"x has shape {list(samples.shape)}: the model takes [rows, "
+            f"{', '.join(map(str, wanted.shape[1:]))}]; a table's own columns come as a DataFrame"
+        )
+    with torch.inference_mode():
+        found = torch.cat([one.personal(part) for part in torch.split(samples, ROWS)]).numpy()
+    return answered(found, one.population)

@@ -35,6 +35,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "transformer_lm": transformer_lm,
 }
 
+GIVEN_MODELS: dict[str, Callable[..., nn.Module]] = {}  # those given from Python, as a value
 GIVEN = ("shape", "classes")  # to every architecture that takes them
 
 
@@ -96,6 +97,13 @@ def options_of(name: str) -> Mapping[str, inspect.Parameter]:
 
 
 def _recipe(name: str) -> Callable[..., nn.Module | Learner]:
+    if name in GIVEN_MODELS:
+        return GIVEN_MODELS[name]
+    if name.endswith("@python"):
+        raise FedkinError(
+            f"model {name!r} was given from Python as a value: give it again with "
+            f"fedkin.setup.keywords.given_model({name.partition('@')[0]})"
+        )
     if ":" in name:
         return own_class(name)
     if name not in MODELS:

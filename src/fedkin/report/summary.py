@@ -1,11 +1,13 @@
 """A run in numbers: what ``fedkin show DIR --json`` prints."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from fedkin.core.measures import ASIDE, MEASURES, measure_named, misleads
 from fedkin.core.plain import plain
+from fedkin.report import formatting
 from fedkin.report.intervals import over_clients
 from fedkin.report.ledger import communication
 from fedkin.report.newcomers import unseen
@@ -190,3 +192,20 @@ def _missing(run: Run) -> list[dict[str, Any]]:
         {"round": at, "client": run.name(client), "reason": plain(str(text))}
         for at, client, text in run.rows(query)
     ]
+
+
+def numbers_of(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The numbers of a summary that one looks at first, as (name, text)."""
+    rows = [
+        ("method", str(found["method"])),
+        ("data", str(found["data"])),
+        ("rounds", formatting.progress(found)),
+    ]
+    for view, picks in found["headline"].items():
+        mean, worst = (
+            formatting.value(found["measure"], picks["final"][part])
+            for part in ("mean", "worst_decile")
+        )
+        name = f"{view} test {formatting.label(found['measure'])}"
+        rows.append((name, f"{mean}, worst decile {worst}"))
+    return rows

@@ -12,6 +12,7 @@ from pathlib import Path
 from fedkin.core.errors import FedkinError
 from fedkin.core.plain import COMMANDS
 
+GIVEN = ("given.csv", "given.npz")  # data that were given from Python, as a value
 SPEC, RECORD, LOCK = "experiment.toml", "run.db", "run.lock"
 FILES = (
     SPEC,
@@ -49,8 +50,8 @@ def unrecorded(run: Path) -> bool:
 
 
 def leftover(path: Path) -> bool:
-    """What a run leaves in its folder that was killed before its first file."""
-    return path.name == LOCK or path.suffix == ".part"
+    """What stands in a run's folder before its first file, or is left by one that was killed."""
+    return path.name in (LOCK, *GIVEN) or path.suffix == ".part"
 
 
 def check_own(run: Path) -> None:

@@ -74,10 +74,10 @@ def _unlike(columns: list[Seen], numbering: list[Problem], source: Source) -> li
     """Identifiers, and leaks among the other columns: what is left out already is told once."""
     gone = {name for one in numbering for name in one.columns}
     rest = [one for one in columns if one.name not in gone and not is_dates(one)]
-    return [*numbering, *leaks(rest, _label(source))]
+    return [*numbering, *leaks(rest, label_of(source))]
 
 
-def _label(source: Source) -> Label:
+def label_of(source: Source) -> Label:
     """The label, of which spellings of one class are one: what tells "yes" need not tell " Yes"."""
     if not source.classes:
         return Label(source.y.astype(np.float64), 0)

@@ -16,8 +16,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from fedkin.cli.terminal import Plainly, say
 from fedkin.core.measures import measure_named
+from fedkin.experiment.terminal import Plainly, say
 from fedkin.report import formatting
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import check_own, unrecorded

@@ -162,7 +162,8 @@ def _model(content: Content, text: str) -> list[str]:
     """
     from fedkin.models.build import MODELS
 
-    several = pieces(text)
+    several = [_of_this_folder(piece) for piece in pieces(text)]
+    text = several[0] if len(several) == 1 else text
     place: Content = content.setdefault("model", {})
     place.pop("map", None)
     if len(several) > 1 and all(
@@ -173,6 +174,12 @@ def _model(content: Content, text: str) -> list[str]:
     if text.partition(":")[0] not in MODELS:
         return _choose(content, "model", text, {})
     return _choose(content, "model", *short_form(text, lambda name: _no_first("model", text, name)))
+
+
+def _of_this_folder(text: str) -> str:
+    """``mynet.py:Net`` is ``mynet:Net``: the folder of the command is looked in."""
+    file, _, name = text.partition(":")
+    return f"{file[:-3]}:{name}" if file.endswith(".py") and "/" not in file else text
 
 
 def _no_first(option: str, text: str, name: str) -> str:

@@ -1,0 +1,51 @@
+"""A comparison as Python and notebooks show it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from fedkin.core.html_table import html_table
+from fedkin.report.comparison.compare import Comparison, comparison
+from fedkin.report.comparison.page import write_comparison
+from fedkin.report.comparison.tables import markdown, sheets, troubles
+
+
+class SideBySide:
+    """Runs side by side; ``runs``, ``seeds`` and ``against`` are DataFrames (docs/compare.md)."""
+
+    def __init__(self, found: Comparison) -> None:
+        self.found = found
+
+    @classmethod
+    def of(
+        cls, folders: Sequence[Path], against: str | None = None, best: bool = False
+    ) -> "SideBySide":
+        """The comparison of run directories, as ``fedkin compare`` makes it."""
+        return cls(comparison(folders, against, best))
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """One row a run."""
+        return self.found.runs
+
+    @property
+    def seeds(self) -> pd.DataFrame:
+        """Mean and standard deviation over seeds."""
+        return self.found.seeds
+
+    @property
+    def against(self) -> pd.DataFrame:
+        """One row an experiment, client by client against the baseline."""
+        return self.found.against
+
+    def page(self, target: Path | str) -> Path:
+        """Write a page with charts."""
+        return write_comparison(self.found, Path(target))
+
+    def __repr__(self) -> str:
+        return markdown(self.found).rstrip()
+
+    def _repr_html_(self) -> str:
+        parts = [html_table(one.title, one.rows, one.columns) for one in sheets(self.found)]
+        return "".join([*parts, *(html_table(text, []) for text in troubles(self.found))])

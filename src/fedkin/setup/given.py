@@ -1,0 +1,73 @@
+"""Data given as a value: a DataFrame, columns, or arrays. A run keeps a copy in its folder."""
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.files import write_file
+from fedkin.runs.directory import GIVEN
+
+TABLE, ARRAYS = GIVEN
+PARTS = ({"x", "y"}, {"x_train", "y_train", "x_test", "y_test"})
+
+
+class Given(NamedTuple):
+    """``file``: what the run's copy is called. ``content``: its bytes. ``says``: it in words."""
+
+    file: str
+    content: bytes
+    says: str
+    has_clients: bool = False
+
+    def write(self, folder: Path) -> Path:
+        """The copy, which the run's specification names: it is resumed from it."""
+        path = folder / self.file
+        write_file(path, self.content)
+        return path
+
+
+def given_data(value: Any) -> Given:
+    """A table of a DataFrame or of a dict of columns, arrays of a dict with x and y.
+
+    Raises:
+        FedkinError: for anything else.
+    """
+    import pandas as pd
+
+    if isinstance(value, Mapping) and any(part <= {*value} for part in PARTS):
+        return _arrays({str(key): np.asarray(item) for key, item in value.items()})
+    if isinstance(value, Mapping):
+        try:
+            value = pd.DataFrame({str(key): item for key, item in value.items()})
+        except ValueError as error:
+            raise FedkinError(f"data: columns do not fit together: {error}") from None
+    if not isinstance(value, pd.DataFrame):
+        raise FedkinError(
+            f"data is a {type(value).__name__}: give a name, a path, a DataFrame, a dict of "
+            "columns, or a dict of arrays with x and y"
+        )
+    rows, columns = value.shape
+    if not rows:
+        raise FedkinError("data: the DataFrame has no rows")
+    return Given(
+        TABLE, value.to_csv(index=False).encode(), f"<DataFrame: {rows:,} rows, {columns} columns>"
+    )
+
+
+def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> Given:
+    odd = next((name for name, one in arrays.items() if one.dtype == object), None)
+    if odd is not None:
+        raise FedkinError(f"data: the array {odd!r} holds objects, not numbers or texts")
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    shapes = ", ".join(f"{name} {list(one.shape)}" for name, one in arrays.items())
+    return Given(
+        ARRAYS,
+        buffer.getvalue(),
+        f"<arrays: {shapes}>",
+        any(n.startswith("client") for n in arrays),
+    )

@@ -1,0 +1,84 @@
+"""Python keywords as sections of a specification: the names and short forms of the shell."""
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from torch import nn
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.models.build import GIVEN_MODELS
+from fedkin.runs.spec import USUAL_NAMES, Spec, assign
+from fedkin.setup.given import Given, given_data
+from fedkin.setup.options import PLAIN, SHORT_FORMS
+
+PLACES = {
+    **PLAIN,
+    **{name: f"run.{name}" for name in ("out",)},
+    **{name: f"train.{name}" for name in ("lr", "batch_size", "steps", "epochs")},
+    **{name: f"engine.{name}" for name in ("compile", "device")},
+    **{name: f"data.{name}" for name in ("client", "label", "task", "drop", "missing", "group")},
+}
+
+
+def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], Given | None]:
+    """Keywords as (sections, hints, data that were given as a value).
+
+    Args:
+        settings: names of options ("rounds", "data", "model"), ``section.key``, ``section__key``,
+            whole sections as dicts, or what other libraries call them.
+
+    Raises:
+        FedkinError: for a keyword that is none of these, with the nearest that is.
+    """
+    content: dict[str, Any] = {}
+    hints: list[str] = []
+    data: Given | None = None
+    named = {key.replace("__", "."): value for key, value in settings.items() if value is not None}
+    for key, value in sorted(named.items(), key=lambda item: item[0] not in SHORT_FORMS):
+        if key == "data" and not isinstance(value, str) and not hasattr(value, "__fspath__"):
+            data = given_data(value)
+            assign(content, "data.name", data.file)
+        elif key == "model" and not isinstance(value, str | Mapping):
+            assign(content, "model.name", given_model(value))
+        elif isinstance(value, Mapping) and key in Spec.model_fields:
+            content.setdefault(key, {}).update(value)
+        elif key in SHORT_FORMS:
+            hints += SHORT_FORMS[key](content, str(value))
+        else:
+            assign(content, _place(key), value)
+    if data is not None:
+        _in_place(content, data)
+    return content, hints, data
+
+
+def _place(key: str) -> str:
+    known = key in PLACES or "." in key or key in USUAL_NAMES
+    if not known:
+        raise unknown("keyword", key, {*PLACES, *SHORT_FORMS})
+    return PLACES.get(key, key)
+
+
+def _in_place(content: dict[str, Any], data: Given) -> None:
+    """Arrays that name their clients are divided so."""
+    split = content.get("split", {})
+    if data.has_clients and "name" not in split:
+        content["split"] = {**split, "name": "natural"}
+
+
+def given_model(model: Callable[..., Any]) -> str:
+    """The name under which a class, a function or a module is built here, as long as Python runs.
+
+    A module is copied for each model, with the parameters that it has.
+    """
+    make: Any = model
+    name = getattr(model, "__name__", type(model).__name__)
+    if isinstance(model, nn.Module):
+        name, make = type(model).__name__, lambda: copy.deepcopy(model)
+    elif not (inspect.isclass(model) or inspect.isroutine(model)):
+        raise FedkinError(
+            f"model={model!r} is no torch module, no class and no function that makes one"
+        )
+    GIVEN_MODELS[f"{name}@python"] = make
+    return f"{name}@python"

@@ -1,0 +1,150 @@
+"""docs/python.md as it stands there; data, models and progress as values; what is refused."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from fedkin import Experiment, FedkinError, Result, run
+from fedkin.report.summary import summary
+from tests.cli.command import fedkin
+from tests.cli.test_documents import ROOT
+from tests.handover.clinics import write_clinics
+
+SMALL: dict[str, Any] = {"rounds": 1, "steps": 2, "engine": "inprocess"}
+
+
+class Net(nn.Sequential):
+    """A module of a user's."""
+
+    def __init__(self, shape: tuple[int, ...], classes: int) -> None:
+        super().__init__(nn.Linear(shape[0], 3), nn.Tanh(), nn.Linear(3, classes))
+
+
+@pytest.fixture
+def patients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    monkeypatch.chdir(tmp_path)
+    return pd.read_csv(write_clinics(tmp_path / "patients.csv", clinics=3))
+
+
+def test_the_page_shows_one_run_from_both_sides(patients: pd.DataFrame) -> None:
+    page = (ROOT / "docs" / "python.md").read_text()
+    shell, one, two = re.findall(r"```(?:bash|python)\n(.*?)```", page, re.DOTALL)
+    for command in shell.splitlines():
+        done = fedkin(*shlex.split(command)[1:])
+        assert done.exit_code == 0, (command, done.output)
+    space: dict[str, Any] = {}
+    exec(one, space)
+    exec(two, space)
+    prints = [summary(Path("runs") / name)["fingerprint"] for name in ("shell", "python")]
+    assert prints[0] == prints[1]
+    written = pd.read_csv("answers.csv")
+    assert written["prediction"].tolist() == space["answers"]["prediction"].tolist()
+    assert set(space["table"]["prediction"]) <= {"home", "readmitted"}
+    assert len(space["side_by_side"].runs) == 2
+    assert space["found"]["clients"]["count"] == 3
+
+
+def test_a_frame_gives_what_its_file_gives(patients: pd.DataFrame) -> None:
+    keys = {"client": "hospital", "label": "outcome", "model": "mlr", **SMALL}
+    one = run(Experiment("fedavg", data=patients, **keys), out="frame")
+    two = run(Experiment("fedavg", data="patients.csv", **keys), out="file")
+    assert one.summary["fingerprint"] == two.summary["fingerprint"]
+    assert Result("frame").data("H01")[0].shape == two.data("H01")[0].shape
+    with pytest.raises(FedkinError, match="exists and is not empty"):
+        run(Experiment("fedavg", data=patients, **keys), out="frame")
+
+
+def test_arrays_with_clients_are_divided_by_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y, client = rng.integers(0, 2, 60), np.arange(60) % 3
+    arrays = {"x": rng.normal(size=(60, 4)), "y": y, "client": client}
+    result = run(Experiment("local", data=arrays, model="mlr", **SMALL))
+    assert result.summary["clients"] == 3
+    answers = result.predict(1, arrays["x"][:5].astype(np.float32))
+    assert answers["prediction"].isin(["0", "1"]).all()
+    np.testing.assert_allclose(answers.filter(like="p(").sum(axis=1), 1, rtol=1e-5)
+    with pytest.raises(FedkinError, match=r"the model takes \[rows, 4\]"):
+        result.predict(1, np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    "model", [Net, lambda shape, classes: Net(shape, classes)], ids=["class", "function"]
+)
+def test_a_model_is_a_class_or_what_makes_one(
+    model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = {"x": np.eye(40, 4), "y": np.arange(40) % 2, "client": np.arange(40) % 2}
+    result = run(Experiment("fedavg", data=data, model=model, rounds=1, steps=1))
+    assert sum(one.numel() for one in result.personal(0).parameters()) == 4 * 3 + 3 + 3 * 2 + 2
+
+
+def test_a_module_keeps_the_parameters_that_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = {"x": np.eye(40, 4), "y": np.arange(40) % 2, "client": np.arange(40) % 2}
+    made = nn.Linear(4, 2)
+    before = made.weight.detach().clone()
+    result = run(Experiment("fedavg", data=data, model=made, rounds=1, steps=1, lr=1e-9))
+    torch.testing.assert_close(next(iter(result.personal(0).parameters())), before)
+    torch.testing.assert_close(made.weight, before)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"round": 2}, "unknown keyword 'round': did you mean 'rounds'?"),
+        ({"clients_": 2}, "did you mean 'clients'?"),
+        ({"data": 7}, "data is a int"),
+        ({"data": {"a": [1, 2], "b": [1]}}, "columns do not fit together"),
+        ({"model": 3.5}, "model=3.5 is no torch module"),
+        ({"method": "comet:cluster=2"}, "'cluster': did you mean 'clusters'?"),
+    ],
+)
+def test_what_is_no_keyword_or_no_value(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(FedkinError) as error:
+        Experiment(**{"method": "fedavg", **settings})
+    assert sentence in str(error.value)
+
+
+def test_short_forms_are_those_of_the_command_line() -> None:
+    spec = Experiment("comet:clusters=2", split="dirichlet:0.3", model="dnn:hidden=8").spec
+    assert (spec.method.options, spec.split.options) == ({"clusters": 2}, {"alpha": 0.3})
+    assert spec.model.options == {"hidden": 8}
+    assert Experiment("local", train={"lr": 0.5}, data__mean=[0.0]).spec.train.lr == 0.5
+    assert Experiment("local", model="mynet.py:Net").spec.model.name == "mynet:Net"
+
+
+def test_what_is_shown_in_notebooks_and_on_terminals(
+    patients: pd.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = patients.assign(**{"<b>": 1.5 * np.arange(len(patients))})
+    keys = {"client": "hospital", "label": "outcome", "model": "mlr", **SMALL}
+    experiment = Experiment("local", data=frame, **keys)
+    assert f"data=<DataFrame: {len(frame):,} rows, 6 columns>" in repr(experiment)
+    assert "<table>" in experiment._repr_html_()
+    seen: list[int] = []
+    result = run(experiment, out="a<b>", progress=lambda record: seen.append(record.round))
+    assert seen == [0, 1, 2][: len(seen)]
+    assert len(seen) >= 2
+    assert "a<b>" not in result._repr_html_()
+    assert "a&lt;b&gt;" in result._repr_html_()
+    personal = repr(result.personal(0))
+    assert "mlr" in personal
+    assert "parameters" in personal
+    run(experiment, out="other", progress=True)
+    assert "1/1" in capsys.readouterr().out
+    both = result.compare("other")
+    assert "<table>" in both._repr_html_()
+    assert "|" in repr(both)
