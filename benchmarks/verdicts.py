@@ -1,8 +1,7 @@
 """``python -m benchmarks.verdicts``: how often the doctor's advice is wrong, on data sets whose
 answer is known.
 
-``--seeds N``: each data set drawn N times. ``--true``: beside it the gain on fresh test rows, of
-models fitted on all labelled rows in the doctor's own ways.
+``--seeds N``: each data set drawn N times. ``--only WORD``: those whose name contains it.
 """
 
 import argparse

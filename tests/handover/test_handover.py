@@ -47,6 +47,8 @@ def outputs(file: Path, x: torch.Tensor) -> torch.Tensor:
     session = pytest.importorskip("onnxruntime").InferenceSession(
         file.read_bytes(), providers=["CPUExecutionProvider"]
     )
+    shapes = [one.shape[0] for one in (*session.get_inputs(), *session.get_outputs())]
+    assert shapes == ["samples", "samples"]
     return torch.from_numpy(session.run(["y"], {"x": x.numpy()})[0])
 
 

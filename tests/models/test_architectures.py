@@ -10,7 +10,7 @@ import torch
 from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import BERNOULLI, CATEGORICAL, GAUSSIAN
-from fedkin.engine.measures import measures, predicted
+from fedkin.engine.measures import CLASSES, measures, predicted
 from fedkin.experiment.run import experiment
 from fedkin.setup.architectures import described, with_family
 from fedkin.setup.build import assemble
@@ -147,8 +147,10 @@ def test_auc_is_the_share_of_pairs_in_order() -> None:
         np.testing.assert_allclose(
             measures(family, predicted(family, predictions, torch.from_numpy(y)))["auc"], expected
         )
-    one_class = predicted(CATEGORICAL, predictions, torch.zeros(40, dtype=torch.int64))
-    assert "auc" not in measures(CATEGORICAL, one_class)
+    for label, lost in ((0, "sensitivity"), (1, "specificity")):  # nothing else is missing
+        one_class = predicted(CATEGORICAL, predictions, torch.full((40,), label))
+        undefined = {"auc", "average_precision", lost}
+        assert {*measures(CATEGORICAL, one_class)} == {*CLASSES} - undefined
     numbers = measures(
         GAUSSIAN, predicted(GAUSSIAN, torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, 5.0]))
     )

@@ -11,13 +11,14 @@ import typer
 from typer.core import TyperGroup
 
 from fedkin.cli import data, deploy, doctor, export, join, reading, reproduce, sweep, track
-from fedkin.cli.reading import Folder, TrustCode, as_given
-from fedkin.cli.training import train
+from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given
+from fedkin.cli.training import train, train_quietly
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.terminal import any_encoding, ends_tidily, say, tell_hints, warn
 
 if TYPE_CHECKING:
     from fedkin.runs.record import Record
+    from fedkin.runs.spec import Spec
 
 WRONG = 2  # exit code: a mistake of the user, told in one sentence
 STOPPED = 130  # exit code: Ctrl-C, as shells have it
@@ -160,6 +161,7 @@ def run(
         Path | None, _option("--out", WHERE, "DIR", "The run directory; must be new or empty.")
     ] = None,
     trust_code: TrustCode = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train: by default COMET on scikit-learn's digits, 20 clients."""
     from fedkin.setup.options import specification
@@ -180,12 +182,20 @@ def run(
         "engine": engine,
         "workers": workers,
     }
+    if spec is not None and not spec.exists():
+        from fedkin.reproduce.preset import packaged
+
+        spec = packaged(spec)
     chosen, hints = specification(spec, options, set_ or [], trust_code)
     tell_hints(hints)
     export.find_own_code()
     from fedkin.experiment.run import run as begin
 
-    train(chosen, lambda progress: begin(chosen, out=out, progress=progress))
+    work = partial(_begun, begin, chosen, out)
+    if as_json:
+        train_quietly(chosen, work)
+    else:
+        train(chosen, work)
 
 
 @app.command()
@@ -227,6 +237,12 @@ COMMANDS: tuple[Callable[..., None], ...] = (
 )
 for command in COMMANDS:
     app.command()(command)
+
+
+def _begun(
+    begin: Callable[..., Path], spec: "Spec", out: Path | None, progress: Callable[["Record"], None]
+) -> Path:
+    return begin(spec, out=out, progress=progress)
 
 
 def _resumed(

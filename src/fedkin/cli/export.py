@@ -6,13 +6,20 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedkin.cli.reading import Folder, TrustCode
+from fedkin.cli.json_output import print_json
+from fedkin.cli.reading import AsJson, Folder, TrustCode
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.terminal import say, say_all, warn
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from fedkin.export.export import Written
+    from fedkin.export.opened import Opened
 
 Client = Annotated[
     str | None,
@@ -37,6 +44,7 @@ def export(
         typer.Option("--out", metavar="DIR", help="A folder for them; default: DIR/export."),
     ] = None,
     trust_code: TrustCode = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write personal models as files, each with a card: what it learned from, how well it does,
     what was sent.
@@ -57,12 +65,18 @@ def export(
         else [opened.member(client)]
     )
     failed: list[str] = []
+    written: list[dict[str, Any]] = []
     for member in chosen:
         try:
             place = _place(folder, out, _safe(member.name, member.number), format)
-            tell_file(write(handed(opened, member), format, place))
+            done = write(handed(opened, member), format, place)
+            written.append(done._asdict() | {"file": str(done.file)})
+            if not as_json:
+                tell_file(done)
         except FedkinError as error:
             failed.append(f"client {member.name}: {error}" if everyone else str(error))
+    if as_json:
+        print_json({"written": written, "failed": failed})
     if failed:
         more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
         raise FedkinError(f"{failed[0]}{more}")
@@ -93,6 +107,7 @@ def predict(
         typer.Option("--out", metavar="FILE", help="Write the table there; else it is printed."),
     ] = None,
     trust_code: TrustCode = False,
+    as_json: AsJson = False,
 ) -> None:
     """What a client's personal model says of new samples: a CSV with the label and the probability
     of each class.
@@ -103,16 +118,20 @@ def predict(
     if client is None:
         raise FedkinError("say whose model: --client NAME")
     opened = _opened(folder, trust_code)
-    tell_table(*ask(handed(opened, opened.member(client)), data), out)
+    frame, said = ask(handed(opened, opened.member(client)), data)
+    if as_json:
+        print_json({"predictions": frame.to_dict("records"), "said": list(said)})
+    if not as_json or out is not None:
+        tell_table(frame, said, out, quiet=as_json)
 
 
-def tell_file(written: "Written") -> None:  # type: ignore[name-defined]  # noqa: F821
+def tell_file(written: "Written") -> None:
     """Where a model was written, and how near it is to the one that was trained."""
     checked = "" if written.apart is None else f"   (within {written.apart:.1g} of the run's model)"
     say(f"{written.file}{checked}")
 
 
-def as_csv(frame: "DataFrame") -> str:  # type: ignore[name-defined]  # noqa: F821
+def as_csv(frame: "DataFrame") -> str:
     """A table as CSV: no label and no name is a formula for the spreadsheet that opens it."""
     from fedkin.core.plain import cell
 
@@ -124,8 +143,10 @@ def as_csv(frame: "DataFrame") -> str:  # type: ignore[name-defined]  # noqa: F8
     return found
 
 
-def tell_table(frame: "DataFrame", said: Sequence[str], out: Path | None) -> None:  # type: ignore[name-defined]  # noqa: F821
-    """Predictions as CSV, what is worth saying on stderr."""
+def tell_table(
+    frame: "DataFrame", said: Sequence[str], out: Path | None, quiet: bool = False
+) -> None:
+    """Predictions as CSV, what is worth saying on stderr; ``quiet``: not where it is."""
     for sentence in said:
         warn(f"note: {sentence}")
     text = as_csv(frame)
@@ -134,10 +155,12 @@ def tell_table(frame: "DataFrame", said: Sequence[str], out: Path | None) -> Non
         return
     from fedkin.runs.outside import write_outside
 
-    say(write_outside(out, text))
+    written = write_outside(out, text)
+    if not quiet:
+        say(written)
 
 
-def _opened(folder: Path, trust_code: bool) -> "Opened":  # type: ignore[name-defined]  # noqa: F821
+def _opened(folder: Path, trust_code: bool) -> "Opened":
     find_own_code()
     from fedkin.export.opened import Opened
 

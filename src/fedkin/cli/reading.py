@@ -157,16 +157,21 @@ def report(
             help="Write its charts there instead, each as SVG, PNG and PDF.",
         ),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write report.html into a run directory: one file, to be opened in a browser."""
     if figures is None:
         from fedkin.report.page.report import write_report
 
-        say(write_report(folder))
+        written = [write_report(folder)]
     else:
         from fedkin.report.page.figure_files import write_figures
 
-        for path in write_figures(folder, figures):
+        written = list(write_figures(folder, figures))
+    if as_json:
+        print_json({"written": [str(path) for path in written]})
+    else:
+        for path in written:
             say(path)
 
 

@@ -10,28 +10,53 @@ if TYPE_CHECKING:
     from fedkin.runs.record import Record
     from fedkin.runs.spec import Spec
 
+Told = Callable[["Record"], None]  # what is called with every record
+
 
 def train(
     spec: "Spec",
-    work: Callable[[Callable[["Record"], None]], Path],
+    work: Callable[[Told], Path],
     before: tuple[int, int] | None = (0, 0),
     new: bool = True,
 ) -> None:
-    """Tell leaks of a new run's data, do the work under a display, then say what came out and where
-    it is.
+    """Do the work under a display, then say what came out and where it is.
 
     ``before``: rounds done and bytes sent before a resume; None where nothing is left to do.
+    ``new``: a run that begins, of whose data leaks are told.
     """
     from fedkin.cli.closing import closing
-    from fedkin.doctor.checked import leaks_of
     from fedkin.experiment.progress import Tally, display, head
 
     terminal = console()
-    for sentence in leaks_of(spec) if new else []:
-        warn(f"note: {sentence}; fedkin data check names all")
     if before is None:
         folder = work(lambda record: None)
     else:
         with display(Tally(spec, head(spec), *before), terminal) as shown:
-            folder = work(shown.update)
+            folder = work(_telling_leaks(spec, shown.update) if new else shown.update)
     closing(folder, terminal)
+
+
+def train_quietly(spec: "Spec", work: Callable[[Told], Path]) -> None:
+    """Do the work, then print the run as ``fedkin show --json`` does, with its folder and page."""
+    from fedkin.cli.json_output import print_json
+    from fedkin.report.page.report import write_report
+    from fedkin.report.summary import summary
+
+    folder = work(_telling_leaks(spec, lambda record: None))
+    print_json({"folder": str(folder), "report": str(write_report(folder)), **summary(folder)})
+
+
+def _telling_leaks(spec: "Spec", update: Told) -> Told:
+    """Before the first record: an experiment that is refused is told with one sentence."""
+    from fedkin.doctor.checked import leaks_of
+
+    told: list[str] = []
+
+    def tell(record: "Record") -> None:
+        if not told:
+            told.append("")
+            for sentence in leaks_of(spec):
+                warn(f"note: {sentence}; fedkin data check names all")
+        update(record)
+
+    return tell

@@ -17,6 +17,8 @@ from fedkin.core.errors import FedkinError, first_line
 from fedkin.core.tree import BUFFER, Tree, named_leaves
 from fedkin.export.personal import Personal
 
+SAMPLES = "samples"  # the dimension of a program that is free
+
 
 class Exported(NamedTuple):
     """``content``: the file. ``run``: its outputs for samples, as another program would get them;
@@ -67,12 +69,29 @@ def onnx(personal: Personal, view: Tree, x: Tensor, about: Mapping[str, Any]) ->
             raise FedkinError(
                 f"this model cannot be written as ONNX ({first_line(error)}): --format pt2"
             ) from None
-        content: bytes = made.model_proto.SerializeToString()
+        content: bytes = _named(made.model_proto).SerializeToString()
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     return Exported(
         content,
         lambda samples: torch.from_numpy(np.asarray(session.run(["y"], {"x": samples.numpy()})[0])),
     )
+
+
+def _named(proto: Any) -> Any:
+    """The program with its first dimension called SAMPLES, where torch gives it a letter and a
+    number.
+    """
+    graph = proto.graph
+    letters = {
+        value.type.tensor_type.shape.dim[0].dim_param
+        for value in graph.input
+        if value.type.tensor_type.shape.dim
+    }
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        for size in value.type.tensor_type.shape.dim:
+            if size.dim_param and size.dim_param in letters:
+                size.dim_param = SAMPLES
+    return proto
 
 
 FORMATS: dict[str, Callable[[Personal, Tree, Tensor, Mapping[str, Any]], Exported]] = {
@@ -83,7 +102,7 @@ FORMATS: dict[str, Callable[[Personal, Tree, Tensor, Mapping[str, Any]], Exporte
 
 
 def _program(personal: Personal, x: Tensor) -> torch.export.ExportedProgram:
-    sizes = {"x": {0: torch.export.Dim("samples", min=1)}}
+    sizes = {"x": {0: torch.export.Dim(SAMPLES, min=1)}}
     example = x[:2] if len(x) > 1 else torch.cat([x, x])
     try:
         with _quiet(), torch.no_grad():

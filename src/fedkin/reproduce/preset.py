@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
@@ -179,6 +180,16 @@ def _published(line: Mapping[str, str], column: str) -> float | str | None:
         return float(text)
     except ValueError:
         return text
+
+
+def packaged(file: Path) -> Path:
+    """``examples/papers/NAME.toml``, which commands on pages name, where there is no such file:
+    fedkin's own copy.
+    """
+    if file.exists() or file.parts[-3:-1] != ("examples", "papers"):
+        return file
+    found = resources.files("fedkin.reproduce").joinpath("specs", file.name)
+    return Path(str(found)) if found.is_file() else file
 
 
 @cache

@@ -200,9 +200,9 @@ def spec_of(row: Row, seed: int, changes: Mapping[str, Any]) -> Spec:
 
 
 def command(row: Row, seed: int = 0, changes: Mapping[str, Any] | None = None) -> str:
-    """The same run from the command line, in a checkout of fedkin."""
+    """The same run from the command line, wherever fedkin is installed (``preset.packaged``)."""
     if row.runner != "experiment":
-        return "python examples/linear_toy.py"
+        return f"fedkin reproduce comet-figure-2 --rows {shlex.quote(row.name)}"
     told: dict[str, str] = {}  # by key: of two settings of one option, the later one counts
     for key, value in {
         **row.changes,

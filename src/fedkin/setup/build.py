@@ -20,6 +20,7 @@ from fedkin.engine.coordinator import Federation, participants_of
 from fedkin.engine.host import Host
 from fedkin.engine.store import STORES
 from fedkin.methods import make
+from fedkin.models.softmax import softmax_remark
 from fedkin.runs.spec import Spec
 from fedkin.runtime.device import device_named, placed
 from fedkin.runtime.replay import Runtime
@@ -182,6 +183,12 @@ def infos_of(population: Population, architectures: list[str]) -> dict[int, Clie
         )
         for client in range(population.clients)
     }
+
+
+def softmax_remarks(parts: Assembled) -> list[str]:
+    """A sentence for each model that gives probabilities where logits are asked for."""
+    x = parts.population.x[:8]
+    return [said for model in parts.models.values() if (said := softmax_remark(model, x))]
 
 
 def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:

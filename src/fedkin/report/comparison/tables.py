@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from fedkin.core.measures import measure_named
 from fedkin.core.plain import markdown as markdown_text
 from fedkin.report import formatting
 from fedkin.report.comparison.compare import AGAINST, Comparison
+from fedkin.report.comparison.fitting import Fitting
 from fedkin.report.comparison.rank_table import rank_table
 from fedkin.report.comparison.run_row import COSTS, FINISHED, MEASURED
 from fedkin.report.comparison.sheet import TIES, Sheet
@@ -21,7 +20,7 @@ from fedkin.report.intervals import DRAWS
 
 def compare(found: Comparison) -> RenderableType:
     """For the terminal."""
-    parts: list[RenderableType] = [_rich(sheet, found) for sheet in sheets(found)]
+    parts: list[RenderableType] = [_fitting(sheet, found) for sheet in sheets(found)]
     parts += [Text(hint) for hint in found.hints]
     parts += [Text(f"! {text}", style="yellow") for text in [*troubles(found), *found.warnings]]
     return Group(*parts)
@@ -247,22 +246,9 @@ def _integer(value: Any) -> str:
     return formatting.NONE if value is None or value != value else str(int(value))
 
 
-def _rich(sheet: Sheet, found: Comparison) -> Table:
-    table = Table(
-        title=sheet.title,
-        caption=sheet.caption or None,
-        title_justify="left",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-    )
-    for number, name in enumerate(sheet.columns):
-        table.add_column(name, overflow="fold", justify="left" if number < sheet.texts else "right")
+def _fitting(sheet: Sheet, found: Comparison) -> Fitting:
     unfinished = {row["run"] for row in found.runs.to_dict("records") if row["state"] != FINISHED}
-    for cells in sheet.rows:
-        table.add_row(
-            *(Text(cell) for cell in cells), style="dim" if cells[0] in unfinished else None
-        )
-    return table
+    return Fitting(sheet, [at for at, cells in enumerate(sheet.rows) if cells[0] in unfinished])
 
 
 def _piped(cells: Sequence[str]) -> str:

@@ -1,0 +1,76 @@
+"""A table of text that fits a terminal: where it is too wide, its numbers go on in a second one."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from fedkin.report.comparison.sheet import Sheet
+
+BETWEEN = 2  # columns of a terminal beside each column of a table
+FOLDED = 24  # columns that a column of words needs at most: longer words are folded
+
+
+class Fitting:
+    """A sheet whose numbers are never cut or folded (72.10 ± 0.83 stays on its line).
+
+    ``dim``: numbers of the rows that are shown faintly.
+    """
+
+    def __init__(self, sheet: Sheet, dim: Sequence[int] = ()) -> None:
+        self.sheet, self.dim = sheet, {*dim}
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        groups = columns_that_fit(self.sheet, options.max_width)
+        for place, columns in enumerate(groups):
+            yield self._table(columns, first=place == 0, last=place == len(groups) - 1)
+
+    def _table(self, columns: Sequence[int], first: bool, last: bool) -> Table:
+        sheet = self.sheet
+        table = Table(
+            title=sheet.title if first else f"{sheet.title} (continued)",
+            caption=(sheet.caption or None) if last else None,
+            title_justify="left",
+            caption_justify="left",
+            box=box.SIMPLE_HEAD,
+        )
+        for column in columns:
+            words = column < sheet.texts
+            table.add_column(
+                sheet.columns[column],
+                overflow="fold",
+                justify="left" if words else "right",
+                min_width=None if words else _width(sheet, column),
+            )
+        for number, cells in enumerate(sheet.rows):
+            style = "dim" if number in self.dim else None
+            table.add_row(*(Text(cells[column]) for column in columns), style=style)
+        return table
+
+
+def columns_that_fit(sheet: Sheet, width: int) -> list[list[int]]:
+    """Numbers of columns, for each table: the columns of words, and as many of numbers as fit.
+
+    >>> wide = Sheet("", ["method", "mean", "std"], [["local", "72.10 ± 0.83", "9.1 ± 0.2"]], 1)
+    >>> columns_that_fit(wide, 60), columns_that_fit(wide, 30)
+    ([[0, 1, 2]], [[0, 1], [0, 2]])
+    """
+    words = list(range(sheet.texts))
+    start = sum(min(_width(sheet, column), FOLDED) + BETWEEN for column in words)
+    groups, used = [list(words)], start
+    for column in range(sheet.texts, len(sheet.columns)):
+        wanted = _width(sheet, column) + BETWEEN
+        if used + wanted > width and len(groups[-1]) > len(words):
+            groups, used = [*groups, list(words)], start
+        groups[-1].append(column)
+        used += wanted
+    return groups
+
+
+def _width(sheet: Sheet, column: int) -> int:
+    """Of the widest cell, and of the widest word of the heading."""
+    words = sheet.columns[column].split() or [""]
+    return max(cell_len(text) for text in [*words, *(row[column] for row in sheet.rows)])
