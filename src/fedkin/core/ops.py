@@ -1,13 +1,15 @@
 """What methods are written with: gradients, steps over batches, small algorithms on the simplex."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from fedkin.core.model import Batch, Model, collecting_buffers
-from fedkin.core.tree import Params, Tree, is_buffer, map_tree
+from fedkin.core.tree import Params, Tree, dtype_of, is_buffer, map_tree, stack
 
 
 def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
@@ -42,6 +44,8 @@ def descend(w: Params, slope: Params, rate: float | Tensor) -> Params:
 
 
 Step = Callable[..., Tree]
+ABREAST = 8  # walks that go side by side in one step
+LARGEST_STACKED = 1_000_000  # parameters of a model whose walks are stacked
 
 
 class Scanner(Protocol):
@@ -98,6 +102,59 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
     """
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
     return batches.runtime.scan(step, batches.model, carry, batches.blocks(), fixed)
+
+
+def scan_several(
+    step: Step, carry: Params, batches: Batches, constants: Sequence[Sequence[float]]
+) -> list[Params]:
+    """Where ``scan`` ends from one start, for each choice of a step's constants.
+
+    Small dense models walk side by side, ABREAST of them stacked along a first axis; others, and
+    steps that cannot be stacked (they draw, say), one after the other.
+
+    Args:
+        step: as for ``scan``.
+        carry: parameters, where every walk starts.
+        batches: the same for all.
+        constants: one row of numbers for each walk.
+    """
+    starts = [tuple(row) for row in constants]
+    if _stacks(carry, batches.model):
+        with suppress(Exception):  # alone, a genuine mistake raises with its own message
+            return _abreast(step, carry, batches, starts)
+    return [scan(step, carry, batches, *row) for row in starts]
+
+
+def _abreast(
+    step: Step, carry: Params, batches: Batches, rows: list[tuple[float, ...]]
+) -> list[Params]:
+    found: list[Params] = []
+    many = side_by_side(step)
+    for first in range(0, len(rows), ABREAST):
+        some = rows[first : first + ABREAST]
+        full = [*some, *[some[0]] * (ABREAST - len(some))]  # one shape, one graph
+        columns = [torch.tensor(column, dtype=dtype_of(carry)) for column in zip(*full)]
+        ended = scan(many, stack([carry] * ABREAST), batches, *columns)
+        found += [map_tree(lambda x, at=at: x[at].clone(), ended) for at in range(len(some))]
+    return found
+
+
+def _stacks(carry: Params, model: Model) -> bool:
+    """Whether walks are worth stacking: no convolutions, which become slower, no statistics."""
+    small = sum(leaf.numel() for leaf in carry.values()) <= LARGEST_STACKED
+    return small and model.pads and all(leaf.dim() <= 2 for leaf in carry.values())
+
+
+@cache
+def side_by_side(step: Step) -> Step:
+    """``step`` for stacked parameters and constants and one batch; one object for one step, by
+    which graphs are found again.
+    """
+
+    def many(model: Model, carry: Tree, batch: Tree, *constants: Tensor) -> Tree:
+        return torch.vmap(lambda own, *rest: step(model, own, batch, *rest))(carry, *constants)
+
+    return many
 
 
 def _tensor(leaf: Tensor | float) -> Tensor:

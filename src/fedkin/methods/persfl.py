@@ -13,13 +13,16 @@ from fedkin.core.aggregation import Mean, Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, ClientInfo, Method, Needs, ServerContext
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import descend, gradient, outputs, scan
+from fedkin.core.ops import descend, gradient, outputs, scan_several
 from fedkin.core.tree import Params, Tree
 from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.parts.coarse_to_fine import Point, coarse_to_fine
 
 LAMBDAS = tuple(round(0.05 * i, 2) for i in range(21))
 TEMPERATURES = (1.0, 5.0, 9.0, 13.0, 17.0, 21.0, 25.0)
+
+FEW = 32  # points of a grid that is searched whole
 
 
 class Student(NamedTuple):
@@ -59,6 +62,7 @@ def persfl(
     temperatures: Sequence[float] = TEMPERATURES,
     student_epochs: int = 5,
     student_lr: float | None = None,
+    search: Literal["coarse", "grid"] = "coarse",
     kept: int = 0,
     weights: Weights = "uniform",
 ) -> Method:
@@ -70,7 +74,9 @@ def persfl(
     (line 20 of Algorithm 1), "reverse_kl", the student first (eq. 3), or "gd" (eq. 7), whose
     gradient is that of "kl". teacher: the client's "optimal" one, or the "final" global model
     (Table 4). lams × temperatures: the grid; its default is the one that the published averages
-    imply. student_epochs: passes over the training data in stage 2. kept: how many earlier global
+    imply. student_epochs: passes over the training data in stage 2. search: "grid" trains a student
+    at each of its points, as the paper does; "coarse" some of them, then those around the best, a
+    quarter of the default grid. kept: how many earlier global
     models the server keeps, evenly spread over the rounds, for newcomers to choose their teacher
     among; with none it is the last. weights: of stage 1's mean; eq. 4 minimises the uniform mean
     over users.
@@ -80,6 +86,8 @@ def persfl(
     by the order of the grid; λ = 0 does not depend on T and is trained once.
     """
     _check(objective, teacher, lams, temperatures, student_epochs, kept)
+    if search not in ("coarse", "grid"):
+        raise FedkinError(f"persfl: search is 'coarse' or 'grid', not {search!r}")
     base = fedavg(lr=lr)
     soften = SOFT[objective]
 
@@ -128,7 +136,7 @@ def persfl(
         own = consider(received["parameters"], own, data, last)
         if teacher == "final":
             own = {**own, "teacher": received["parameters"], "round": last}
-        best = min(students(own["teacher"], data), key=lambda s: (-s.accuracy, s.loss))
+        best = chosen(own["teacher"], data)
         return {
             **own,
             "student": best.parameters,
@@ -136,23 +144,30 @@ def persfl(
             "temperature": best.temperature,
         }
 
-    def students(expert: Params, data: ClientContext) -> list[Student]:
+    def chosen(expert: Params, data: ClientContext) -> Student:
+        """The best student: of the whole grid, or of the points that ``search`` reaches."""
         batches = data.batches(
             "permuted",
             "students",
             epochs=student_epochs,
             beside=outputs(data.model, expert, data.whole("train")),
         )
-        found = []
-        for lam, t in grid():
-            w = scan(step, expert, batches, student_lr or lr, lam, t)
-            loss, accuracy = data.score(w, "val")
-            found.append(Student(w, lam, t, accuracy, loss))
-        return found
 
-    def grid() -> list[tuple[float, float]]:
-        first = min(temperatures)
-        return [(lam, t) for lam in lams for t in temperatures if lam > 0 or t == first]
+        def measured(points: Sequence[Point]) -> list[Student]:
+            rows = [(student_lr or lr, lam, t) for lam, t in points]
+            models = scan_several(step, expert, batches, rows)
+            scores = [data.score(w, "val") for w in models]
+            return [
+                Student(w, *point, accuracy, loss)
+                for w, point, (loss, accuracy) in zip(models, points, scores, strict=True)
+            ]
+
+        every, lowest = grid_of(lams, temperatures), min(temperatures)
+        if search == "grid" or len(every) <= FEW:
+            return min(measured(every), key=_rank)
+        return coarse_to_fine(
+            measured, _rank, (lams, temperatures), lambda at: at if at[0] > 0 else (at[0], lowest)
+        )
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
         received = received[
@@ -187,11 +202,23 @@ def persfl(
             "temperatures": tuple(temperatures),
             "student_epochs": student_epochs,
             "student_lr": student_lr,
+            "search": search,
             "kept": kept,
         },
         needs=Needs(full_participation=True, classes=True, validation=True),
     )
     return counted(method, weights)
+
+
+def grid_of(lams: Sequence[float], temperatures: Sequence[float]) -> list[Point]:
+    """All points; λ = 0 does not depend on T and is there once."""
+    first = min(temperatures)
+    return [(lam, t) for lam in lams for t in temperatures if lam > 0 or t == first]
+
+
+def _rank(student: Student) -> tuple[float, float]:
+    """By validation accuracy, then loss."""
+    return -student.accuracy, student.loss
 
 
 def thinned(models: dict[str, Params], most: int) -> dict[str, Params]:
