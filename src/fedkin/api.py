@@ -13,7 +13,6 @@ import pandas as pd
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.html_table import html_table
 from fedkin.core.method import Method
 from fedkin.data.partitions.registry import PARTITIONS
 from fedkin.data.population import Population, Split
@@ -32,6 +31,7 @@ from fedkin.export.predict import predicted
 from fedkin.models.build import GIVEN_MODELS, MODELS
 from fedkin.report import frames
 from fedkin.report.comparison.side_by_side import SideBySide
+from fedkin.report.html_table import html_table
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse

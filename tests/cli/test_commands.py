@@ -4,12 +4,16 @@ progress, JSON.
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from fedkin.cli.listing import kept_list
+from fedkin.cli.listing.kept_list import kept
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.progress import clock
 from fedkin.runs.spec import Spec
@@ -261,3 +265,42 @@ def test_seconds_for_people() -> None:
         "1 min 35 s",
         "2 h 01 min",
     ]
+
+
+def test_lists_are_kept_until_a_source_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made: list[int] = []
+
+    def make() -> list[int]:
+        made.append(1)
+        return [3, 5]
+
+    assert [kept("few", make), kept("few", make), len(made)] == [[3, 5], [3, 5], 1]
+    (file,) = tmp_path.glob("fedkin/lists/few-*.json")
+    file.write_text('["cut o')
+    assert (kept("few", make), len(made)) == ([3, 5], 2)  # a damaged one is made again
+    monkeypatch.setattr(kept_list, "SOURCES", ("runs",))  # other sources than it was made of
+    assert (kept("few", make), len(made)) == ([3, 5], 3)
+    assert len(list(tmp_path.glob("fedkin/lists/few-*.json"))) == 1
+    monkeypatch.setattr(kept_list, "entry_points", lambda group: ["another package's"])
+    assert (kept("few", make), len(made)) == ([3, 5], 4)
+
+
+@pytest.mark.parametrize("words", [["show", "run"], ["data"], ["methods"], ["compare", "run"]])
+def test_what_trains_nothing_loads_no_torch(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    ran(tmp_path / "run")
+    assert fedkin("methods").exit_code == 0  # its list is kept from here on
+    code = (
+        "import sys; from fedkin.cli.app import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "assert not {'torch', 'scipy.stats', 'altair', 'sklearn'} & {*sys.modules}, 'loaded'"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

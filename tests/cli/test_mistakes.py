@@ -236,6 +236,6 @@ def test_a_bug_is_not_dressed_as_a_mistake(monkeypatch: pytest.MonkeyPatch) -> N
     def broken() -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("fedkin.cli.listing.lists.methods", broken)
+    monkeypatch.setattr("fedkin.cli.listing.methods.methods", broken)
     with pytest.raises(ZeroDivisionError):
         fedkin("methods")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 from fedkin.core.tree import leaves, named_leaves
 from fedkin.engine import codec
 from fedkin.engine.codec import BadMessage, check, check_kinds, count, decode, encode

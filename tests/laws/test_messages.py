@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 from fedkin.core.tree import named_leaves
 from tests.laws.small import NAMES, PUBLIC, SIZES, federated, finished
 from tests.methods.federation import CLASSES, WIDTH

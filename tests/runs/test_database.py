@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 from fedkin.runs import checkpoint
 from fedkin.runs.database import VERSION, create, open_run, put_facts, put_rows, read_only
 from fedkin.runs.record import Record, Sent

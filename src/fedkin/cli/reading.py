@@ -67,24 +67,31 @@ def methods(
     as_json: AsJson = False,
 ) -> None:
     """The methods, their hyper-parameters and what they need."""
+    if certificate or markdown:
+        _methods_loaded(name, certificate, as_json)
+        return
+    from fedkin.cli.listing import methods as listing
+
+    listed = listing.methods() if name is None else listing.named(name)
+    if as_json:
+        print_json(listed)
+    else:
+        listing.show_methods(console(), listed)
+
+
+def _methods_loaded(name: str | None, certificate: bool, as_json: bool) -> None:
     from fedkin.certificates import registry
-    from fedkin.cli.listing import certificates, choosing, lists
+    from fedkin.cli.listing import certificates, choosing
 
     found = registry.held(name)
-    if certificate and as_json:
-        print_json([{"name": one.name, "state": one.state, **one.content} for one in found])
-    elif certificate and name is None:
-        console().print(certificates.overview(found))
-    elif certificate:
-        console().print(certificates.whole(found[0], registry.packaged()["about"]))
-    elif markdown:
+    if not certificate:
         say_all(choosing.table([one.name for one in found]))
+    elif as_json:
+        print_json([{"name": one.name, "state": one.state, **one.content} for one in found])
+    elif name is None:
+        console().print(certificates.overview(found))
     else:
-        listed = [one for one in lists.methods() if one["name"] in {each.name for each in found}]
-        if as_json:
-            print_json(listed)
-        else:
-            lists.show_methods(console(), listed)
+        console().print(certificates.whole(found[0], registry.packaged()["about"]))
 
 
 def compare(

@@ -3,7 +3,7 @@
 Nothing in a method knows how many clients there are, where they run, or that messages are counted.
 The server state S, the personal state P, the messages D (received) and U (sent) are trees: dicts
 and tuples of tensors and numbers. The top-level names of a message say what kind of thing is sent:
-they are the columns of the ledger (see ``KINDS``).
+they are the columns of the ledger (``core/kinds.py``).
 """
 
 from collections.abc import Callable, Mapping
@@ -17,8 +17,6 @@ from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree
-
-KINDS = ("parameters", "predictions", "centroids", "coefficients", "control")
 
 
 class ClientInfo(NamedTuple):

@@ -2,10 +2,12 @@
 
 import hashlib
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
+
+if TYPE_CHECKING:
+    from torch import Generator
 
 
 class Key(NamedTuple):
@@ -31,9 +33,11 @@ class Key(NamedTuple):
             >> 1
         )
 
-    def torch(self, purpose: str) -> torch.Generator:
+    def torch(self, purpose: str) -> "Generator":
         """A CPU torch generator for one purpose."""
-        return torch.Generator().manual_seed(self.integer(purpose))
+        from torch import Generator  # late: lists of data sets need no torch
+
+        return Generator().manual_seed(self.integer(purpose))
 
     def _words(self, purpose: str) -> list[int]:
         return [self.seed, _label(purpose), self.round + 1, self.client + 1]

@@ -16,7 +16,7 @@ from safetensors.torch import load
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 from fedkin.core.tree import Tree, children, is_buffer, named_leaves
 
 MAX_BYTES = 2 << 30  # of one message: larger ones are refused unread

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import many
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 from fedkin.core.plain import markdown
 from fedkin.data.population import Population
 from fedkin.export.opened import Member, Opened

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.method import KINDS, ClientInfo
+from fedkin.core.kinds import KINDS
+from fedkin.core.method import ClientInfo
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
 from fedkin.data.holdout import split_sizes

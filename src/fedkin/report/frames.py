@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 from fedkin.report.records import Run, opened
 
 

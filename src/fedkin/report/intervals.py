@@ -4,14 +4,15 @@ are ties.
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm, t
 
 Floats = NDArray[np.float64]
 DRAWS, SEED, LEVEL = 10_000, 0, 0.95
+NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 BATCH = 2_000_000  # random numbers at a time
 FEW = 30  # test rows, below which a client's own number is coarse
 
@@ -45,7 +46,7 @@ def over_clients(values: Mapping[int, float | None]) -> tuple[float, float] | No
 
 def of_share(share: float, rows: int) -> tuple[float, float]:
     """Wilson's interval of a share (an accuracy) that was found on so many test rows."""
-    z = float(norm.ppf((1 + LEVEL) / 2))
+    z = NORMAL
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z / (1 + z**2 / rows) * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
     return max(0.0, middle - half), min(1.0, middle + half)
@@ -53,7 +54,7 @@ def of_share(share: float, rows: int) -> tuple[float, float]:
 
 def of_error(value: float, error: float) -> tuple[float, float]:
     """The interval of a value with a standard error, by the normal distribution."""
-    half = float(norm.ppf((1 + LEVEL) / 2)) * error
+    half = NORMAL * error
     return value - half, value + half
 
 
@@ -62,7 +63,10 @@ def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
     known = np.asarray(values, dtype=float)
     if len(known) < 2 or not np.isfinite(known).all():
         return None
-    half = float(t.ppf((1 + LEVEL) / 2, len(known) - 1) * known.std(ddof=1) / math.sqrt(len(known)))
+    from scipy.special import stdtrit  # late: scipy is slow to load, and few ask
+
+    student = float(stdtrit(len(known) - 1, (1 + LEVEL) / 2))
+    half = float(student * known.std(ddof=1) / math.sqrt(len(known)))
     return float(known.mean()) - half, float(known.mean()) + half
 
 

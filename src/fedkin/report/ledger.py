@@ -5,7 +5,7 @@
 
 from typing import Any, NamedTuple
 
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 from fedkin.report.records import Run
 
 DIRECTIONS = ("up", "down")

@@ -3,13 +3,13 @@ samples.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
-from fedkin.report.charts.base import BLUE, ROWS, Figure, figure
 from fedkin.report.records import Run
 from fedkin.report.scores import spread
+
+if TYPE_CHECKING:
+    from fedkin.report.charts.base import Figure
 
 NAMES = {
     "accuracy": "accuracy",
@@ -62,7 +62,7 @@ def _by_labels(joins: Sequence[Mapping[str, Any]], asked: int | None) -> dict[st
     return {"asked": asked, "labels": labels, **spreads}  # asked None: all that a client has
 
 
-def by_labels(found: Mapping[str, Any] | None) -> Figure | None:
+def by_labels(found: Mapping[str, Any] | None) -> "Figure | None":
     """Test accuracy (RMSE, for regression) of held-out clients against their labelled samples."""
     if found is None:
         return None
@@ -80,6 +80,10 @@ def by_labels(found: Mapping[str, Any] | None) -> Figure | None:
     ]
     if not rows:
         return None
+    import altair as alt  # late: a run in numbers draws nothing
+
+    from fedkin.report.charts.base import BLUE, ROWS, figure
+
     x = alt.X(
         "labels:Q",
         title="labelled samples (train and validation)",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 
 ROUNDS = 10**9
 CLIENTS = 10**9

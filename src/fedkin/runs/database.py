@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError, Halted
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 from fedkin.runs.bounds import check_facts
 from fedkin.runs.directory import RECORD, check_own
 from fedkin.runs.strange import check_file, check_schema, ends, recovered, short_values

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 from fedkin.runs.database import Database, read_only
 from fedkin.runs.directory import recorded
 from fedkin.runs.record import Record, Sent

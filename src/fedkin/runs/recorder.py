@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import Halted
-from fedkin.core.method import KINDS
+from fedkin.core.kinds import KINDS
 from fedkin.runs import bounds, checkpoint
 from fedkin.runs.database import MEASURES, Database, locked, put_facts, put_rows
 from fedkin.runs.directory import check_own, states_of

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import wilcoxon
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import measure_named
@@ -100,7 +99,11 @@ def signed_rank(apart: np.ndarray) -> float | None:
     if len(apart) == 0:
         return None
     rest = apart[apart != 0]
-    return float(wilcoxon(rest).pvalue) if len(rest) else 1.0
+    if not len(rest):
+        return 1.0
+    from scipy.stats import wilcoxon  # late: it takes longer to load than a comparison to make
+
+    return float(wilcoxon(rest).pvalue)
 
 
 def _baseline(

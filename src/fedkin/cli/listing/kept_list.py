@@ -1,0 +1,58 @@
+"""A list that takes torch to make, kept in the user's cache: the next call shows it at once."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import fedkin
+from fedkin.core.files import write_file
+from fedkin.core.private import private_folder, state_folder
+
+SOURCES = ("methods", "core", "transforms")  # folders of which methods are made
+LARGEST = 1_000_000  # bytes of a list
+
+
+def kept(name: str, make: Callable[[], Any]) -> Any:
+    """What ``make`` gives, as JSON has it; from the cache where nothing has changed since.
+
+    Methods of other packages may change unseen: where there are any, nothing is kept.
+    """
+    folder = None if entry_points(group="fedkin.methods") else _folder()
+    if folder is None:
+        return make()
+    path = folder / f"{name}-{_digest()}.json"
+    try:
+        if path.stat().st_size <= LARGEST:
+            return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        pass  # not there yet, or damaged
+    found = make()
+    for old in folder.glob(f"{name}-*.json"):
+        old.unlink(missing_ok=True)
+    try:
+        write_file(path, json.dumps(found).encode())
+    except OSError:
+        return found  # no room: it is made again
+    return found
+
+
+def _folder() -> Path | None:
+    try:
+        return private_folder(state_folder("XDG_CACHE_HOME", ".cache") / "lists")
+    except RuntimeError:  # nobody knows a home
+        return None
+
+
+def _digest() -> str:
+    """Of the sources as they are: an edit makes another."""
+    root = Path(fedkin.__file__).parent
+    told = [fedkin.__version__, sys.version]
+    for folder in SOURCES:
+        for path in sorted(root.joinpath(folder).rglob("*.py")):
+            facts = path.stat()
+            told.append(f"{path} {facts.st_size} {facts.st_mtime_ns}")
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:32]

@@ -1,0 +1,106 @@
+"""``fedkin methods``: what there is to choose from, as plain values and as text."""
+
+from typing import Any
+
+from rich.console import Console
+
+from fedkin.cli.listing.kept_list import kept
+from fedkin.cli.listing.text import first_line, note, paragraph, plain, values
+from fedkin.core.errors import FedkinError, unknown
+
+SHARED = ("lr",)  # hyper-parameters that [train] gives to every method that takes them
+
+
+def methods() -> list[dict[str, Any]]:
+    """Every method: name, aliases, summary, hyper-parameters with their defaults, what it needs."""
+    found: list[dict[str, Any]] = kept("methods", _listed)
+    return found
+
+
+def named(name: str) -> list[dict[str, Any]]:
+    """The one of that name, or alias. Raises FedkinError with the nearest where there is none."""
+    every = methods()
+    found = [one for one in every if name == one["name"] or name.lower() in one["aliases"]]
+    if not found:
+        known = [word for one in every for word in (one["name"], *one["aliases"])]
+        raise unknown("method", name, known)
+    return found
+
+
+def _listed() -> list[dict[str, Any]]:
+    import inspect
+
+    from fedkin.methods import ALIASES, registry
+
+    found = []
+    for name, recipe in sorted(registry().items()):
+        given = inspect.signature(recipe).parameters
+        own = {key: p for key, p in given.items() if key not in SHARED}
+        found.append(
+            {
+                "name": name,
+                "aliases": [alias for alias, target in ALIASES.items() if target == name],
+                "summary": _summary(recipe),
+                "hyper_parameters": {
+                    key: plain(p.default) for key, p in own.items() if p.default is not p.empty
+                },
+                "required": [key for key, p in own.items() if p.default is p.empty],
+                "needs": _needs(name),
+            }
+        )
+    return found
+
+
+def _summary(recipe: Any) -> str:
+    import inspect
+
+    from fedkin.methods import Unloadable
+
+    if isinstance(recipe, Unloadable):
+        return recipe.reason
+    return first_line(inspect.getmodule(recipe)) or first_line(recipe)
+
+
+def show_methods(console: Console, found: list[dict[str, Any]]) -> None:
+    """``methods`` as text: a paragraph a method."""
+    for one in found:
+        also = f"  (also {', '.join(one['aliases'])})" if one["aliases"] else ""
+        told = "  ".join([*one["required"], values(one["hyper_parameters"])])
+        paragraph(console, one["name"] + also, [one["summary"], told, _said(one["needs"])])
+    note(
+        console,
+        "fedkin run --method NAME:key=value,key=value   (lr, batch size and steps are in the "
+        "section train)",
+    )
+
+
+def _needs(name: str) -> dict[str, Any] | None:
+    """A method's needs, None where it cannot be made with its defaults alone."""
+    from fedkin.methods import make
+
+    try:
+        needs = make(name, {}, {"lr": 0.1}).needs
+    except FedkinError:
+        return None
+    return {
+        "one_architecture": needs.one_architecture,
+        "public": needs.public,
+        "full_participation": needs.full_participation,
+        "classes": needs.classes,
+        "validation": needs.validation,
+    }
+
+
+def _said(needs: dict[str, Any] | None) -> str:
+    if needs is None:
+        return "its needs depend on its hyper-parameters"
+    words = ["one architecture" if needs["one_architecture"] else "any architectures"]
+    if needs["public"] != "none":
+        words.append(f"{needs['public']} public set")
+    if needs["full_participation"]:
+        words.append("every client in every round")
+    if needs["classes"]:
+        words.append("classification only")
+    if needs["validation"]:
+        words.append("validation samples at every client")
+    return " · ".join(words)

@@ -1,0 +1,3 @@
+"""What a message may hold: its top level names kinds, which are the ledger's columns."""
+
+KINDS = ("parameters", "predictions", "centroids", "coefficients", "control")
