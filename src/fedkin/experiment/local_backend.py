@@ -17,7 +17,11 @@ from fedkin.engine.transports.placement import Placing
 from fedkin.engine.transports.processes import Processes
 from fedkin.engine.transports.ray import Actors
 from fedkin.runs.directory import own
-from fedkin.setup.build import Assembled, host_from_setup, host_of, setup_of
+from fedkin.setup.build import Assembled, host_from_setup, host_of, replays_of, setup_of
+
+# Samples × parameters of all training steps. Starting workers takes some 3 s, in which one process
+# makes about 1e9 of a dense model's (counted, never timed, so that every machine decides alike).
+WORTH_WORKERS = 1_000_000_000
 
 
 @contextlib.contextmanager
@@ -33,7 +37,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
     workers = min(engine.workers or cores, len(everyone))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, state, ignore_errors=True)
-        if engine.name == "inprocess":
+        if engine.name == "inprocess" or _too_small_for_workers(parts):
             transport: Transport = InProcess(host_of(parts, everyone, state))
         else:
             shared = stack.enter_context(scratch())
@@ -51,6 +55,20 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
                 transport = Processes("fedkin.experiment.worker", setups, placing)
         stack.callback(transport.close)
         yield transport
+
+
+def _too_small_for_workers(parts: Assembled) -> bool:
+    """Whether nobody asked for workers, and all steps together take less than starting them does;
+    results are the same to the bit.
+    """
+    if {"name", "workers"} & parts.spec.engine.model_fields_set:
+        return False
+    largest = max(
+        sum(leaf.numel() for leaf in model.initial.values()) for model in parts.models.values()
+    )
+    learners = any(model.learner is not None for model in parts.models.values())
+    work = replays_of(parts) * parts.spec.train.batch_size * largest
+    return not learners and work < WORTH_WORKERS
 
 
 def _stateless(parts: Assembled) -> bool:

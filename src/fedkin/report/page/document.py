@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib import resources
+from importlib.metadata import version as version_of
 from typing import Any
 
 import altair as alt
 import vl_convert
 
 from fedkin.report.charts.base import Figure
+from fedkin.report.page.kept_text import kept_text
 
 # Nothing may be fetched, whatever a chart or a name says; Vega compiles its expressions, hence
 # unsafe-eval.
@@ -63,8 +65,12 @@ def _libraries() -> str:
     version = (
         wanted if wanted in vl_convert.get_vegalite_versions() else None
     )  # None: the newest it has
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
-    return bundle.replace("</script", "<\\/script")
+
+    def make() -> str:
+        bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
+        return bundle.replace("</script", "<\\/script")
+
+    return kept_text(f"vega-{version_of('vl-convert-python')}-{version}.js", make)
 
 
 def _inert(content: Any) -> str:
