@@ -17,6 +17,8 @@ from fedkin.experiment.run import experiment
 from fedkin.models.softmax import softmax_remark
 from fedkin.report.comparison.fitting import Fitting
 from fedkin.report.comparison.sheet import Sheet
+from fedkin.report.intervals import FEW
+from fedkin.report.records import opened
 from fedkin.setup.build import assemble
 from tests.cli.command import SMALL, fedkin
 from tests.handover.clinics import write_clinics
@@ -105,3 +107,46 @@ def test_a_softmax_at_the_end_is_told(tmp_path: Path) -> None:
     name = f"{Twice.__module__}:Twice"
     spec = experiment(model__name=name, method__name="local", run__clients=3)
     assert [trap for trap in traps_of(assemble(spec)) if "softmax" in trap]
+
+
+def test_the_worst_decile_is_told_client_by_client(tmp_path: Path) -> None:
+    rows = ["site,a,b,label"]
+    for client in range(21):
+        rows += [
+            f"s{client},{k * 7 % 5},{k},{k * (client + 3) % 2}" for k in range(20 + 11 * client)
+        ]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    data = ("--data", f"{tmp_path / 't.csv'}:client=site")
+    small = ("--method", "local", "--rounds", "1", "--engine", "inprocess")
+    for measure in ("accuracy", "auc"):
+        run = tmp_path / measure
+        done = fedkin("run", *data, *small, "--measure", measure, "--out", run)
+        assert done.exit_code == 0, done.output
+        found = printed("show", run)
+        worst = found["worst_clients"]
+        mean = sum(one["value"] for one in worst) / len(worst)
+        assert mean == pytest.approx(found["headline"]["personal"]["final"]["worst_decile"])
+        tested = dict(opened_tests(run))
+        for one in worst:
+            assert one["test"] == tested[one["client"]]
+            assert one["few"] == (one["test"] < FEW)
+        assert "The worst decile, client by client" in fedkin("show", run).stdout
+    assert any(one["interval"] is not None for one in worst)
+
+
+def opened_tests(run: Path) -> list[tuple[str, int]]:
+    """(client, test rows) of a run."""
+    with opened(run) as found:
+        return [(one.name, one.test) for one in found.clients.values()]
+
+
+@pytest.mark.parametrize(
+    ("method", "told"),
+    [("cgpfl:clusters=2", True), ("cgpfl:clusters=2,personal_lr=0.05", False), ("fedavg", False)],
+)
+def test_a_step_beyond_the_model_that_pulls_it_is_told(
+    method: str, told: bool, tmp_path: Path
+) -> None:
+    small = ("--rounds", "1", "--engine", "inprocess", "--clients", "4", "--set", "train.steps=1")
+    done = fedkin("run", "--method", method, *small, "--out", tmp_path / "run")
+    assert ("personal_lr times lam is 1.2" in done.stderr) == told

@@ -6,7 +6,7 @@ from fedkin.core.tree import is_buffer
 from fedkin.doctor.checked import leaks_of
 from fedkin.doctor.data import public_apart
 from fedkin.engine.coordinator import participants_of
-from fedkin.setup.build import Assembled, softmax_remarks
+from fedkin.setup.build import Assembled, remarks
 
 FAR = 0.25  # pooled deviations between public and private means
 GROUPS = ("clusters", "models", "components")  # hyper-parameters that say how many groups there are
@@ -15,7 +15,7 @@ GROUPS = ("clusters", "models", "components")  # hyper-parameters that say how m
 def traps_of(parts: Assembled) -> list[str]:
     """The traps that this experiment is in; [] where it is in none."""
     known = [said for trap in TRAPS if (said := trap(parts))]
-    return [*known, *softmax_remarks(parts), *leaks_of(parts.spec)]
+    return [*known, *remarks(parts), *leaks_of(parts.spec)]
 
 
 def _batch_norm(parts: Assembled) -> str:

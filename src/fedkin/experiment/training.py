@@ -23,7 +23,7 @@ from fedkin.runs.directory import RECORD
 from fedkin.runs.record import Record
 from fedkin.runs.recorder import Recorder
 from fedkin.runs.spec import Spec
-from fedkin.setup.build import Assembled, softmax_remarks
+from fedkin.setup.build import Assembled, remarks
 from fedkin.setup.opened import committed
 
 Progress = Callable[[Record], None]
@@ -101,7 +101,7 @@ def _train(
         recorder.commit(
             finished=True,
             fingerprint=coordinator.fingerprint(),
-            said=[*parts.population.said, *softmax_remarks(parts), *transport.said()],
+            said=[*parts.population.said, *remarks(parts), *transport.said()],
             baselines={} if "deployment" in engine.facts else _baselines(parts),
         )
 

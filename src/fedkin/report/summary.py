@@ -13,6 +13,7 @@ from fedkin.report.ledger import communication
 from fedkin.report.newcomers import unseen
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import chosen_rounds, curves, measure_of, measures, scores, spread, values
+from fedkin.report.worst_clients import worst_clients
 from fedkin.runs.spec import SplitSection
 
 FACTS = (
@@ -58,6 +59,7 @@ def of_run(run: Run, asked: str | None = None) -> dict[str, Any]:
         "why": run.facts.get("why") or "",
         "warnings": [said] if counts and (said := misleads(counts)) else [],
         "headline": headline,
+        "worst_clients": _worst(run, measure, headline),
         "baselines": _baselines(run, measure),
         "accuracy": accuracy,
         "loss": loss,
@@ -129,6 +131,13 @@ def _numbers(run: Run, measure: str) -> tuple[dict[str, Any], dict[str, Any], di
         headline[view] = {name: _at(run, at, view, measure, weights) for name, at in picked.items()}
         headline[view]["final"]["interval"] = over_clients(values(run, last, view, measure))
     return accuracy, loss, headline
+
+
+def _worst(run: Run, measure: str, headline: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Of the first view, in its last round."""
+    for view, picks in headline.items():
+        return worst_clients(run, picks["final"]["round"], view, measure)
+    return []
 
 
 def _baselines(run: Run, measure: str) -> dict[str, Any]:

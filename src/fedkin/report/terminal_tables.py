@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedkin.report import formatting
+from fedkin.report.intervals import FEW
 from fedkin.report.newcomers import NAMES, told_measure
 
 
@@ -17,6 +18,7 @@ def show(found: Mapping[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [_head(found)]
     if found["loss"]:
         parts.append(_headline(found))
+        parts += [_worst(found)] if found["worst_clients"] else []
     else:
         parts.append(Text("Nothing was evaluated yet."))
     if any(found["measures"].values()):
@@ -75,6 +77,30 @@ def _headline(found: Mapping[str, Any]) -> Table:
         interval = formatting.interval(measure, numbers["interval"])
         table.add_row("baseline", formatting.BASELINES[name], "", *cells, interval)
     table.caption = "\n".join([*formatting.notes_of(found), formatting.PRINTED])
+    return table
+
+
+def _worst(found: Mapping[str, Any], most: int = 5) -> Table:
+    measure, rows = found["measure"], found["worst_clients"]
+    table = _table(
+        "The worst decile, client by client",
+        ["client"],
+        ["test rows", formatting.label(measure), "95% interval"],
+    )
+    for one in rows[:most]:
+        table.add_row(
+            Text(one["client"]),
+            f"{one['test']:,}" + (" (few)" if one["few"] else ""),
+            formatting.value(measure, one["value"]),
+            formatting.interval(measure, one["interval"]),
+        )
+    more = f"{len(rows) - most} more; " if len(rows) > most else ""
+    few = sum(one["few"] for one in rows)
+    if few:
+        said = f"{few} of {len(rows)} have few test rows, fewer than {FEW}"
+        table.caption = f"{more}{said}: their numbers may be chance"
+    elif more:
+        table.caption = more.removesuffix("; ")
     return table
 
 

@@ -186,10 +186,24 @@ def infos_of(population: Population, architectures: list[str]) -> dict[int, Clie
     }
 
 
-def softmax_remarks(parts: Assembled) -> list[str]:
-    """A sentence for each model that gives probabilities where logits are asked for."""
+def remarks(parts: Assembled) -> list[str]:
+    """What is no error and yet seldom meant: a model that gives probabilities where logits are
+    asked for, a step that overshoots.
+    """
     x = parts.population.x[:8]
-    return [said for model in parts.models.values() if (said := softmax_remark(model, x))]
+    ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
+    return [*ends, *_overshooting(parts.method)]
+
+
+def _overshooting(method: Method) -> list[str]:
+    """Of methods whose personal model is pulled to another: η times λ is a share of the way."""
+    eta, lam = method.hyper.get("personal_lr"), method.hyper.get("lam")
+    if not isinstance(eta, int | float) or not isinstance(lam, int | float) or eta * lam < 1:
+        return []
+    return [
+        f"{method.name}: personal_lr times lam is {eta * lam:.3g}: from 1 on a personal step goes "
+        f"beyond the model that pulls it; try method.personal_lr={0.6 / lam:.2g}"
+    ]
 
 
 def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:

@@ -1,0 +1,46 @@
+"""The clients of the worst decile, each with how sure its number is."""
+
+import math
+from typing import Any
+
+from fedkin.core.measures import ASIDE, measure_named
+from fedkin.report.intervals import FEW, of_error, of_share
+from fedkin.report.records import Run
+from fedkin.report.scores import measures, values
+
+
+def worst_clients(run: Run, at: int, view: str, measure: str) -> list[dict[str, Any]]:
+    """{client, test, value, interval, few} of the clients whose mean is the worst decile, worst
+    first.
+
+    ``test``: its test rows; ``interval``: 95 %, of an accuracy by Wilson's formula, of other
+    measures by the bootstrap error that the client sent, None where it sent none; ``few``: whether
+    it has fewer than FEW test rows, whose number is coarse.
+    """
+    found = values(run, at, view, measure)
+    known = {k: v for k, v in found.items() if v is not None and math.isfinite(v)}
+    higher = measure not in ASIDE and measure_named(measure).higher
+    order = sorted(known, key=lambda k: (known[k] if higher else -known[k], k))
+    errors = measures(run, at, view).get("se", {})
+    rows = []
+    for client in order[: max(1, len(order) // 10)] if order else []:
+        one = run.clients.get(client)
+        count = 0 if one is None else one.test
+        rows.append(
+            {
+                "client": run.name(client),
+                "test": count,
+                "value": known[client],
+                "interval": _interval(measure, known[client], count, errors.get(client)),
+                "few": count < FEW,
+            }
+        )
+    return rows
+
+
+def _interval(
+    measure: str, value: float, rows: int, error: float | None
+) -> tuple[float, float] | None:
+    if measure == "accuracy":
+        return of_share(value, rows) if rows else None
+    return None if error is None or not math.isfinite(error) else of_error(value, error)
