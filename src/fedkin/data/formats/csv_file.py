@@ -2,16 +2,21 @@
 
 import csv
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, many
+from fedkin.core.memory import room
 from fedkin.data.quality.problem import Problem, Unreadable
 
 SEPARATORS = (";", "\t", "|")
+COLUMNS = 200_000  # of a table: each takes time and some 2 kB, whatever it holds
+CELL = 8  # bytes in memory, also of a cell that is not in the file
+PIECE = 1 << 20
 
 
 def read_csv(
@@ -31,6 +36,7 @@ def read_csv(
     encoding = "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
     try:
         names = _header(path, separator, encoding)
+        _check_cells(path, len(names))
         with warnings.catch_warnings():
             # Mixed types in a column are found, and named, later.
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
@@ -79,6 +85,27 @@ def read_csv(
     return frame
 
 
+def check_columns(path: Path, count: int) -> None:
+    """Refuse a table of more columns than can be worked with."""
+    if count > COLUMNS:
+        raise FedkinError(
+            f"{path} has {many(count, 'column')}, more than {COLUMNS:,}: so many numbers fit an "
+            ".npz file"
+        )
+
+
+def _check_cells(path: Path, columns: int) -> None:
+    """Refuse short lines under many names: every line, an empty one too, becomes a whole row."""
+    check_columns(path, columns)
+    with path.open("rb") as file:
+        lines = sum(piece.count(b"\n") for piece in iter(lambda: file.read(PIECE), b""))
+    if lines * columns * CELL > room():
+        raise FedkinError(
+            f"{path} has {lines:,} lines of {many(columns, 'column')}, more cells than the "
+            f"{room():,} bytes hold that one file may take on this machine now"
+        )
+
+
 def _marked(path: Path) -> bool:
     """Whether a file begins with the mark of UTF-16, as spreadsheets write it."""
     with path.open("rb") as file:
@@ -108,7 +135,7 @@ def _header(path: Path, separator: str, encoding: str) -> list[str]:
             [Problem("separator", f"{path} is one column", f"it is separated by {shown}", fix)],
             f"{told} {why}",
         )
-    twice = [name for name in head if head.count(name) > 1]
+    twice = [name for name, count in Counter(head).items() if count > 1]
     if twice:
         raise FedkinError(
             f"{path}: column {twice[0]!r} appears twice: give every column its own name"

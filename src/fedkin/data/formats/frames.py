@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fedkin.core.errors import FedkinError, first_line, some
-from fedkin.data.formats.csv_file import read_csv
+from fedkin.core.memory import within_room
+from fedkin.data.formats.csv_file import check_columns, read_csv
 from fedkin.data.tables.columns import Place
 
 CLIENT = "client"  # the column that a folder of tables gets: the files' names
@@ -105,8 +106,12 @@ def tables_in(folder: Path) -> list[Path]:
 
 
 def _one(path: Path, style: Style) -> Read:
+    if not path.is_file():
+        raise FedkinError(f"{path} is no file: a table is read more than once")
     recipe = READERS[path.suffix.lower()]
-    frame = recipe(path, style).reset_index(drop=True)
+    with within_room(path):
+        frame = recipe(path, style).reset_index(drop=True)
+    check_columns(path, len(frame.columns))
     frame.columns = pd.Index([str(name) for name in frame.columns])
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
@@ -154,6 +159,8 @@ def _columnar(
         ) from None
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror or 'it is damaged'}") from None
+    except MemoryError:  # pyarrow's is one
+        raise
     except Exception as error:  # pyarrow's errors cannot be named where it is not installed
         raise FedkinError(f"{path} is not a readable {format} file: {first_line(error)}") from None
 

@@ -3,14 +3,17 @@
 """
 
 import json
+import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from fedkin.core.errors import FedkinError, first_line
+from fedkin.core.errors import FedkinError, cut, first_line
+from fedkin.core.files import read_file
 from fedkin.data.arrays import Array, text
 from fedkin.data.formats.frames import Read
 from fedkin.data.formats.images import Colour, pixels
@@ -21,6 +24,7 @@ from fedkin.data.tables.table import table_source
 HUB = "hf:"
 DICT, STATE, INFO = "dataset_dict.json", "state.json", "dataset_info.json"
 TEST = "test"
+PICTURE = 1 << 28  # bytes of a file that one picture may take
 
 
 class Part(NamedTuple):
@@ -74,7 +78,7 @@ def read_saved(
         about=about,
         publicity=publicity,
     )
-    return _source(path.name, str(path), parts, roles, colour, size)
+    return _source(path.name, str(path), parts, roles, colour, size, [path])
 
 
 def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private") -> Source:
@@ -94,9 +98,16 @@ def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private
     except Exception as error:  # no network, no such name, no permission: the hub's own words
         raise FedkinError(f"{name} cannot be had: {first_line(error)}") from None
     colour, size = options.pop("colour", "auto"), options.pop("size", ())
-    return _source(
-        plain.replace("/", "-"), name, parts, Roles(**options, publicity=publicity), colour, size
-    )
+    roles = Roles(**options, publicity=publicity)
+    homes = _caches(datasets)
+    return _source(plain.replace("/", "-"), name, parts, roles, colour, size, homes)
+
+
+def _caches(datasets: Any) -> list[Path]:
+    """Where the hub's files are kept on this machine."""
+    config = getattr(datasets, "config", None)
+    names = ("HF_CACHE_HOME", "HF_DATASETS_CACHE", "HF_HUB_CACHE")
+    return [Path(getattr(config, name)) for name in names if hasattr(config, name)]
 
 
 def _of_hub(split: str, rows: Any) -> Part:
@@ -112,13 +123,28 @@ def _saved(path: Path) -> list[Part]:
     if not (path / DICT).is_file():
         return [_one("train", path)]
     splits = _json(path / DICT).get("splits", [])
-    if not splits or not all(isinstance(name, str) and (path / name).is_dir() for name in splits):
+    names = [str(name) for name in splits] if isinstance(splits, list) else []
+    if not names or not all((path / name).is_dir() for name in names):
         raise FedkinError(f"{path / DICT} names splits that are not there: save the data set again")
-    return [_one(name, path / name) for name in splits]
+    return [_one(name, _inside(path, name)) for name in names]
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """What a saved data set names, in its own folder.
+
+    Raises:
+        FedkinError: it lies elsewhere, also by a link.
+    """
+    found = folder / name
+    if not Path(os.path.realpath(found)).is_relative_to(os.path.realpath(folder)):
+        raise FedkinError(
+            f"{folder} names {cut(name)!r}, which is not in that folder: save the data set again"
+        )
+    return found
 
 
 def _one(name: str, folder: Path) -> Part:
-    files = [str(one.get("filename")) for one in _json(folder / STATE).get("_data_files", [])]
+    files = [_inside(folder, name) for name in _files(_json(folder / STATE), folder)]
     try:
         import pyarrow as arrow
     except ImportError:
@@ -128,24 +154,37 @@ def _one(name: str, folder: Path) -> Part:
     try:
         tables = []
         for file in files:
-            with arrow.memory_map(str(folder / file)) as mapped:
+            with arrow.memory_map(str(file)) as mapped:
                 tables.append(arrow.ipc.open_stream(mapped).read_all())
         frame = arrow.concat_tables(tables).to_pandas()
+    except MemoryError:
+        raise
     except Exception as error:  # pyarrow's errors cannot be named where it is not installed
         raise FedkinError(f"{folder} is damaged: {first_line(error)}") from None
-    return _part(name, frame, _json(folder / INFO).get("features") or {})
+    features = _json(folder / INFO).get("features") or {}
+    if not isinstance(features, dict):
+        raise FedkinError(f"{folder / INFO} is damaged: save the data set again")
+    return _part(name, frame, features)
+
+
+def _files(state: dict[str, Any], folder: Path) -> list[str]:
+    listed = state.get("_data_files", [])
+    found = listed if isinstance(listed, list) else [None]
+    if not all(isinstance(one, dict) and isinstance(one.get("filename"), str) for one in found):
+        raise FedkinError(f"{folder / STATE} is damaged: save the data set again")
+    return [one["filename"] for one in found]
 
 
 def _part(name: str, frame: pd.DataFrame, features: dict[str, Any]) -> Part:
     of = {key: value for key, value in features.items() if isinstance(value, dict)}
+    of = {key: value for key, value in of.items() if key in frame.columns}
     classes = {
-        key: value["names"]
+        key: [str(one) for one in value["names"]]
         for key, value in of.items()
-        if value.get("_type") == "ClassLabel" and value["names"]
+        if value.get("_type") == "ClassLabel" and isinstance(value.get("names"), list)
     }
-    return Part(
-        name, frame, classes, [key for key, value in of.items() if value.get("_type") == "Image"]
-    )
+    pictures = [key for key, value in of.items() if value.get("_type") == "Image"]
+    return Part(name, frame, {key: one for key, one in classes.items() if one}, pictures)
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -159,8 +198,15 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def _source(
-    name: str, where: str, parts: list[Part], roles: Roles, colour: Colour, size: Sequence[int]
+    name: str,
+    where: str,
+    parts: list[Part],
+    roles: Roles,
+    colour: Colour,
+    size: Sequence[int],
+    homes: Sequence[Path],
 ) -> Source:
+    """``homes``: the folders in which files of pictures may lie; names are of the first one."""
     frame = pd.concat([part.frame for part in parts], ignore_index=True)
     if len(frame) == 0:
         raise FedkinError(f"{where} has no rows")
@@ -171,9 +217,10 @@ def _source(
     read = Read(frame, lambda row: f"{where}, row {row}")
     if parts[0].pictures:
         read, roles = as_asked(read, where, roles)
-        return _pictures(
-            name, where, read.frame, parts[0].pictures[0], roles, colour, size
-        )._replace(official_test=official)
+        column = parts[0].pictures[0]
+        return _pictures(name, where, read.frame, column, roles, colour, size, homes)._replace(
+            official_test=official
+        )
     return table_source(read, name, where, roles)._replace(official_test=official)
 
 
@@ -198,6 +245,7 @@ def _pictures(
     roles: Roles,
     colour: Colour,
     size: Sequence[int],
+    homes: Sequence[Path],
 ) -> Source:
     for role, key in (("label", roles.label), ("client", roles.client)):
         if key is not None and key not in frame.columns:
@@ -208,7 +256,8 @@ def _pictures(
             )
     cells = list(frame[column])
     rows = [f"{where}, row {row}" for row in range(len(cells))]
-    x = pixels([lambda cell=cell: _bytes(cell) for cell in cells], rows, colour, size)  # type: ignore[misc]
+    reads = [partial(_bytes, cell, homes) for cell in cells]
+    x = pixels(reads, rows, colour, size)
     if frame[roles.label].isna().any():
         raise FedkinError(
             f"{where}, row {int(frame[roles.label].isna().to_numpy().argmax())}: "
@@ -228,11 +277,14 @@ def _pictures(
     )
 
 
-def _bytes(cell: Any) -> bytes:
+def _bytes(cell: Any, homes: Sequence[Path]) -> bytes:
     content = cell.get("bytes") if isinstance(cell, dict) else cell
     if isinstance(content, bytes):
         return content
-    path = cell.get("path") if isinstance(cell, dict) else None
-    if path and Path(path).is_file():
-        return Path(path).read_bytes()
-    raise ValueError("it has neither bytes nor a file")
+    name = cell.get("path") if isinstance(cell, dict) else None
+    if not name or not homes:
+        raise ValueError("it has neither bytes nor a file")
+    file = Path(os.path.realpath(homes[0] / str(name)))
+    if not any(file.is_relative_to(os.path.realpath(home)) for home in homes):
+        raise ValueError(f"{cut(str(name))!r} is not in the data set's folder")
+    return read_file(file, PICTURE)

@@ -1,17 +1,16 @@
 """What an .npz archive says of its own size, asked before anything of it is unpacked."""
 
 import math
-import os
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from fedkin.core.errors import FedkinError, cut
+from fedkin.core.memory import room
 
 MEMBERS = 10_000
 ROWS = 2**40  # along one axis, also of an array that holds nothing
-SHARE = 0.5  # of this machine's memory that the arrays of one file may take
 LONGEST = 100  # bytes before the header: the magic, the version, its length
 
 
@@ -25,7 +24,7 @@ def check_size(path: Path) -> None:
     """
     if not zipfile.is_zipfile(path):
         return  # numpy says what it is instead
-    most = int(SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    most = room()
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if len(members) > MEMBERS:
@@ -33,7 +32,8 @@ def check_size(path: Path) -> None:
         total = sum(member.file_size for member in members)
         if total > most:
             raise FedkinError(
-                f"{path} unpacks to {total:,} bytes, and half of this machine's memory is {most:,}"
+                f"{path} unpacks to {total:,} bytes, and one file may take {most:,} on this "
+                "machine now"
             )
         for member in members:
             if member.filename.endswith(".npy"):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.memory import within_room
 from fedkin.core.typed_path import typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.formats.frames import READERS, tables_in
@@ -92,7 +93,8 @@ def read_own(
         if "label" in _options(layout.read)
         else layout.read
     )
-    return read(path, **options)
+    with within_room(path):
+        return read(path, **options)
 
 
 def takes(name: str, folder: Path | None) -> list[str]:

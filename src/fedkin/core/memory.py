@@ -1,0 +1,74 @@
+"""How much memory a stranger's file may take, and the end of those that take more."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from fedkin.core.errors import Halted
+
+if sys.platform != "win32":
+    import resource
+
+SHARE = 0.5  # of this machine's memory that one file may take, where so much is free
+CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+STATUS, MACHINE = Path("/proc/self/status"), Path("/proc/meminfo")
+
+
+def room() -> int:
+    """Bytes that one file may take: half of the machine's memory, or of what a container allows,
+    and no more than is free.
+    """
+    whole = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for name in CGROUPS:
+        with suppress(OSError, ValueError):  # no container, or "max"
+            whole.append(int(Path(name).read_text(encoding="ascii")))
+    most = int(SHARE * min(whole))
+    free = _kilobytes(MACHINE, "MemAvailable")
+    return most if free is None else min(most, free)
+
+
+@contextmanager
+def within_room(what: object) -> Iterator[None]:
+    """Reading ``what`` takes no more memory than there is room for.
+
+    The system refuses further memory to this process meanwhile (Linux; elsewhere only what asks for
+    more than there is fails). So a small file that inflates ends here, whatever its format.
+
+    Raises:
+        Halted: it would take more.
+    """
+    most = room()
+    try:
+        with _limited(most):
+            yield
+    except MemoryError:
+        raise Halted(
+            f"{what} takes more than {most:,} bytes of memory, which is what one file may take on "
+            "this machine now: bring a smaller file, or use a larger machine"
+        ) from None
+
+
+@contextmanager
+def _limited(most: int) -> Iterator[None]:
+    used = _kilobytes(STATUS, "VmData")
+    if used is None:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [used + most, *(one for one in (soft, hard) if one != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _kilobytes(path: Path, key: str) -> int | None:
+    """Bytes that the system says under a key; None where it says nothing of the kind."""
+    with suppress(OSError):
+        found = re.search(rf"^{key}:\s+(\d+) kB$", path.read_text(encoding="ascii"), re.MULTILINE)
+        return int(found[1]) * 1024 if found else None
+    return None

@@ -1,0 +1,140 @@
+"""Data files of strangers: small ones that inflate, and saved sets that name others' files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedkin.core import memory
+from fedkin.core.errors import FedkinError
+from fedkin.core.memory import room, within_room
+from fedkin.data.sources import load
+from tests.data.test_importers import write_saved
+
+LITTLE = 64 << 20  # bytes that these tests have for a file
+
+
+@pytest.fixture
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine with little memory left."""
+    monkeypatch.setattr(memory, "room", lambda: LITTLE)
+    monkeypatch.setattr("fedkin.data.formats.csv_file.room", lambda: LITTLE)
+
+
+@pytest.mark.usefixtures("little")
+def test_short_lines_under_many_names(tmp_path: Path) -> None:
+    """Each empty line of a CSV file is a row of gaps: 60 kB are 400 million cells."""
+    path = tmp_path / "a.csv"
+    path.write_text(",".join(f"c{at}" for at in range(20_000)) + "\n" * 20_000)
+    with pytest.raises(FedkinError, match="20,000 lines of 20,000 columns, more cells than"):
+        load(str(path), label="c0")
+
+
+def test_more_columns_than_can_be_worked_with(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(",".join(f"c{at}" for at in range(200_001)) + "\n\n")
+    with pytest.raises(FedkinError, match="has 200,001 columns, more than 200,000"):
+        load(str(path), label="c0")
+
+
+@pytest.mark.usefixtures("little")
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_a_columnar_file_that_inflates(ending: str, tmp_path: Path) -> None:
+    """One long text, and 20,000 times the number of it: some kilobytes are 2 GB."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    feather = pytest.importorskip("pyarrow.feather")
+    numbers = np.zeros(20_000, dtype=np.int32)
+    texts = arrow.DictionaryArray.from_arrays(numbers, ["x" * 100_000])
+    table = arrow.table({"a": texts, "label": numbers})
+    path = tmp_path / f"a.{ending}"
+    if ending == "parquet":
+        parquet.write_table(table, path, compression="zstd", store_schema=False)
+    else:
+        wide = {f"c{at}": np.zeros(1_000_000) for at in range(60)}
+        feather.write_feather(arrow.table(wide), path, compression="zstd")
+    assert path.stat().st_size < 200_000
+    with pytest.raises(FedkinError, match="takes more than 67,108,864 bytes of memory"):
+        load(str(path))
+    with pytest.raises(FedkinError, match="takes more than 67,108,864 bytes of memory"):
+        load(f"{tmp_path}/")
+
+
+def test_who_takes_more_memory_than_allowed_is_stopped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(memory, "room", lambda: LITTLE)
+    with pytest.raises(FedkinError, match="a takes more than"), within_room("a"):
+        np.ones(2 * LITTLE, dtype=np.uint8)
+    assert np.ones(2 * LITTLE, dtype=np.uint8).all()  # the limit is gone
+    with within_room("a"), within_room("b"):
+        assert np.ones(LITTLE // 2, dtype=np.uint8).all()
+
+
+def test_what_a_container_allows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "max").write_text("2000000\n")
+    monkeypatch.setattr(memory, "CGROUPS", (str(tmp_path / "max"), str(tmp_path / "none")))
+    assert room() == 1_000_000
+
+
+def test_a_table_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "zeros.csv").symlink_to("/dev/zero")
+    with pytest.raises(FedkinError, match=r"zeros\.csv is no file"):
+        load(str(tmp_path / "zeros.csv"))
+
+
+COLUMNS = {"a": [1, 2, 3], "label": [0, 1, 1]}
+OUTSIDE = "is not in that folder"
+
+
+@pytest.mark.parametrize("how", ["absolute", "above", "link", "split"])
+def test_a_saved_data_set_reads_its_own_folder_only(how: str, tmp_path: Path) -> None:
+    write_saved(tmp_path / "private", COLUMNS, {})
+    secret = tmp_path / "private" / "data-00000-of-00001.arrow"
+    saved = tmp_path / "saved"
+    write_saved(saved, COLUMNS, {})
+    assert load(f"{saved}/").x.tolist() == [[1], [2], [3]]
+    if how == "link":
+        (saved / secret.name).unlink()
+        (saved / secret.name).symlink_to(secret)
+    elif how == "split":
+        (saved / "dataset_dict.json").write_text(json.dumps({"splits": ["../private"]}))
+    else:
+        name = str(secret) if how == "absolute" else f"../private/{secret.name}"
+        (saved / "state.json").write_text(json.dumps({"_data_files": [{"filename": name}]}))
+    with pytest.raises(FedkinError, match=OUTSIDE):
+        load(f"{saved}/")
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("state.json", {"_data_files": [1]}),
+        ("state.json", {"_data_files": [{"filename": None}]}),
+        ("state.json", {"_data_files": 7}),
+        ("dataset_info.json", {"features": [1]}),
+        ("dataset_dict.json", {"splits": 5}),
+        ("dataset_dict.json", {"splits": [[]]}),
+    ],
+)
+def test_a_saved_data_set_of_another_form(file: str, content: object, tmp_path: Path) -> None:
+    write_saved(tmp_path / "saved", COLUMNS, {})
+    (tmp_path / "saved" / file).write_text(json.dumps(content))
+    with pytest.raises(FedkinError, match=r"damaged|not there"):
+        load(f"{tmp_path / 'saved'}/")
+
+
+def test_pictures_of_a_saved_data_set_lie_in_its_folder(tmp_path: Path) -> None:
+    picture = pytest.importorskip("PIL.Image")
+    grey = picture.fromarray(np.full((3, 4), 7, dtype=np.uint8))
+    grey.save(tmp_path / "out.png")
+    names = {"own": "in.png", "above": "../out.png", "absolute": str(tmp_path / "out.png")}
+    for folder, name in names.items():
+        columns = {"image": [{"bytes": None, "path": name}], "label": [0]}
+        write_saved(tmp_path / folder, columns, {"image": {"_type": "Image"}})
+    grey.save(tmp_path / "own" / "in.png")
+    assert load(f"{tmp_path / 'own'}/").x.tolist() == [[[[7] * 4] * 3]]
+    for folder in ("above", "absolute"):
+        with pytest.raises(FedkinError, match="is not in the data set's folder"):
+            load(f"{tmp_path / folder}/")
