@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fedkin.core.errors import FedkinError, many
-from fedkin.core.memory import room
+from fedkin.data.formats.memory import room
 from fedkin.data.quality.problem import Problem, Unreadable
 
 SEPARATORS = (";", "\t", "|")

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fedkin.core.errors import FedkinError, first_line, some
-from fedkin.core.memory import within_room
 from fedkin.data.formats.csv_file import check_columns, read_csv
+from fedkin.data.formats.memory import within_room
 from fedkin.data.tables.columns import Place
 
 CLIENT = "client"  # the column that a folder of tables gets: the files' names

@@ -169,10 +169,11 @@ def _one(name: str, folder: Path) -> Part:
 
 def _files(state: dict[str, Any], folder: Path) -> list[str]:
     listed = state.get("_data_files", [])
-    found = listed if isinstance(listed, list) else [None]
-    if not all(isinstance(one, dict) and isinstance(one.get("filename"), str) for one in found):
+    whole = isinstance(listed, list) and all(isinstance(one, dict) for one in listed)
+    names = [one.get("filename") for one in listed] if whole else [None]
+    if not all(isinstance(name, str) for name in names):
         raise FedkinError(f"{folder / STATE} is damaged: save the data set again")
-    return [one["filename"] for one in found]
+    return [str(name) for name in names]
 
 
 def _part(name: str, frame: pd.DataFrame, features: dict[str, Any]) -> Part:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from fedkin.core.errors import FedkinError, cut
-from fedkin.core.memory import room
+from fedkin.data.formats.memory import room
 
 MEMBERS = 10_000
 ROWS = 2**40  # along one axis, also of an array that holds nothing

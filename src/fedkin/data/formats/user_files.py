@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.memory import within_room
 from fedkin.core.typed_path import typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.formats.frames import READERS, tables_in
 from fedkin.data.formats.hugging_face import HUB, is_saved, read_hub, read_saved
 from fedkin.data.formats.images import has_pictures, read_pictures
 from fedkin.data.formats.leaf import is_leaf, read_leaf
+from fedkin.data.formats.memory import within_room
 from fedkin.data.formats.npz import read_npz
 from fedkin.data.source import Source
 from fedkin.data.tables.schema import Publicity
