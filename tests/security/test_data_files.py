@@ -41,11 +41,11 @@ def test_more_columns_than_can_be_worked_with(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("little")
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
 def test_a_columnar_file_that_inflates(ending: str, tmp_path: Path) -> None:
-    """One long text, and 3,000 times the number of it: some kilobytes are 300 MB."""
+    """One long text, and 10,000 times the number of it: some kilobytes are 1 GB."""
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     feather = pytest.importorskip("pyarrow.feather")
-    numbers = np.zeros(3_000, dtype=np.int32)
+    numbers = np.zeros(10_000, dtype=np.int32)
     texts = arrow.DictionaryArray.from_arrays(numbers, ["x" * 100_000])
     table = arrow.table({"a": texts, "label": numbers})
     path = tmp_path / f"a.{ending}"
