@@ -44,6 +44,8 @@ def doctor(
     method is asked about; test data are not read."""
     from fedkin.cli.export import find_own_code
     from fedkin.doctor.diagnosis import diagnosis
+    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.runtime.under_way import heard
     from fedkin.setup.options import specification
 
     options = {"data": data, "method": method, "split": split, "measure": measure}
@@ -53,7 +55,8 @@ def doctor(
     tell_hints(hints)
     find_own_code()
     more = [name.strip() for name in methods.split(",")] if methods else []
-    told = diagnosis(given, rounds, more, named=bool(method or spec))
+    with heard(SlowLines()):
+        told = diagnosis(given, rounds, more, named=bool(method or spec))
     if as_json:
         print_json(told)
     else:

@@ -4,7 +4,7 @@ samples.
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from fedkin.export.export import Written
-    from fedkin.export.opened import Opened
+    from fedkin.export.opened import Member, Opened
 
 Client = Annotated[
     str | None,
@@ -66,7 +66,7 @@ def export(
     )
     failed: list[str] = []
     written: list[dict[str, Any]] = []
-    for member in chosen:
+    for member in _shown_when_slow(chosen):
         try:
             place = _place(folder, out, _safe(member.name, member.number), format)
             done = write(handed(opened, member), format, place)
@@ -80,6 +80,14 @@ def export(
     if failed:
         more = f"; and {len(failed) - 1} more" if len(failed) > 1 else ""
         raise FedkinError(f"{failed[0]}{more}")
+
+
+def _shown_when_slow(members: "Sequence[Member]") -> "Iterator[Member]":
+    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.runtime.under_way import counted, heard
+
+    with heard(SlowLines()):
+        yield from counted("exporting models", members)
 
 
 def _place(run: Path, out: Path | None, name: str, format: str) -> Path:

@@ -26,12 +26,14 @@ def train(
     """
     from fedkin.cli.closing import closing
     from fedkin.experiment.progress import Tally, display, head
+    from fedkin.runtime.under_way import heard
 
     terminal = console()
     if before is None:
         folder = work(lambda record: None)
     else:
-        with display(Tally(spec, head(spec), *before), terminal) as shown:
+        tally = Tally(spec, head(spec), *before)
+        with display(tally, terminal) as shown, heard(shown.heard):
             folder = work(_telling_leaks(spec, shown.update) if new else shown.update)
     closing(folder, terminal)
 

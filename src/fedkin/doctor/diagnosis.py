@@ -11,6 +11,7 @@ from fedkin.doctor.traps import traps_of
 from fedkin.doctor.verdict import examined, verdict
 from fedkin.methods import known_name
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
+from fedkin.runtime.under_way import counted
 from fedkin.setup.build import Assembled, assemble
 
 
@@ -34,7 +35,8 @@ def diagnosis(
     for name in (*(one["method"] for one in first), *more):
         wanted.setdefault(name, MethodSection(name=name))
     lasting = min(rounds, spec.run.rounds)
-    probes = [probe(spec, one, lasting) for one in wanted.values()] if rounds else []
+    asked = list(wanted.values()) if rounds else []
+    probes = [probe(spec, one, lasting) for one in counted("probing methods", asked)]
     return {
         "data": data_of(everyone, parts.spec.run.seed),
         "traps": traps_of(parts),

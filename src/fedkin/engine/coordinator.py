@@ -25,6 +25,7 @@ from fedkin.engine.reply_spool import Spool
 from fedkin.engine.server_guard import NotFinite, Without, guarded
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.runs.record import Record, Sent
+from fedkin.runtime.under_way import arriving
 
 DIVERGED = (
     NOT_FINITE,
@@ -108,7 +109,8 @@ class Coordinator:
         missing: dict[int, str] = {}
         if self.method.finalize is not None:
             orders, _ = self._orders(everyone, sent)
-            for answer in self.transport.ask("finish", number, orders):
+            answers = self.transport.ask("finish", number, orders)
+            for answer in arriving("finishing clients", answers, len(orders)):
                 if answer.error is not None:
                     missing[answer.client] = answer.error
         at = {"local": time.perf_counter() - began}

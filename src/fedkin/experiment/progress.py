@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedkin.core.measures import measure_named
+from fedkin.experiment.slow_lines import SlowLines
 from fedkin.experiment.terminal import Plainly, say
 from fedkin.report import formatting
 from fedkin.runs.database import read_only
@@ -55,6 +56,7 @@ class Tally:
         self.means: dict[str, float] = {}
         self.worst: dict[str, float] = {}
         self.left_out: dict[int, str] = {}
+        self.under_way = ""
         self._paces: list[float] = []
         self._last = time.monotonic()
 
@@ -63,7 +65,7 @@ class Tally:
         now = time.monotonic()
         if record.phase == "round":
             self._paces = [*self._paces[-WINDOW:], now - self._last]
-        self._last = now
+        self._last, self.under_way = now, ""
         self.round, self.phase = min(record.round, self.rounds), record.phase
         self.sent += sum(message.bytes for message in record.sent)
         self.left_out = record.missing
@@ -132,6 +134,8 @@ class Display(Protocol):
 
     def update(self, record: Record) -> None: ...
 
+    def heard(self, what: str, done: int, of: int) -> None: ...
+
     def __enter__(self) -> Self: ...
 
     def __exit__(
@@ -156,12 +160,18 @@ class LiveTable:
 
     def __init__(self, tally: Tally, console: Console) -> None:
         self.tally = tally
+        self.heard = SlowLines(
+            self._hear, patience=0.0
+        )  # drawn with the rest, until the next record
         self._live = Live(
             get_renderable=self._draw, console=console, refresh_per_second=4, transient=True
         )
 
     def update(self, record: Record) -> None:
         self.tally.add(record)
+
+    def _hear(self, line: str) -> None:
+        self.tally.under_way = line
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -208,6 +218,7 @@ class PlainLines:
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
         self._printed = -math.inf
+        self.heard = SlowLines(say)
 
     def update(self, record: Record) -> None:
         tally = self.tally
@@ -279,6 +290,8 @@ def _time(tally: Tally) -> str:
         return "preparing: the first round may compile its steps"
     if tally.phase == "finish":
         return f"{clock(tally.pace)} a round"
+    if tally.under_way:
+        return tally.under_way
     if tally.round == tally.rounds:
         return f"{clock(tally.pace)} a round, finishing"
     left = "" if tally.left is None else f", about {clock(math.ceil(tally.left))} left"
