@@ -15,9 +15,9 @@ from tests.engine.small import small
 
 # Digits, logistic regression, 4 clients, 4 local steps, 2 rounds: (graphs, operations of all
 # graphs, calls of steps). FedAvg: one graph, 2 · 4 · 4 calls; the last evaluation's two, of 22
-# operations each (blocks of 16 and of 128 rows), and 25 calls. PersFL: a grid of two λ and two T
-# shares one graph, its teachers have the other; what they are worth is looked at by the
-# evaluation's. Mixtures (ppfl, fedem) are evaluated without a graph.
+# operations each (blocks of 16 and of 128 rows), and 25 calls. PersFL: the students of a grid
+# share one graph, which makes eight of them at once, its teachers have the other; what they are
+# worth is looked at by the evaluation's. Mixtures (ppfl, fedem) are evaluated without a graph.
 COST = {
     "fedavg": (3, 69, 57),
     "pfedme": (3, 141, 82),
@@ -25,7 +25,7 @@ COST = {
     "ditto": (4, 113, 114),
     "ppfl": (1, 59, 32),
     "comet": (3, 96, 57),
-    "persfl": (4, 111, 407),
+    "persfl": (4, 134, 200),
     "apfl": (4, 145, 90),
     "fedem": (1, 54, 32),
     "per_fedavg": (4, 181, 86),
