@@ -21,6 +21,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.engine.host import Host, Task, TaskResult
+from fedkin.engine.transports.awaited import Awaited
 from fedkin.engine.transports.ipc import Line, accept, offer
 from fedkin.engine.transports.placement import Placing, shared_out
 from fedkin.engine.transports.work_queue import Claims, claims
@@ -69,7 +70,7 @@ class Processes:
             for worker, setup in enumerate(setups):
                 self._send(worker, setup, [])
             for worker in range(len(setups)):
-                self._receive(worker)  # built: an error of the build is raised here
+                self._answer(worker)  # built: an error of the build is raised here
         except BaseException:
             for process in self._processes:
                 process.kill()
@@ -88,8 +89,12 @@ class Processes:
         with DefaultSelector() as ready:
             for worker in asked:
                 ready.register(self._lines[worker].connection, EVENT_READ, worker)
+            awaited = Awaited({worker: self._processes[worker].pid for worker in asked}, piles)
             while ready.get_map():
-                for key, _ in ready.select():
+                found = ready.select(awaited.patience)
+                if not found:
+                    awaited.say([key.data for key in ready.get_map().values()])
+                for key, _ in found:
                     told, messages = self._receive(key.data)
                     if not told["more"]:
                         ready.unregister(key.fileobj)
@@ -100,6 +105,7 @@ class Processes:
                         )
                         if answer.kept:
                             self._placing.bind(answer.client, key.data)
+                        awaited.answered(answer.client)
                         yield answer
 
     def save(self, folder: Path, round: int) -> list[int]:
@@ -115,12 +121,12 @@ class Processes:
                 {"call": "load", "states": {client: str(states[client]) for client in own}},
                 [],
             )
-            self._receive(worker)
+            self._answer(worker)
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
         for worker, own in enumerate(self._shares(clients)):
             self._send(worker, {"call": "digests", "clients": own}, [])
-        answers = [self._receive(worker)[0] for worker in range(len(self._processes))]
+        answers = [self._answer(worker)[0] for worker in range(len(self._processes))]
         return {
             int(client): digest for answer in answers for client, digest in answer["result"].items()
         }
@@ -171,13 +177,20 @@ class Processes:
     def _everyone(self, header: dict[str, Any]) -> list[dict[str, Any]]:
         for worker in range(len(self._processes)):
             self._send(worker, header, [])
-        return [self._receive(worker)[0] for worker in range(len(self._processes))]
+        return [self._answer(worker)[0] for worker in range(len(self._processes))]
 
     def _send(self, worker: int, header: dict[str, Any], blobs: list[bytes]) -> None:
         try:
             self._lines[worker].ask(header, blobs)
         except OSError:
             raise self._lost(worker) from None
+
+    def _answer(self, worker: int) -> tuple[dict[str, Any], list[bytes]]:
+        """The one answer of a worker, however long it takes: said after a while."""
+        awaited = Awaited({worker: self._processes[worker].pid}, {})
+        while not self._lines[worker].connection.poll(awaited.patience):
+            awaited.say([worker])
+        return self._receive(worker)
 
     def _receive(self, worker: int) -> tuple[dict[str, Any], list[bytes]]:
         try:
