@@ -132,6 +132,7 @@ UNWEIGHTED = {  # every reply counts the same
     "clustered_fl",
     "comet",
     "ds_fl",
+    "fedamp",
     "feddf",  # FedAvg is weighted by samples, the mean of logits is not
     "fedfomo",
     "fedmd",

@@ -77,6 +77,11 @@ EXPECTED = {
     "fedprox": Ledger({"parameters": W}, {"parameters": W}),
     "scaffold": Ledger({"parameters": 2 * W}, {"parameters": 2 * W}),
     "ditto": Ledger({"parameters": W}, {"parameters": W}),
+    "fedrep": Ledger({"parameters": W - CLASSES}, {"parameters": W - CLASSES}),
+    "fedbabu": Ledger({"parameters": W - CLASSES}, {"parameters": W - CLASSES}),
+    "fedbn": Ledger({"parameters": W - CLASSES}, {"parameters": W - CLASSES}),
+    "fedala": Ledger({"parameters": W}, {"parameters": W}),
+    "fedamp": Ledger({"parameters": W}, {"parameters": W}, copies=M),
     "finetune": Ledger({"parameters": W}, {"parameters": W}),
     "apfl": Ledger({"parameters": W}, {"parameters": W}),
     "pfedme": Ledger({"parameters": W}, {"parameters": W}),
@@ -212,6 +217,10 @@ PERSONAL = {
     "cgpfl_heur": "theta",
     "persfl": "student",
     "ditto": "parameters",
+    "fedrep": "parameters",
+    "fedbabu": "tuned",
+    "fedbn": "parameters",
+    "fedala": "cells",
     "finetune": "parameters",
     "apfl": "parameters",
 }
@@ -257,6 +266,7 @@ SHARED = {
     "scaffold": "the changes of c_i are sent, and add up to it",
     "l2sgd": "the personal model is sent, for the mean needs it",
     "fedfomo": "the personal model is sent, for others to try it",
+    "fedamp": "the personal model is sent, for the server compares it with the others'",
 }
 
 

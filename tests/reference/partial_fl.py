@@ -74,9 +74,11 @@ def partial_fl(
     lr: float | Sequence[float],
     personal_lr: float | Sequence[float] | None = None,
     personal_plan: Plan | None = None,
+    uniform: bool = False,
 ) -> list[Snapshot]:
     """With `personal_plan` FedAlt, without it FedSim. FedPer: FedSim, one rate; LG-FedAvg: FedSim,
-    one rate, the representation personal.
+    one rate, the representation personal. FedRep (Collins et al. 2021, Algorithm 1): FedAlt whose
+    server takes the plain mean (`uniform`); FedBN (Li et al. 2021, Algorithm 1): FedSim with it.
 
     Snapshot: {"server": {"model": u}, "uploads": {k: u_k of the participants}, "personal": {k:
     v_k}}.
@@ -96,10 +98,8 @@ def partial_fl(
                 w = local_alt(w, data[k], plan[t][k], personal_plan[t][k], personal, eta, eta_v)
             v[k] = {name: w[name] for name in v[k]}
             uploads[k] = {name: w[name] for name in u}
-        total = sum(size(data[k]) for k in participants[t])
-        u = combine(
-            [uploads[k] for k in participants[t]], [size(data[k]) / total for k in participants[t]]
-        )
+        counts = [1 if uniform else size(data[k]) for k in participants[t]]
+        u = combine([uploads[k] for k in participants[t]], [n / sum(counts) for n in counts])
         history.append(
             {
                 "server": {"model": copy(u)},

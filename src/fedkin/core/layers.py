@@ -9,7 +9,7 @@ from fedkin.core.tree import BUFFER, is_buffer
 
 Choice = str | Sequence[str]
 """Prefixes of names, one or several ("2." is that layer, "*bias" every bias), or "all", "first",
-"last"; () is none.
+"last", "norm"; () is none.
 """
 
 ENDS: dict[str, Callable[[list[str]], str]] = {
@@ -22,11 +22,14 @@ def select(params: Mapping[str, Any], choice: Choice, kind: str) -> frozenset[st
     """The names of ``params`` that ``choice`` means; running statistics go with their layer.
 
     "last" is the layer whose parameters come last, "first" the one whose come first: either is
-    refused where it is the whole model. ``kind`` says in a FedkinError what the choice is for.
+    refused where it is the whole model. "norm" are the layers that have running statistics, as
+    batch norm has. ``kind`` says in a FedkinError what the choice is for.
     """
     weights = [name for name in params if not is_buffer(name)]
     if choice == "all":
         return frozenset(params)
+    if choice == "norm":
+        return _with_statistics(params, kind)
     if isinstance(choice, str) and choice in ENDS:
         layer = _layer(ENDS[choice](weights))
         if all(_layer(name) == layer for name in weights):
@@ -41,6 +44,16 @@ def select(params: Mapping[str, Any], choice: Choice, kind: str) -> frozenset[st
         if not _fitting(weights, prefix):
             raise unknown(kind, prefix, weights)
     return frozenset(name for prefix in prefixes for name in _fitting(params, prefix))
+
+
+def _with_statistics(params: Mapping[str, Any], kind: str) -> frozenset[str]:
+    layers = {_layer(name) for name in params if is_buffer(name)}
+    if not layers:
+        raise FedkinError(
+            f"{kind} 'norm': the model has no layer with running statistics: choose one with batch "
+            "norm (resnet18, mobilenet_v2) and model.buffers = 'global', or name the layers"
+        )
+    return frozenset(name for name in params if _layer(name) in layers)
 
 
 def _layer(name: str) -> str:

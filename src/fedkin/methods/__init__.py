@@ -21,13 +21,18 @@ from fedkin.methods.clustered_fl import clustered_fl
 from fedkin.methods.comet import comet
 from fedkin.methods.ditto import ditto
 from fedkin.methods.ds_fl import ds_fl
+from fedkin.methods.fedala import fedala
+from fedkin.methods.fedamp import fedamp
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.fedbabu import fedbabu
+from fedkin.methods.fedbn import fedbn
 from fedkin.methods.feddf import feddf
 from fedkin.methods.fedem import fedem
 from fedkin.methods.fedfomo import fedfomo
 from fedkin.methods.fedmd import fedmd
 from fedkin.methods.fedper import fedper
 from fedkin.methods.fedprox import fedprox
+from fedkin.methods.fedrep import fedrep
 from fedkin.methods.fedsim import fedsim
 from fedkin.methods.finetune import finetune
 from fedkin.methods.hypcluster import hypcluster
@@ -74,6 +79,11 @@ METHODS: dict[str, Callable[..., Method]] = {
     "hypcluster": hypcluster,
     "clustered_fl": clustered_fl,
     "fedem": fedem,
+    "fedrep": fedrep,
+    "fedbabu": fedbabu,
+    "fedbn": fedbn,
+    "fedala": fedala,
+    "fedamp": fedamp,
 }
 
 ALIASES = {
@@ -95,6 +105,9 @@ ALIASES = {
     "lg-fedavg": "lg_fedavg",
     "partial-fl": "partial_fl",
     "fedalt": "partial_fl",
+    "babu": "fedbabu",
+    "ala": "fedala",
+    "amp": "fedamp",
     "cfl": "clustered_fl",
     "sattler": "clustered_fl",
 }

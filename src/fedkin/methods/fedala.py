@@ -1,0 +1,108 @@
+"""FedALA (Zhang, Hua, Wang, Song, Xue, Ma & Guan, 2023): each client learns, number by number, how
+much of the global model it takes. Algorithm 1.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from fedkin.core.aggregation import Weights
+from fedkin.core.errors import FedkinError
+from fedkin.core.layers import select
+from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
+from fedkin.core.model import Batch, Model
+from fedkin.core.ops import gradient, scan
+from fedkin.core.tree import Params, Tree, is_buffer
+from fedkin.core.weights import counted
+from fedkin.methods.fedavg import fedavg, sgd_step
+
+
+def fedala(
+    *,
+    lr: float,
+    adaptive: str | Sequence[str] = "last",
+    share: float = 0.8,
+    weight_lr: float = 1.0,
+    first_epochs: int = 10,
+    weights: Weights = "samples",
+) -> Method:
+    """FedALA: before local training Θ̂_i = Θ_i + (Θ − Θ_i) ⊙ [1, W_i], with W_i in [0, 1] learned on
+    the client's data while Θ_i and Θ stand still.
+
+    lr: learning rate of local SGD. adaptive: the higher layers that have a W_i, by name, as in
+    fedper ("last" is the paper's p = 1); the others are the received ones. share: s, the part of
+    the training data that a pass over W_i sees. weight_lr: η of W_i. first_epochs: passes over W_i
+    when it is first learned; one pass in later rounds. weights: of the server's mean.
+
+    Readings: W_i starts at 1 and is first learned at a client's second participation: at the first
+    it has no model of its own, and takes the received one whole. The paper goes on until W_i has
+    converged, here it is a number of passes. Running statistics are the received ones. The personal
+    view is the client's model after its training.
+    """
+    if not 0 < share <= 1 or weight_lr <= 0 or first_epochs < 1:
+        raise FedkinError(
+            "fedala needs share above 0 and at most 1, weight_lr above 0 and first_epochs of at "
+            "least 1"
+        )
+
+    def named(params: Params) -> list[str]:
+        found = select(params, adaptive, "adaptive layer")
+        return [name for name in params if name in found and not is_buffer(name)]
+
+    def client(initial: Params, info: ClientInfo) -> Tree:
+        cells = {name: torch.ones_like(initial[name]) for name in named(initial)}
+        return {"parameters": initial, "cells": cells, "rounds": 0}
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        mine, ours, cells = own["parameters"], received["parameters"], own["cells"]
+        start = ours
+        if own["rounds"] and cells:
+            batches = data.batches(purpose="cells", epochs=1)
+            passes = first_epochs if own["rounds"] == 1 else 1
+            steps = max(1, round(share * batches.steps)) * passes
+            batches = data.batches(purpose="cells", steps=steps)
+            kept = {name: mine[name] for name in cells}
+            cells = scan(cell_step, cells, batches, kept, ours, weight_lr)
+            start = {**ours, **taken(cells, kept, ours)}
+        w = scan(sgd_step, start, data.batches(), lr * data.decay)
+        return {"parameters": w, "cells": cells, "rounds": own["rounds"] + 1}, {"parameters": w}
+
+    def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
+        return {"personal": own["parameters"], "global": received["parameters"]}
+
+    def check(start: FederationInit, participants: int) -> None:
+        named(start.only())  # raises where a name does not exist
+
+    method = fedavg(lr=lr)._replace(
+        name="fedala",
+        client=client,
+        client_update=client_update,
+        personal_models=personal_models,
+        check=check,
+        hyper={
+            "lr": lr,
+            "adaptive": adaptive,
+            "share": share,
+            "weight_lr": weight_lr,
+            "first_epochs": first_epochs,
+        },
+    )
+    return counted(method, weights)
+
+
+def taken(cells: Params, mine: Params, ours: Params) -> Params:
+    """Θ_i + (Θ − Θ_i) ⊙ W_i, for the numbers that have a W_i."""
+    return {name: mine[name] + (ours[name] - mine[name]) * cells[name] for name in cells}
+
+
+def cell_step(
+    model: Model, cells: Params, batch: Batch, mine: Params, ours: Params, rate: Tensor
+) -> Params:
+    """W ← clip(W − η ∇_W f(Θ̂), 0, 1)."""
+
+    def loss(cells: Params) -> Tensor:
+        return model.loss({**ours, **taken(cells, mine, ours)}, batch)
+
+    slope = gradient(loss)(cells)
+    return {name: (cells[name] - rate * slope[name]).clamp(0, 1) for name in cells}

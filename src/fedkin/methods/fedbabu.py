@@ -1,0 +1,74 @@
+"""FedBABU (Oh, Kim & Yun, 2022): rounds train the body under a head that nobody trains; at the end
+each client fine-tunes. Algorithm 1.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from fedkin.core.aggregation import Weights
+from fedkin.core.errors import FedkinError
+from fedkin.core.layers import select
+from fedkin.core.method import ClientContext, Method
+from fedkin.core.ops import scan
+from fedkin.core.tree import Params, Tree
+from fedkin.core.weights import counted
+from fedkin.methods.fedavg import sgd_step
+from fedkin.methods.partial_fl import divided, part_step
+
+Tuned = Literal["full", "head", "body"]
+
+
+def fedbabu(
+    *,
+    lr: float,
+    head: str | Sequence[str] = "last",
+    epochs: int = 5,
+    tune: Tuned = "full",
+    personal_lr: float | None = None,
+    weights: Weights = "samples",
+) -> Method:
+    """FedBABU: the head stays what the first draw made it, the body is trained and averaged; after
+    the last round each client trains on at home.
+
+    lr: learning rate of the body. head: which layers nobody trains in the rounds, by name, as in
+    fedper. epochs: τ_f, passes over the client's data at the end. tune: what they train. All do
+    about as well in the paper, which reports "full". personal_lr: their learning rate; lr if not
+    given. weights: of the mean of bodies.
+
+    Readings: until the end the personal view is the global model, body and untrained head. The
+    schedule's decay goes on. A new client fine-tunes the last body.
+    """
+    if epochs < 1 or (personal_lr is not None and personal_lr <= 0):
+        raise FedkinError("fedbabu needs epochs of at least 1 and personal_lr above 0")
+    rate = lr if personal_lr is None else personal_lr
+
+    def work(still: Params, body: Params, data: ClientContext) -> tuple[Params, Params]:
+        return still, scan(part_step, body, data.batches(), still, lr * data.decay)
+
+    def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
+        body, still = received["parameters"], own["parameters"]
+        batches, step = data.batches(purpose="finetune", epochs=epochs), rate * data.decay
+        if tune == "full":
+            tuned = scan(sgd_step, {**body, **still}, batches, step)
+        elif tune == "head":
+            tuned = {**body, **scan(part_step, still, batches, body, step)}
+        else:
+            tuned = {**still, **scan(part_step, body, batches, still, step)}
+        return {**own, "tuned": tuned}
+
+    def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
+        whole = {**received["parameters"], **own["parameters"]}
+        common = {name: whole[name] for name in data.model.initial}
+        return {"personal": own.get("tuned", common), "global": common}
+
+    hyper = {"lr": lr, "head": head, "epochs": epochs, "tune": tune, "personal_lr": personal_lr}
+    method = divided("fedbabu", lambda params: parted(params, head), work, hyper)
+    return counted(method._replace(finalize=finalize, personal_models=personal_models), weights)
+
+
+def parted(params: Params, head: str | Sequence[str]) -> frozenset[str]:
+    """The names of the head. Raises FedkinError where it is nothing, or all that can be trained."""
+    found = select(params, head, "head")
+    if not found or found == frozenset(params):
+        raise FedkinError("fedbabu: head names some layers of the model, neither none nor all")
+    return found

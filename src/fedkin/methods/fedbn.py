@@ -1,0 +1,24 @@
+"""FedBN (Li, Jiang, Zhang, Kamp & Dou, 2021): batch norm's layers stay at home. Algorithm 1."""
+
+from collections.abc import Sequence
+
+from fedkin.core.aggregation import Weights
+from fedkin.core.method import Method
+from fedkin.core.weights import counted
+from fedkin.methods.fedper import fedper
+
+
+def fedbn(
+    *, lr: float, personal: str | Sequence[str] = "norm", weights: Weights = "uniform"
+) -> Method:
+    """FedBN: local SGD on the whole model; all but batch norm's layers (their weights, biases and
+    running statistics) are averaged.
+
+    lr: learning rate of SGD. personal: which layers stay at home, by name; "norm" is every layer
+    that has running statistics. weights: the paper's server takes the plain mean over clients.
+
+    Readings: a client that was away goes on with the layers that it had. A new client has those of
+    the initial model until it has trained: the paper tests on unknown clients with the mean of the
+    others' (its appendix), which no client here sends.
+    """
+    return counted(fedper(lr=lr, personal=personal)._replace(name="fedbn"), weights)

@@ -1,0 +1,40 @@
+"""FedRep (Collins, Hassani, Mokhtari & Shakkottai, 2021): a shared representation, a head for each
+client. Algorithm 1.
+"""
+
+from collections.abc import Sequence
+
+from fedkin.core.aggregation import Weights
+from fedkin.core.method import Method
+from fedkin.core.weights import counted
+from fedkin.methods.partial_fl import partial_fl
+
+
+def fedrep(
+    *,
+    lr: float,
+    personal: str | Sequence[str] = "last",
+    personal_lr: float | None = None,
+    personal_steps: int | None = None,
+    weights: Weights = "uniform",
+) -> Method:
+    """FedRep: τ steps of the head h_i on the received representation φ, then steps of φ with the
+    new head; the server takes the mean of the representations.
+
+    lr: learning rate of φ. personal: the head, by name, as in fedper. personal_lr: learning rate of
+    the head; lr if not given. personal_steps: τ, the steps of the head in a round (the paper uses
+    many: 10 epochs beside 1 of φ); else as many as [train] says. weights: the paper's server takes
+    the plain mean over the r·n participants.
+
+    Readings: all heads start from the same draw. The two halves draw mini-batches of their own. The
+    paper takes one step of φ in a round; here it is what [train] says.
+    """
+    base = partial_fl(
+        lr=lr,
+        personal=personal,
+        schedule="alternate",
+        personal_lr=personal_lr,
+        personal_steps=personal_steps,
+    )
+    hyper = {name: value for name, value in base.hyper.items() if name != "schedule"}
+    return counted(base._replace(name="fedrep", hyper=hyper), weights)
