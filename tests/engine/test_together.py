@@ -54,7 +54,7 @@ def walked(monkeypatch):
 def same(method, tmp_path, **settings):
     alone, _ = numbers(method, tmp_path / "alone", **settings)
     block, said = numbers(method, tmp_path / "block", engine__block=3, **settings)
-    assert said == []
+    assert not [one for one in said if "one by one" in one]
     for one, other in zip(alone, block, strict=True):
         assert one[:4] == other[:4]
         assert other[4] == pytest.approx(one[4], rel=1e-4, nan_ok=True)

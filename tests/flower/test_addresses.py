@@ -2,6 +2,8 @@
 
 import datetime
 import socket
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +20,13 @@ from tests.engine.small import small
 
 SPEC = small("fedavg", run__clients=2, run__participation=1.0)
 NAMES = ("north", "south")
+
+
+@pytest.fixture
+def short_path():
+    """A folder whose nodes' sockets have a path that the system takes, wherever tests run."""
+    with tempfile.TemporaryDirectory(prefix="fk-", dir="/tmp") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
@@ -93,9 +102,11 @@ def ends(path):
     return x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc
 
 
-def test_certificates_are_renewed_with_the_same_authority(tmp_path, monkeypatch, commands, capsys):
+def test_certificates_are_renewed_with_the_same_authority(
+    short_path, monkeypatch, commands, capsys
+):
     monkeypatch.setattr(keys, "DAYS", 20)
-    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092", listen="127.0.0.2")
+    folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092", listen="127.0.0.2")
     supervisor.superlink(folder)
     said = capsys.readouterr().err
     assert f"fedkin deploy renew {folder}" in said
@@ -118,9 +129,9 @@ def test_certificates_are_renewed_with_the_same_authority(tmp_path, monkeypatch,
     assert not capsys.readouterr().err
 
 
-def test_an_expired_certificate_starts_nothing(tmp_path, monkeypatch, commands):
+def test_an_expired_certificate_starts_nothing(short_path, monkeypatch, commands):
     monkeypatch.setattr(keys, "DAYS", 0)
-    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
+    folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092")
     for start, where in ((supervisor.superlink, folder), (supervisor.node, folder / "nodes/north")):
         with pytest.raises(FedkinError, match=r"has expired on .*renew"):
             start(where)
@@ -128,7 +139,7 @@ def test_an_expired_certificate_starts_nothing(tmp_path, monkeypatch, commands):
     (folder / "certs" / "ca.key").unlink()
     with pytest.raises(FedkinError, match=r"ca.key cannot be read: .* bring it back"):
         renew(folder)
-    plain = init(tmp_path / "plain", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
+    plain = init(short_path / "plain", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
     with pytest.raises(FedkinError, match="no certificates"):
         renew(plain)
     assert load(Deployment, folder, DEPLOYMENT).listen is None

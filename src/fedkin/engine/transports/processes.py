@@ -22,6 +22,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.engine.host import Host, Task, TaskResult
 from fedkin.engine.transports.awaited import Awaited
+from fedkin.engine.transports.calling import calling_address
 from fedkin.engine.transports.ipc import Line, accept, offer
 from fedkin.engine.transports.placement import Placing, shared_out
 from fedkin.engine.transports.work_queue import Claims, claims
@@ -58,7 +59,7 @@ class Processes:
         )  # a user's module is found there too
         environment = {**os.environ, **ALONE, KEY: key, "PYTHONPATH": path}
         try:
-            with Listener(None, authkey=key.encode()) as listener:
+            with calling_address() as where, Listener(where, authkey=key.encode()) as listener:
                 listener._listener._socket.settimeout(0.5)  # type: ignore[attr-defined]
                 address = json.dumps(listener.address)
                 with _deaf():
