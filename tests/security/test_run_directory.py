@@ -48,7 +48,8 @@ def test_fifty_run_directories_of_strangers(honest: Path, tmp_path: Path) -> Non
     assert len(places) >= 50
     out = tmp_path / "out"
     out.mkdir()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(out)}
+    here = {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(out), "XDG_CACHE_HOME": str(out)}
+    environment = {**os.environ, **here}
     command = [sys.executable, str(Path(__file__).with_name("reading.py")), str(out), "20", *QUICK]
     done = subprocess.run(
         command,
