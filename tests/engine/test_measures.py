@@ -81,6 +81,13 @@ def test_classes_that_a_client_has_not_are_left_out() -> None:
     assert measure(CATEGORICAL, "accuracy", alone) == (alone.p.argmax(1) == 1).mean()
 
 
+def test_the_balance_is_over_the_classes_that_a_client_has() -> None:
+    """Of three classes two occur: one is right 3 of 4 times, the other never."""
+    p = np.array([[0.2, 0.1, 0.7]] * 4 + [[0.2, 0.7, 0.1]])
+    found = Predicted(p, np.array([2, 2, 0, 2, 2]))
+    assert measure(CATEGORICAL, "balanced_accuracy", found) == pytest.approx(0.375)
+
+
 def test_numbers_are_as_in_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     y = rng.poisson(3.0, 41).astype(np.float32)

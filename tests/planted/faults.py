@@ -23,6 +23,7 @@ class Fault(NamedTuple):
     old: str
     new: str
     tests: tuple[str, ...]  # files that must fail
+    group: str = ""  # the file of this folder that names it
 
 
 def planned() -> list[Fault]:
@@ -30,7 +31,7 @@ def planned() -> list[Fault]:
     found = []
     for path in sorted(HERE.glob("*.toml")):
         for item in tomllib.loads(path.read_text(encoding="utf-8"))["fault"]:
-            found.append(Fault(**{**item, "tests": tuple(item["tests"])}))
+            found.append(Fault(**{**item, "tests": tuple(item["tests"]), "group": path.name}))
     return found
 
 

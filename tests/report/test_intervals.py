@@ -49,3 +49,13 @@ def test_ranks_that_may_be_chance_are_shared() -> None:
         (1, True),
         (1, True),
     ]  # nobody in common: nothing is seen
+
+
+def test_a_rank_ends_with_the_first_who_differs() -> None:
+    """The last one may be the best by chance, but not while one that stands above it is not."""
+    rng = np.random.default_rng(2)
+    base = rng.normal(0.5, 0.2, 40)
+    noise = rng.normal(size=40)
+    best, second = dict(enumerate(base + 0.1)), dict(enumerate(base + 0.05 + 0.001 * noise))
+    unsure = dict(enumerate(base + 0.04 + 0.5 * (noise - noise.mean())))
+    assert ranks([unsure, second, best], higher=True) == [(2, True), (2, True), (1, False)]
