@@ -5,12 +5,14 @@ A server is not trusted with a node's states or its time. What it asked is kept 
 run, one line a step and content, so that a restart of the host forgets nothing of it.
 """
 
+import errno
 import hashlib
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, Request, Step
 from fedkin.runs.spec import Spec
 
@@ -105,11 +107,18 @@ class Asked:
             )
 
     def _append(self, lines: list[str]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self._path, "ab") as file:
-            file.write("".join(f"{line}\n" for line in lines).encode())
-            file.flush()
-            os.fsync(file.fileno())
+        """All of the lines or none. Raises StoreError where the disk is full."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with open(self._path, "ab", buffering=0) as file:
+                before = file.tell()
+                content = "".join(f"{line}\n" for line in lines).encode()
+                if file.write(content) < len(content):  # no half a line stays
+                    file.truncate(before)
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(f"{self.folder} cannot be written: {error.strerror}") from None
 
 
 def _runs(state: Path) -> Iterator[Path]:
