@@ -78,7 +78,7 @@ def test_sums_are_declared_wherever_they_suffice():
     assert summed == {
         *("apfl", "centralized", "ditto", "fedavg", "fedem", "fedper", "fedprox", "fedsim"),
         *("finetune", "l2sgd", "lg_fedavg", "partial_fl", "per_fedavg", "persfl", "ppfl"),
-        "scaffold",
+        *("scaffold", "fedrep", "fedbabu", "fedbn", "fedala"),
     }
 
 
