@@ -12,6 +12,11 @@ import pytest
 from fedkin.data.sources import load
 from tests.cli.command import fedkin
 
+ONE_STEP = (
+    *("--rounds", "1", "--engine", "inprocess"),
+    *("--set", "train.steps=1", "--method", "local"),
+)
+
 
 @pytest.fixture
 def wards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -75,17 +80,7 @@ def test_all_faults_come_in_one_pass_and_one_specification_mends_them(wards: Pat
     assert {one["kind"] for one in left["problems"]} <= {"small client", "one class", "duplicates"}
     assert [one["name"] for one in left["classes"]] == ["no", "yes"]
     assert {one["name"]: one["missing"] for one in left["columns"]}["age"] == 14
-    small = (
-        "--rounds",
-        "1",
-        "--engine",
-        "inprocess",
-        "--set",
-        "train.steps=1",
-        "--method",
-        "local",
-    )
-    assert fedkin("run", "fixed.toml", *small, "--out", "run").exit_code == 0
+    assert fedkin("run", "fixed.toml", *ONE_STEP, "--out", "run").exit_code == 0
     asked = fedkin("predict", "run", "--client", "W1", "--data", "wards.csv")
     assert asked.exit_code == 0, asked.output
     assert "blood" not in asked.stderr, "its spellings are those of training"
@@ -147,18 +142,8 @@ def test_marks_for_nothing_that_are_none(missing: str, sentence: str, tmp_path: 
 def test_clients_with_too_few_samples_to_judge_are_left_out(tmp_path: Path) -> None:
     rows = ["a,1.5,0", "b,2.5,1"] * 20 + ["c,3.5,1"] * 9
     (tmp_path / "t.csv").write_text("\n".join(["site,n,label", *rows]))
-    small = (
-        "--rounds",
-        "1",
-        "--engine",
-        "inprocess",
-        "--set",
-        "train.steps=1",
-        "--method",
-        "local",
-    )
     keys = ("--data", f"{tmp_path / 't.csv'}:client=site", "--set", "split.least=10")
-    done = fedkin("run", *keys, *small, "--out", tmp_path / "run")
+    done = fedkin("run", *keys, *ONE_STEP, "--out", tmp_path / "run")
     assert done.exit_code == 0, done.output
     assert "1 of 3 clients are too small for the splits and left out, 9 rows: c" in done.stderr
 
@@ -179,18 +164,8 @@ def test_a_leak_is_told_before_a_run_and_by_the_doctor(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [f"{'abc'[i % 3]},{rng.normal():.4f},{i * 7 % 2},{i * 7 % 2}" for i in range(200)]
     (tmp_path / "t.csv").write_text("\n".join(["site,n,copy,label", *rows]))
-    small = (
-        "--rounds",
-        "1",
-        "--engine",
-        "inprocess",
-        "--set",
-        "train.steps=1",
-        "--method",
-        "local",
-    )
     data = ("--data", f"{tmp_path / 't.csv'}:client=site")
-    done = fedkin("run", *data, *small, "--out", tmp_path / "run")
+    done = fedkin("run", *data, *ONE_STEP, "--out", tmp_path / "run")
     assert "note: column 'copy' alone tells the label of 100.0% of the rows" in done.stderr
     traps = json.loads(fedkin("doctor", *data, "--rounds", "0", "--json").stdout)["traps"]
     assert any("column 'copy' alone" in trap for trap in traps)

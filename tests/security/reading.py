@@ -17,8 +17,6 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from fedkin.core.private import private_folder, state_folder
-
 WRITES = (
     "os.remove",
     "os.rename",
@@ -39,7 +37,6 @@ FORBIDDEN = (
     "os.posix_spawn",
     "os.fork",
 )
-KEPT = state_folder("XDG_CACHE_HOME", ".cache") / "page"  # the scripts of fedkin's own pages
 CHANGING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
@@ -140,13 +137,12 @@ def main(out: Path, seconds: int, chosen: list[str]) -> None:
     """Each directory in its turn."""
 
     signal.signal(signal.SIGALRM, late)
-    private_folder(KEPT)  # or it would be made under the tracer's eyes
     tracer = Tracer()
     for line in sys.stdin:
         run = Path(line.rstrip("\n"))
         for name, command in commands(str(run), str(out)).items():
             if name in chosen:
-                tracer.watch(run, out, KEPT)
+                tracer.watch(run, out)
                 found = one(command, seconds)
                 seen = tracer.seen
                 tracer.watch()

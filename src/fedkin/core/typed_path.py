@@ -22,7 +22,7 @@ def typed_path(name: str | Path) -> Path:
         FedkinError: No system holds such a name: it is too long, or has a zero byte.
     """
     text = os.path.expanduser(str(name))
-    raw = os.fsencode(text.encode("utf-8", "replace"))
+    raw = text.encode("utf-8", "replace")
     if b"\0" in raw or len(raw) > LONGEST or any(len(part) > PART for part in raw.split(b"/")):
         raise FedkinError(f"{text[:40]!r}… is no path: a name has at most {PART} bytes, none zero")
     return Path(text)

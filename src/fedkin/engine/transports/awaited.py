@@ -38,16 +38,16 @@ class Awaited:
         for worker in sorted(workers):
             pid, clients = self._pids[worker], self._clients.get(worker, {})
             held = f" with clients {some(map(str, clients))}" if clients else ""
-            doing = "is stopped" if _stopped(pid) else "is at work"
-            help = f": let it go on with kill -CONT {pid}" if _stopped(pid) else ""
+            doing = "is at work"
+            if _stopped(pid):
+                doing = f"is stopped: let it go on with kill -CONT {pid}"
             LOG.warning(
-                "no answer for %g s: worker process %d (pid %d)%s %s%s",
+                "no answer for %g s: worker process %d (pid %d)%s %s",
                 self.patience,
                 worker,
                 pid,
                 held,
                 doing,
-                help,
             )
         self.patience *= 2
 
