@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fedkin.cli import data, deploy, doctor, export, join, reading, reproduce, sweep, track
+from fedkin.cli import data, deploy, doctor, export, init, join, reading, reproduce, sweep, track
 from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given
 from fedkin.cli.training import train, train_quietly
 from fedkin.core.errors import FedkinError
@@ -223,6 +223,7 @@ def resume(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
+    init.init,
     join.join,
     reading.show,
     reading.methods,

@@ -1,5 +1,5 @@
-"""The specification that ``fedkin data check --fix`` writes: every fix, with its reason
-beside it.
+"""The specification that ``fedkin data check --fix`` and ``fedkin init`` write: every fix, with
+its reason beside it.
 """
 
 import textwrap
@@ -12,13 +12,19 @@ from fedkin.runs.spec import Spec
 WIDTH = 96
 
 
-def fixed_spec(spec: Spec, problems: Sequence[Mapping[str, Any]], command: str) -> str:
+def fixed_spec(
+    spec: Spec,
+    problems: Sequence[Mapping[str, Any]],
+    command: str,
+    reasons: Mapping[str, str] = {},
+) -> str:
     """A TOML file: what was asked, then each fix under its reason.
 
     Args:
         spec: as it was asked for, without fixes.
         problems: ``Problem.plain`` of each. Those for a person to judge stand behind ``#``.
         command: what wrote the file.
+        reasons: a sentence under the name of a section.
     """
     content: dict[str, Any] = spec.model_dump(mode="json", exclude_unset=True)
     sections: dict[str, dict[str, Any]] = {key: dict(value) for key, value in content.items()}
@@ -31,7 +37,8 @@ def fixed_spec(spec: Spec, problems: Sequence[Mapping[str, Any]], command: str) 
     for problem in by_hand:
         lines += _comment(f"To be mended in the files: {problem['sentence']}.", "  ")
     for section, given in sections.items():
-        lines += ["", f"[{section}]", *_section(section, given, problems)]
+        why = _comment(reasons[section]) if section in reasons else []
+        lines += ["", f"[{section}]", *why, *_section(section, given, problems)]
     return "\n".join(lines) + "\n"
 
 

@@ -84,7 +84,7 @@ def read_own(
         only_known(options, _options(read_saved), "a data set of the hub")
         check_arguments(read_saved, options, "data", "a data set of the hub")
         return read_hub(name, dict(options), publicity)
-    path = _place_of(name, folder)
+    path = place_of(name, folder)
     layout = layout_of(path)
     only_known(options, _options(layout.read), layout.what)
     check_arguments(layout.read, options, "data", layout.what)
@@ -99,7 +99,7 @@ def read_own(
 
 def takes(name: str, folder: Path | None) -> list[str]:
     """The options of the importer that reads a path."""
-    return _options(read_saved if name.startswith(HUB) else layout_of(_place_of(name, folder)).read)
+    return _options(read_saved if name.startswith(HUB) else layout_of(place_of(name, folder)).read)
 
 
 def _options(read: Callable[..., Source]) -> list[str]:
@@ -115,7 +115,7 @@ def only_known(options: Mapping[str, Any], known: Collection[str], what: str) ->
             raise unknown(f"parameter of {what}", name, known)
 
 
-def _place_of(name: str, folder: Path | None) -> Path:
+def place_of(name: str, folder: Path | None) -> Path:
     """The path, as it stands or in the data folder."""
     path = typed_path(name)
     for candidate in (path, folder / path if folder else path):

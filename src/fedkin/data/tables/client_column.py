@@ -24,7 +24,7 @@ def likely_clients(source: Source) -> dict[str, int]:
         return {}
     found: dict[str, int] = {}
     for at, column in enumerate(source.columns.columns):
-        if not _names_people(column.name) or column.text:
+        if not names_people(column.name) or column.text:
             continue
         values = len(column.values)
         if not values:
@@ -51,6 +51,6 @@ def ask_for_clients(source: Source) -> None:
         )
 
 
-def _names_people(name: str) -> bool:
+def names_people(name: str) -> bool:
     """ "Hospital", "hospital_id", "userId", "Site No."; not "site temperature"."""
     return PEOPLE.fullmatch(re.sub(r"[\W_]", "", name).lower()) is not None
