@@ -36,11 +36,13 @@ class WeightedSum(NamedTuple):
     """The server needs only the weighted mean of what clients send.
 
     weight: "samples" for p_i = n_i / Σ n, "uniform" for 1 / (number of replies). kinds: what is
-    summed; other kinds of the message arrive one by one.
+    summed; other kinds of the message arrive one by one. differences: those of the kinds that are
+    sent as changes of what was received, not as values.
     """
 
     weight: Weights = "samples"
     kinds: tuple[str, ...] = ("parameters",)
+    differences: tuple[str, ...] = ()
 
 
 class EachClient(NamedTuple):

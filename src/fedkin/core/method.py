@@ -180,6 +180,7 @@ class Needs(NamedTuple):
         "none"  # who sends before the first round
     )
     server_models: bool = False  # the server runs models itself, and is given them
+    plain_sgd: bool = False  # its update takes what a client did for steps of plain SGD
     # A comparator outside federation: one worker trains on the union of all training data
     pooled: bool = False
 

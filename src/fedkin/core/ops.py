@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -9,7 +10,8 @@ import torch
 from torch import Tensor
 
 from fedkin.core.model import Batch, Model, collecting_buffers
-from fedkin.core.tree import Params, Tree, dtype_of, is_buffer, map_tree, stack
+from fedkin.core.optimizers import PLAIN, Descents, Optimizer, current, making, remembered
+from fedkin.core.tree import Params, Tree, dtype_of, is_buffer, map_tree, row, stack
 
 
 def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
@@ -21,6 +23,8 @@ def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
     """
 
     def at(w: Params, *rest: Any) -> Params:
+        if (descents := current()) is not None and descents.sought:
+            return w  # it is only asked what is descended, not where to
         fixed = {name: value for name, value in w.items() if is_buffer(name)}
 
         def scalar(weights: Params) -> tuple[Tensor, Params]:
@@ -35,8 +39,21 @@ def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
     return at
 
 
-def descend(w: Params, slope: Params, rate: float | Tensor) -> Params:
-    """w − rate · slope for weights; running statistics take their refreshed values."""
+def descend(w: Params, slope: Params, rate: float | Tensor, of: str = "w") -> Params:
+    """One step down a gradient: w − rate · slope, or what [train] optimizer makes of it.
+
+    Args:
+        w: The parameters; running statistics among them take their refreshed values.
+        slope: The gradient at w.
+        rate: The learning rate.
+        of: What is moved, where a step moves several variables: each has its own momentum. Descents
+            of one variable share theirs.
+
+    Returns:
+        The parameters after the step.
+    """
+    if (descents := current()) is not None:
+        return descents.descend(w, slope, rate, of)
     return {
         name: slope[name] if is_buffer(name) else value - rate * slope[name]
         for name, value in w.items()
@@ -79,6 +96,7 @@ class Batches(NamedTuple):
     gather: Callable[[int, int], Tree]
     """(first, last) → a batch tree whose leaves have a leading axis [last − first]."""
     chunk: int = 64
+    optimizer: Optimizer = PLAIN
 
     def beside(self, other: "Batches") -> "Batches":
         """Batches that are pairs: one of these and one of the others, step by step."""
@@ -101,6 +119,8 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
     and constants become 0-d tensors: changing a learning rate or a λ does not trace anew.
     """
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
+    if batches.optimizer != PLAIN and batches.steps:
+        return _optimized(step, carry, batches, fixed)
     return batches.runtime.scan(step, batches.model, carry, batches.blocks(), fixed)
 
 
@@ -118,11 +138,11 @@ def scan_several(
         batches: the same for all.
         constants: one row of numbers for each walk.
     """
-    starts = [tuple(row) for row in constants]
-    if _stacks(carry, batches.model):
+    starts = [tuple(numbers) for numbers in constants]
+    if batches.optimizer == PLAIN and _stacks(carry, batches.model):
         with suppress(Exception):  # alone, a genuine mistake raises with its own message
             return _abreast(step, carry, batches, starts)
-    return [scan(step, carry, batches, *row) for row in starts]
+    return [scan(step, carry, batches, *numbers) for numbers in starts]
 
 
 def _abreast(
@@ -155,6 +175,42 @@ def side_by_side(step: Step) -> Step:
         return torch.vmap(lambda own, *rest: step(model, own, batch, *rest))(carry, *constants)
 
     return many
+
+
+@dataclass(frozen=True)
+class _Optimized:
+    """A step whose descents are an optimizer's: its carry is (the step's own, their states)."""
+
+    step: Step
+    optimizer: Optimizer
+
+    def __call__(self, model: Model, carry: tuple[Tree, Tree], *rest: Tree) -> tuple[Tree, Tree]:
+        own, states = carry
+        descents = Descents(self.optimizer, states)
+        with making(descents):
+            own = self.step(model, own, *rest)
+        return own, {of: descents.states[of] for of in states}
+
+
+def _optimized(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]) -> Tree:
+    """``scan`` with the optimizer's state beside the carry: a new one, or what the client keeps."""
+    sought, memory = Descents(batches.optimizer, None), remembered()
+    with making(sought), torch.no_grad():
+        step(batches.model, carry, row(batches.gather(0, 1), 0), *constants)
+    if not sought.states:  # a step that descends nothing: of a membership, of a mixture's share
+        return batches.runtime.scan(step, batches.model, carry, batches.blocks(), constants)
+    walk = "" if memory is None else memory.name(step)
+    states = sought.states if memory is None else memory.state(walk, sought.states)
+    carry, states = batches.runtime.scan(
+        _Optimized(step, batches.optimizer),
+        batches.model,
+        (carry, states),
+        batches.blocks(),
+        constants,
+    )
+    if memory is not None:
+        memory.after[walk] = states
+    return carry
 
 
 def _tensor(leaf: Tensor | float) -> Tensor:

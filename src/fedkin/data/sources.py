@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.typed_path import typed_path
+from fedkin.core.files import typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.arrays import images
 from fedkin.data.formats.cifar import find_cifar, read_cifar

@@ -2,6 +2,7 @@
 protocol).
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -14,6 +15,7 @@ from fedkin.core.measures import IN_SCORES, TWO
 from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches, Scanner
+from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.data import batching
@@ -30,19 +32,37 @@ from fedkin.engine.measures import (
     threshold,
 )
 
+Shape = Literal["steps", "cosine", "linear"]
+
 
 class Schedule(NamedTuple):
-    """[train]: how much local work a round is, for every method alike."""
+    """[train]: how much local work a round is, and of what kind, for every method alike."""
 
     batch_size: int
     steps: int | None = None  # mini-batches a round …
     epochs: int | None = None  # … or passes over the client's training data
     milestones: tuple[int, ...] = ()  # rounds after which the learning rate is multiplied by decay
     decay: float = 0.1
+    optimizer: Optimizer = PLAIN
+    shape: Shape = "steps"  # of the learning rate over the run: milestones, or down to 0
+    warmup: int = 0  # rounds in which it rises to its full height
+    rounds: int = 0  # of the whole run
 
     def factor(self, round: int) -> float:
-        """The learning-rate factor of a round (rounds count from 1)."""
-        return float(self.decay ** sum(round > milestone for milestone in self.milestones))
+        """The learning-rate factor of a round (rounds count from 1).
+
+        After the warm-up a "cosine" and a "linear" schedule fall as ``CosineAnnealingLR`` and
+        ``LinearLR`` of torch do, a round an epoch; what follows the last round goes on with its.
+        """
+        round = max(round, 1)  # what precedes the first round is trained at its rate
+        rise = min(round / (self.warmup + 1), 1.0)
+        if self.shape == "steps":
+            return rise * float(self.decay ** sum(round > after for after in self.milestones))
+        if rise < 1:
+            return rise
+        span = max(self.rounds - self.warmup, 1)
+        done = min(round - 1 - self.warmup, span - 1) / span
+        return (1 + math.cos(math.pi * done)) / 2 if self.shape == "cosine" else 1 - done
 
 
 @dataclass(frozen=True)
@@ -109,7 +129,8 @@ class LocalData:
         return batching.steps(n, size, steps, rng, pad=pad)
 
     def rows(self, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
-        return _rows(self.runtime, self.model, tensors, size, steps, self.key.numpy(purpose))
+        drawn = _rows(self.runtime, self.model, tensors, size, steps, self.key.numpy(purpose))
+        return drawn._replace(optimizer=self.schedule.optimizer)
 
     def whole(self, split: str) -> list[Batch]:
         rows = self._rows(split)
@@ -215,7 +236,8 @@ class LocalData:
             index = rows[planned.index[first:last]]
             return Batch(*self._take(index), weight[first:last])
 
-        return Batches(self.runtime, self.model, len(planned.index), gather)
+        optimizer = self.schedule.optimizer
+        return Batches(self.runtime, self.model, len(planned.index), gather, optimizer=optimizer)
 
 
 @dataclass(frozen=True)

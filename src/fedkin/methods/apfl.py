@@ -29,7 +29,7 @@ class _Models(NamedTuple):
 def _step(model: Model, at: _Models, batch: Batch, lr: Tensor, alpha: Tensor) -> _Models:
     """One mini-batch: w by ∇f(w), v by α ∇f(v̄) at the v̄ of the step before, then v̄ anew."""
     slope = gradient(model.loss)(at.mixture, batch)
-    w, v = sgd_step(model, at.w, batch, lr), descend(at.v, slope, lr * alpha)
+    w, v = sgd_step(model, at.w, batch, lr), descend(at.v, slope, lr * alpha, "v")
     return _Models(w, v, mix(w, v, alpha))
 
 

@@ -29,7 +29,7 @@ def _step(
     """One mini-batch for every component, each with its own column of q [batch, K]."""
     batch, q = pair
     return tuple(
-        descend(w, gradient(_weighted)(w, model, batch, q[:, k]), lr)
+        descend(w, gradient(_weighted)(w, model, batch, q[:, k]), lr, of=str(k))
         for k, w in enumerate(components)
     )
 

@@ -13,7 +13,14 @@ from fedkin.core.aggregation import Reply, Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.layers import Choice as Layers
 from fedkin.core.layers import select
-from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    Needs,
+    ServerContext,
+)
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
 from fedkin.core.weights import counted
@@ -142,6 +149,7 @@ def ifca(
             "average": average,
             "shared": shared if isinstance(shared, str) else tuple(shared),
         },
+        needs=Needs(plain_sgd=average == "gradients"),
     )
     return counted(method, weights)
 

@@ -86,7 +86,7 @@ def both_step(
     """One gradient, taken at (v, u), moves both."""
     mine, ours = parts
     slope = gradient(model.loss)({**mine, **ours}, batch)
-    return descend(mine, slope, personal_rate), descend(ours, slope, rate)
+    return descend(mine, slope, personal_rate, "personal"), descend(ours, slope, rate)
 
 
 def part_step(model: Model, part: Params, batch: Batch, rest: Params, rate: Tensor) -> Params:

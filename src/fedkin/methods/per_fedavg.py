@@ -14,6 +14,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.optimizers import PLAIN
 from fedkin.core.tree import Params, Tree, is_buffer
 from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg, sgd_step
@@ -79,8 +80,8 @@ def per_fedavg(
     one step ahead, as in the paper. weights: of the server's mean, as in fedavg.
 
     Readings: D, D', D'' are three mini-batches of [train] batch_size, drawn independently (they may
-    overlap). α is part of the objective, not a step of the optimizer: the schedule's decay does not
-    touch it. The personal model is made from the global one when it is asked for, on mini-batches
+    overlap). α is part of the objective, not a step of the optimizer: neither schedule nor
+    [train] optimizer touches it. The personal model is made from the global one when it is asked for, on mini-batches
     of the client's training data; it is not kept. 0.01 for δ is ours: it keeps both the truncation
     and float32 rounding small.
     Deviation: the server averages by samples unless told (Algorithm 1's clients count alike), so
@@ -102,7 +103,8 @@ def per_fedavg(
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
         w = received["parameters"]
-        adapted = scan(sgd_step, w, data.batches(purpose="adapt", steps=adapt_steps), inner_lr)
+        batches = data.batches(purpose="adapt", steps=adapt_steps)._replace(optimizer=PLAIN)
+        adapted = scan(sgd_step, w, batches, inner_lr)
         return {"personal": adapted, "global": w}
 
     hyper = {

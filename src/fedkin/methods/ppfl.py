@@ -24,6 +24,7 @@ from fedkin.core.method import (
 )
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan, simplex_step, slope
+from fedkin.core.optimizers import PLAIN
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of, is_buffer
 from fedkin.methods.parts.affinity import affinity_of, laplacian_of
@@ -194,9 +195,8 @@ def ppfl(
         pull, rate = received["coefficients"]["pull"], membership_lr * data.decay
         share = received["control"]["share"] if membership_scale == "paper" else 1.0
         if membership_steps == "batches":
-            result: Tensor = scan(
-                membership_step, c, data.batches(purpose="membership"), theta, rate, share, pull
-            )
+            batches = data.batches(purpose="membership")._replace(optimizer=PLAIN)
+            result: Tensor = scan(membership_step, c, batches, theta, rate, share, pull)
             return result
         for _ in range(1 if membership_steps == "full" else membership_steps):
             c = simplex_step(c, share * full_slope(theta, c, data) + 2 * pull, rate)

@@ -12,6 +12,7 @@ from fedkin.core.method import (
     ClientInfo,
     FederationInit,
     Method,
+    Needs,
     ServerContext,
 )
 from fedkin.core.model import Batch, Model
@@ -92,9 +93,10 @@ def scaffold(*, lr: float, server_lr: float = 1.0, weights: Weights = "uniform")
         broadcast=lambda state, client: {"parameters": state["parameters"]},
         client_update=client_update,
         expected_update=lambda received, info: received,
-        aggregation=WeightedSum(),
+        aggregation=WeightedSum(differences=("parameters",)),
         server_update=server_update,
         personal_models=personal_models,
         hyper={"lr": lr, "server_lr": server_lr},
+        needs=Needs(plain_sgd=True),  # (w − v) / (S η) is a mean gradient after such steps alone
     )
     return counted(method, weights)

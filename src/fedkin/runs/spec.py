@@ -9,15 +9,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fedkin.core.errors import FedkinError, cut, near
+from fedkin.core.files import typed_path
 from fedkin.core.measures import Name
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
-from fedkin.core.typed_path import typed_path
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False
-    )
+from fedkin.runs.section import Section
+from fedkin.runs.training import ServerSection, TrainSection
 
 
 class _Open(BaseModel):
@@ -65,7 +61,7 @@ class SplitSection(_Open):
     )  # samples that a client must have; those with fewer are left out
 
 
-class PublicSection(_Section):
+class PublicSection(Section):
     """[public] a public set, for methods that exchange predictions."""
 
     source: str | None = (
@@ -107,27 +103,7 @@ class MethodSection(_Open):
     name: str = "comet"
 
 
-class TrainSection(_Section):
-    """[train] the local work of a round, shared by all methods."""
-
-    lr: float = Field(default=0.1, gt=0)
-    batch_size: int = Field(default=10, ge=1)
-    steps: int | None = Field(default=None, ge=1)
-    epochs: int | None = Field(default=None, ge=1)
-    milestones: tuple[int, ...] = ()
-    decay: float = Field(default=0.1, gt=0, le=1)
-    precision: Literal["float32", "bfloat16"] = (
-        "float32"  # of a training pass's products and convolutions
-    )
-
-    @model_validator(mode="after")
-    def _one_measure(self) -> "TrainSection":
-        if self.steps is not None and self.epochs is not None:
-            raise ValueError("give steps or epochs, not both")
-        return self
-
-
-class EngineSection(_Section):
+class EngineSection(Section):
     """[engine] how the run is executed; never changes its result beyond rounding."""
 
     name: Literal["processes", "inprocess", "ray"] = "processes"
@@ -140,7 +116,7 @@ class EngineSection(_Section):
     )  # clients whose steps are made together; default: 1, 16 on a GPU
 
 
-class RunSection(_Section):
+class RunSection(Section):
     """[run] how many clients and rounds, and where records go."""
 
     clients: int | None = Field(default=None, ge=1)  # default: 20, or all that the data name
@@ -166,7 +142,7 @@ class RunSection(_Section):
     out: str | None = None
 
 
-class Spec(_Section):
+class Spec(Section):
     """A whole experiment."""
 
     data: DataSection = DataSection()
@@ -175,6 +151,7 @@ class Spec(_Section):
     model: ModelSection = ModelSection()
     method: MethodSection = MethodSection()
     train: TrainSection = TrainSection()
+    server: ServerSection = ServerSection()
     engine: EngineSection = EngineSection()
     run: RunSection = RunSection()
 
@@ -212,6 +189,11 @@ USUAL_NAMES = {
     "local_epochs": "train.epochs",
     "local_learning_rate": "train.lr",
     "batch_size": "train.batch_size",
+    "momentum": "train.momentum",
+    "weight_decay": "train.weight_decay",
+    "max_norm": "train.clip",
+    "server_learning_rate": "server.lr",
+    "server_momentum": "server.momentum",
     "lr": "train.lr",
     "dataset": "data.name",
     "algorithm": "method.name",

@@ -12,6 +12,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
+from fedkin.core.optimizers import PLAIN
 from fedkin.core.rng import Key
 from fedkin.data.partitions.registry import parameters
 from fedkin.data.population import Population
@@ -35,9 +36,11 @@ from fedkin.setup.architectures import (
     with_measure,
 )
 from fedkin.setup.population import DEFAULT_CLIENTS, HELD_OUT, population_of, rooted
-from fedkin.setup.requirements import check_needs
+from fedkin.setup.requirements import check_needs, check_optimizer
 from fedkin.transforms.black_box_models import allow_black_box_models
+from fedkin.transforms.kept_optimizer import keep_optimizer
 from fedkin.transforms.local_batch_norm import keep_batch_norm_local
+from fedkin.transforms.server_optimizer import AVERAGING, ServerOptimizer, optimize_at_server
 
 GPU_BLOCK = 16  # clients whose steps are made together there
 
@@ -66,12 +69,19 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
 
 
 def method_of(spec: Spec, given: Method | None = None) -> Method:
-    """The method that [method] names, or the value given in its place, as [model] buffers and [run]
-    sampling say.
+    """The method that [method] names, or the value given in its place, as [model] buffers, [train],
+    [server] and [run] sampling say.
     """
     method = given or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
     if spec.model.buffers == "local":
         method = keep_batch_norm_local(method)
+    check_optimizer(method, spec.train.made_with())
+    if spec.train.state == "kept" and spec.train.made_with() != PLAIN:
+        method = keep_optimizer(method)
+    if (spec.server.optimizer, spec.server.lr) != (AVERAGING.name, AVERAGING.lr):
+        how = spec.server
+        chosen = ServerOptimizer(how.optimizer, how.lr, how.momentum, how.beta2, how.tau)
+        method = optimize_at_server(method, chosen)
     if spec.run.sampling != "method":
         method = method._replace(needs=method.needs._replace(sampling=spec.run.sampling))
     return method
@@ -133,6 +143,8 @@ def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Metho
         return method
     if spec.model.buffers == "local":
         raise FedkinError("model.buffers = 'local' is for torch modules: choose 'global' or 'drop'")
+    if spec.train.state == "kept":
+        raise FedkinError("train.state = 'kept' is for torch modules: choose 'restarted'")
     return allow_black_box_models(method)
 
 
@@ -237,7 +249,17 @@ def runtime_of(spec: Spec, replays: int) -> Runtime:
 def schedule_of(spec: Spec) -> Schedule:
     """[train] as hosts need it."""
     train = spec.train
-    return Schedule(train.batch_size, train.steps, train.epochs, train.milestones, train.decay)
+    return Schedule(
+        train.batch_size,
+        train.steps,
+        train.epochs,
+        train.milestones,
+        train.decay,
+        train.made_with(),
+        train.schedule,
+        train.warmup,
+        spec.run.rounds,
+    )
 
 
 def replays_of(parts: Assembled) -> int:

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from fedkin.core.files import typed_path
 from fedkin.core.rng import Key
-from fedkin.core.typed_path import typed_path
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.user_files import is_path, read_own, takes
 from fedkin.data.population import Population

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.model import Model
+from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.data.population import Population
 from fedkin.engine.coordinator import Federation, participants_of
 from fedkin.methods import make, registry
@@ -70,6 +71,21 @@ def check_needs(
             f"{participants_of(federation)} participants"
         )
     method.check(federation.start, participants_of(federation))
+
+
+def check_optimizer(method: Method, optimizer: Optimizer) -> None:
+    """Raise FedkinError where a method's update presumes other local steps than [train] asks for."""
+    if not method.needs.plain_sgd or optimizer == PLAIN:
+        return
+    names = ("name", "momentum", "weight_decay", "clip")
+    first = next(
+        (name for name in names if getattr(optimizer, name) != getattr(PLAIN, name)), "name"
+    )
+    key = "optimizer" if first == "name" else first
+    raise FedkinError(
+        f"{method.name} computes with what steps of plain SGD did: set train.{key} back to its "
+        f"default, {getattr(PLAIN, first)!r}, or choose another method, fedavg for one"
+    )
 
 
 def _methods(fits: Callable[[Method], bool]) -> str:

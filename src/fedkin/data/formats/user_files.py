@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.typed_path import typed_path
+from fedkin.core.files import typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.formats.frames import READERS, tables_in
 from fedkin.data.formats.hugging_face import HUB, is_saved, read_hub, read_saved

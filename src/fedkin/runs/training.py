@@ -1,0 +1,72 @@
+"""[train] and [server]: what clients and the server move parameters with, for all methods alike."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from fedkin.core.optimizers import Optimizer
+from fedkin.runs.section import Section
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class TrainSection(Section):
+    """[train] the local work of a round, shared by all methods."""
+
+    lr: float = Field(default=0.1, gt=0)
+    batch_size: int = Field(default=10, ge=1)
+    steps: int | None = Field(default=None, ge=1)
+    epochs: int | None = Field(default=None, ge=1)
+    schedule: Literal["steps", "cosine", "linear"] = "steps"  # of lr: milestones, or down to 0
+    milestones: tuple[int, ...] = ()
+    decay: float = Field(default=0.1, gt=0, le=1)
+    warmup: int = Field(default=0, ge=0)  # rounds in which lr rises to its height
+    optimizer: Literal["sgd", "adam", "adamw"] = "sgd"
+    state: Literal["restarted", "kept"] = "restarted"  # of the optimizer, from round to round
+    momentum: Share = 0.0
+    nesterov: bool = False
+    betas: tuple[Share, Share] = (0.9, 0.999)
+    eps: float = Field(default=1e-8, gt=0)
+    weight_decay: float = Field(default=0.0, ge=0)
+    decay_biases: bool = True  # whether weight_decay is of biases, too
+    clip: float | None = Field(default=None, gt=0)  # the largest norm of a step's gradient
+    precision: Literal["float32", "bfloat16"] = (
+        "float32"  # of a training pass's products and convolutions
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> "TrainSection":
+        if self.steps is not None and self.epochs is not None:
+            raise ValueError("give steps or epochs, not both")
+        if self.momentum and self.optimizer != "sgd":
+            raise ValueError(f"momentum is of sgd: for {self.optimizer} set train.betas")
+        if self.nesterov and not self.momentum:
+            raise ValueError("nesterov needs a momentum above 0, most often 0.9")
+        if self.milestones and self.schedule != "steps":
+            raise ValueError(
+                f"milestones are of schedule 'steps', not of {self.schedule!r}: leave one out"
+            )
+        return self
+
+    def made_with(self) -> Optimizer:
+        """The optimizer of clients' steps."""
+        return Optimizer(
+            self.optimizer,
+            self.momentum,
+            self.nesterov,
+            self.betas,
+            self.eps,
+            self.weight_decay,
+            self.decay_biases,
+            self.clip,
+        )
+
+
+class ServerSection(Section):
+    """[server] what the server makes of the mean that clients sent (Reddi et al., 2021)."""
+
+    optimizer: Literal["sgd", "momentum", "adagrad", "adam", "yogi"] = "sgd"
+    lr: float = Field(default=1.0, gt=0)
+    momentum: Share = 0.9  # β of momentum, β₁ of the others
+    beta2: Share = 0.99
+    tau: float = Field(default=1e-3, gt=0)

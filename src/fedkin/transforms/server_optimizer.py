@@ -1,0 +1,137 @@
+"""[server] optimizer: what a server makes of the mean that clients sent.
+
+FedAvgM (Hsu, Qi & Brown, 2019); FedAdagrad, FedYogi, FedAdam (Reddi, Charles, Zaheer, Garrett,
+Rush, Konečný, Kumar & McMahan: Adaptive federated optimization, 2021, Algorithm 2).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+
+from fedkin.core.aggregation import Mean, Reply, WeightedSum
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
+from fedkin.core.tree import Params, Tree, fill, leaves, named_leaves
+
+Name = Literal["sgd", "momentum", "adagrad", "adam", "yogi"]
+KIND = "parameters"
+
+
+class ServerOptimizer(NamedTuple):
+    """[server]. lr: η. momentum: β, or β₁. beta2: β₂. tau: τ, below which a change counts little.
+
+    The default replaces the parameters by their mean.
+    """
+
+    name: Name = "sgd"
+    lr: float = 1.0
+    momentum: float = 0.9
+    beta2: float = 0.99
+    tau: float = 1e-3
+
+
+AVERAGING = ServerOptimizer()
+
+
+def optimize_at_server(method: Method, optimizer: ServerOptimizer) -> Method:
+    """The method whose server takes Δ = mean − w for a gradient, and steps along it.
+
+    sgd: w + η Δ. momentum: m ← β m + Δ, w + η m. The others: m ← β₁ m + (1 − β₁) Δ and
+    w + η m / (√v + τ), where v starts at τ² and becomes v + Δ² (adagrad), β₂ v + (1 − β₂) Δ²
+    (adam), or v − (1 − β₂) Δ² sign(v − Δ²) (yogi). Running statistics are averaged as ever.
+
+    Args:
+        method: It declares a weighted sum of parameters, sent as values.
+        optimizer: Which one.
+
+    Returns:
+        The method with {"method": its server state, "optimizer": m and v} as server state.
+
+    Raises:
+        FedkinError: The method's server does something else with what it is sent.
+    """
+    how = method.aggregation
+    if not isinstance(how, WeightedSum) or KIND not in how.kinds or KIND in how.differences:
+        raise FedkinError(
+            f"{method.name}: server.optimizer is for methods whose server averages models, as "
+            "fedavg's does: set it to 'sgd' with server.lr = 1"
+        )
+
+    def server(start: FederationInit) -> Tree:
+        return {"method": method.server(start), "optimizer": {}}
+
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        kept = state["optimizer"]
+        if KIND in sent.mean:
+            at = method.broadcast(state["method"], sent.clients[0])[KIND]
+            moved, kept = _step(optimizer, at, sent.mean[KIND], kept)
+            sent = sent._replace(mean={**sent.mean, KIND: moved})
+        return {"method": method.server_update(state["method"], sent, server), "optimizer": kept}
+
+    def setup_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+        assert method.setup_update is not None
+        return {**state, "method": method.setup_update(state["method"], replies, server)}
+
+    def expected_setup(state: Tree, info: ClientInfo) -> Tree:
+        assert method.expected_setup is not None
+        return method.expected_setup(state["method"], info)
+
+    def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
+        places = method.newcomer_placements(state["method"], newcomer, info)
+        return tuple({**state, "method": place} for place in places)
+
+    def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
+        moved = method.update_newcomer(state["method"], newcomer, reply, server)
+        return {**state, "method": moved}
+
+    return method._replace(
+        server=server,
+        broadcast=lambda state, client: method.broadcast(state["method"], client),
+        server_update=server_update,
+        setup_update=None if method.setup_update is None else setup_update,
+        expected_setup=None if method.expected_setup is None else expected_setup,
+        server_metrics=lambda state: method.server_metrics(state["method"]),
+        newcomer_placements=newcomer_placements,
+        update_newcomer=update_newcomer,
+    )
+
+
+def _step(optimizer: ServerOptimizer, at: Tree, mean: Tree, kept: Tree) -> tuple[Tree, Tree]:
+    """The parameters after a step, and {"mean": m, "square": v} by path."""
+    after: list[Tensor] = []
+    state: dict[str, Params] = {}
+    for (path, w), target in zip(named_leaves(at), leaves(mean), strict=True):
+        if "buffer:" in path:
+            after.append(target)
+            continue
+        here = {part: of[path] for part, of in kept.items()}
+        moved, found = _leaf(optimizer, w, target, here)
+        after.append(moved)
+        for part, value in found.items():
+            state.setdefault(part, {})[path] = value
+    return fill(at, iter(after)), state
+
+
+def _leaf(
+    optimizer: ServerOptimizer, w: Tensor, target: Tensor, kept: Params
+) -> tuple[Tensor, Params]:
+    name, lr, first, second, tau = optimizer
+    change = target - w
+    if name == "sgd":
+        return w + lr * change, {}
+    before = kept["mean"] if kept else torch.zeros_like(w)
+    if name == "momentum":
+        m = first * before + change
+        return w + lr * m, {"mean": m}
+    m = first * before + (1 - first) * change
+    v = SQUARES[name](kept["square"] if kept else torch.full_like(w, tau**2), change**2, second)
+    return w + lr * m / (v.sqrt() + tau), {"mean": m, "square": v}
+
+
+SQUARES: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
+    "adagrad": lambda v, square, beta: v + square,
+    "adam": lambda v, square, beta: beta * v + (1 - beta) * square,
+    "yogi": lambda v, square, beta: v - (1 - beta) * square * torch.sign(v - square),
+}
