@@ -1,4 +1,4 @@
-"""What a client's gradient steps are made with: SGD, Adam or AdamW, as ``torch.optim`` defines them.
+"""What a client's gradient steps are made with: SGD, Adam or AdamW, as ``torch.optim`` has them.
 
 A method says ``descend(w, slope, rate)`` and knows nothing of it. ``scan`` carries the optimizer's
 state beside the method's own carry, so that the step stays pure: traced, compiled and vmapped.

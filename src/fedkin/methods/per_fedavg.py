@@ -81,9 +81,9 @@ def per_fedavg(
 
     Readings: D, D', D'' are three mini-batches of [train] batch_size, drawn independently (they may
     overlap). α is part of the objective, not a step of the optimizer: neither schedule nor
-    [train] optimizer touches it. The personal model is made from the global one when it is asked for, on mini-batches
-    of the client's training data; it is not kept. 0.01 for δ is ours: it keeps both the truncation
-    and float32 rounding small.
+    [train] optimizer touches it. The personal model is made from the global one when it is asked
+    for, on mini-batches of the client's training data; it is not kept. 0.01 for δ is ours: it
+    keeps both the truncation and float32 rounding small.
     Deviation: the server averages by samples unless told (Algorithm 1's clients count alike), so
     that FedAvg and this differ in the local step alone.
     """

@@ -74,7 +74,7 @@ def check_needs(
 
 
 def check_optimizer(method: Method, optimizer: Optimizer) -> None:
-    """Raise FedkinError where a method's update presumes other local steps than [train] asks for."""
+    """Raise FedkinError where a method presumes other local steps than [train] asks for."""
     if not method.needs.plain_sgd or optimizer == PLAIN:
         return
     names = ("name", "momentum", "weight_decay", "clip")
