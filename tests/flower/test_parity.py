@@ -35,6 +35,21 @@ def test_every_method_gives_the_bits_of_one_process(method, tmp_path):
     assert not deployed["events"]
 
 
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        (
+            "fedrep",
+            {"train__optimizer": "adamw", "train__state": "kept", "run__participation": 0.5},
+        ),
+        ("fedavg", {"train__momentum": 0.9, "server__optimizer": "adam", "server__lr": 0.1}),
+    ],
+)
+def test_optimizers_of_clients_and_of_the_server(method, settings, tmp_path):
+    deployed = result(Fleet(tmp_path, experiment(method, **settings)).run())
+    assert deployed == result(run(experiment(method, **settings), tmp_path / "plain"))
+
+
 @pytest.mark.parametrize("settings", [{"run__participation": 0.5}, {"run__evaluate_every": 2}])
 @pytest.mark.parametrize("method", ["comet", "ditto"])
 def test_partial_participation_and_rare_evaluation(method, settings, tmp_path):

@@ -16,6 +16,7 @@ from fedkin.core.family import FAMILIES
 from fedkin.core.method import ClientInfo, FederationInit, Method, plain_prediction, updated
 from fedkin.core.model import Batch, Model, from_module
 from fedkin.core.ops import Batches
+from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, row
 from fedkin.engine.evaluation import score
@@ -55,6 +56,7 @@ class RecordedClient:
     decay: float = 1.0
     public: Tensor | None = None
     public_y: Tensor | None = None
+    optimizer: Optimizer = PLAIN
 
     def batches(
         self,
@@ -83,7 +85,7 @@ class RecordedClient:
             batch = Batch(x[at], y[at], real / real.sum(1, keepdim=True))
             return batch if beside is None else (batch, beside[at])
 
-        return Batches(RUNTIME, self.model, len(table), gather)
+        return Batches(RUNTIME, self.model, len(table), gather, optimizer=self.optimizer)
 
     def rows(self, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
         return recorded_rows(self.model, tensors, self.tables[purpose], size, steps)
@@ -155,11 +157,10 @@ class Replay:
         several: int = 0,
         tables: Tables | None = None,
         decays: Sequence[float] = (),
+        optimizer: Optimizer = PLAIN,
     ) -> None:
-        """``several``: the trace starts from so many models. ``uniform``: replies weigh 1 each, not
-        their samples.
-        """
-        self.method, self.decays = method, decays
+        """``several``: the trace starts from so many models. ``optimizer``: of clients' steps."""
+        self.method, self.decays, self.optimizer = method, decays, optimizer
         self.tables: Tables = tables or {
             "batches": trace.array("batches", -1, len(trace.sizes), -1, -1)
         }
@@ -201,7 +202,13 @@ class Replay:
         decay = self.decays[round] if self.decays else 1.0
         key = Key(0, round + 1, client)
         return RecordedClient(
-            self.infos[client], self.model, key, self.samples[client], tables, decay
+            self.infos[client],
+            self.model,
+            key,
+            self.samples[client],
+            tables,
+            decay,
+            optimizer=self.optimizer,
         )
 
     def round(self, number: int, who: Iterable[int] | None = None) -> Moment:

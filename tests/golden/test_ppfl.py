@@ -6,20 +6,25 @@ import numpy as np
 import pytest
 import torch
 
+from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.core.tree import row
 from fedkin.methods.ppfl import MEMBERSHIP, THETA, ppfl
+from fedkin.transforms.kept_optimizer import keep_optimizer
 from tests.golden.recorded import Replay, linear, perceptron
 
 ROUNDS = 3
 MODELS = {"ppfl_binary": lambda: linear(1, family="bernoulli"), "ppfl_mlp": perceptron}
 
 
-def replayed(v, structure, penalty="theirs", **hyper):
+SHIPPED = Optimizer(momentum=0.9, weight_decay=5e-4)
+
+
+def replayed(v, structure, penalty="theirs", optimizer=PLAIN, **hyper):
     """Their round is a θ-block and then a c-block: two rounds of schedule "random", block 0 and
     block 1.
 
     ``penalty``: their gradient has λ · diag(row sums of W) c_i; ours 2λ(Lc)_i, so that L is told as
-    half of theirs.
+    half of theirs. ``optimizer``: of θ; its momentum outlasts the round, as theirs does.
     """
     trace = v.trace
     model = MODELS.get(trace.name, linear)()
@@ -40,7 +45,8 @@ def replayed(v, structure, penalty="theirs", **hyper):
         "batches": trace.batches("theta_batches", ROUNDS),
         "membership": trace.batches("membership_batches", ROUNDS),
     }
-    replay = Replay(method, trace, model, several=3, tables=tables)
+    kept = keep_optimizer(method)
+    replay = Replay(kept, trace, model, several=3, tables=tables, optimizer=optimizer)
     if penalty == "theirs":
         replay.state = {**replay.state, "laplacian": torch.diag(similarity.sum(1)) / 2}
     local = trace.tree("local", model.initial, ROUNDS, 4, 3)
@@ -75,7 +81,10 @@ def test_ppfl_that_mixes_logits(verdict):
 
 
 @pytest.mark.certifies("ppfl", "golden")
-def test_ppfl_with_their_mirror_step(verdict, monkeypatch):
+@pytest.mark.parametrize(
+    ("file", "optimizer"), [("ppfl_double_exp", PLAIN), ("ppfl_shipped", SHIPPED)]
+)
+def test_ppfl_with_their_mirror_step(verdict, monkeypatch, file, optimizer):
     """c ∘ exp(exp(−ηg)) in the place of ours: nothing else is different."""
 
     def theirs(c, direction, rate):
@@ -83,10 +92,9 @@ def test_ppfl_with_their_mirror_step(verdict, monkeypatch):
         return moved / moved.sum()
 
     monkeypatch.setattr(sys.modules[ppfl.__module__], "simplex_step", theirs)
-    v = verdict(
-        "ppfl_double_exp", "structure 1, their penalty, their mirror step in the place of ours"
-    )
-    replayed(v, 1)
+    how = "structure 1, their penalty, their mirror step in the place of ours"
+    v = verdict(file, how + (", [train] as theirs" if optimizer != PLAIN else ""))
+    replayed(v, 1, optimizer=optimizer)
     v.agrees()
 
 
@@ -141,15 +149,16 @@ def test_ppfl_alternating(verdict):
         ),
         (
             "ppfl_shipped",
-            "the double exp, momentum 0.9 and weight decay 5e-4",
-            (0.866, 0.363, 0.0472),
+            "theirs moves c by c ∘ exp(exp(−ηg)); eq. 24 is c ∘ exp(−ηg)",
+            (0.0165, 3.957e-03, 3.602e-02),
         ),
     ],
 )
 def test_ppfl_deviations(verdict, file, why, figures):
-    """Structure 1, with the penalty as they code it but in the first."""
+    """Structure 1, with the penalty as they code it but in the first, the optimizer in the last."""
     v = verdict(file, "structure 1" + (", the paper's penalty" if file == "ppfl_linear" else ""))
-    replayed(v, 1, "ours" if file == "ppfl_linear" else "theirs")
+    optimizer = SHIPPED if file == "ppfl_shipped" else PLAIN
+    replayed(v, 1, "ours" if file == "ppfl_linear" else "theirs", optimizer)
     for what, figure in zip(
         ("trained models", "canonical models", "memberships"), figures, strict=True
     ):

@@ -52,8 +52,6 @@ def partial_fl(
     Readings: by samples is the paper's p_i; it samples clients and averages them evenly. All v_i
     start from the same initial parameters. FedAlt's two halves draw mini-batches of their own.
     Running statistics belong to their layer, and those of layers that stand still do too.
-    Deviation: FedRep's authors' code, which is FedAlt with its own number of steps for the head,
-    adds momentum 0.5, decay 1e-4 and a uniform mean.
     """
     if schedule not in ("alternate", "simultaneous"):
         raise FedkinError(
