@@ -73,6 +73,8 @@ def content(method: str = "fedavg", **settings: Any) -> dict[str, Any]:
     needs = make(method, METHODS.get(method, {}), {"lr": 0.05}).needs
     if needs.full_participation:
         sections["run"]["participation"] = 1.0
+    if needs.head:
+        sections["model"] = {"name": "dnn", "hidden": 5}
     if needs.public != "none":
         sections["public"] = {
             "source": "held-out",

@@ -57,8 +57,11 @@ def people(**how):
 
 
 def federated(name: str, *, hyper=None, group=None, kind: str = "mlr", **work) -> Federated:
-    """An experiment of this method; participation is 1 where it needs everyone."""
+    """An experiment of this method; participation is 1 where it needs everyone, the model has two
+    layers where it needs a head.
+    """
     chosen = method(name, **(hyper or {}))
+    kind = "dnn" if chosen.needs.head else kind
     if chosen.needs.full_participation:
         work["participation"] = 1.0
     if "epochs" not in work:

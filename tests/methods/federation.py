@@ -28,6 +28,7 @@ from fedkin.engine.coordinator import Coordinator, Federation
 from fedkin.engine.host import Host, Task, TaskResult
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import InProcess
+from fedkin.models.head import with_head
 from fedkin.runs.record import Record
 from fedkin.runtime.replay import Runtime
 
@@ -123,7 +124,8 @@ def architecture(
                 "out": nn.Linear(HIDDEN, width),
             }
             module = nn.Sequential(OrderedDict(layers))
-    return from_module(kind, module.to(dtype), family)
+    model = from_module(kind, module.to(dtype), family)
+    return with_head(model, module, torch.ones(2, WIDTH, dtype=dtype))
 
 
 def clients_of(people: Population) -> dict[int, dict[str, np.ndarray]]:
@@ -243,6 +245,7 @@ class Federated:
             lambda k: self._draw(k).initial,
             dict(enumerate(names)),
             Key(seed),
+            {name: model.head for name, model in models.items() if model.head is not None},
         )
         self.schedule = Schedule(batch_size, steps, epochs, milestones, decay)
         self.runtime = Runtime(compile)  # type: ignore[arg-type]

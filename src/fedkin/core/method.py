@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from torch import Tensor
 
 from fedkin.core.aggregation import Aggregation, EachClient, Reply, aggregated
-from fedkin.core.model import Batch, Model
+from fedkin.core.model import Batch, Head, Model
 from fedkin.core.ops import Batches
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree
@@ -42,6 +42,7 @@ class FederationInit(NamedTuple):
     ]  # other initial parameters of the one architecture; draw(0) are the initial ones
     architectures: Mapping[int, str] = {}  # client → name of its architecture
     key: Key = Key(0)  # (seed,): randomness of the first server state
+    heads: Mapping[str, Head] = MappingProxyType({})  # of each architecture, where it has one
 
     def only(self) -> Params:
         """The initial parameters where there is one architecture."""
@@ -173,6 +174,7 @@ class Needs(NamedTuple):
     full_participation: bool = False
     classes: bool = False  # class probabilities, not regression
     validation: bool = False  # validation samples at every client
+    head: bool = False  # every model has a head
     sampling: Literal["uniform", "size"] = (
         "uniform"  # participants drawn uniformly, or with probability p_k
     )

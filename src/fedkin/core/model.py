@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, Family
 from fedkin.core.tree import BUFFER, Params, is_buffer
 
@@ -62,6 +63,21 @@ class Learner(Protocol):
         """Class probabilities [n, classes] of samples x [n, …]."""
 
 
+class Head(NamedTuple):
+    """The last part of a model: ``outputs(w, x)`` is ``scores(w, features(w, x))``, and so in
+    training. ``fedkin.models.head`` finds it.
+    """
+
+    names: tuple[str, ...]  # of its parameters
+    size: int  # numbers in a row of features
+    features: Callable[[Params, Tensor], Tensor]
+    """(w, x) → what enters the head [batch, size], evaluation mode."""
+    train_features: Callable[[Params, Tensor], Tensor]
+    """The same in training mode: batch statistics, dropout."""
+    scores: Callable[[Params, Tensor], Tensor]
+    """(w, features) → linear predictors (logits) [batch, C]; w may hold the head alone."""
+
+
 class Model(NamedTuple):
     """One architecture.
 
@@ -83,6 +99,9 @@ class Model(NamedTuple):
     """What fits it, where it is no torch module (``fedkin.transforms.black_box_models``): it has no
     gradients then.
     """
+    head: "Head | None" = None
+    headless: str = "it was made without looking for one"
+    """Why there is none, as the end of a sentence."""
 
     def loss(self, w: Params, batch: Batch) -> Tensor:
         """f(w; batch) = Σ weight · negative log-likelihood: the mean over the batch's real rows."""
@@ -91,6 +110,13 @@ class Model(NamedTuple):
     def probabilities(self, w: Params, x: Tensor) -> Tensor:
         """s(w, x): class probabilities [batch, classes], training mode (COMET's ∇s)."""
         return self.family.mean(self.train_outputs(w, x))
+
+
+def head_of(model: Model) -> Head:
+    """A model's head. Raises FedkinError, with what to do, where it has none."""
+    if model.head is None:
+        raise FedkinError(f"model {model.name!r} has no head: {model.headless}")
+    return model.head
 
 
 _refreshed: ContextVar[list[Params] | None] = ContextVar("fedkin_refreshed_buffers", default=None)

@@ -13,6 +13,7 @@ from fedkin.core.errors import FedkinError, named_line, unknown
 from fedkin.core.family import CATEGORICAL, FAMILIES
 from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
+from fedkin.models.head import some_samples, with_head
 from fedkin.models.own import VERBS, own_class
 from fedkin.models.resnet import mobilenet_v2, resnet18
 from fedkin.models.small import Shape, cnn_cgpfl, cnn_comet, cnn_persfl, dnn, glm, mlr
@@ -47,13 +48,14 @@ def build(
     family: str = "categorical",
     inputs: Inputs = PLAIN,
     buffers: str = "global",
+    head: str | None = None,
     **options: Any,
 ) -> Model:
     """The model called ``name`` for samples of ``shape``, its first parameters drawn from (seed,
     "model:name").
 
     ``inputs`` is how samples enter it; ``buffers`` = "drop" leaves running statistics out;
-    ``options`` go to the architecture (``hidden`` for dnn). Raises FedkinError for an unknown name
+    ``head`` names the module that is its head; ``options`` go to the architecture (``hidden`` for dnn). Raises FedkinError for an unknown name
     or option, a user's class that cannot be imported or built, or data that the architecture cannot
     take.
     """
@@ -82,7 +84,9 @@ def build(
             f"{family}"
         )
     _try_on(model, shape, classes, inputs.tokens)
-    return model
+    if not isinstance(made, nn.Module):
+        return model
+    return with_head(model, made, some_samples(shape, classes, inputs.tokens), head)
 
 
 def options_of(name: str) -> Mapping[str, inspect.Parameter]:

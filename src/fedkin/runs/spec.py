@@ -95,6 +95,7 @@ class ModelSection(_Open):
     buffers: Literal["global", "local", "drop"] = (
         "global"  # running statistics: averaged, kept at home, none
     )
+    head: str | None = None  # the module whose output is the model's; default: found
 
 
 class MethodSection(_Open):

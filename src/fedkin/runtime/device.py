@@ -46,4 +46,10 @@ def placed(model: Model, device: torch.device) -> Model:
     def evaluated(w: Params, x: Tensor) -> Tensor:
         return model.outputs(moved(w, device), x.to(device)).to(x.device)
 
-    return model._replace(outputs=evaluated)
+    if (head := model.head) is None:
+        return model._replace(outputs=evaluated)
+
+    def features(w: Params, x: Tensor) -> Tensor:
+        return head.features(moved(w, device), x.to(device)).to(x.device)
+
+    return model._replace(outputs=evaluated, head=head._replace(features=features))

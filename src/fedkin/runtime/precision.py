@@ -26,4 +26,14 @@ def lowered(model: Model, precision: Precision) -> Model:
             out = model.train_outputs(w, x)
         return out.to(dtype_of(w))
 
-    return model._replace(train_outputs=train_outputs)
+    if (head := model.head) is None:
+        return model._replace(train_outputs=train_outputs)
+
+    def train_features(w: Params, x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, torch.bfloat16, cache_enabled=False):
+            found = head.train_features(w, x)
+        return found.to(dtype_of(w))
+
+    return model._replace(
+        train_outputs=train_outputs, head=head._replace(train_features=train_features)
+    )

@@ -145,7 +145,15 @@ def _model(spec: Spec, population: Population, name: str, key: Key) -> Model:
     if ours := sorted(options.keys() & inspect.signature(build_model).parameters.keys()):
         raise unknown(f"option of model {recipe!r}", ours[0], options_of(recipe))
     built = build_model(
-        recipe, shape, population.classes, key, model.family, inputs, model.buffers, **options
+        recipe,
+        shape,
+        population.classes,
+        key,
+        model.family,
+        inputs,
+        model.buffers,
+        model.head,
+        **options,
     )
     if isinstance(model.target, tuple):
         built = built._replace(family=standardised(*model.target))

@@ -118,6 +118,7 @@ def around(
         lambda k: another(spec, population, next(iter(models)), k),
         dict(enumerate(architectures)),
         Key(spec.run.seed),
+        {name: model.head for name, model in models.items() if model.head is not None},
     )
     tools = ServerTools(
         Key(spec.run.seed),

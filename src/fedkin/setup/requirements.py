@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
-from fedkin.core.model import Model
+from fedkin.core.model import Model, head_of
 from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.data.population import Population
 from fedkin.engine.coordinator import Federation, participants_of
@@ -38,6 +38,9 @@ def check_needs(
             f"{method.name} works with parameters and gradients, and {strange[0]} is no torch "
             f"module: try {able}"
         )
+    if needs.head:
+        for model in models.values():
+            _check_head(method.name, model)
     if needs.public != "none" and population.public is None:
         raise FedkinError(
             f"{method.name} needs a public set: set public.source to a data set's name, or to "
@@ -86,6 +89,13 @@ def check_optimizer(method: Method, optimizer: Optimizer) -> None:
         f"{method.name} computes with what steps of plain SGD did: set train.{key} back to its "
         f"default, {getattr(PLAIN, first)!r}, or choose another method, fedavg for one"
     )
+
+
+def _check_head(method: str, model: Model) -> None:
+    try:
+        head_of(model)
+    except FedkinError as error:
+        raise FedkinError(f"{method} works with what enters a model's head, and {error}") from None
 
 
 def _methods(fits: Callable[[Method], bool]) -> str:

@@ -40,7 +40,14 @@ def from_learner(
 
     initial = _tensors(learner.start())
     return Model(
-        name, initial, family, outputs, no_gradients, pads=False, learner=(learner, inputs)
+        name,
+        initial,
+        family,
+        outputs,
+        no_gradients,
+        pads=False,
+        learner=(learner, inputs),
+        headless="it is no torch module",
     )
 
 
