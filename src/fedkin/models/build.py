@@ -54,10 +54,10 @@ def build(
     """The model called ``name`` for samples of ``shape``, its first parameters drawn from (seed,
     "model:name").
 
-    ``inputs`` is how samples enter it; ``buffers`` = "drop" leaves running statistics out;
-    ``head`` names the module that is its head; ``options`` go to the architecture (``hidden`` for dnn). Raises FedkinError for an unknown name
-    or option, a user's class that cannot be imported or built, or data that the architecture cannot
-    take.
+    ``inputs`` is how samples enter it; ``buffers`` = "drop" leaves running statistics out; ``head``
+    names the part that is its head; ``options`` go to the architecture (``hidden`` for dnn). Raises
+    FedkinError for an unknown name or option, a user's class that cannot be imported or built, or
+    data that the architecture cannot take.
     """
     if family not in FAMILIES:
         raise unknown("family", family, FAMILIES)
