@@ -43,7 +43,7 @@ def test_the_zoo(name):
     assert shape in SHAPES[name]
     model = made(name, shape)
     head = head_of(model)
-    assert head.size == size
+    assert (head.size, head.linear) == (size, True)
     assert layer is None or head.names == (f"{layer}.weight", f"{layer}.bias")
     assert model.initial[head.names[0]].shape == (7, size)
     x = some_samples(shape, 7, name == "transformer_lm")
@@ -93,7 +93,7 @@ def test_a_named_one():
     """The end of a model may be more than a layer."""
     model = own(Own(nn.LogSoftmax(1)), "top")
     head = head_of(model)
-    assert (head.names, head.size) == (("top.0.weight", "top.0.bias"), 4)
+    assert (head.names, head.size, head.linear) == (("top.0.weight", "top.0.bias"), 4, False)
     x = torch.rand(6, 5, dtype=torch.float64)
     w = {name: value * 1.5 for name, value in model.initial.items()}
     torch.testing.assert_close(head.scores(w, head.features(w, x)), model.outputs(w, x))

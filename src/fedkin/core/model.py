@@ -70,6 +70,7 @@ class Head(NamedTuple):
 
     names: tuple[str, ...]  # of its parameters
     size: int  # numbers in a row of features
+    linear: bool  # whether it is one linear layer
     features: Callable[[Params, Tensor], Tensor]
     """(w, x) → what enters the head [batch, size], evaluation mode."""
     train_features: Callable[[Params, Tensor], Tensor]

@@ -94,6 +94,7 @@ def _head(model: Model, module: nn.Module, name: str, x: Tensor) -> Head | str:
     head = Head(
         names,
         features.shape[1],
+        isinstance(part, nn.Linear),
         features=_caught(part, model.outputs),
         train_features=_caught(part, model.train_outputs),
         scores=_scores(part, names, name),

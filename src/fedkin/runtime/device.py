@@ -1,5 +1,7 @@
 """Where models compute; parameters and samples stay in main memory and go there to be used."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -43,13 +45,8 @@ def placed(model: Model, device: torch.device) -> Model:
     if device == CPU or model.learner is not None:
         return model
 
-    def evaluated(w: Params, x: Tensor) -> Tensor:
-        return model.outputs(moved(w, device), x.to(device)).to(x.device)
+    def there(of: Callable[[Params, Tensor], Tensor]) -> Callable[[Params, Tensor], Tensor]:
+        return lambda w, x: of(moved(w, device), x.to(device)).to(x.device)
 
-    if (head := model.head) is None:
-        return model._replace(outputs=evaluated)
-
-    def features(w: Params, x: Tensor) -> Tensor:
-        return head.features(moved(w, device), x.to(device)).to(x.device)
-
-    return model._replace(outputs=evaluated, head=head._replace(features=features))
+    head = model.head and model.head._replace(features=there(model.head.features))
+    return model._replace(outputs=there(model.outputs), head=head)

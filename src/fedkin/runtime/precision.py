@@ -1,5 +1,6 @@
 """How exactly models train."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -21,19 +22,13 @@ def lowered(model: Model, precision: Precision) -> Model:
     if precision == "float32" or model.learner is not None:
         return model
 
-    def train_outputs(w: Params, x: Tensor) -> Tensor:
-        with torch.autocast(x.device.type, torch.bfloat16, cache_enabled=False):
-            out = model.train_outputs(w, x)
-        return out.to(dtype_of(w))
+    def lower(of: Callable[[Params, Tensor], Tensor]) -> Callable[[Params, Tensor], Tensor]:
+        def passed(w: Params, x: Tensor) -> Tensor:
+            with torch.autocast(x.device.type, torch.bfloat16, cache_enabled=False):
+                out = of(w, x)
+            return out.to(dtype_of(w))
 
-    if (head := model.head) is None:
-        return model._replace(train_outputs=train_outputs)
+        return passed
 
-    def train_features(w: Params, x: Tensor) -> Tensor:
-        with torch.autocast(x.device.type, torch.bfloat16, cache_enabled=False):
-            found = head.train_features(w, x)
-        return found.to(dtype_of(w))
-
-    return model._replace(
-        train_outputs=train_outputs, head=head._replace(train_features=train_features)
-    )
+    head = model.head and model.head._replace(train_features=lower(model.head.train_features))
+    return model._replace(train_outputs=lower(model.train_outputs), head=head)
