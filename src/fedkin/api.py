@@ -40,7 +40,7 @@ from fedkin.setup.build import method_of
 from fedkin.setup.given import Given
 from fedkin.setup.keywords import content_of
 from fedkin.setup.opened import load
-from fedkin.setup.population import HELD_OUT
+from fedkin.setup.population import HELD_OUT, reading_once
 
 
 class Experiment:
@@ -48,15 +48,17 @@ class Experiment:
     **{"method.clusters": 4})``.
 
     Keywords are the names of the command line's options; dotted ones are ``section.key`` of a
-    specification. ``method`` is a name, or a Method value of your own (then engine is "inprocess").
+    specification. ``method`` is a name, or a Method value of your own (then engine is "inprocess");
+    without one, a table begins with ``finetune`` and other data with ``comet``.
     Raises FedkinError, here and now, for a key, a name or a value that does not exist, and warns of
     keys that have another name here.
     """
 
-    def __init__(self, method: str | Method = "comet", **settings: Any) -> None:
-        self._asked = {"method": method if isinstance(method, str) else method.name, **settings}
-        self.method = None if isinstance(method, str) else method
+    def __init__(self, method: str | Method | None = None, **settings: Any) -> None:
+        self.method = method if isinstance(method, Method) else None
         named = {"method": method} if isinstance(method, str) else {}
+        shown = {"method": method.name} if isinstance(method, Method) else named
+        self._asked = {**shown, **settings}
         content, notes, self.given = content_of({**named, **settings})
         here = str(content.get("model", {}).get("name", "")).endswith("@python")
         if self.method is not None or (here and "name" not in content.get("engine", {})):
@@ -264,6 +266,13 @@ def run(
         progress: True shows it as the command line does, in notebooks and terminals; a function
             is called with the Record of every round.
     """
+    with reading_once():
+        return _begun(experiment, out, progress)
+
+
+def _begun(
+    experiment: Experiment, out: Path | str | None, progress: bool | Progress | None
+) -> Result:
     spec, method = experiment.spec, experiment.method
     with experiment._placed() as placed:
         for sentence in leaks_of(placed):

@@ -71,7 +71,7 @@ MISTAKES = [
     (["--engine", "inproces"], "unknown value 'inproces': did you mean 'inprocess'?"),
     (
         ["--set", "model.target=standart"],
-        "model.target: unknown value 'standart': did you mean 'standard'? (choices: none, "
+        "model.target: unknown value 'standart': did you mean 'standard'? (choices: auto, none, "
         "standard)",
     ),
     (["--public", "held-out:sample=3"], "'sample': did you mean 'samples'?"),

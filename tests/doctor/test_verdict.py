@@ -119,3 +119,15 @@ def test_the_verdict_does_not_depend_on_the_method(tmp_path: Path) -> None:
     shown = fedkin(*asked[:-1], "--method", "local").output
     assert "Verdict: " in shown
     assert "Three to try first" in shown
+
+
+def test_a_model_of_one_layer_has_no_last_layer_of_its_own() -> None:
+    population = BY_NAME["one concept, unlike labels"].make(0)
+    found = examined(population, "accuracy")
+    assert found is not None
+    of_two, of_one = (
+        [one["method"] for one in candidates(found, population.names, layers)] for layers in (2, 1)
+    )
+    assert "fedper" in of_two
+    assert "fedper" not in of_one
+    assert len(set(of_one)) == 3

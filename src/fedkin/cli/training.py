@@ -1,5 +1,6 @@
 """A training run under a live display, and what came out of it."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ def train(
         folder = work(lambda record: None)
     else:
         tally = Tally(spec, head(spec), *before)
-        with display(tally, terminal) as shown, heard(shown.heard):
+        with display(tally, terminal) as shown, heard(shown.heard), _reading():
             folder = work(_telling_leaks(spec, shown.update) if new else shown.update)
     closing(folder, terminal)
 
@@ -44,8 +45,15 @@ def train_quietly(spec: "Spec", work: Callable[[Told], Path]) -> None:
     from fedkin.report.page.report import write_report
     from fedkin.report.summary import summary
 
-    folder = work(_telling_leaks(spec, lambda record: None))
+    with _reading():
+        folder = work(_telling_leaks(spec, lambda record: None))
     print_json({"folder": str(folder), "report": str(write_report(folder)), **summary(folder)})
+
+
+def _reading() -> contextlib.AbstractContextManager[None]:
+    from fedkin.setup.population import reading_once
+
+    return reading_once()
 
 
 def _telling_leaks(spec: "Spec", update: Told) -> Told:

@@ -16,6 +16,7 @@ METHODS = {
     "anchored": ("finetune", "apfl", "ditto"),
     "grouped": ("ifca", "hypcluster"),
 }
+SPLIT = ("fedper",)  # share all layers but the last
 REASONS = {
     "shared": "one model for all is best where clients have one concept",
     "offset": "one model, each client with an output layer of its own, where labels are unlike",
@@ -24,15 +25,20 @@ REASONS = {
 }
 
 
-def candidates(found: Examined, names: Sequence[str]) -> list[dict[str, Any]]:
+def candidates(found: Examined, names: Sequence[str], layers: int = 2) -> list[dict[str, Any]]:
     """Up to three methods: the first of each way, by the way's gain, then the second ones.
 
-    ``names``: of the population's clients. Values are plain; "gain", "low" and "high" are against
-    each client alone.
+    ``names``: of the population's clients. ``layers``: of the experiment's model; of a model with
+    one layer nothing is left to share where the last is personal. Values are plain; "gain", "low"
+    and "high" are against each client alone.
     """
     ways = sorted(found.ways, key=lambda way: -found.ways[way].mean)
-    depth = max(len(METHODS[way]) for way in ways)
-    order = [(METHODS[way][k], way) for k in range(depth) for way in ways if k < len(METHODS[way])]
+    fitting = {
+        way: [method for method in METHODS[way] if layers > 1 or method not in SPLIT]
+        for way in ways
+    }
+    depth = max(len(methods) for methods in fitting.values())
+    order = [(fitting[way][k], way) for k in range(depth) for way in ways if k < len(fitting[way])]
     chosen: dict[str, str] = {}
     for method, way in order:
         chosen.setdefault(method, way)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from fedkin.core.model import Model
 from fedkin.data.population import Population
 from fedkin.doctor.candidates import candidates
 from fedkin.doctor.data import data_of
@@ -13,6 +14,7 @@ from fedkin.methods import known_name
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
 from fedkin.runtime.under_way import counted
 from fedkin.setup.build import Assembled, assemble
+from fedkin.setup.population import reading_once
 
 
 def diagnosis(
@@ -27,10 +29,13 @@ def diagnosis(
         named: whether somebody chose the experiment's method, so that it is probed too.
     """
     more = [known_name(name) for name in methods]
-    parts = assemble(spec)
+    with reading_once():
+        parts = assemble(spec)
+        traps = traps_of(parts)
     everyone = _with_all_rows(spec, parts)
     found = examined(everyone, parts.spec.run.measure, parts.spec.run.seed)
-    first = [] if found is None else candidates(found, everyone.names)
+    layers = min((layers_of(model) for model in parts.models.values()), default=0)
+    first = [] if found is None else candidates(found, everyone.names, layers)
     wanted = {spec.method.name: spec.method} if named else {}
     for name in (*(one["method"] for one in first), *more):
         wanted.setdefault(name, MethodSection(name=name))
@@ -39,13 +44,18 @@ def diagnosis(
     probes = [probe(spec, one, lasting) for one in counted("probing methods", asked)]
     return {
         "data": data_of(everyone, parts.spec.run.seed),
-        "traps": traps_of(parts),
+        "traps": traps,
         "verdict": None if found is None else verdict(found),
         "candidates": first,
         "probes": [one._asdict() for one in probes],
         "rounds": rounds,
         "of": spec.run.rounds,
     }
+
+
+def layers_of(model: Model) -> int:
+    """How many layers with parameters a model has."""
+    return len({name.rpartition(".")[0] for name in model.initial})
 
 
 def _with_all_rows(given: Spec, parts: Assembled) -> Population:

@@ -73,8 +73,15 @@ def examined(population: Population, measure_name: str, seed: int = 0) -> Examin
     """The ways to share, against each client alone; None for one client, or rows without anything
     to learn from.
     """
+    from threadpoolctl import threadpool_limits
+
     if population.clients < 2:
         return None
+    with threadpool_limits(1):  # the products are small: two threads wait for each other
+        return _examined(population, measure_name, seed)
+
+
+def _examined(population: Population, measure_name: str, seed: int) -> Examined | None:
     rows = rows_of(population, seed)
     if rows.views["linear"].shape[1] < 2:
         return None

@@ -8,6 +8,7 @@ from typing import Any
 from fedkin.core.measures import ASIDE, MEASURES, measure_named, misleads
 from fedkin.core.plain import plain
 from fedkin.report import formatting
+from fedkin.report.beaten import beaten
 from fedkin.report.intervals import over_clients
 from fedkin.report.ledger import communication
 from fedkin.report.newcomers import unseen
@@ -46,7 +47,8 @@ def of_run(run: Run, asked: str | None = None) -> dict[str, Any]:
     """``summary`` of an open run; ``asked``: a measure in place of the run's own."""
     measure = asked or measure_of(run)
     accuracy, loss, headline = _numbers(run, measure)
-    counts = label_counts(run)
+    counts, baselines = label_counts(run), _baselines(run, measure)
+    warnings = [said] if counts and (said := misleads(counts)) else []
     return {
         "run": run.folder.name or str(run.folder),
         **{name: run.facts.get(name) for name in FACTS},
@@ -57,10 +59,10 @@ def of_run(run: Run, asked: str | None = None) -> dict[str, Any]:
         "finished": run.finished,
         "measure": measure,
         "why": run.facts.get("why") or "",
-        "warnings": [said] if counts and (said := misleads(counts)) else [],
+        "warnings": [*warnings, *beaten(run, measure, headline, list(baselines))],
         "headline": headline,
         "worst_clients": _worst(run, measure, headline),
-        "baselines": _baselines(run, measure),
+        "baselines": baselines,
         "accuracy": accuracy,
         "loss": loss,
         "measures": {

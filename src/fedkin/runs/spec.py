@@ -15,6 +15,10 @@ from fedkin.core.toml import LARGEST, BadToml, parse_toml
 from fedkin.runs.section import Section
 from fedkin.runs.training import ServerSection, TrainSection
 
+TABLES = {".csv", ".parquet", ".arrow", ".feather"}
+# What a table of one's own begins with: measured by ``python -m benchmarks.own_truth``
+TABLE_MODEL, TABLE_METHOD = "mlr", "finetune"
+
 
 class _Open(BaseModel):
     """A section whose further keys belong to what its ``name`` says."""
@@ -89,8 +93,8 @@ class ModelSection(_Open):
         None  # rule "column": the column of the table that says a client's model, by its key
     )
     family: str = "auto"  # what outputs mean; auto: categorical for classes, gaussian for numbers
-    target: Literal["none", "standard"] | tuple[float, Annotated[float, Field(gt=0)]] = (
-        "none"  # as y enters the loss
+    target: Literal["auto", "none", "standard"] | tuple[float, Annotated[float, Field(gt=0)]] = (
+        "auto"  # as y enters the loss; auto: standard for the numbers of one's own table
     )
     buffers: Literal["global", "local", "drop"] = (
         "global"  # running statistics: averaged, kept at home, none
@@ -158,17 +162,42 @@ class Spec(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _clients_of_their_own(cls, content: Any) -> Any:
-        """Where the data say who the clients are, they are divided so, unless [split] says
-        otherwise.
+    def _as_the_data_suggest(cls, content: Any) -> Any:
+        """What nobody chose is chosen by the kind of the data: who the clients are, and what a
+        table of one's own begins with.
         """
-        if not isinstance(content, dict):
+        if not isinstance(content, dict) or not isinstance(content.get("data", {}), dict):
             return content
-        data, split = content.get("data", {}), content.get("split", {})
-        if not isinstance(data, dict) or not isinstance(split, dict) or not _names_clients(data):
-            return content
-        asked = "name" in split or any(key not in SplitSection.model_fields for key in split)
-        return content if asked else {**content, "split": {**split, "name": "natural"}}
+        data = content.get("data", {})
+        suggested = {"split": "natural"} if _names_clients(data) else {}
+        if is_table(str(data.get("name", ""))):
+            suggested |= {"model": TABLE_MODEL}
+            if "public" not in content:  # which only some methods use
+                suggested |= {"method": TABLE_METHOD}
+        free = {
+            key: {**content.get(key, {}), "name": name}
+            for key, name in suggested.items()
+            if _is_free(key, content.get(key, {}))
+        }
+        return {**content, **free}
+
+
+def _is_free(section: str, given: Any) -> bool:
+    """Whether a section neither names a choice nor has a key that belongs to one."""
+    if not isinstance(given, dict):
+        return False
+    declared = type(Spec.model_fields[section].default).model_fields.keys()
+    return not given.get("map") and "name" not in given and given.keys() <= declared
+
+
+def is_table(name: str) -> bool:
+    """Whether data are a table of one's own, or a folder of such tables."""
+    path = typed_path(name) if name else None
+    if path is None or path.suffix.lower() in TABLES:
+        return path is not None
+    if "/" not in name or not path.is_dir():
+        return False
+    return any(one.suffix.lower() in TABLES for one in path.iterdir())
 
 
 def _names_clients(data: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from fedkin.models.build import MODELS, options_of
 from fedkin.models.build import build as build_model
 from fedkin.models.own import allow
 from fedkin.runs.short_form import short_form
-from fedkin.runs.spec import Spec
+from fedkin.runs.spec import Spec, is_table
 from fedkin.runtime.precision import lowered
 
 
@@ -197,7 +197,7 @@ def with_family(spec: Spec, population: Population) -> Spec:
     for numbers; and with the mean and the standard deviation of the training labels where its
     target is "standard".
     """
-    spec = _with_family(spec, population)
+    spec = _with_target(_with_family(spec, population))
     if spec.model.target == "none":
         return spec
     if spec.model.family != GAUSSIAN.name:
@@ -214,6 +214,15 @@ def with_family(spec: Spec, population: Population) -> Spec:
     labels = population.y.numpy()[np.concatenate(population.train)].astype(np.float64)
     found = float(labels.mean()), float(labels.std()) or 1.0
     return spec.model_copy(update={"model": spec.model.model_copy(update={"target": found})})
+
+
+def _with_target(spec: Spec) -> Spec:
+    """The specification with "auto" as what it means for these labels."""
+    if spec.model.target != "auto":
+        return spec
+    own = spec.model.family == GAUSSIAN.name and is_table(spec.data.name)
+    target = "standard" if own else "none"
+    return spec.model_copy(update={"model": spec.model.model_copy(update={"target": target})})
 
 
 def _with_family(spec: Spec, population: Population) -> Spec:

@@ -1,5 +1,7 @@
 """From a specification to the data of all clients: the source, the public set, who holds what."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ GENERATED = (
     "linear_toy",
 )  # sources that are drawn, from the run's seed unless [data] gives one
 
+_kept: list[dict[str, Source]] = []  # within ``reading_once``: what one asked for, by its words
+
 
 def rooted(spec: Spec) -> Spec:
     """Its files and folders by their whole paths: a run is resumed, and looked at, from any folder.
@@ -47,8 +51,29 @@ def rooted(spec: Spec) -> Spec:
     )
 
 
+@contextlib.contextmanager
+def reading_once() -> Iterator[None]:
+    """Within it one's own data are read once for two who ask, who are then the only ones that hold
+    them.
+    """
+    before, _kept[:] = list(_kept), [{}]
+    try:
+        yield
+    finally:
+        _kept[:] = before
+
+
 def source_of(spec: Spec) -> Source:
     """The data set, as [data] says."""
+    if not _kept or not is_path(spec.data.name):
+        return _read(spec)
+    asked = repr((rooted(spec).data, spec.run.seed, spec.model.column))
+    if (found := _kept[0].pop(asked, None)) is None:
+        found = _kept[0][asked] = _read(spec)
+    return found
+
+
+def _read(spec: Spec) -> Source:
     data = spec.data
     generated = {"seed": spec.run.seed} if data.name in GENERATED else {}
     # mean and std of [data] are the user's own scale: columns enter as they are

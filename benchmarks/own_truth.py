@@ -1,0 +1,206 @@
+"""How often the doctor is right on twenty cases of own data, and how good what it recommends is.
+
+    FEDKIN_DATA=DIR python -m benchmarks.own_truth runs       # hours: what is true
+    FEDKIN_DATA=DIR python -m benchmarks.own_truth verdicts   # minutes: the doctor's answers
+
+``runs`` trains ten methods with their defaults on every case (benchmarks/own_cases.py), and adds
+what is missing to own_truth.csv beside this file: a row a run, with the experiment's measure of
+every client on its test rows. ``verdicts`` asks the doctor and compares. ``--only WORD``: the cases
+whose name contains it; ``--seeds N``.
+"""
+
+import argparse
+import csv
+import math
+import tempfile
+import time
+import warnings
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.own_cases import CASES, Case
+
+TRUTH = Path(__file__).with_name("own_truth.csv")
+COLUMNS = ("case", "seed", "method", "measure", "validation", "test")
+ALONE = "local"
+TEN = (
+    ALONE,
+    "fedavg",
+    "finetune",
+    "ifca",
+    "apfl",
+    "ditto",
+    "fedper",
+    "scaffold",
+    "persfl",
+    "per_fedavg",
+)
+SURE = 1.96  # standard errors
+LEAST = 0.005  # of a gain worth having, as docs/doctor.md has it
+
+
+class Run(NamedTuple):
+    """``test``: of each client, nan where the measure is not defined."""
+
+    measure: str
+    validation: float
+    test: NDArray[np.float64]
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    asked.add_argument("what", choices=("runs", "verdicts"))
+    asked.add_argument("--seeds", type=int, default=2)
+    asked.add_argument("--only", default="")
+    given = asked.parse_args()
+    cases = [case for case in CASES if given.only in case.name]
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory(prefix="fedkin-cases-") as folder:
+        if given.what == "runs":
+            _all_runs(cases, given.seeds, Path(folder))
+        else:
+            _all_verdicts(cases, given.seeds, Path(folder))
+
+
+def options_of(case: Case, seed: int, folder: Path) -> dict[str, Any]:
+    """Keywords of ``Experiment``; the case's file is written where it is not there yet."""
+    if case.write is None:
+        return {**case.options, "seed": seed}
+    stem = f"case{CASES.index(case)}-{seed}"
+    path = folder / (stem if case.options["data"].endswith("/") else f"{stem}.csv")
+    if not path.exists():
+        case.write(path, seed)
+    return {**case.options, "data": case.options["data"].format(path=path), "seed": seed}
+
+
+def _all_runs(cases: list[Case], seeds: int, folder: Path) -> None:
+    done = known()
+    for seed in range(seeds):
+        for case in cases:
+            for method in TEN:
+                if method in done[case.name, seed]:
+                    continue
+                began = time.perf_counter()
+                row = _run(case, seed, method, folder)
+                with TRUTH.open("a", newline="") as file:
+                    out = csv.writer(file, lineterminator="\n")
+                    if not file.tell():
+                        out.writerow(COLUMNS)
+                    out.writerow(row)
+                print(*row[:5], f"{time.perf_counter() - began:.1f} s", flush=True)
+
+
+def _run(case: Case, seed: int, method: str, folder: Path) -> tuple[Any, ...]:
+    """A row of the truth; without numbers where the method cannot run on these data."""
+    from fedkin import Experiment, run
+    from fedkin.core.errors import FedkinError
+    from fedkin.report.comparison.run_row import look
+
+    engine = {"engine": "inprocess", "engine.compile": "trace", "run.evaluate_every": 10}
+    settings = {**options_of(case, seed, folder), **engine}
+    with tempfile.TemporaryDirectory(dir=folder) as where:
+        try:
+            result = run(Experiment(method, **settings), Path(where) / "run")
+        except FedkinError as error:
+            print(f"{case.name}, {method}: {error}", flush=True)
+            return case.name, seed, method, "", "", ""
+        seen = look(result.folder, "")
+    clients = range(max(seen.personal) + 1)
+    test = " ".join(f"{seen.personal.get(k, math.nan):.5g}" for k in clients)
+    return case.name, seed, method, seen.measure, f"{seen.validation:.5g}", test
+
+
+def known() -> dict[tuple[str, int], dict[str, Run]]:
+    """{(case, seed): {method: its run}}; a method that cannot run there has no clients."""
+    found: dict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
+    if TRUTH.exists():
+        with TRUTH.open(newline="") as file:
+            for row in csv.DictReader(file):
+                test = np.array(row["test"].split(), float)
+                one = Run(row["measure"], float(row["validation"] or "nan"), test)
+                found[row["case"], int(row["seed"])][row["method"]] = one
+    return found
+
+
+class Truth(NamedTuple):
+    """``gain`` of the federated method with the best validation over local, with its ``error``;
+    positive is better. ``best``: the method with the best test mean.
+    """
+
+    gain: float
+    error: float
+    worth: float
+    best: str
+    method: str
+
+    @property
+    def helps(self) -> bool:
+        return self.gain > self.worth and self.gain > SURE * self.error
+
+
+def truth_of(of: list[dict[str, Run]]) -> Truth:
+    """From the runs of all seeds."""
+    able = [m for m in TEN if all(m in one and len(one[m].test) for one in of)]
+    sign = _sign(of)
+    federated = [method for method in able if method != ALONE]
+    chosen = max(federated, key=lambda m: sign * np.mean([one[m].validation for one in of]))
+    gain, error = difference(of, chosen, ALONE)
+    level = abs(float(np.mean([np.nanmean(one[ALONE].test) for one in of])))
+    worth = LEAST if sign > 0 else 2 * LEAST * level
+    best = max(able, key=lambda m: sign * np.mean([np.nanmean(one[m].test) for one in of]))
+    return Truth(gain, error, worth, best, chosen)
+
+
+def difference(of: list[dict[str, Run]], method: str, other: str) -> tuple[float, float]:
+    """How much better the method is, over pairs of client and seed: mean and standard error."""
+    apart = _sign(of) * np.concatenate([one[method].test - one[other].test for one in of])
+    apart = apart[np.isfinite(apart)]
+    error = float(apart.std(ddof=1) / math.sqrt(len(apart))) if len(apart) > 1 else math.inf
+    return float(apart.mean()), error
+
+
+def _sign(of: list[dict[str, Run]]) -> float:
+    from fedkin.core.measures import measure_named
+
+    return 1.0 if measure_named(of[0][ALONE].measure).higher else -1.0
+
+
+def _all_verdicts(cases: list[Case], seeds: int, folder: Path) -> None:
+    from fedkin import Experiment
+
+    done = known()
+    right = good = 0
+    print("| case | truth: best federated over alone | doctor | right | recommended, beside best |")
+    print("|---|---|---|---|---|")
+    for case in cases:
+        of = [done[case.name, seed] for seed in range(seeds) if done[case.name, seed]]
+        found = truth_of(of)
+        helps = found.helps if case.helps is None else case.helps
+        told = Experiment(ALONE, **options_of(case, 0, folder)).doctor(rounds=0)
+        verdict = told["verdict"]
+        first = told["candidates"][0]["method"] if verdict["federate"] else ALONE
+        gap, error = difference(of, found.best, first)
+        near = gap <= max(error, 0.0) or first == found.best
+        right, good = right + (verdict["federate"] == helps), good + near
+        print(
+            f"| {case.name} | {'helps' if helps else 'does not'}: {found.gain:+.3f} ± "
+            f"{SURE * found.error:.3f} {of[0][ALONE].measure} ({found.method}) | "
+            f"{'federate' if verdict['federate'] else 'alone'}, {verdict['gain']:+.3f} "
+            f"({verdict['wrong']:.2f}) | {'yes' if verdict['federate'] == helps else '**no**'} | "
+            f"{first}, {-gap:+.3f} ± {error:.3f} ({found.best}){'' if near else ' **behind**'} |",
+            flush=True,
+        )
+    print(
+        f"\n{right} of {len(cases)} verdicts are right; what is recommended is within one standard"
+    )
+    print(f"error of the best of ten on {good} of {len(cases)}.")
+
+
+if __name__ == "__main__":
+    main()

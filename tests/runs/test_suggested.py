@@ -1,0 +1,117 @@
+"""What nobody chose is chosen by the kind of the data."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedkin import Experiment
+from fedkin.data.sources import load
+from fedkin.runs.spec import Spec, parse
+from fedkin.setup import population
+from fedkin.setup.build import assemble
+from fedkin.setup.options import specification
+
+
+def patients(folder: Path, numbers: bool = False) -> Path:
+    """Three sites of 12, 10 and 8 rows; the label is an amount far from 1, or two words."""
+    rows = []
+    for k in range(30):
+        site = "bac"[0 if k < 12 else 1 if k < 22 else 2]
+        label = str(70.5 - 3 * k) if numbers else ("ill", "well")[k % 3 == 0]
+        rows.append(f"{site},{k % 7},{0.5 * k - 3},{label}")
+    path = folder / "t.csv"
+    path.write_text("\n".join(["site,u,v,outcome", *rows]))
+    return path
+
+
+def chosen(content: dict[str, Any]) -> tuple[str, str, str]:
+    spec = parse(content)[0]
+    return spec.split.name, spec.model.name, spec.method.name
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        ({}, ("dirichlet", "dnn", "comet")),
+        ({"data": {"name": "mnist"}}, ("dirichlet", "dnn", "comet")),
+        ({"data": {"name": "t.csv"}}, ("dirichlet", "mlr", "finetune")),
+        ({"data": {"name": "T.PARQUET", "client": "site"}}, ("natural", "mlr", "finetune")),
+        ({"data": {"name": "arrays.npz"}}, ("dirichlet", "dnn", "comet")),
+        ({"data": {"name": "t.csv"}, "model": {"hidden": 8}}, ("dirichlet", "dnn", "finetune")),
+        (
+            {"data": {"name": "t.csv"}, "model": {"family": "auto"}},
+            ("dirichlet", "mlr", "finetune"),
+        ),
+        (
+            {"data": {"name": "t.csv"}, "model": {"map": {"1": "dnn", "2": "mlr"}}},
+            ("dirichlet", "dnn", "finetune"),
+        ),
+        ({"data": {"name": "t.csv"}, "method": {"clusters": 2}}, ("dirichlet", "mlr", "comet")),
+        ({"data": {"name": "t.csv"}, "public": {"samples": 9}}, ("dirichlet", "mlr", "comet")),
+        (
+            {"data": {"name": "t.csv"}, "split": {"alpha": 1.0}, "method": {"name": "apfl"}},
+            ("dirichlet", "mlr", "apfl"),
+        ),
+    ],
+)
+def test_a_table_begins_with_a_linear_model(
+    content: dict[str, Any], wanted: tuple[str, ...]
+) -> None:
+    assert chosen(content) == wanted
+    written = parse(content)[0].model_dump()
+    assert chosen(written) == wanted, "what was written down is what is read again"
+
+
+def test_a_folder_of_tables_is_one_and_of_pictures_is_not(tmp_path: Path) -> None:
+    tables, photos = tmp_path / "sites", tmp_path / "photos"
+    for folder in (tables, photos / "a"):
+        folder.mkdir(parents=True)
+    (tables / "north.csv").write_text("u,label\n1,2\n")
+    assert chosen({"data": {"name": f"{tables}/"}})[1:] == ("mlr", "finetune")
+    assert chosen({"data": {"name": f"{photos}/"}})[1:] == ("dnn", "comet")
+
+
+def test_amounts_of_a_table_are_standardised_and_those_of_others_not(tmp_path: Path) -> None:
+    data = {"name": str(patients(tmp_path, numbers=True)), "client": "site", "label": "outcome"}
+    found = assemble(parse({"data": data})[0]).spec.model.target
+    assert isinstance(found, tuple)
+    assert 0 < found[0] < 60 < 60 + found[1]
+    plain = parse({"data": data, "model": {"target": "none"}})[0]
+    assert assemble(plain).spec.model.target == "none"
+    named = {"data": {"name": "linear_toy"}, "split": {"name": "natural"}}
+    named["method"] = {"name": "local"}
+    assert assemble(parse(named)[0]).spec.model.target == "none"
+    words = {"name": str(patients(tmp_path)), "client": "site", "label": "outcome"}
+    assert assemble(parse({"data": words})[0]).spec.model.target == "none"
+
+
+def test_the_shell_and_python_begin_alike(tmp_path: Path) -> None:
+    path = patients(tmp_path)
+    typed = specification(None, {"data": f"{path}:client=site,label=outcome"}, [])[0]
+    assert typed == Experiment(data=str(path), client="site", label="outcome").spec
+    assert typed.method.name == "finetune"
+    assert Experiment("comet", data=str(path), client="site", label="outcome").spec.model.name == (
+        "mlr"
+    )
+    assert Experiment().spec == Spec()
+
+
+def test_a_table_is_read_once_for_two_who_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+    monkeypatch.setattr(
+        population, "load", lambda *given, **named: read.append(given) or load(*given, **named)
+    )
+    data = {"name": str(patients(tmp_path)), "client": "site", "label": "outcome"}
+    spec, other = parse({"data": data})[0], parse({"data": {**data, "drop": ["v"]}})[0]
+    with population.reading_once():
+        first = population.source_of(spec)
+        assert population.source_of(population.rooted(spec)) is first
+        assert len(read) == 1
+        population.source_of(other)
+        population.source_of(spec)
+        assert len(read) == 3, "other columns are read by themselves; nothing is kept after two"
+    population.source_of(spec)
+    assert len(read) == 4
