@@ -253,6 +253,7 @@ def _number(client: int | str, clients: int) -> int:
     return number
 
 
+@reading_once()
 def run(
     experiment: Experiment,
     out: Path | str | None = None,
@@ -266,13 +267,6 @@ def run(
         progress: True shows it as the command line does, in notebooks and terminals; a function
             is called with the Record of every round.
     """
-    with reading_once():
-        return _begun(experiment, out, progress)
-
-
-def _begun(
-    experiment: Experiment, out: Path | str | None, progress: bool | Progress | None
-) -> Result:
     spec, method = experiment.spec, experiment.method
     with experiment._placed() as placed:
         for sentence in leaks_of(placed):

@@ -99,7 +99,7 @@ def test_parameters_that_stay_and_unlike_devices_choose_predictions() -> None:
     devices = tomllib.loads(Path("devices.toml").read_text())
     assert private["method"] == devices["method"] == {"name": "ds_fl"}
     assert private["public"] == {"source": "held-out"}
-    assert "model" not in private
+    assert private["model"] == {"name": "mlr"}
     assert devices["model"]["map"] == {"small": "mlr", "large": "dnn"}
     assert fedkin("run", "devices.toml", *SHORT).exit_code == 0
 

@@ -9,15 +9,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fedkin.core.errors import FedkinError, cut, near
-from fedkin.core.files import typed_path
 from fedkin.core.measures import Name
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
 from fedkin.runs.section import Section
+from fedkin.runs.suggested import suggested
 from fedkin.runs.training import ServerSection, TrainSection
-
-TABLES = {".csv", ".parquet", ".arrow", ".feather"}
-# What a table of one's own begins with: measured by ``python -m benchmarks.own_truth``
-TABLE_MODEL, TABLE_METHOD = "mlr", "finetune"
 
 
 class _Open(BaseModel):
@@ -168,42 +164,8 @@ class Spec(Section):
         """
         if not isinstance(content, dict) or not isinstance(content.get("data", {}), dict):
             return content
-        data = content.get("data", {})
-        suggested = {"split": "natural"} if _names_clients(data) else {}
-        if is_table(str(data.get("name", ""))):
-            suggested |= {"model": TABLE_MODEL}
-            if "public" not in content:  # which only some methods use
-                suggested |= {"method": TABLE_METHOD}
-        free = {
-            key: {**content.get(key, {}), "name": name}
-            for key, name in suggested.items()
-            if _is_free(key, content.get(key, {}))
-        }
-        return {**content, **free}
-
-
-def _is_free(section: str, given: Any) -> bool:
-    """Whether a section neither names a choice nor has a key that belongs to one."""
-    if not isinstance(given, dict):
-        return False
-    declared = type(Spec.model_fields[section].default).model_fields.keys()
-    return not given.get("map") and "name" not in given and given.keys() <= declared
-
-
-def is_table(name: str) -> bool:
-    """Whether data are a table of one's own, or a folder of such tables."""
-    path = typed_path(name) if name else None
-    if path is None or path.suffix.lower() in TABLES:
-        return path is not None
-    if "/" not in name or not path.is_dir():
-        return False
-    return any(one.suffix.lower() in TABLES for one in path.iterdir())
-
-
-def _names_clients(data: dict[str, Any]) -> bool:
-    name = data.get("name", "")
-    folder = isinstance(name, str) and "/" in name and typed_path(name).is_dir()
-    return data.get("client") is not None or folder or str(name).endswith(".json")
+        declared = {key: type(one.default).model_fields for key, one in cls.model_fields.items()}
+        return suggested(content, declared)
 
 
 # The names that other libraries use, and ours.

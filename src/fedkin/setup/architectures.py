@@ -19,7 +19,8 @@ from fedkin.models.build import MODELS, options_of
 from fedkin.models.build import build as build_model
 from fedkin.models.own import allow
 from fedkin.runs.short_form import short_form
-from fedkin.runs.spec import Spec, is_table
+from fedkin.runs.spec import Spec
+from fedkin.runs.suggested import is_table
 from fedkin.runtime.precision import lowered
 
 

@@ -196,6 +196,53 @@ def planted() -> dict[str, Planted]:
     return {**copies(3), **pairs(4), **others(5)}
 
 
+def unclean(seed: int) -> dict[str, Planted]:
+    """What is no leak and still misleads: marks for nothing, spellings, repeats, clients who write
+    a column otherwise, or are too few rows to judge.
+    """
+    rng = np.random.default_rng(seed)
+    frame = clinic(seed)
+    few, many = (rng.choice(len(frame), n, replace=False) for n in (14, 60))
+    at = {site: (frame.site == site).to_numpy() for site in "BCG"}
+    again, elsewhere = (frame[frame.site == one].iloc[:22] for one in "AB")
+    two, twelve = frame.iloc[[4, 90]].assign(site="H"), clinic(seed + 1, 12).assign(site="I")
+
+    def changed(column: str, rows: Any, cells: Any) -> Frame:
+        other = frame.copy()
+        other.loc[rows, column] = cells
+        return other
+
+    return {
+        "-1 for nothing": Planted("sentinel", ("age",), changed("age", few, -1)),
+        "999 for nothing": Planted("sentinel", ("pressure",), changed("pressure", few, 999)),
+        "a word with a space": Planted(
+            "spelling", ("ward",), frame.assign(ward=frame.ward.mask(at["B"], frame.ward + " "))
+        ),
+        "a label in capitals": Planted(
+            "spelling",
+            (),
+            frame.assign(label=frame.label.mask(np.isin(np.arange(len(frame)), many), "SICK")),
+        ),
+        "another unit at one site": Planted(
+            "drift",
+            ("pressure",),
+            changed("pressure", at["G"], frame.pressure[at["G"]] * 0.1333),
+        ),
+        "nothing at one site": Planted("drift", ("dose",), changed("dose", at["C"], np.nan)),
+        "words of its own at one site": Planted(
+            "drift", ("ward",), changed("ward", at["B"], rng.choice(["w1", "w2"], at["B"].sum()))
+        ),
+        "rows repeated in a client": Planted("duplicates", (), pd.concat([frame, again])),
+        "rows repeated across clients": Planted(
+            "duplicates", (), pd.concat([frame, elsewhere.assign(site="E")])
+        ),
+        "a client with two rows": Planted("small client", (), pd.concat([frame, two])),
+        "a client with twelve rows": Planted(
+            "client hard to judge", (), pd.concat([frame, twelve])
+        ),
+    }
+
+
 def sensors(seed: int) -> Frame:
     """Clean, and unlike: clients of different sizes whose labels and features differ."""
     rng = np.random.default_rng(seed)

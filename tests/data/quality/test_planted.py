@@ -1,16 +1,17 @@
-"""Thirty planted leaks are found, and clean tables are left in peace: at most one alarm
-a data set.
+"""Thirty planted leaks and eleven other faults are found, and clean tables are left in peace: at
+most one alarm a data set.
 """
 
 import pytest
 
-from tests.data.quality.made import CLEAN, looked_at, planted
+from tests.data.quality.made import CLEAN, looked_at, planted, unclean
 
-PLANTED = planted()
+LEAKS = planted()
+PLANTED = {**LEAKS, **unclean(6)}
 
 
 def test_there_are_thirty() -> None:
-    assert len(PLANTED) == 30
+    assert len(LEAKS) == 30
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -12,6 +12,7 @@ LIKELY = (-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
 FEWEST, SHARE = 3, 0.002  # rows that must hold it
 DIFFERENT = 8  # other values that a column must have: of few, −1 may be one like the rest
 APART = 5.0  # times the widest gap among the other cells, that lies between them and a sentinel
+BELOW = 2.0  # the same, of a number below 0 where no other is
 TIMES = 5.0  # as often as its neighbours, a sentinel beside them
 
 
@@ -59,8 +60,10 @@ def _stands_out(value: int, count: int, rest: Array) -> bool:
     if low <= value <= high:
         return False
     gap = low - value if value < low else value - high
-    if gap > min(APART * float(np.diff(different).max()), high - low):
+    strange = value < 0 <= low  # −1 below ages, in a column that is never negative otherwise
+    widest = float(np.diff(different).max())
+    if gap > min((BELOW if strange else APART) * widest, high - low):
         return True
-    # no wide gap: −1 below counts from 0 on, in a column that is never negative otherwise
+    # no wide gap: −1 below counts from 0 on
     beside = times[:3] if value < low else times[-3:]
-    return value < 0 <= low and count >= TIMES * float(max(beside.mean(), np.median(times)))
+    return strange and count >= TIMES * float(max(beside.mean(), np.median(times)))
