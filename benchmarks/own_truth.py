@@ -6,7 +6,7 @@
 ``runs`` trains ten methods with their defaults on every case (benchmarks/own_cases.py), and adds
 what is missing to own_truth.csv beside this file: a row a run, with the experiment's measure of
 every client on its test rows. ``verdicts`` asks the doctor and compares. ``--only WORD``: the cases
-whose name contains it; ``--seeds N``.
+whose name contains it; ``--seeds N``; ``--methods``: some of the ten.
 """
 
 import argparse
@@ -58,12 +58,13 @@ def main() -> None:
     asked.add_argument("what", choices=("runs", "verdicts"))
     asked.add_argument("--seeds", type=int, default=2)
     asked.add_argument("--only", default="")
+    asked.add_argument("--methods", default=",".join(TEN))
     given = asked.parse_args()
     cases = [case for case in CASES if given.only in case.name]
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory(prefix="fedkin-cases-") as folder:
         if given.what == "runs":
-            _all_runs(cases, given.seeds, Path(folder))
+            _all_runs(cases, given.seeds, Path(folder), given.methods.split(","))
         else:
             _all_verdicts(cases, given.seeds, Path(folder))
 
@@ -79,11 +80,11 @@ def options_of(case: Case, seed: int, folder: Path) -> dict[str, Any]:
     return {**case.options, "data": case.options["data"].format(path=path), "seed": seed}
 
 
-def _all_runs(cases: list[Case], seeds: int, folder: Path) -> None:
+def _all_runs(cases: list[Case], seeds: int, folder: Path, methods: list[str]) -> None:
     done = known()
     for seed in range(seeds):
         for case in cases:
-            for method in TEN:
+            for method in methods:
                 if method in done[case.name, seed]:
                     continue
                 began = time.perf_counter()
