@@ -14,6 +14,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch, from_module
 from fedkin.core.tree import named_leaves
 from fedkin.methods import make
+from fedkin.models.head import with_head
 from fedkin.transforms.local_batch_norm import filled, keep_batch_norm_local, without_statistics
 from tests.laws.small import LR, NAMES, PUBLIC, close, method, same
 from tests.methods.federation import CLASSES, WIDTH, Federated, arrays, population
@@ -48,6 +49,7 @@ def federated(chosen, module=None, *, dropped=False, sizes=SIZES, public=0, **wo
     model = from_module(
         "net", without_statistics(module) if dropped else module, keep_buffers=not dropped
     )
+    model = with_head(model, module, torch.ones(2, WIDTH))
     people = shifted(population(sizes, public=public))
     draws = [
         model._replace(

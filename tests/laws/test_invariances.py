@@ -136,6 +136,7 @@ UNWEIGHTED = {  # every reply counts the same
     "feddf",  # FedAvg is weighted by samples, the mean of logits is not
     "fedfomo",
     "fedmd",
+    "fedproto",  # by the samples of each class, which the message tells
     "kt_pfl",
     "local",
     "pfedme",

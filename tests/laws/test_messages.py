@@ -12,11 +12,13 @@ import pytest
 from fedkin.core.kinds import KINDS
 from fedkin.core.tree import named_leaves
 from tests.laws.small import NAMES, PUBLIC, SIZES, federated, finished
-from tests.methods.federation import CLASSES, WIDTH
+from tests.methods.federation import CLASSES, HIDDEN, WIDTH
 
 M = len(SIZES)
 P = PUBLIC * CLASSES  # one prediction matrix |P| × C
 W = WIDTH * CLASSES + CLASSES  # |w| of mlr
+D = WIDTH * HIDDEN + HIDDEN + HIDDEN * CLASSES + CLASSES  # |w| of dnn
+PROTOTYPES = {"centroids": CLASSES * HIDDEN, "coefficients": CLASSES}
 
 
 class Ledger(NamedTuple):
@@ -82,6 +84,10 @@ EXPECTED = {
     "fedbn": Ledger({"parameters": W - CLASSES}, {"parameters": W - CLASSES}),
     "fedala": Ledger({"parameters": W}, {"parameters": W}),
     "fedamp": Ledger({"parameters": W}, {"parameters": W}, copies=M),
+    "fedproto": Ledger(PROTOTYPES, PROTOTYPES),
+    "fedrod": Ledger({"parameters": D}, {"parameters": D}),
+    "knn_per": Ledger({"parameters": D}, {"parameters": D}),
+    "moon": Ledger({"parameters": D}, {"parameters": D}),
     "finetune": Ledger({"parameters": W}, {"parameters": W}),
     "apfl": Ledger({"parameters": W}, {"parameters": W}),
     "pfedme": Ledger({"parameters": W}, {"parameters": W}),
@@ -221,6 +227,9 @@ PERSONAL = {
     "fedbabu": "tuned",
     "fedbn": "parameters",
     "fedala": "cells",
+    "fedproto": "parameters",
+    "fedrod": "head",
+    "knn_per": "features",
     "finetune": "parameters",
     "apfl": "parameters",
 }
@@ -266,6 +275,7 @@ SHARED = {
     "scaffold": "the changes of c_i are sent, and add up to it",
     "l2sgd": "the personal model is sent, for the mean needs it",
     "fedfomo": "the personal model is sent, for others to try it",
+    "moon": "the client's last model was sent, for the mean",
     "fedamp": "the personal model is sent, for the server compares it with the others'",
 }
 

@@ -31,16 +31,20 @@ from fedkin.methods.fedem import fedem
 from fedkin.methods.fedfomo import fedfomo
 from fedkin.methods.fedmd import fedmd
 from fedkin.methods.fedper import fedper
+from fedkin.methods.fedproto import fedproto
 from fedkin.methods.fedprox import fedprox
 from fedkin.methods.fedrep import fedrep
+from fedkin.methods.fedrod import fedrod
 from fedkin.methods.fedsim import fedsim
 from fedkin.methods.finetune import finetune
 from fedkin.methods.hypcluster import hypcluster
 from fedkin.methods.ifca import ifca
+from fedkin.methods.knn_per import knn_per
 from fedkin.methods.kt_pfl import kt_pfl
 from fedkin.methods.l2sgd import l2sgd
 from fedkin.methods.lg_fedavg import lg_fedavg
 from fedkin.methods.local import local
+from fedkin.methods.moon import moon
 from fedkin.methods.partial_fl import partial_fl
 from fedkin.methods.per_fedavg import per_fedavg
 from fedkin.methods.persfl import persfl
@@ -84,6 +88,10 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fedbn": fedbn,
     "fedala": fedala,
     "fedamp": fedamp,
+    "fedproto": fedproto,
+    "fedrod": fedrod,
+    "knn_per": knn_per,
+    "moon": moon,
 }
 
 ALIASES = {

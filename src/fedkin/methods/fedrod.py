@@ -1,0 +1,112 @@
+"""Fed-RoD (Chen & Chao, 2022): one generic head, trained with balanced softmax and averaged, and
+beside it a head of each client's own. Algorithm 1.
+"""
+
+import torch
+from torch import Tensor
+
+from fedkin.core.aggregation import Weights
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import ClientContext, FederationInit, Method, Needs
+from fedkin.core.model import Batch, Head, Model, head_of
+from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.tree import Params, Tree
+from fedkin.core.weights import counted
+from fedkin.methods.fedavg import fedavg
+
+
+def fedrod(
+    *,
+    lr: float,
+    gamma: float = 1.0,
+    personal_lr: float | None = None,
+    weights: Weights = "samples",
+) -> Method:
+    """Fed-RoD: features θ and generic head ψ descend the balanced risk and are averaged; the own
+    head φ_i descends the plain risk of ψ(z) + φ_i(z), z = f(x; θ), while θ and ψ stand still.
+
+    lr: learning rate of θ and ψ. gamma: γ of balanced softmax, q_c ∝ n_ic^γ e^{g_c} (1
+    in the paper), n_ic the client's training samples of class c; 0 is FedAvg. personal_lr: learning
+    rate of φ_i; lr if not given. weights: of the server's mean.
+
+    Readings: both gradients of a step are of one mini-batch, at the same θ and ψ. φ_i starts at 0,
+    where the personal predictor is the generic one, and stays at home between rounds. Both heads
+    are linear, so that the personal model is one with the head ψ + φ_i. The hypernetwork (Fed-RoD
+    with hyper-heads) and FedDyn's local term are not built.
+    """
+    if gamma < 0 or (personal_lr is not None and personal_lr <= 0):
+        raise FedkinError("fedrod needs gamma of at least 0 and personal_lr above 0")
+    rate = lr if personal_lr is None else personal_lr
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        head = head_of(data.model)
+        mine = own.get("head") or fresh(received["parameters"], head)
+        counts = data.info.histogram.to(mine[head.names[0]].dtype) ** gamma
+        w, mine = scan(
+            both_step,
+            (received["parameters"], mine),
+            data.batches(),
+            counts.log(),
+            lr * data.decay,
+            rate * data.decay,
+        )
+        return {"head": mine}, {"parameters": w}
+
+    def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
+        w = received["parameters"]
+        mine = own.get("head") or {}
+        return {"personal": together(w, mine) if mine else w, "global": w}
+
+    def check(start: FederationInit, participants: int) -> None:
+        for name, head in start.heads.items():
+            if not head.linear:
+                raise FedkinError(
+                    f"fedrod adds two heads, which are linear: the head of {name} is not; leave "
+                    "out model.head, or name its last linear layer"
+                )
+
+    method = fedavg(lr=lr)._replace(
+        name="fedrod",
+        client_update=client_update,
+        personal_models=personal_models,
+        check=check,
+        hyper={"lr": lr, "gamma": gamma, "personal_lr": personal_lr},
+        needs=Needs(classes=True, head=True),
+    )
+    return counted(method, weights)
+
+
+def fresh(w: Params, head: Head) -> Params:
+    """φ = 0, in the shapes of the head."""
+    return {name: torch.zeros_like(w[name]) for name in head.names}
+
+
+def together(w: Params, mine: Params) -> Params:
+    """The model whose head is ψ + φ."""
+    return {name: value + mine[name] if name in mine else value for name, value in w.items()}
+
+
+def balanced(w: Params, model: Model, batch: Batch, told: Tensor) -> Tensor:
+    """Balanced risk: cross-entropy of the logits g_c + γ log n_c; ``told`` is γ log n [classes]."""
+    rows = model.family.nll(model.train_outputs(w, batch.x) + told, batch.y)
+    return (rows * batch.weight).sum()
+
+
+def empirical(mine: Params, model: Model, batch: Batch, w: Params) -> Tensor:
+    """Plain risk of the two heads together."""
+    return model.loss(together(w, mine), batch)
+
+
+def both_step(
+    model: Model,
+    parts: tuple[Params, Params],
+    batch: Batch,
+    told: Tensor,
+    lr: Tensor,
+    personal_lr: Tensor,
+) -> tuple[Params, Params]:
+    """(θ, ψ) by the balanced risk, φ by the plain one, both at where they stood."""
+    w, mine = parts
+    slope = gradient(empirical)(mine, model, batch, w)
+    moved = descend(w, gradient(balanced)(w, model, batch, told), lr)
+    return moved, descend(mine, slope, personal_lr, "personal")

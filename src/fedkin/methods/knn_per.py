@@ -1,0 +1,104 @@
+"""kNN-Per (Marfoq, Neglia, Kameni & Vidal, 2022): FedAvg, then each client remembers what its
+training samples look like to the global model. Algorithm 1.
+"""
+
+import torch
+from torch import Tensor
+
+from fedkin.core.aggregation import Weights
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import ClientContext, Method, Needs, plain_prediction
+from fedkin.core.model import Model, head_of
+from fedkin.core.tree import Tree
+from fedkin.core.weights import counted
+from fedkin.methods.fedavg import fedavg
+
+SHARES = tuple(step / 10 for step in range(11))  # of λ that are tried
+LEAST = 1e-30  # of a probability whose logarithm is told: next to none, and finite in float32
+
+
+def knn_per(*, lr: float, k: int = 10, scale: float = 1.0, weights: Weights = "samples") -> Method:
+    """kNN-Per: λ_i h_kNN(x) + (1 − λ_i) h(x), where h is FedAvg's model and h_kNN counts the k
+    nearest training samples of the client by e^{−‖f(x) − f(x_s)‖/scale}.
+
+    lr: learning rate of FedAvg's local SGD. k: neighbours; 10 in the paper. scale: of distances
+    between features; 1 in the paper. weights: of the server's mean.
+
+    Readings: λ_i is that of 0, 0.1, … 1 with the most right validation samples, then the least
+    loss, then the smallest: the paper tunes it so on data held out. Features are what enters the
+    head, of the last global model in evaluation mode. Until the end the personal view is the global
+    model. A new client remembers its own samples.
+    """
+    if k < 1 or scale <= 0:
+        raise FedkinError("knn_per needs k of at least 1 and scale above 0")
+
+    def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
+        w = received["parameters"]
+        train = data.whole("train")
+        with torch.inference_mode():
+            found = torch.cat([head_of(data.model).features(w, batch.x) for batch in train])
+        store = {
+            "features": found,
+            "labels": torch.cat([batch.y for batch in train]),
+            "k": min(k, len(found)),
+            "scale": scale,
+        }
+        return {**store, "share": chosen({"parameters": w, **store}, data)}
+
+    def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Tree]:
+        w = received["parameters"]
+        return {"personal": {"parameters": w, **own}, "global": {"parameters": w}}
+
+    method = fedavg(lr=lr)._replace(
+        name="knn_per",
+        finalize=finalize,
+        personal_models=personal_models,
+        predict=mixed,
+        client_metrics=lambda own: {"share": own["share"]} if "share" in own else {},
+        hyper={"lr": lr, "k": k, "scale": scale},
+        needs=Needs(classes=True, validation=True, head=True),
+    )
+    return counted(method, weights)
+
+
+def chosen(store: Tree, data: ClientContext) -> float:
+    """λ_i, by the client's validation samples."""
+    ours, near, labels = [], [], []
+    with torch.inference_mode():
+        for batch in data.whole("val"):
+            ours.append(plain_prediction(data.model, store["parameters"], batch.x).exp())
+            near.append(neighbours(data.model, store, batch.x, ours[-1].shape[1]))
+            labels.append(batch.y)
+    a, b, y = torch.cat(ours).double(), torch.cat(near).double(), torch.cat(labels)
+    scores = []
+    for share in SHARES:
+        told = (1 - share) * a + share * b
+        right = int((told.argmax(1) == y).sum())
+        loss = float(-told.gather(1, y[:, None]).clamp_min(LEAST).log().mean())
+        scores.append((-right, loss, share))
+    return min(scores)[2]
+
+
+def neighbours(model: Model, store: Tree, x: Tensor, classes: int) -> Tensor:
+    """h_kNN [batch, classes]: what each class of the k nearest counts, summing to 1."""
+    found = head_of(model).features(store["parameters"], x)
+    apart, order = distances(found, store["features"]).sort(dim=1, stable=True)
+    nearest = order[:, : store["k"]]
+    counts = torch.softmax(-apart[:, : store["k"]] / store["scale"], 1)
+    told = torch.zeros(len(found), classes, dtype=found.dtype, device=found.device)
+    return told.scatter_add(1, store["labels"][nearest], counts)
+
+
+def distances(a: Tensor, b: Tensor) -> Tensor:
+    """‖a_i − b_j‖ [rows of a, rows of b], from differences: exact where two are near."""
+    return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def mixed(model: Model, view: Tree, x: Tensor) -> Tensor:
+    """log(λ h_kNN + (1 − λ) h) [batch, classes]; log h where nothing is remembered."""
+    ours = plain_prediction(model, view["parameters"], x)
+    if "share" not in view:
+        return ours
+    near = neighbours(model, view, x, ours.shape[1])
+    told: Tensor = (1 - view["share"]) * ours.exp() + view["share"] * near
+    return told.clamp_min(LEAST).log()

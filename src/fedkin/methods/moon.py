@@ -1,0 +1,75 @@
+"""MOON (Li, He & Song, 2021): FedAvg whose clients keep their features near the global model's and
+away from their own last ones. Algorithm 1.
+"""
+
+import torch
+from torch import Tensor
+
+from fedkin.core.aggregation import Weights
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import ClientContext, Method, Needs
+from fedkin.core.model import Batch, Model, head_of
+from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.tree import Params, Tree
+from fedkin.core.weights import counted
+from fedkin.methods.fedavg import fedavg
+
+
+def moon(
+    *, lr: float, mu: float = 1.0, temperature: float = 0.5, weights: Weights = "samples"
+) -> Method:
+    """MOON: local steps descend ℓ_sup + μ ℓ_con, ℓ_con = −log e^{s(z, z_glob)/τ} / (e^{s(z,
+    z_glob)/τ} + e^{s(z, z_prev)/τ}), s the cosine.
+
+    lr: learning rate of local SGD. mu: μ; the paper chooses among 0.1, 1, 5 and 10. temperature: τ.
+    weights: of the server's mean.
+
+    Readings: z is what enters the model's head; the paper puts a projection of two layers before
+    it. z_glob and z_prev are in evaluation mode and stand still. At a client's first participation
+    z_prev is the initial model's: in the first round the two are one, and the contrast has no
+    slope.
+    """
+    if mu < 0 or temperature <= 0:
+        raise FedkinError("moon needs mu of at least 0 and temperature above 0")
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        w, before = received["parameters"], own["parameters"]
+        rates = mu, temperature, lr * data.decay
+        w = scan(contrasted_step, w, data.batches(), w, before, *rates)
+        return {"parameters": w}, {"parameters": w}
+
+    method = fedavg(lr=lr)._replace(
+        name="moon",
+        client=lambda initial, info: {"parameters": initial},
+        client_update=client_update,
+        hyper={"lr": lr, "mu": mu, "temperature": temperature},
+        needs=Needs(head=True),
+    )
+    return counted(method, weights)
+
+
+def objective(
+    w: Params, model: Model, batch: Batch, ours: Params, before: Params, mu: Tensor, t: Tensor
+) -> Tensor:
+    """ℓ_sup + μ ℓ_con on a mini-batch."""
+    head = head_of(model)
+    z = head.train_features(w, batch.x)
+    near = torch.cosine_similarity(z, head.features(ours, batch.x), 1)
+    far = torch.cosine_similarity(z, head.features(before, batch.x), 1)
+    contrast = -torch.log_softmax(torch.stack([near, far], 1) / t, 1)[:, 0]
+    rows = model.family.nll(head.scores(w, z), batch.y) + mu * contrast
+    return (rows * batch.weight).sum()
+
+
+def contrasted_step(
+    model: Model,
+    w: Params,
+    batch: Batch,
+    ours: Params,
+    before: Params,
+    mu: Tensor,
+    temperature: Tensor,
+    lr: Tensor,
+) -> Params:
+    """w ← w − lr ∇(ℓ_sup + μ ℓ_con)."""
+    return descend(w, gradient(objective)(w, model, batch, ours, before, mu, temperature), lr)

@@ -1,0 +1,92 @@
+"""Prototypes: the mean features of each class at a client, and models that are drawn to them."""
+
+import torch
+from torch import Tensor
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import ClientContext, FederationInit, plain_prediction
+from fedkin.core.model import Batch, Model, head_of
+from fedkin.core.ops import descend, gradient
+from fedkin.core.tree import Params, Tree
+
+LEAST = -80.0  # log-probability of a class without a prototype: finite, and in float32 next to none
+
+
+def of_classes(features: Tensor, y: Tensor, counts: Tensor, classes: int) -> tuple[Tensor, Tensor]:
+    """(Σ of the features of each class [classes, d], how much counts there [classes]).
+
+    Args:
+        features: [rows, d].
+        y: their classes [rows].
+        counts: what each row counts [rows], 1 or 0.
+        classes: how many there are.
+    """
+    member = (y[:, None] == torch.arange(classes, device=y.device)).to(features.dtype)
+    member = member * counts[:, None]
+    return member.T @ features, member.sum(0)
+
+
+def prototypes(data: ClientContext, w: Params) -> tuple[Tensor, Tensor]:
+    """(C_i [classes, d], |D_i,j| [classes]) of the client's training data, in evaluation mode; a
+    class that it has not is a row of zeros (FedProto, eq. 3).
+    """
+    sums, counts = None, None
+    with torch.inference_mode():
+        for batch in data.whole("train"):
+            found = head_of(data.model).features(w, batch.x)
+            ones = torch.ones(len(found), dtype=found.dtype)
+            part = of_classes(found, batch.y, ones, data.info.classes)
+            sums = part[0] if sums is None else sums + part[0]
+            counts = part[1] if counts is None else counts + part[1]
+    if sums is None or counts is None:
+        raise ValueError("a client without training samples has no prototypes")
+    return sums / counts.clamp_min(1)[:, None], counts
+
+
+def objective(
+    w: Params, model: Model, batch: Batch, centroids: Tensor, known: Tensor, lam: Tensor
+) -> Tensor:
+    """L_S + λ L_R on a mini-batch (equations 7 and 8)."""
+    head = head_of(model)
+    found = head.train_features(w, batch.x)
+    real = (batch.weight > 0).to(found.dtype)
+    sums, counts = of_classes(found, batch.y, real, len(centroids))
+    apart = (sums / counts.clamp_min(1)[:, None] - centroids).square().mean(1)
+    loss = (model.family.nll(head.scores(w, found), batch.y) * batch.weight).sum()
+    return loss + lam * (apart * (counts > 0) * (known > 0)).sum()
+
+
+def pulled_step(
+    model: Model,
+    w: Params,
+    batch: Batch,
+    centroids: Tensor,
+    known: Tensor,
+    lam: Tensor,
+    lr: Tensor,
+) -> Params:
+    """w ← w − lr ∇(L_S + λ L_R)."""
+    return descend(w, gradient(objective)(w, model, batch, centroids, known, lam), lr)
+
+
+def nearest(model: Model, view: Tree, x: Tensor) -> Tensor:
+    """log softmax(−‖f(x) − C̄^(j)‖²) [batch, classes]; the head's where there are no prototypes."""
+    w = view["parameters"]
+    if "centroids" not in view:
+        return plain_prediction(model, w, x)
+    found = head_of(model).features(w, x)
+    apart = (found[:, None] - view["centroids"]).square().sum(2)
+    told = torch.where(view["coefficients"] > 0, -apart, -torch.inf).log_softmax(1)
+    return told.clamp_min(LEAST)
+
+
+def size_of_features(start: FederationInit, method: str) -> int:
+    """Numbers in a row of features, the same for all architectures. Raises FedkinError."""
+    sizes = {name: head.size for name, head in start.heads.items()}
+    if len(set(sizes.values())) != 1:
+        told = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise FedkinError(
+            f"{method} compares features of different models, which must be equally many: {told}; "
+            "choose layers of one width before the heads"
+        )
+    return next(iter(sizes.values()))

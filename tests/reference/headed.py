@@ -1,0 +1,33 @@
+"""The one-hidden-layer net of tests/reference/model.py in two halves, features h = relu(H x + a)
+and scores V h + b, with the gradient of losses that look at either.
+"""
+
+import numpy as np
+
+from tests.reference.model import Params
+
+HEAD = ("out.weight", "out.bias")
+
+
+def features(params: Params, x: np.ndarray) -> np.ndarray:
+    return np.maximum(x @ params["hidden.weight"].T + params["hidden.bias"], 0.0)
+
+
+def scores(params: Params, h: np.ndarray) -> np.ndarray:
+    return h @ params["out.weight"].T + params["out.bias"]
+
+
+def backward(
+    params: Params, x: np.ndarray, dscores: np.ndarray, dfeatures: np.ndarray | float = 0.0
+) -> Params:
+    """Gradient of a loss with derivative dscores by the scores and, beside what comes through
+    these, dfeatures by the features.
+    """
+    h = features(params, x)
+    inside = (dscores @ params["out.weight"] + dfeatures) * (h > 0.0)
+    return {
+        "hidden.weight": inside.T @ x,
+        "hidden.bias": inside.sum(axis=0),
+        "out.weight": dscores.T @ h,
+        "out.bias": dscores.sum(axis=0),
+    }
