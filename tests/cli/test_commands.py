@@ -141,7 +141,7 @@ def test_methods_and_data_as_json_and_text(tmp_path: Path) -> None:
     validating = [
         name for name, one in methods.items() if one["needs"] and one["needs"]["validation"]
     ]
-    assert validating == ["fedfomo", "persfl"]
+    assert validating == ["fedfomo", "knn_per", "persfl"]
     np.savez(tmp_path / "mine.npz", x=np.zeros((4, 2), np.float32), y=np.array([0, 1, 0, 1]))
     found = json.loads(fedkin("data", "--data-dir", tmp_path, "--json").stdout)
     present = {one["name"]: one["present"] for one in found["data"]}
