@@ -90,7 +90,7 @@ AWAY = {  # C: the share of clients in a round
 }
 GROUPS, HAR = EXAMPLES / "methods" / "mnist_groups.toml", EXAMPLES / "methods" / "har.toml"
 SYNTHETIC = EXAMPLES / "papers" / "ppfl_synthetic.toml"
-SIXTY = ["data.clients=60", "run.rounds=40", "train.lr=1.0", "train.milestones=[]"]
+SIXTY = ["data.clients=60", "run.rounds=40", "train.milestones=[]"]
 TABLES = {
     "comet-groups": Table(GROUPS, PREDICTIONS, COMET),
     "comet-har": Table(HAR, PREDICTIONS, COMET),

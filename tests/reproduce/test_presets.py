@@ -114,6 +114,24 @@ def test_published_numbers_are_read() -> None:
     ]  # the local view, the global one
 
 
+@pytest.mark.parametrize(
+    "name", ["ppfl-table-1", *(f"ppfl-figure-{n}" for n in (5, 6, 7, 8, 9, 10, 11))]
+)
+def test_ppfl_trains_as_its_authors_scripts_do(name: str) -> None:
+    """Momentum 0.9 that outlasts the round but for pFedMe's; the decay is everybody's."""
+    rates = {}
+    for row in preset(name, "full").rows:
+        train = spec_of(row, 0, {}).train
+        plain = row.options.get("method") == "pfedme"
+        assert train.weight_decay == 5e-4
+        assert (train.momentum, train.state) == ((0.0, "restarted") if plain else (0.9, "kept"))
+        rates[row.name] = train.lr
+    if name == "ppfl-table-1":
+        assert {rate for row, rate in rates.items() if "synthetic" in row} == {0.1}
+        assert rates["ppfl-t1-mnist-local"] == rates["ppfl-t1-mnist-pfedme"] == 0.03
+        assert rates["ppfl-t1-mnist-ppfl1"] == rates["ppfl-t1-mnist-fedavg"] == 0.1
+
+
 def test_rows_of_another_preset_can_be_run_anew_with_changes() -> None:
     theirs, ours = preset("comet-table-3", "full").rows, preset("perfed-ckt-table-1", "full").rows
     assert {row.name for row in theirs}.isdisjoint(row.name for row in ours)
