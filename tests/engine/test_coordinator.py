@@ -301,3 +301,16 @@ def test_every_step_that_may_have_been_too_large_is_named(tmp_path):
         FedkinError, match=r"diverged \(.*\): lower train\.lr or method\.personal_lr$"
     ):
         run(small("pfedme", method__personal_lr=1e300), tmp_path / "run")
+
+
+@pytest.mark.parametrize("method", ["fedfomo", "cgpfl"])
+def test_the_server_tells_of_participants_only(method):
+    """Else a record grows with all clients in every round, and fedfomo's with their square."""
+    one = federation(method, run__clients=6, run__participation=0.5)
+    one.setup()
+    record = one.round(1)
+    assert len(record.participants) == 3
+    assert record.lens
+    assert all(set(by) <= {*record.participants, -1} for by in record.lens.values())
+    name, by = next(iter(one.finish(2).lens.items()))
+    assert set(by) >= set(range(6)), name

@@ -279,10 +279,18 @@ class Coordinator:
             missing,
             scores,
             notes,
-            self.method.server_metrics(self.state),
+            _of(who, self.method.server_metrics(self.state)),
             seconds,
             measures,
         )
+
+
+def _of(who: Sequence[int], told: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[int, Any]]:
+    """What the server tells of a round's participants, and of the federation (-1): with everybody's
+    a record grows with the clients of the whole federation, however few take part.
+    """
+    kept = {*who, -1}
+    return {name: {k: v for k, v in by.items() if k in kept} for name, by in told.items()}
 
 
 def _diverged(number: int, sign: str, method: Method) -> str:
