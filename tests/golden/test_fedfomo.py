@@ -5,6 +5,7 @@ import torch
 
 from fedkin.core.tree import row
 from fedkin.methods.fedfomo import fedfomo
+from fedkin.methods.parts.pairs import matrix
 from tests.golden.recorded import Replay, linear, perceptron
 
 ROUNDS, CLIENTS = 4, 4
@@ -44,14 +45,17 @@ def replayed(v, *, own_baseline=False):
                 v.compare("gains", up["coefficients"], gains[at, i][seen])
                 v.compare("mixed models", moment.own[i]["before"], row(row(mixed, at), i))
                 if (
-                    not lib and moment.state["weights"][i].any()
+                    not lib and matrix(moment.state["weights"], CLIENTS)[i].any()
                 ):  # else theirs is 1 for the baseline
                     theirs = torch.from_numpy(v.trace.array("weights", rounds, CLIENTS, CLIENTS))
-                    v.compare("weights", moment.state["weights"][i], theirs[at, i])
+                    ours = matrix(moment.state["weights"], CLIENTS)[i]
+                    v.compare("weights", ours, theirs[at, i])
         if lib and t:
             affinity = torch.from_numpy(v.trace.array("affinity", rounds, CLIENTS, CLIENTS))[t]
             apart = 1 - torch.eye(CLIENTS)  # theirs also adds own gains, which choose nothing
-            v.compare("affinities", moment.state["affinity"] * apart, affinity * apart)
+            v.compare(
+                "affinities", matrix(moment.state["affinity"], CLIENTS) * apart, affinity * apart
+            )
 
 
 @pytest.mark.certifies("fedfomo", "golden")

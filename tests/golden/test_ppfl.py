@@ -19,6 +19,14 @@ MODELS = {"ppfl_binary": lambda: linear(1, family="bernoulli"), "ppfl_mlp": perc
 SHIPPED = Optimizer(momentum=0.9, weight_decay=5e-4)
 
 
+def theirs_alone(state, similarity):
+    """L with half of their row sums, and no W."""
+    degree = similarity.sum(1) / 2
+    laplacian = {"degree": degree, "unit": degree.new_zeros(len(degree), 0)}
+    sums = torch.zeros(0, 3, dtype=torch.float64)
+    return {**state, "laplacian": laplacian, "sums": sums}
+
+
 def replayed(v, structure, penalty="theirs", optimizer=PLAIN, **hyper):
     """Their round is a θ-block and then a c-block: two rounds of schedule "random", block 0 and
     block 1.
@@ -48,7 +56,7 @@ def replayed(v, structure, penalty="theirs", optimizer=PLAIN, **hyper):
     kept = keep_optimizer(method)
     replay = Replay(kept, trace, model, several=3, tables=tables, optimizer=optimizer)
     if penalty == "theirs":
-        replay.state = {**replay.state, "laplacian": torch.diag(similarity.sum(1)) / 2}
+        replay.state = theirs_alone(replay.state, similarity)
     local = trace.tree("local", model.initial, ROUNDS, 4, 3)
     theta = trace.tree("theta", model.initial, ROUNDS, 3)
     membership = torch.from_numpy(trace.array("membership", ROUNDS, 4, 3))
@@ -120,7 +128,7 @@ def test_ppfl_alternating(verdict):
         weights="uniform",
     )
     replay = Replay(method, trace, model, several=3, tables=tables)
-    replay.state = {**replay.state, "laplacian": torch.diag(similarity.sum(1)) / 2}
+    replay.state = theirs_alone(replay.state, similarity)
     models = trace.tree("theta", model.initial, ROUNDS, 3)
     told = torch.from_numpy(trace.array("membership", ROUNDS, 4, 3))
     for t in range(ROUNDS):

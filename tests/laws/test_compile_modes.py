@@ -101,7 +101,7 @@ def test_states_keep_the_models_precision(name):
                         assert leaf.dtype == kept, path
 
 
-COUNTS = ("laplacian", "shares")
+COUNTS = ("laplacian", "sums", "shares")
 
 
 def _towards_mean(model, w, x):

@@ -20,6 +20,8 @@ from fedkin.engine.codec import encode
 from fedkin.methods import make
 from fedkin.methods.fedfomo import fedfomo, pick
 from fedkin.methods.kt_pfl import kt_pfl
+from fedkin.methods.parts.affinity import laplacian_matrix
+from fedkin.methods.parts.pairs import matrix
 from fedkin.methods.ppfl import MEMBERSHIP, ppfl
 
 NEW = 5  # the newcomer's number: clients are 0 to 4
@@ -41,6 +43,12 @@ def models(count: int) -> tuple[dict[str, Tensor], ...]:
     return tuple({"w": torch.full((2,), 10.0 * k)} for k in range(count))
 
 
+def pairs(square: Tensor) -> dict[str, Tensor]:
+    """What of a matrix is not 0."""
+    of, to = square.nonzero().T.contiguous()
+    return {"of": of, "to": to, "value": square[of, to]}
+
+
 def fomo_state() -> dict[str, Any]:
     """Of five clients, client 3 never trained, though its column is the largest of all."""
     affinity = torch.tensor(
@@ -55,8 +63,8 @@ def fomo_state() -> dict[str, Any]:
     return {
         "models": models(5),
         "trained": torch.tensor([True, True, True, False, True]),
-        "affinity": affinity,
-        "weights": torch.arange(25.0).view(5, 5) / 25,
+        "affinity": pairs(affinity),
+        "weights": pairs(torch.arange(25.0).view(5, 5) / 25),
         "candidates": tuple(torch.tensor(c) for c in ([1], [2, 0], [], [4], [0])),
     }
 
@@ -74,12 +82,11 @@ def test_a_newcomer_of_fedfomo_begins_with_those_who_helped() -> None:
         assert old.tolist() == new.tolist()
     assert placed["trained"].tolist() == [True, True, True, False, True, False]
     for name in ("affinity", "weights"):
-        close(placed[name][:NEW, :NEW], state[name])
-        assert not placed[name][NEW].any()
-        assert not placed[name][:, NEW].any()
-        assert placed[name].shape == (6, 6)
+        close(matrix(placed[name], 6)[:NEW, :NEW], matrix(state[name], 5))
+        assert not matrix(placed[name], 6)[NEW].any()
+        assert not matrix(placed[name], 6)[:, NEW].any()
     (faint,) = fedfomo(lr=0.1, candidates=3).newcomer_placements(
-        {**state, "affinity": state["affinity"] / 100}, NEW, info()
+        {**state, "affinity": pairs(matrix(state["affinity"], 5) / 100)}, NEW, info()
     )
     assert faint["candidates"][NEW].tolist() == [0, 2, 1]
     sent = fedfomo(lr=0.1, candidates=3).broadcast(placed, NEW)["parameters"]
@@ -95,10 +102,10 @@ def test_a_newcomer_of_fedfomo_goes_on_with_what_it_gained() -> None:
     reply = Reply({"parameters": models(1)[0], "coefficients": gains}, 9.0)
     after = method.update_newcomer(state, NEW, reply, server())
     assert encode(state) == before
-    close(after["affinity"][NEW], [-1, 0, 3, 0, 0, 0])
-    close(after["weights"][NEW], [0, 0, 0.75, 0, 0, 0.25])
+    close(matrix(after["affinity"], 6)[NEW], [-1, 0, 3, 0, 0, 0])
+    close(matrix(after["weights"], 6)[NEW], [0, 0, 0.75, 0, 0, 0.25])
     for name in ("affinity", "weights"):
-        close(after[name][:NEW], state[name][:NEW])
+        close(matrix(after[name], 6)[:NEW], matrix(state[name], 6)[:NEW])
     assert after["candidates"][NEW].tolist()[0] == 2
     assert after["candidates"][NEW].tolist()[1] in (1, 4)  # not 0, that hurt; never tried are equal
     assert after["candidates"][:NEW] == state["candidates"][:NEW]
@@ -108,20 +115,20 @@ def test_a_newcomer_of_fedfomo_goes_on_with_what_it_gained() -> None:
         Reply({"parameters": models(1)[0], "coefficients": torch.tensor([0.5, 2.0, 0.0])}, 9.0),
         server(),
     )
-    close(again["affinity"][NEW], [-1, 0, 3.5, 0, 2, 0])
-    close(again["weights"][NEW], [0, 0, 0.2, 0, 0.8, 0])
+    close(matrix(again["affinity"], 6)[NEW], [-1, 0, 3.5, 0, 2, 0])
+    close(matrix(again["weights"], 6)[NEW], [0, 0, 0.2, 0, 0.8, 0])
 
 
 def test_each_client_of_fedfomo_draws_its_own_candidates() -> None:
     """A newcomer too. With one stream for all, everybody draws the same place of its pool."""
     many = 40
     method = fedfomo(lr=0.1, candidates=1, epsilon=1.0)
-    square = torch.zeros(many, many)
+    nobody = pairs(torch.zeros(many, many))
     state = {
         "models": models(many),
         "trained": torch.ones(many, dtype=torch.bool),
-        "affinity": square,
-        "weights": square.clone(),
+        "affinity": nobody,
+        "weights": nobody,
         "candidates": (torch.zeros(0, dtype=torch.int64),) * many,
     }
     after = method.server_update(state, {}, server())
@@ -243,19 +250,24 @@ def test_a_newcomer_of_fedamp_is_nobodys_neighbour() -> None:
 
 def test_a_newcomer_of_ppfl_resembles_nobody() -> None:
     method = ppfl(lr=0.1, models=3, lam=50.0)
-    laplacian = torch.tensor(np.diag([3.0, 1, 4, 1, 5]) - 1)
+    unit = torch.tensor([[1.0, 0], [0.6, 0.8], [0, 1], [0.8, 0.6], [0, 1]], dtype=torch.float64)
+    laplacian = {"degree": torch.tensor([3.0, 1, 4, 1, 5], dtype=torch.float64), "unit": unit}
     state = {
         "theta": {"w": torch.rand(3, 2)},
         "memberships": torch.from_numpy(np.random.default_rng(2).dirichlet([0.5] * 3, size=5)),
         "laplacian": laplacian,
+        "sums": torch.full((2, 3), 9.0),
         "shares": torch.tensor([0.4, 0.1, 0.3, 0.05, 0.15], dtype=torch.float64),
         "block": 0,
     }
     (placed,) = method.newcomer_placements(state, NEW, info())
     close(placed["memberships"][NEW], [1 / 3] * 3)
     close(placed["memberships"][:NEW], state["memberships"])
-    close(placed["laplacian"][:NEW, :NEW], laplacian)
-    assert placed["laplacian"].shape == (6, 6)
+    wider = laplacian_matrix(placed["laplacian"])
+    close(wider[:NEW, :NEW], laplacian_matrix(laplacian))
+    assert wider.shape == (6, 6)
+    assert not wider[NEW].any()
+    assert not wider[:, NEW].any()
     down = method.broadcast(placed, NEW)
     assert not down["coefficients"]["pull"].any()
     assert down["control"] == {"block": MEMBERSHIP, "share": pytest.approx(0.2)}

@@ -21,6 +21,7 @@ from fedkin.core.method import (
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, dtype_of, map_tree, sq_dist, weighted_mean
 from fedkin.methods.fedavg import sgd_step
+from fedkin.methods.parts.pairs import added, no_pairs, replaced, row_of, rows_of
 
 
 def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
@@ -42,19 +43,19 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
     code divides them by their sum), negative ones too, so a model that hurt is not tried again
     soon. Equal affinities (all of those never tried) are ordered at random. ε is constant. A client
     that never trained is nobody's candidate. The server knows whom it sent to whom: no numbers are
-    sent.
+    sent. It keeps gains and weights of the pairs that it tried, not a matrix.
     """
     if candidates < 1 or not 0 <= epsilon <= 1:
         raise FedkinError("fedfomo needs candidates of at least 1 and epsilon between 0 and 1")
 
     def server(start: FederationInit) -> Tree:
         count, initial = len(start.clients), start.only()
-        nothing = torch.zeros(count, count, dtype=dtype_of(initial))
+        nothing = no_pairs(dtype_of(initial))
         return {
             "models": (initial,) * count,
             "trained": torch.zeros(count, dtype=torch.bool),
             "affinity": nothing,
-            "weights": nothing.clone(),
+            "weights": nothing,
             "candidates": (torch.zeros(0, dtype=torch.int64),) * count,
         }
 
@@ -90,17 +91,15 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
         return {"parameters": theta, "before": before}, {"parameters": theta, "coefficients": found}
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        models = list(state["models"])
-        trained, affinity, weights = (
-            state[name].clone() for name in ("trained", "affinity", "weights")
-        )
+        models, trained = list(state["models"]), state["trained"].clone()
         for i, reply in replies.items():
             models[i], trained[i] = reply.message["parameters"], True
-            note(affinity[i], weights[i], i, state["candidates"][i], reply.message["coefficients"])
+        found = {i: reply.message["coefficients"] for i, reply in replies.items()}
+        affinity, weights = noted(state, found)
         pool = trained.nonzero()[:, 0].numpy()
         chosen = (
             pick(
-                affinity[i].numpy(),
+                wide(affinity, i, len(models)),
                 pool[pool != i],
                 candidates,
                 epsilon,
@@ -117,18 +116,14 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
         }
 
     def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
-        helped = (
-            state["affinity"].clamp_min(0).sum(0)
-        )  # how much each one's model was worth to the others
+        gained, count = state["affinity"], len(state["models"])
+        worth = torch.zeros(count, dtype=gained["value"].dtype)  # of each one's model to the others
+        helped = worth.index_add(0, gained["to"], gained["value"].clamp_min(0))
         pool = state["trained"].nonzero()[:, 0]
         first = pool[torch.argsort(-helped[pool], stable=True)[:candidates]]
-        wider = {
-            name: torch.nn.functional.pad(state[name], (0, 1, 0, 1))
-            for name in ("affinity", "weights")
-        }
         return (
             {
-                **wider,
+                **state,
                 "models": (*state["models"], state["models"][0]),  # never sent: nobody else works
                 "trained": torch.cat([state["trained"], torch.tensor([False])]),
                 "candidates": (*state["candidates"], first),
@@ -136,12 +131,11 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
         )
 
     def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
-        affinity, weights = state["affinity"].clone(), state["weights"].clone()
-        sent, found = state["candidates"][newcomer], reply.message["coefficients"]
-        note(affinity[newcomer], weights[newcomer], newcomer, sent, found)
+        affinity, weights = noted(state, {newcomer: reply.message["coefficients"]})
         pool = state["trained"].nonzero()[:, 0].numpy()
         rng = server.key._replace(client=newcomer).numpy("pick")
-        others = torch.from_numpy(pick(affinity[newcomer].numpy(), pool, candidates, epsilon, rng))
+        known = wide(affinity, newcomer, newcomer + 1)
+        others = torch.from_numpy(pick(known, pool, candidates, epsilon, rng))
         chosen = (*state["candidates"][:newcomer], others)
         return {**state, "affinity": affinity, "weights": weights, "candidates": chosen}
 
@@ -164,23 +158,40 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
         personal_models=lambda received, own, data: {"personal": own["parameters"]},
         newcomer_placements=newcomer_placements,
         update_newcomer=update_newcomer,
-        server_metrics=lambda state: {"weights": dict(enumerate(state["weights"].tolist()))},
+        server_metrics=server_metrics,
         check=check,
         hyper={"lr": lr, "candidates": candidates, "epsilon": epsilon},
         needs=Needs(validation=True),
     )
 
 
-def note(affinity: Tensor, weights: Tensor, client: int, sent: Tensor, found: Tensor) -> None:
-    """Enter into a client's rows what it gained by the models that it was sent and, last, by its
-    own.
+def server_metrics(state: Tree) -> dict[str, dict[int, dict[int, float]]]:
+    """Each client's last weights: {other: weight}, of those above 0."""
+    known = rows_of(state["weights"])
+    return {"weights": {client: known.get(client, {}) for client in range(len(state["models"]))}}
+
+
+def noted(state: Tree, found: Mapping[int, Tensor]) -> tuple[Tree, Tree]:
+    """(affinity, weights) with what clients gained by the models that they were sent and, last, by
+    their own.
     """
-    affinity[sent] += found[:-1]
-    positive = found.clamp_min(0)
-    weights.zero_()
-    weights[[*sent.tolist(), client]] = positive / positive.sum().clamp_min(
-        torch.finfo(found.dtype).tiny
-    )
+    gained, shares = {}, {}
+    for client, gains in found.items():
+        sent, positive = state["candidates"][client], gains.clamp_min(0)
+        gained[client] = sent, gains[:-1]
+        shares[client] = (
+            torch.cat([sent, torch.tensor([client])]),
+            positive / positive.sum().clamp_min(torch.finfo(gains.dtype).tiny),
+        )
+    return added(state["affinity"], gained), replaced(state["weights"], shares)
+
+
+def wide(affinity: Tree, client: int, count: int) -> np.ndarray:
+    """A client's row of the affinities [count], 0 where nothing is told."""
+    row = np.zeros(count, dtype=affinity["value"].numpy().dtype)
+    others, values = row_of(affinity, client)
+    row[others.numpy()] = values.numpy()
+    return row
 
 
 def gains(before: Params, tried: tuple[Params, ...], data: ClientContext) -> Tensor:

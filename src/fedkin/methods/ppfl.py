@@ -27,7 +27,13 @@ from fedkin.core.ops import descend, gradient, scan, simplex_step, slope
 from fedkin.core.optimizers import PLAIN
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of, is_buffer
-from fedkin.methods.parts.affinity import affinity_of, laplacian_of
+from fedkin.methods.parts.affinity import (
+    laplacian_of,
+    no_laplacian,
+    pull_of,
+    summed,
+    with_one_more,
+)
 from fedkin.methods.parts.mixing import mixed_logits, mixed_outputs, mixed_parameters, prediction
 
 THETA, MEMBERSHIP = 0, 1  # the blocks of Algorithm 1
@@ -66,8 +72,8 @@ def ppfl(
 
     Readings: canonical models start from K different draws (equal ones could never separate); the
     client doubles the λ(LC)_i that it receives, as eq. 25 says; under partial participation θ is
-    averaged over the participants. A newcomer fits its membership with θ as it is; it resembles
-    nobody, for the histograms of the others are not kept.
+    averaged over the participants. A newcomer fits its membership with θ as it is, and resembles
+    nobody.
     Deviations: the authors' scripts move c by c ∘ exp(exp(−ηg)) where eq. 24 has c ∘ exp(−ηg).
     Their penalty on c is λ · diag(row sums of W) C, ours 2λ(D − W)C. They mix after every linear
     layer, which is structure 2. They move θ before c: the same sequence as Algorithm 3's, half a
@@ -136,11 +142,12 @@ def ppfl(
         }
         count = len(start.clients)
         even = torch.full((count, models), 1 / models, dtype=dtype_of(theta))
-        zero = torch.zeros(count, count, dtype=torch.float64)
+        nothing = no_laplacian(count)
         return {
             "theta": theta,
             "memberships": even,
-            "laplacian": zero,
+            "laplacian": nothing,
+            "sums": summed(nothing, even),
             "shares": torch.ones(count),
             "block": THETA,
         }
@@ -165,10 +172,12 @@ def ppfl(
         count = len(state["memberships"])
         shares = torch.zeros(count, dtype=torch.float64)
         shares[list(replies)] = torch.tensor(mass_of(replies), dtype=torch.float64)
-        laplacian = laplacian_of(affinity_of(affinity, replies, count))
-        return _drawn(
-            {**state, "laplacian": laplacian, "shares": shares / shares.sum()}, server.key
-        )
+        laplacian = laplacian_of(affinity, replies, count)
+        known = {**state, "laplacian": laplacian, "shares": shares / shares.sum()}
+        return _drawn(with_memberships(known, state["memberships"]), server.key)
+
+    def with_memberships(state: Tree, c: Tensor) -> Tree:
+        return {**state, "memberships": c, "sums": summed(state["laplacian"], c)}
 
     def _drawn(state: Tree, key: Key) -> Tree:
         """The block of the next round (Algorithm 1, line 3)."""
@@ -177,7 +186,7 @@ def ppfl(
 
     def broadcast(state: Tree, client: int) -> Tree:
         c = state["memberships"]
-        pull = lam * (state["laplacian"][client].to(c.dtype) @ c)  # λ(LC)_i
+        pull = lam * pull_of(state["laplacian"], state["sums"], client, c[client])  # λ(LC)_i
         control = {"block": state["block"], "share": float(state["shares"][client])}
         return {
             "parameters": state["theta"],
@@ -216,24 +225,22 @@ def ppfl(
         memberships = state["memberships"].clone()
         for client, rest in sent.each.items():
             memberships[client] = rest.get("coefficients", memberships[client])
-        return _drawn({**state, "theta": theta, "memberships": memberships}, server.key)
+        return _drawn(with_memberships({**state, "theta": theta}, memberships), server.key)
 
     def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
         c, shares = state["memberships"], state["shares"]
-        return (
-            {
-                **state,
-                "memberships": torch.cat([c, c.new_full((1, models), 1 / models)]),
-                "laplacian": torch.nn.functional.pad(state["laplacian"], (0, 1, 0, 1)),
-                "shares": torch.cat([shares, shares.mean()[None]]),
-                "block": MEMBERSHIP,
-            },
-        )
+        wider = {
+            **state,
+            "laplacian": with_one_more(state["laplacian"]),
+            "shares": torch.cat([shares, shares.mean()[None]]),
+            "block": MEMBERSHIP,
+        }
+        return (with_memberships(wider, torch.cat([c, c.new_full((1, models), 1 / models)])),)
 
     def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
         c = state["memberships"].clone()
         c[newcomer] = reply.message["coefficients"]
-        return {**state, "memberships": c}
+        return with_memberships(state, c)
 
     def expected_update(received: Tree, info: ClientInfo) -> Tree:
         both = {

@@ -142,9 +142,11 @@ def _weights(run: Run, name: str) -> Stack | None:
     """A note that gives every client a weight for every client, in rounds of the second half."""
     first = run.rows("SELECT value FROM notes WHERE name = ? AND client >= 0 LIMIT 1", name)
     one = run.read(first[0][0])
-    if not isinstance(one, list) or len(one) != len(run.clients) or len(one) < 2:
+    count = len(run.clients)
+    every = isinstance(one, dict) or (isinstance(one, list) and len(one) == count)
+    if not every or count < 2:
         return None
-    found = told_lists(run, name, max(1, min(2 * TIMES, CELLS // len(one) ** 2)))
+    found = told_lists(run, name, max(1, min(2 * TIMES, CELLS // count**2)))
     if found is None:
         return None
     half = len(found.rounds) // 2

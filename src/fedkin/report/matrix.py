@@ -163,8 +163,8 @@ def told(run: Run, name: str, clients: Sequence[int] | None = None) -> Matrix | 
 
 def told_lists(run: Run, name: str, most: int) -> Stack | None:
     """A note that is a list of numbers, client by client; None if it is something else. Shorter
-    ones end in nan. Of many rounds ``most`` are read (the last one alone for 1): a large run has a
-    million lists.
+    ones end in nan; {place: number} is a list with 0 at the other places. Of many rounds ``most``
+    are read (the last one alone for 1): a large run has a million lists.
     """
     times = [
         at
@@ -180,7 +180,8 @@ def told_lists(run: Run, name: str, most: int) -> Stack | None:
     )
     rows = run.rows(query, name, *keep)
     values = run.read_all([text for _, _, text in rows])
-    found = [(row, v) for row, v in zip(rows, values, strict=True) if isinstance(v, list) and v]
+    lists = [_listed(value, len(run.clients)) for value in values]
+    found = [(row, v) for row, v in zip(rows, lists, strict=True) if v]
     found = [(row, v) for row, v in found if all(type(x) in (int, float) for x in v)]
     if not found:
         return None
@@ -190,6 +191,18 @@ def told_lists(run: Run, name: str, most: int) -> Stack | None:
     for (at, client, _), v in found:
         stacked[down[at], across[client], : len(v)] = v
     return Stack(rounds, clients, stacked, len(times))
+
+
+def _listed(value: Any, width: int) -> list[Any]:
+    """A note as a list; empty where it is none."""
+    if isinstance(value, dict):
+        found: list[Any] = [0.0] * width
+        for place, number in value.items():
+            if not (place.isascii() and place.isdigit() and len(place) < 10 and int(place) < width):
+                return []
+            found[int(place)] = number
+        return found
+    return value if isinstance(value, list) else []
 
 
 def _test(run: Run, view: str, measure: str) -> Matrix:

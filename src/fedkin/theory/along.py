@@ -10,6 +10,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.tree import flat, row
+from fedkin.methods.parts.affinity import laplacian_matrix
 from fedkin.setup.opened import Loaded, load
 from fedkin.theory.generalization import Clustered, clustered_bound
 from fedkin.theory.stationarity import Stationarity, stationarity
@@ -59,7 +60,7 @@ def stationarity_of(folder: Path) -> Stationarity:
         flat(total).numpy(),
         (c / c.sum(1, keepdim=True)).numpy(),
         torch.stack(slopes).numpy(),
-        state["laplacian"].numpy(),
+        laplacian_matrix(state["laplacian"]).numpy(),
         lam=float(hyper["lam"]),
         step=float(hyper["membership_lr"]),
     )

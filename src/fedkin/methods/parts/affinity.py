@@ -1,5 +1,8 @@
 """Who resembles whom: the affinity of clients by their label histograms, and its
 Laplacian (PPFL).
+
+Cosines are products of unit rows, W = R Rᵀ: the rows are kept, [clients, classes], and never the
+square of the clients. A matrix that was given is kept as it is.
 """
 
 from collections.abc import Mapping
@@ -9,17 +12,23 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Reply
+from fedkin.core.tree import Tree
 
 
-def affinity_of(affinity: Any, replies: Mapping[int, Reply], count: int) -> Tensor:
-    """W [count, count], float64: cosine similarity of label histograms, zeros, or as given.
+def laplacian_of(affinity: Any, replies: Mapping[int, Reply], count: int) -> Tree:
+    """L = D − W of the cosine similarities of label histograms, of nothing, or of a given W.
 
     A client whose introduction was lost resembles nobody.
+
+    Returns:
+        ``degree`` [count], the diagonal of D, and W as ``unit`` [count, classes] (W = R Rᵀ) or, if
+        it was given, as ``affinity`` [count, count]; float64.
     """
+    if affinity not in ("none", "label_cosine"):
+        given = torch.tensor(affinity, dtype=torch.float64)
+        return {"degree": given.sum(1), "affinity": given}
     if affinity == "none":
-        return torch.zeros(count, count, dtype=torch.float64)
-    if affinity != "label_cosine":
-        return torch.tensor(affinity, dtype=torch.float64)
+        return no_laplacian(count)
     sent = {
         client: reply.message["coefficients"].to(torch.float64) for client, reply in replies.items()
     }
@@ -27,9 +36,39 @@ def affinity_of(affinity: Any, replies: Mapping[int, Reply], count: int) -> Tens
         [sent.get(client, torch.zeros_like(next(iter(sent.values())))) for client in range(count)]
     )
     unit = torch.nn.functional.normalize(rows, dim=1)
-    return unit @ unit.T
+    return {"degree": unit @ unit.sum(0), "unit": unit}
 
 
-def laplacian_of(affinity: Tensor) -> Tensor:
-    """L = D − W."""
-    return torch.diag(affinity.sum(1)) - affinity
+def no_laplacian(count: int) -> Tree:
+    """L of clients of whom none resembles another."""
+    zero = torch.zeros(count, dtype=torch.float64)
+    return {"degree": zero, "unit": zero.new_zeros(count, 0)}
+
+
+def with_one_more(laplacian: Tree) -> Tree:
+    """L with a newcomer that resembles nobody."""
+    padding = {"degree": (0, 1), "unit": (0, 0, 0, 1), "affinity": (0, 1, 0, 1)}
+    return {
+        name: torch.nn.functional.pad(value, padding[name]) for name, value in laplacian.items()
+    }
+
+
+def summed(laplacian: Tree, c: Tensor) -> Tensor:
+    """What all clients' rows of (LC) share: Rᵀ C [classes, K], or C where W was given."""
+    found: Tensor = laplacian["unit"].T @ c.double() if "unit" in laplacian else c.double()
+    return found
+
+
+def pull_of(laplacian: Tree, sums: Tensor, client: int, own: Tensor) -> Tensor:
+    """(LC) of a client [K], of C's dtype. ``own``: its row of C. ``sums``: C's ``summed``."""
+    w = laplacian["unit" if "unit" in laplacian else "affinity"][client]
+    found: Tensor = laplacian["degree"][client] * own - w @ sums
+    return found.to(own.dtype)
+
+
+def laplacian_matrix(laplacian: Tree) -> Tensor:
+    """L = D − W [clients, clients]: for who looks at all of it."""
+    unit = laplacian.get("unit")
+    w = laplacian["affinity"] if unit is None else unit @ unit.T
+    found: Tensor = torch.diag(laplacian["degree"]) - w
+    return found

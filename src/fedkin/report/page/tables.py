@@ -149,7 +149,9 @@ def _short(values: Mapping[str, Any], clients: int) -> bool:
     does not.
     """
     longest = max((len(value) for value in values.values() if isinstance(value, list)), default=0)
-    return set(values) != {"federation"} and longest <= CELL and longest != clients
+    if set(values) == {"federation"} or any(isinstance(value, dict) for value in values.values()):
+        return False
+    return longest <= CELL and longest != clients
 
 
 def table(

@@ -1,0 +1,83 @@
+"""Numbers of some pairs (client, other): a matrix of clients × clients of which little is told.
+
+A tree of three tensors in the order of the pairs: ``of`` and ``to`` [pairs] int64, ``value``
+[pairs]. What is not among them is 0. So the server keeps what it was told, and not the square of
+the clients.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fedkin.core.tree import Tree
+
+Told = Mapping[int, tuple[Tensor, Tensor]]  # client → (others [n] int64, their values [n])
+
+
+def no_pairs(dtype: torch.dtype) -> Tree:
+    """Nothing told of anybody."""
+    return _pairs(_none(), _none(), torch.zeros(0, dtype=dtype))
+
+
+def row_of(pairs: Tree, client: int) -> tuple[Tensor, Tensor]:
+    """(others [n] int64 ascending, their values [n]) of a client."""
+    ends = torch.searchsorted(pairs["of"], torch.tensor([client, client + 1]))
+    inside = slice(int(ends[0]), int(ends[1]))
+    return pairs["to"][inside], pairs["value"][inside]
+
+
+def rows_of(pairs: Tree) -> dict[int, dict[int, float]]:
+    """client → {other: value}, of those of whom something is told."""
+    found: dict[int, dict[int, float]] = {}
+    for client, other, value in zip(
+        *(pairs[name].tolist() for name in ("of", "to", "value")), strict=True
+    ):
+        found.setdefault(client, {})[other] = value
+    return found
+
+
+def added(pairs: Tree, told: Told) -> Tree:
+    """Values added to those of the same pairs."""
+    of, to, value = _joined(pairs, told)
+    both, place = torch.unique(torch.stack([of, to]), dim=1, return_inverse=True)
+    total = torch.zeros(both.shape[1], dtype=value.dtype).index_add(0, place, value)
+    return _pairs(both[0], both[1], total)
+
+
+def replaced(pairs: Tree, told: Told) -> Tree:
+    """The rows of some clients in the place of those that they had; values of 0 are left out."""
+    kept = ~torch.isin(pairs["of"], torch.tensor(list(told), dtype=torch.int64))
+    others = {name: pairs[name][kept] for name in pairs}
+    of, to, value = _joined(
+        others,
+        {client: (to[value != 0], value[value != 0]) for client, (to, value) in told.items()},
+    )
+    order = torch.argsort(of, stable=True)
+    return _pairs(of[order], to[order], value[order])
+
+
+def matrix(pairs: Mapping[str, Any], count: int) -> Tensor:
+    """[count, count]: for who looks at all of it."""
+    of, to, value = (torch.as_tensor(pairs[name]) for name in ("of", "to", "value"))
+    found = torch.zeros(count, count, dtype=value.dtype)
+    found[of, to] = value
+    return found
+
+
+def _joined(pairs: Tree, told: Told) -> tuple[Tensor, Tensor, Tensor]:
+    of: Iterable[Tensor] = (torch.full_like(to, client) for client, (to, _) in told.items())
+    return (
+        torch.cat([pairs["of"], *of]),
+        torch.cat([pairs["to"], *(to for to, _ in told.values())]),
+        torch.cat([pairs["value"], *(value for _, value in told.values())]),
+    )
+
+
+def _pairs(of: Tensor, to: Tensor, value: Tensor) -> Tree:
+    return {"of": of.contiguous(), "to": to.contiguous(), "value": value}
+
+
+def _none() -> Tensor:
+    return torch.zeros(0, dtype=torch.int64)
