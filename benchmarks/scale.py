@@ -4,7 +4,9 @@ models on disk.
     python -m benchmarks.scale [--sizes 40,400,4000,40000] [--json]
 
 Every size is a process of its own (engine inprocess); `s a round` is the median of the rounds after
-the second, and `memory` the process's highest. Every client has 40 samples of 64 numbers. The last
+the second without its evaluation, and `memory` the process's highest. Two evaluations are timed:
+round 8's, of a panel of 400 clients (`[run] evaluate = "panel:400"`), and the last round's, of
+everybody. Every client has 40 samples of 64 numbers. The last
 row's clients have a personal model of 0.1 M parameters each (method ditto), all of them trained
 once; states are on disk.
 """
@@ -25,6 +27,8 @@ import numpy as np
 
 SAMPLES, FEATURES, CLASSES, PARTICIPANTS = 40, 64, 10, 40
 ROUNDS = 12
+OFTEN = 4  # rounds between two evaluations of the panel; the first one prepares their steps
+PANEL = 400
 PERSONAL = 10_000
 
 
@@ -52,6 +56,13 @@ def run(clients: int, file: Path, personal: bool) -> dict[str, float]:
     from fedkin.runs.spec import parse
 
     ends: list[float] = []
+    seconds: dict[int, dict[str, float]] = {}
+
+    def see(record: Any) -> None:
+        ends.append(time.perf_counter())
+        if record.phase == "round":
+            seconds[record.round] = record.seconds
+
     with tempfile.TemporaryDirectory() as folder:
         rounds = 1 if personal else ROUNDS
         spec = parse(
@@ -65,7 +76,8 @@ def run(clients: int, file: Path, personal: bool) -> dict[str, float]:
                     "clients": clients,
                     "participation": 1.0 if personal else PARTICIPANTS / clients,
                     "rounds": rounds,
-                    "evaluate_every": rounds,
+                    "evaluate_every": rounds if personal else OFTEN,
+                    "evaluate": f"panel:{min(PANEL, clients)}",
                     "commit_every": 0.0,
                 },
                 "engine": {
@@ -76,14 +88,14 @@ def run(clients: int, file: Path, personal: bool) -> dict[str, float]:
             }
         )[0]
         began = time.perf_counter()
-        run_experiment(
-            spec, Path(folder) / "run", progress=lambda _: ends.append(time.perf_counter())
-        )
+        run_experiment(spec, Path(folder) / "run", progress=see)
         whole = time.perf_counter() - began
     memory = highest()
     between = [b - a for a, b in pairwise(ends)]
     return {
         "seconds": whole if personal else statistics.median(between[1 : ROUNDS - 2]),
+        "panel": float("nan") if personal else seconds[2 * OFTEN]["evaluation"],
+        "everybody": seconds[rounds]["evaluation"],
         "memory": memory,
     }
 
@@ -128,16 +140,22 @@ def main() -> None:
     if given.json:
         print(json.dumps(result))
         return
-    print("| clients | s a round | × the first | memory, MB |\n|---|---|---|---|")
+    print(
+        "| clients | s a round | × the first | s of an evaluation of everybody "
+        f"| of a panel of {PANEL} | memory, MB |\n|---|---|---|---|---|---|"
+    )
     for size, each in result.items():
         if size == "personal":
             print(
-                f"| {PERSONAL:,}, models on disk | {each['seconds']:.1f} (whole run) | | "
-                f"{each['memory']:.0f} |"
+                f"| {PERSONAL:,}, models on disk | {each['seconds']:.1f} (whole run) | "
+                f"| {each['everybody']:.1f} | | {each['memory']:.0f} |"
             )
         else:
             ratio = each["seconds"] / first["seconds"]
-            print(f"| {int(size):,} | {each['seconds']:.4f} | {ratio:.2f} | {each['memory']:.0f} |")
+            print(
+                f"| {int(size):,} | {each['seconds']:.4f} | {ratio:.2f} "
+                f"| {each['everybody']:.2f} | {each['panel']:.2f} | {each['memory']:.0f} |"
+            )
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ EXTRA = {  # further forms of a method: (method, settings)
         },
     ),
     "persfl-gd": ("persfl", {"method__objective": "gd", "method__teacher": "final"}),
+    "ditto-panel": ("ditto", {"run__evaluate": "panel:2"}),
+    "fedavg-participants": ("fedavg", {"run__evaluate": "participants"}),
     "fedavg-epochs": ("fedavg", {"train__steps": None, "train__epochs": 2, "split__alpha": 0.2}),
     "fedavg-kept": (
         "fedavg",

@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -20,6 +20,7 @@ from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.acceptance import Accepted, accepted, far_off
 from fedkin.engine.codec import LARGEST, NOT_FINITE, BadMessage, Counted, count, decode, encode
 from fedkin.engine.contexts import ServerTools
+from fedkin.engine.evaluated import ALL, PARTICIPANTS, panel
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.reply_spool import Spool
 from fedkin.engine.server_guard import NotFinite, Without, guarded
@@ -43,6 +44,7 @@ class Federation(NamedTuple):
     tools: ServerTools
     min_replies: int = 1
     names: tuple[str, ...] = ()  # what the operator calls the clients
+    evaluate: str = ALL  # whom an evaluation asks (``fedkin.engine.evaluated``)
 
     def named(self, client: int) -> str:
         """A client as whoever runs the experiment knows it."""
@@ -83,8 +85,8 @@ class Coordinator:
             self._update(method.setup_update, replies, missing, 0)
         return self._record(0, "setup", who, sent, missing, began, {})
 
-    def round(self, number: int, evaluate: bool = True) -> Record:
-        """One communication round; rounds count from 1."""
+    def round(self, number: int, evaluate: bool = True, last: bool = False) -> Record:
+        """One communication round; rounds count from 1. ``last``: everybody is asked, no panel."""
         began = time.perf_counter()
         who = self.sample(number)
         sent: list[Sent] = []
@@ -95,13 +97,13 @@ class Coordinator:
         at = {"local": time.perf_counter() - began}
         self._update(partial(updated, self.method), replies, missing, number)
         at["server"] = time.perf_counter() - began - at["local"]
-        return self._record(
-            number, "round", who, sent, missing, began, at, "evaluate" if evaluate else None
-        )
+        asked = self._asked(who, last) if evaluate else []
+        return self._record(number, "round", who, sent, missing, began, at, "evaluate", asked)
 
     def finish(self, number: int) -> Record:
         """After the last round: every client's ``finish`` (its message is the last one down), and a
-        full evaluation.
+        full evaluation: of everybody, or of the last round's participants where rounds evaluate
+        those.
         """
         began = time.perf_counter()
         everyone = sorted(self.federation.infos)
@@ -114,7 +116,20 @@ class Coordinator:
                 if answer.error is not None:
                     missing[answer.client] = answer.error
         at = {"local": time.perf_counter() - began}
-        return self._record(number, "finish", everyone, sent, missing, began, at, "evaluate_all")
+        asked = self._asked(self.sample(number - 1), True)
+        return self._record(
+            number, "finish", everyone, sent, missing, began, at, "evaluate_all", asked
+        )
+
+    def _asked(self, who: list[int], last: bool) -> list[int]:
+        """Whom an evaluation asks."""
+        if self.federation.evaluate == PARTICIPANTS:
+            return who
+        return sorted(self.federation.infos) if last else self._panel
+
+    @cached_property
+    def _panel(self) -> list[int]:
+        return panel(self.federation.evaluate, self.federation.infos, self.federation.seed)
 
     def sample(self, number: int) -> list[int]:
         """Participants of a round."""
@@ -254,12 +269,13 @@ class Coordinator:
         missing: dict[int, str],
         began: float,
         at: dict[str, float],
-        evaluate: str | None = None,
+        evaluate: str = "evaluate",
+        asked: Sequence[int] = (),
     ) -> Record:
         scores, notes, measures = {}, {}, {}
         before = time.perf_counter()
-        if evaluate is not None:
-            orders, _ = self._orders(sorted(self.federation.infos), [])
+        if asked:
+            orders, _ = self._orders(asked, [])
             for answer in self.transport.ask(evaluate, number, orders):
                 if answer.error is not None:
                     one = self.federation.named(answer.client)

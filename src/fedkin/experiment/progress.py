@@ -17,15 +17,18 @@ from rich.table import Table
 from rich.text import Text
 
 from fedkin.core.measures import measure_named
+from fedkin.engine.evaluated import panel_size
 from fedkin.experiment.slow_lines import SlowLines
 from fedkin.experiment.terminal import Plainly, say
 from fedkin.report import formatting
+from fedkin.report.intervals import half_width
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import check_own, unrecorded
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import DEFAULT_CLIENTS
 
+NOTHING: Mapping[str, float] = {}
 WINDOW = 10  # rounds that the estimate of the time left looks back on
 
 
@@ -55,6 +58,11 @@ class Tally:
         self.measure = "accuracy"
         self.means: dict[str, float] = {}
         self.worst: dict[str, float] = {}
+        self.sampled = spec.run.evaluate != "all"
+        self.size = panel_size(spec.run.evaluate)
+        self.halves: dict[
+            str, float
+        ] = {}  # of 95 % intervals of the means, where clients are drawn
         self.left_out: dict[int, str] = {}
         self.under_way = ""
         self._paces: list[float] = []
@@ -71,11 +79,13 @@ class Tally:
         self.left_out = record.missing
         for view in {view for views in record.scores.values() for view in views}:
             self._score(record, view)
+        if record.scores and (not self.sampled or self.size not in (None, len(record.scores))):
+            self.halves = {}  # everybody was asked
 
     @property
     def means_shown(self) -> str:
         """The means over clients, personal first."""
-        return self._shown(self.means)
+        return self._shown(self.means, self.halves)
 
     @property
     def worst_shown(self) -> str:
@@ -97,10 +107,12 @@ class Tally:
             return None
         return max(0.0, self.pace * (self.rounds - self.round) - (time.monotonic() - self._last))
 
-    def _shown(self, values: Mapping[str, float]) -> str:
+    def _shown(self, values: Mapping[str, float], halves: Mapping[str, float] = NOTHING) -> str:
         order = sorted(values, key=lambda view: (view != "personal", view))
         return "   ".join(
-            f"{formatting.value(self.measure, values[view])} {view}" for view in order
+            f"{formatting.value(self.measure, values[view])}"
+            f"{formatting.half(self.measure, halves.get(view))} {view}"
+            for view in order
         )
 
     def _score(self, record: Record, view: str) -> None:
@@ -124,6 +136,7 @@ class Tally:
         values = ascending if measure_named(measure).higher else ascending[::-1]
         self.measure = measure
         self.means[view] = fmean(values)
+        self.halves[view] = half_width(values)
         self.worst[view] = fmean(
             values[: max(1, len(values) // 10)]
         )  # as report.scores.spread has it

@@ -135,9 +135,8 @@ def _one(coordinator: Coordinator, spec: Spec, number: int) -> Record:
         return coordinator.setup()
     if number > spec.run.rounds:
         return coordinator.finish(number)
-    return coordinator.round(
-        number, number % spec.run.evaluate_every == 0 or number == spec.run.rounds
-    )
+    last = number == spec.run.rounds
+    return coordinator.round(number, last or number % spec.run.evaluate_every == 0, last)
 
 
 def _saver(coordinator: Coordinator) -> Callable[[Path, int], list[int]]:

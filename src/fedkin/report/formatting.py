@@ -125,6 +125,13 @@ def rank(place: int, tie: bool) -> str:
     return f"{place}=" if tie else str(place)
 
 
+def half(measure: str, width: float | None) -> str:
+    """± 1.2 after a mean; nothing where there is no interval."""
+    if width is None or not math.isfinite(width):
+        return ""
+    return f" ± {value(measure, width).removesuffix(' %')}"
+
+
 def interval(measure: str, ends: Sequence[float] | None) -> str:
     """An interval of a measure: 71.20 … 75.30 %."""
     if ends is None:
@@ -138,7 +145,23 @@ def notes_of(found: Mapping[str, Any]) -> list[str]:
     said = [
         f"measure: {label(found['measure'])}" + (f" ({found['why']})" if found.get("why") else "")
     ]
-    return [*said, *found["warnings"], *diverged(found)]
+    return [*said, *found["warnings"], *diverged(found), *asked(found)]
+
+
+def asked(found: Mapping[str, Any]) -> list[str]:
+    """Of a run (a ``summary``): whom its rounds evaluated, where that was not everybody."""
+    told = found.get("evaluated")
+    if not told:
+        return []
+    if told["who"] == "participants":
+        return [
+            "every evaluation asked the participants of its round, the final one too: means over "
+            "clients are estimates; interval: bootstrap over them"
+        ]
+    return [
+        f"rounds before the last evaluated a panel of {told['clients']:,} of {told['of']:,} "
+        "clients: the best rounds and their means are the panel's; interval: bootstrap over it"
+    ]
 
 
 def diverged(found: Mapping[str, Any]) -> list[str]:

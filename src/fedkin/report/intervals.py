@@ -44,6 +44,15 @@ def over_clients(values: Mapping[int, float | None]) -> tuple[float, float] | No
     return None if low is None or high is None else (low, high)
 
 
+def half_width(values: Sequence[float]) -> float:
+    """Half of the interval of the mean over clients that were drawn, by the normal distribution;
+    nan for fewer than two. Quick, for what is shown while a run goes on.
+    """
+    if len(values) < 2:
+        return math.nan
+    return NORMAL * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
 def of_share(share: float, rows: int) -> tuple[float, float]:
     """Wilson's interval of a share (an accuracy) that was found on so many test rows."""
     z = NORMAL

@@ -1,6 +1,6 @@
 """One number of every client in every evaluated round, as an array."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
 from typing import Any
@@ -73,6 +73,18 @@ def _equal(one: Matrix, other: Matrix) -> bool:
     if (one.rounds, one.clients) != (other.rounds, other.clients):
         return False
     return np.allclose(one.values, other.values, rtol=0, atol=1e-12, equal_nan=True)
+
+
+def among(matrices: Mapping[str, Matrix], clients: Collection[int] | None) -> dict[str, Matrix]:
+    """The matrices of some clients (of a panel, whose rounds can be compared); all for None."""
+    if clients is None:
+        return dict(matrices)
+    found = {}
+    for view, matrix in matrices.items():
+        keep = [j for j, client in enumerate(matrix.clients) if client in clients]
+        chosen = [matrix.clients[j] for j in keep]
+        found[view] = Matrix(matrix.rounds, chosen, matrix.values[:, keep])
+    return found
 
 
 def matched(clusters: Matrix) -> Matrix:

@@ -72,6 +72,26 @@ class Run:
         rounds = self.facts.get("rounds")
         return rounds if isinstance(rounds, int) else None
 
+    def evaluated(self) -> str:
+        """Whom rounds before the last evaluated: all, panel:N or participants."""
+        of_run = (self.facts.get("spec") or {}).get("run") or {}
+        return str(of_run.get("evaluate", "all"))
+
+    def panel_round(self) -> int | None:
+        """The first round that the panel was asked in; None where there is no panel."""
+        if not self.evaluated().startswith("panel:"):
+            return None
+        ((first,),) = self.rows("SELECT min(round) FROM metrics")
+        return first if isinstance(first, int) else None
+
+    def panel(self) -> frozenset[int] | None:
+        """The clients of the panel; None where there is none."""
+        first = self.panel_round()
+        if first is None:
+            return None
+        found = self.rows("SELECT DISTINCT client FROM metrics WHERE round = ?", first)
+        return frozenset(client for (client,) in found)
+
     def committed(self) -> int:
         """How many rounds are in the record (setup and finish not counted)."""
         return int(self.rows("SELECT count(*) FROM rounds WHERE phase = 'round'")[0][0])

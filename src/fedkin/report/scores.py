@@ -58,7 +58,7 @@ def curves(run: Run, measure: str = "accuracy") -> dict[str, Curve]:
                    / nullif(sum(CASE WHEN m.split = 'val' AND {value} IS NOT NULL
                                      THEN c.val END), 0),
                avg(CASE WHEN m.split = 'test' THEN {value} END)
-        FROM {source} LEFT JOIN clients c ON c.client = m.client
+        FROM {source} LEFT JOIN clients c ON c.client = m.client {of_panel(run)}
         GROUP BY m.round, m.view ORDER BY m.round
     """
     found: dict[str, Curve] = {}
@@ -68,6 +68,16 @@ def curves(run: Run, measure: str = "accuracy") -> dict[str, Curve]:
         curve.validation.append(validation)
         curve.test.append(test)
     return {view: found[view] for view in sorted(found, key=lambda v: (v != "personal", v))}
+
+
+def of_panel(run: Run) -> str:
+    """SQL that keeps the panel's rows of ``metrics m``: rounds are compared by the same clients.
+    Empty where everybody, or each round's participants, were evaluated.
+    """
+    first = run.panel_round()
+    if first is None:
+        return ""
+    return f"WHERE m.client IN (SELECT client FROM metrics WHERE round = {first:d})"
 
 
 _JOINED = """LEFT JOIN measures o ON o.round = m.round AND o.client = m.client AND o.view = m.view

@@ -1,6 +1,6 @@
 """A run in numbers: what ``fedkin show DIR --json`` prints."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,6 +17,7 @@ from fedkin.report.scores import chosen_rounds, curves, measure_of, measures, sc
 from fedkin.report.worst_clients import worst_clients
 from fedkin.runs.spec import SplitSection
 
+FINAL = "final"
 FACTS = (
     "method",
     "hyper",
@@ -58,6 +59,7 @@ def of_run(run: Run, asked: str | None = None) -> dict[str, Any]:
         "planned": run.planned(),
         "finished": run.finished,
         "measure": measure,
+        "evaluated": evaluated(run),
         "why": run.facts.get("why") or "",
         "warnings": [*warnings, *beaten(run, measure, headline, list(baselines))],
         "headline": headline,
@@ -112,6 +114,7 @@ def _numbers(run: Run, measure: str) -> tuple[dict[str, Any], dict[str, Any], di
     The best round by validation is the measure's.
     """
     weights = {k: client.test for k, client in run.clients.items()}
+    panel = run.panel()
     accuracy: dict[str, Any] = {}
     loss: dict[str, Any] = {}
     headline: dict[str, Any] = {}
@@ -128,9 +131,13 @@ def _numbers(run: Run, measure: str) -> tuple[dict[str, Any], dict[str, Any], di
             value is not None for value in curve.test
         ):  # else a regression, which has no accuracy
             accuracy[view] = {
-                name: _at(run, at, view, "accuracy", weights) for name, at in rounds.items()
+                name: _at(run, at, view, "accuracy", weights, None if name == FINAL else panel)
+                for name, at in rounds.items()
             }
-        headline[view] = {name: _at(run, at, view, measure, weights) for name, at in picked.items()}
+        headline[view] = {
+            name: _at(run, at, view, measure, weights, None if name == FINAL else panel)
+            for name, at in picked.items()
+        }
         headline[view]["final"]["interval"] = over_clients(values(run, last, view, measure))
     return accuracy, loss, headline
 
@@ -179,11 +186,35 @@ def worst_of(name: str) -> str:
 
 
 def _at(
-    run: Run, at: int | None, view: str, measure: str, weights: dict[int, int]
+    run: Run,
+    at: int | None,
+    view: str,
+    measure: str,
+    weights: dict[int, int],
+    panel: Collection[int] | None,
 ) -> dict[str, Any] | None:
+    """A round's numbers over clients; ``panel``: over those alone, with the interval of the mean.
+    ``interval`` is there too where each round's participants were evaluated.
+    """
     if at is None:
         return None
-    return {**spread(values(run, at, view, measure), weights, worst=worst_of(measure)), "round": at}
+    known = values(run, at, view, measure)
+    if panel is not None:
+        known = {client: value for client, value in known.items() if client in panel}
+    found = {**spread(known, weights, worst=worst_of(measure)), "round": at}
+    if panel is not None or run.evaluated() == "participants":
+        found["interval"] = over_clients(known)
+    return found
+
+
+def evaluated(run: Run) -> dict[str, Any] | None:
+    """Whom rounds before the last evaluated; None where that was everybody."""
+    if run.evaluated() == "participants":
+        return {"who": "participants", "of": len(run.clients)}
+    panel = run.panel()
+    if panel is None:
+        return None
+    return {"who": "panel", "clients": len(panel), "of": len(run.clients)}
 
 
 def _seconds(run: Run) -> dict[str, Any]:

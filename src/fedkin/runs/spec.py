@@ -6,7 +6,14 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from fedkin.core.errors import FedkinError, cut, near
 from fedkin.core.measures import Name
@@ -14,6 +21,8 @@ from fedkin.core.toml import LARGEST, BadToml, parse_toml
 from fedkin.runs.section import Section
 from fedkin.runs.suggested import suggested
 from fedkin.runs.training import ServerSection, TrainSection
+
+PANEL = re.compile(r"panel:[1-9]\d{0,8}")  # of run.evaluate
 
 
 class _Open(BaseModel):
@@ -129,6 +138,7 @@ class RunSection(Section):
     seed: int = Field(default=0, ge=0, lt=2**63)
     min_replies: int = Field(default=1, ge=1)
     evaluate_every: int = Field(default=1, ge=1)
+    evaluate: str = "all"  # whom rounds before the last evaluate: all, panel:N or participants
     commit_every: float = Field(default=2.0, ge=0)  # seconds between commits
     holdout_clients: float = Field(
         default=0.0, ge=0, lt=1
@@ -141,6 +151,15 @@ class RunSection(Section):
         "auto"  # what validation, sweeps and comparisons go by; auto: the data say
     )
     out: str | None = None
+
+    @field_validator("evaluate")
+    @classmethod
+    def _whom(cls, evaluate: str) -> str:
+        if evaluate in ("all", "participants") or PANEL.fullmatch(evaluate):
+            return evaluate
+        nearest = "panel:1" if evaluate.startswith("panel") else "participants"
+        nearest = "all" if evaluate[:1].lower() in ("a", "e", "") else nearest
+        raise ValueError(f"write all, participants or panel:N (the nearest: {nearest})")
 
 
 class Spec(Section):

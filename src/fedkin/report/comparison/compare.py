@@ -92,7 +92,7 @@ def comparison(
             *other_data,
             *_longer(seen),
             *_twice(seen),
-            *_diverged(seen),
+            *_said(seen),
             *unchosen,
             *([] if other_data else unpaired),
         ],
@@ -246,11 +246,11 @@ def _longer(seen: Sequence[Seen]) -> list[str]:
     ]
 
 
-def _diverged(seen: Sequence[Seen]) -> list[str]:
-    """Means and pairs are without these clients, so that a run may look better for having hurt
-    them.
+def _said(seen: Sequence[Seen]) -> list[str]:
+    """What is to be said of single runs. Means and pairs are without clients that diverged, so that
+    a run may look better for having hurt them; and some means are of the clients that were asked.
     """
-    return [f"{one.name}: {sentence}" for one in seen for sentence in one.diverged]
+    return [f"{one.name}: {sentence}" for one in seen for sentence in one.said]
 
 
 def _twice(seen: Sequence[Seen]) -> list[str]:

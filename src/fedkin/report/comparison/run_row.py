@@ -68,7 +68,7 @@ class Seen(NamedTuple):
         None  # weighted by validation samples; ±inf where a client's is no number
     )
     validated: Mapping[int, float] = {}  # the same by client, those where it is defined
-    diverged: Sequence[str] = ()  # sentences about clients without a finite loss
+    said: Sequence[str] = ()  # sentences: clients without a finite loss, whom rounds evaluated
     hyper: Mapping[str, Any] = {}
     tuned: Mapping[str, Any] = {}  # the same, and [train]
     folder: Path | None = None
@@ -118,6 +118,8 @@ def look(folder: Path, name: str, asked: str | None = None) -> Seen:
     whole = facts.get("spec") or {}
     spec = {part: content for part, content in whole.items() if part not in IN_SETTING}
     chosen = {name: value for name, value in (whole.get("run") or {}).items() if name in OF_RUN}
+    if (found["evaluated"] or {}).get("who") == "participants":
+        chosen["evaluate"] = "participants"  # its final numbers are of others
     parts = ("method", "rounds", "participation", "model", "versions")
     fixed = [data.text, chosen, *(facts.get(part) for part in parts)]
     return Seen(
@@ -129,7 +131,7 @@ def look(folder: Path, name: str, asked: str | None = None) -> Seen:
         personal,
         validation,
         validated,
-        formatting.diverged(found),
+        [*formatting.diverged(found), *_asked(found)],
         facts.get("hyper") or {},
         _tuned(facts.get("hyper") or {}, spec.get("train") or {}),
         Path(folder),
@@ -188,6 +190,18 @@ def _validation(run: Run, at: int, measure: str) -> tuple[float | None, dict[int
         return None, {}
     mean = sum(value * sizes[k] for k, value in known.items()) / sum(sizes[k] for k in known)
     return mean, {k: value for k, value in known.items() if math.isfinite(value)}
+
+
+def _asked(found: Mapping[str, Any]) -> list[str]:
+    """Whom the run's rounds evaluated, and how sure the numbers of the best round are."""
+    said = formatting.asked(found)
+    for view, picks in found["headline"].items() if said else ():
+        ends = (picks["best_by_validation"] or {}).get("interval")
+        said = [
+            f"{sentence}; {view}: {formatting.interval(found['measure'], ends)}"
+            for sentence in said
+        ]
+    return said
 
 
 def _tuned(hyper: Mapping[str, Any], train: Mapping[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def _head(found: Mapping[str, Any], title: str) -> str:
             '<p class="warn">This run is not finished: its numbers are those of the last '
             "committed round.</p>"
         )
-    said = [*found["warnings"], *formatting.diverged(found)]
+    said = [*found["warnings"], *formatting.diverged(found), *formatting.asked(found)]
     parts += [f'<p class="warn">{escape(sentence)}.</p>' for sentence in said]
     keys = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"

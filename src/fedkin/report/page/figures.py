@@ -11,7 +11,7 @@ from fedkin.report.charts.one_client import own_figures
 from fedkin.report.charts.rounds import against_bytes, lines, over_rounds
 from fedkin.report.collaboration import groups_of, read_told, shares
 from fedkin.report.ledger import bytes_by_round
-from fedkin.report.matrix import Matrix, distinct
+from fedkin.report.matrix import Matrix, among, distinct
 from fedkin.report.newcomers import by_labels
 from fedkin.report.records import Run
 
@@ -58,9 +58,10 @@ def _scores(
     run: Run, what: str, matrices: dict[str, Matrix], curve: Own | None
 ) -> list[Figure | None]:
     views = distinct(matrices)
+    rounds = among(views, run.panel())
     scored = [
-        over_rounds(views, what, run.planned(), curve),
-        against_bytes(views, what, bytes_by_round(run)),
+        over_rounds(rounds, what, run.planned(), curve),
+        against_bytes(rounds, what, bytes_by_round(run)),
         by_client(views, what, run.clients),
         histogram(views, what, run.clients),
     ]
