@@ -209,7 +209,7 @@ def resume(
     """Continue a run from its last committed round; the result is that of a run that was never
     stopped.
     """
-    from fedkin.experiment.progress import before
+    from fedkin.experiment.before_resume import before
     from fedkin.runs.directory import SPEC
     from fedkin.runs.spec import parse, read
 

@@ -129,7 +129,7 @@ def run(
     """Train on the nodes; a run directory like any other, in DIR/runs."""
     _extra()
     from fedkin.cli.training import train
-    from fedkin.experiment.progress import before
+    from fedkin.experiment.before_resume import before
     from fedkin.flower.operator.submit import launch, prepared
     from fedkin.runs.directory import begun
 

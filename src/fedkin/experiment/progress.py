@@ -5,7 +5,6 @@ no terminal.
 import math
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import fmean, median
 from types import TracebackType
 from typing import Protocol, Self
@@ -22,26 +21,12 @@ from fedkin.experiment.slow_lines import SlowLines
 from fedkin.experiment.terminal import Plainly, say
 from fedkin.report import formatting
 from fedkin.report.intervals import half_width
-from fedkin.runs.database import read_only
-from fedkin.runs.directory import check_own, unrecorded
 from fedkin.runs.record import Record
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import DEFAULT_CLIENTS
 
 NOTHING: Mapping[str, float] = {}
 WINDOW = 10  # rounds that the estimate of the time left looks back on
-
-
-def before(run: Path) -> tuple[int, int] | None:
-    """Rounds done and bytes sent before a resume; None where the run is finished. Raises
-    FedkinError for no run.
-    """
-    if unrecorded(run):
-        check_own(run)
-        return 0, 0
-    with read_only(run) as database:
-        ((sent,),) = database.rows("SELECT coalesce(sum(bytes), 0) FROM messages")
-        return None if database.facts().get("finished") else (database.last_round(), int(sent))
 
 
 class Tally:

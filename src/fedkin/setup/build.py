@@ -18,7 +18,6 @@ from fedkin.data.partitions.registry import parameters
 from fedkin.data.population import Population
 from fedkin.engine.contexts import Schedule, ServerTools
 from fedkin.engine.coordinator import Federation, participants_of
-from fedkin.engine.evaluated import check_panel
 from fedkin.engine.host import Host
 from fedkin.engine.store import STORES
 from fedkin.methods import make
@@ -132,17 +131,8 @@ def around(
     share = (
         1 / len(infos) if method.needs.pooled else spec.run.participation
     )  # one worker has all the data
-    check_panel(spec.run.evaluate, len(infos))
-    federation = Federation(
-        start,
-        infos,
-        spec.run.seed,
-        share,
-        tools,
-        spec.run.min_replies,
-        population.names,
-        spec.run.evaluate,
-    )
+    asked = spec.run.min_replies, population.names, spec.run.evaluate
+    federation = Federation(start, infos, spec.run.seed, share, tools, *asked)
     check_needs(method, federation, population, models, architectures)
     return Assembled(spec, for_models(spec, method, models), population, models, infos, federation)
 

@@ -8,6 +8,7 @@ from fedkin.core.model import Model, head_of
 from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.data.population import Population
 from fedkin.engine.coordinator import Federation, participants_of
+from fedkin.engine.evaluated import check_panel
 from fedkin.methods import make, registry
 from fedkin.setup.population import HELD_OUT
 
@@ -23,6 +24,7 @@ def check_needs(
     has not.
     """
     needs = method.needs
+    check_panel(federation.evaluate, len(federation.infos))
     if needs.one_architecture and len(set(architectures)) > 1:
         counts = ", ".join(
             f"{name} ({architectures.count(name)})" for name in sorted(set(architectures))
