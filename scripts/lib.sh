@@ -45,3 +45,11 @@ prepare_flower() {
     "$PY" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test,flower]" >&2
   fi
 }
+
+# The extra docs, which only scripts/docs and the test of the built site need.
+prepare_docs() {
+  if ! "$PY" -c 'import zensical, mkdocstrings_handlers.python' 2>/dev/null; then
+    echo "Installing the extra docs into .venv …" >&2
+    "$PY" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]" >&2
+  fi
+}

@@ -244,7 +244,7 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def assign(content: dict[str, Any], key: str, value: Any) -> None:
-    """content[section][key] = value for ``key`` = "section.key" (deeper dots nest)."""
+    """``content[section][key] = value`` for ``key`` = "section.key" (deeper dots nest)."""
     *sections, last = key.split(".")
     place = content
     for section in sections:

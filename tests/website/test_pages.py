@@ -1,0 +1,200 @@
+"""The site's pages: what is staged, what is generated, and that nothing of either is left out."""
+
+import ast
+import importlib
+import inspect
+import re
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+import fedkin
+from fedkin.core.errors import FedkinError
+from fedkin.runs.spec import Spec
+from website import api_pages, commands, errors_page, spec_keys
+from website.build import CONFIG, stage
+from website.for_programs import leaves
+from website.links import broken, from_elsewhere
+from website.markdown import staged
+from website.staging import ROOT, Stage, place_of
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
+    """The staged pages, and those that the navigation lists."""
+    target = tmp_path_factory.mktemp("site") / "source"
+    return target, {place for _, place in leaves(stage(target))}
+
+
+def test_the_navigation_lists_every_page(source: tuple[Path, set[str]]) -> None:
+    target, listed = source
+    assert {place_of(path.relative_to(ROOT).as_posix()) for path in PAGES} <= listed
+    there = {path.relative_to(target).as_posix() for path in target.rglob("*.md")}
+    assert {place for place in there if not place.startswith("files/")} == listed
+
+
+def test_the_configuration_fetches_nothing() -> None:
+    project = tomllib.loads(CONFIG.read_text())["project"]
+    assert project["theme"]["font"] is False
+    assert "http" not in "".join(project.get("extra_css", []) + project.get("extra_javascript", []))
+
+
+def test_every_command_and_option_has_its_line(source: tuple[Path, set[str]]) -> None:
+    target, _ = source
+    for typed, command in commands.paths().items():
+        if typed == "fedkin":
+            continue
+        text = (target / "reference" / "cli" / f"{typed.split()[1]}.md").read_text()
+        part = re.search(rf"^#+ {typed}\n(.*?)(?=^#+ |\Z)", text, re.DOTALL | re.MULTILINE)
+        assert part is not None, typed
+        for one in command.params:
+            if one.param_type_name == "option":
+                assert all(f"`{name}" in part[1] for name in one.opts), (typed, one.opts)
+    assert "fedkin deploy node" in commands.paths()
+
+
+def test_every_key_has_a_type_and_an_example_that_the_parser_takes() -> None:
+    spec_keys.check_examples()
+    found = {key.path: key for key in spec_keys.every_key()}
+    declared = {
+        f"{section}.{name}"
+        for section, field in Spec.model_fields.items()
+        if inspect.isclass(field.annotation) and issubclass(field.annotation, BaseModel)
+        for name in field.annotation.model_fields
+    }
+    assert set(found) == declared
+    assert [path for path, key in found.items() if not key.type or key.example is None] == []
+    assert found["train.lr"].type == "number > 0"
+    assert found["data.pool"].type == '"train" | "all"'
+    assert found["run.clients"].meaning == "default: 20, or all that the data name"
+
+
+def test_an_example_that_the_parser_refuses_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(spec_keys.EXAMPLES, "run.clients", 0)
+    with pytest.raises(FedkinError, match=r"example of run\.clients"):
+        spec_keys.check_examples()
+
+
+def test_comments_beside_a_key_are_its_meaning() -> None:
+    class Section(BaseModel):
+        plain: int = 3
+        said: tuple[float, ...] = (  # over
+            2.0,  # three lines
+        )
+        described: int = Field(default=1, ge=1)  # beside
+
+    assert spec_keys.comments(Section) == {
+        "plain": "",
+        "said": "over three lines",
+        "described": "beside",
+    }
+
+
+def test_public_names_and_modules_that_pages_import_are_in_the_reference() -> None:
+    public = {module for group in api_pages.PUBLIC.values() for module in group}
+    assert {api_pages.place(name).rpartition(".")[0] for name in fedkin.__all__} <= public
+    text = "".join(path.read_text() for path in PAGES)
+    text += "".join(path.read_text() for path in (ROOT / "examples").rglob("*.py"))
+    pairs = re.findall(r"^\s*from (fedkin\.[a-z_.]+) import (\w+)", text, re.MULTILINE)
+    modules = [(module, f"{module}.{name}") for module, name in pairs]
+    used = {inner if _is_module(inner) else module for module, inner in modules}
+    assert len(used) > 10
+    assert used <= public
+    for module in public:
+        assert inspect.getdoc(importlib.import_module(module)), module
+
+
+def test_methods_have_their_facts_beneath_their_pages(source: tuple[Path, set[str]]) -> None:
+    target, _ = source
+    text = "".join(path.read_text() for path in (target / "methods").glob("*.md"))
+    for name in fedkin.methods.METHODS:
+        assert f"\n## {name} at a glance\n" in text, name
+        assert f'"Certificate of {name}:' in text, name
+
+
+def test_messages_are_read_from_the_sources() -> None:
+    source = 'raise FedkinError(f"{name} is not one of " + "three `words`")\nraise ValueError("no")'
+    assert errors_page.messages(source) == ["{…} is not one of three 'words'"]
+    assert errors_page.messages('raise FedkinError(f"{whole}")') == []
+    (text,) = errors_page.page().values()
+    calls = sum(
+        isinstance(node, ast.Call) and getattr(node.func, "id", "") == "FedkinError"
+        for path in Path(fedkin.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+    )
+    assert text.count("\n| `") > calls * 0.8
+
+
+def test_lists_comments_and_links_as_the_sites_parser_has_them() -> None:
+    text = "Readings\n- one [a](b.md)\n  goes on\n  - inner\n\n  more\n\nEnd.\n<!-- x -->\n| a |\n"
+    text += "```md\n- [kept](c.md)\n<!-- kept -->\n```\n`[code](d.md)` [`name`](e.md#f)"
+    assert staged(text, str.upper).split("\n") == [
+        *("Readings", "", "- one [a](B.MD)", "    goes on", "    - inner", "", "    more", ""),
+        *("End.", "", "| a |", "```md", "- [kept](c.md)", "<!-- kept -->", "```"),
+        "`[code](d.md)` [`name`](E.MD#F)",
+    ]
+
+
+def test_links_out_of_docs_lead_to_pages_of_the_site(source: tuple[Path, set[str]]) -> None:
+    target, _ = source
+    assert "(contributing.md#" in (target / "architecture.md").read_text()
+    assert "(../files/examples/foreign_method.md)" in (target / "tutorials/median.md").read_text()
+    shown = (target / "files" / "examples" / "foreign_method.md").read_text()
+    assert (ROOT / "examples" / "foreign_method" / "fedavgm.py").read_text().strip() in shown
+
+
+def test_a_link_to_nothing_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"docs/data\.md links to gone\.md"):
+        Stage(tmp_path)._moved("gone.md", "docs/data.md", "data.md")
+
+
+def test_broken_links_and_foreign_scripts_are_found(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "index.html").write_text(
+        '<a href="sub/a.html#here">ok</a><a href="sub/a.html#gone">no</a><a href="#top">no</a>'
+        '<a href="https://example.org/">ok</a><img src="missing.png">'
+        '<script src="https://example.org/x.js"></script>'
+    )
+    (tmp_path / "sub" / "a.html").write_text('<h2 id="here">x</h2><a href="../index.html">ok</a>')
+    assert broken(tmp_path) == [
+        f"index.html: {link}" for link in ("sub/a.html#gone", "#top", "missing.png")
+    ]
+    assert from_elsewhere(tmp_path) == ["index.html: https://example.org/x.js"]
+
+
+def test_every_block_of_a_language_is_read_by_it() -> None:
+    """Blocks that no other test runs have no mistake of form, at least: options that do not exist,
+    keys that do not exist, Python that does not compile.
+    """
+    known: dict[str, Any] = commands.paths()
+    for path in PAGES:
+        text = path.read_text()
+        for language, code in re.findall(r"^```(\w+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+            where = f"{path.name}: {code[:40]!r}"
+            if language == "python":
+                compile(code, where, "exec")
+            elif language == "toml":
+                tomllib.loads(code)
+            elif language == "bash":
+                for line in re.findall(r"^fedkin (.*)$", code, re.MULTILINE):
+                    words = line.partition("  #")[0].split()
+                    longest = max(
+                        (typed for typed in known if f"fedkin {line} ".startswith(f"{typed} ")),
+                        key=len,
+                    )
+                    options = {name for one in known[longest].params for name in one.opts}
+                    given = {word.partition("=")[0] for word in words if word.startswith("--")}
+                    assert given <= options | {"--help", "--version"}, (where, longest, given)
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # what stands before the last dot is no package
+        return False

@@ -1,0 +1,1 @@
+"""The documentation site: staged from docs/, completed by generated pages, built by Zensical."""

@@ -1,0 +1,84 @@
+"""Reference pages of the Python interface, for mkdocstrings to fill from docstrings."""
+
+import fedkin
+
+# The public modules by what one wants of them; other modules may change without notice.
+PUBLIC: dict[str, dict[str, str]] = {
+    "Experiments": {"fedkin.api": "Describe an experiment, run it, look at what came out"},
+    "Writing a method": {
+        "fedkin.core.method": "The contract: what a method is",
+        "fedkin.core.aggregation": "What the server needs of the replies",
+        "fedkin.core.tree": "States and messages",
+        "fedkin.core.ops": "Steps over mini-batches",
+        "fedkin.core.kinds": "Kinds of what is sent",
+        "fedkin.core.model": "Models as functions",
+        "fedkin.core.rng": "Randomness from a seed",
+        "fedkin.core.layers": "Naming layers",
+        "fedkin.core.errors": "Errors in one sentence",
+        "fedkin.methods": "All methods by name",
+        "fedkin.methods.fedavg": "FedAvg, to build on",
+    },
+    "Data": {
+        "fedkin.data.sources": "Data sets by name or path",
+        "fedkin.data.arrays": "Arrays",
+        "fedkin.data.population": "Clients and their samples",
+        "fedkin.data.population_builder": "From samples to clients",
+        "fedkin.data.partitions.registry": "Partitions by name",
+        "fedkin.data.public": "Public sets",
+        "fedkin.data.theory": "A toy problem with a known optimum",
+    },
+    "Models": {
+        "fedkin.models.build": "Architectures by name",
+        "fedkin.transforms.black_box_models": "Models that are no torch module",
+    },
+    "Runs and results": {
+        "fedkin.runs.spec": "The specification of an experiment",
+        "fedkin.setup.opened": "Open a finished run",
+        "fedkin.report.frames": "The record as DataFrames",
+        "fedkin.report.summary": "The numbers of a run",
+        "fedkin.report.comparison.compare": "Runs side by side",
+    },
+    "Theory and baselines": {
+        "fedkin.theory.along": "Bounds along a run",
+        "fedkin.theory.generalization": "Generalization bounds",
+        "fedkin.theory.stationarity": "Distance from a stationary point",
+        "fedkin.theory.mixed_models": "Mixed models",
+        "fedkin.baselines.mixed_effects": "Generalized linear mixed models",
+    },
+}
+
+
+def pages() -> dict[str, str]:
+    """A page a module, and one with the names of ``import fedkin``."""
+    found = {"reference/python/index.md": _overview()}
+    for group in PUBLIC.values():
+        for module in group:
+            found[f"reference/python/{module}.md"] = (
+                f"# {module}\n\n::: {module}\n    options:\n      show_root_heading: false\n"
+            )
+    return found
+
+
+def _overview() -> str:
+    lines = [
+        "# Python interface",
+        "",
+        "Look up any public name. These pages are written from docstrings; modules that are not "
+        "listed may change without notice.",
+        "",
+        "```python",
+        f"from fedkin import {', '.join(name for name in fedkin.__all__)}",
+        "```",
+        "",
+    ]
+    lines += [f"- [`fedkin.{name}`][{place(name)}]" for name in fedkin.__all__] + [""]
+    for heading, group in PUBLIC.items():
+        lines += [f"## {heading}", ""]
+        lines += [f"- [`{module}`]({module}.md): {said}" for module, said in group.items()]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def place(name: str) -> str:
+    """Where a public name is defined, such as ``fedkin.api.run``."""
+    return f"{getattr(fedkin, name).__module__}.{name}"

@@ -1,0 +1,104 @@
+"""Build the documentation site: ``scripts/docs``, or ``python -m website.build [FOLDER]``."""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+import fedkin
+from website import api_pages, commands, errors_page, for_programs, method_pages, spec_page
+from website.links import broken, from_elsewhere
+from website.staging import ROOT, Stage
+
+WORK = ROOT / "build"
+BUILT = "site"
+SHIM = "https://unpkg.com/iframe-worker/shim"  # the generator's; a copy stands beside the pages
+CONFIG = ROOT / "website" / "zensical.toml"
+
+
+def stage(target: Path) -> list[Any]:
+    """All pages, copied and generated, in a folder of their own; returns the navigation."""
+    shutil.rmtree(target, ignore_errors=True)
+    pages = Stage(target)
+    pages.everything()
+    method_pages.complete(target)
+    generated = [commands.pages(), spec_page.page(), api_pages.pages(), errors_page.page()]
+    for some in generated:
+        for place, text in some.items():
+            pages.write(place, text)
+    shutil.copytree(ROOT / "website" / "pages", target, dirs_exist_ok=True)
+    config = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
+    return expanded(config["project"]["nav"], target)
+
+
+def expanded(nav: list[Any], target: Path) -> list[Any]:
+    """The navigation with patterns such as ``methods/*.md`` in place of a list filled in."""
+    found = []
+    for entry in nav:
+        ((title, inner),) = entry.items()
+        if isinstance(inner, list):
+            found.append({title: expanded(inner, target)})
+        elif "*" in inner:
+            listed = sorted(path.relative_to(target).as_posix() for path in target.glob(inner))
+            found.append({title: [{_title(target / place): place} for place in listed]})
+        else:
+            found.append({title: inner})
+    return found
+
+
+def _title(page: Path) -> str:
+    first = page.read_text(encoding="utf-8").split("\n", 1)[0]
+    return first.lstrip("# ").strip()
+
+
+def build(site: Path) -> None:
+    """The whole site in a folder. Raises SystemExit where a link or an anchor leads nowhere."""
+    source = WORK / "site-source"
+    built = WORK / BUILT
+    nav = stage(source)
+    config = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
+    config["project"] |= {
+        "site_name": f"fedkin {fedkin.__version__}",
+        "docs_dir": source.name,
+        "site_dir": BUILT,
+        "nav": nav,
+    }
+    config["project"]["plugins"]["mkdocstrings"]["handlers"]["python"]["paths"] = [
+        str(ROOT / "src")
+    ]
+    file = WORK / "zensical.toml"
+    file.write_text(tomli_w.dumps(config), encoding="utf-8")
+    shutil.rmtree(built, ignore_errors=True)
+    command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "-f", str(file)]
+    if subprocess.run(command, cwd=WORK).returncode:
+        raise SystemExit("the site has broken links, or was not built: see above")
+    fetch_nothing(built)
+    for_programs.write(built, source, nav)
+    if found := [*broken(built), *from_elsewhere(built)]:
+        raise SystemExit("\n".join(["broken links, or pages that fetch from elsewhere:", *found]))
+    if site != built:
+        shutil.rmtree(site, ignore_errors=True)
+        shutil.copytree(built, site)
+
+
+def fetch_nothing(site: Path) -> None:
+    """Puts the site's own copy of a script in the place of the one that pages would fetch."""
+    for path in site.rglob("*.html"):
+        up = "../" * (len(path.relative_to(site).parts) - 1)
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(SHIM, f"{up}javascripts/iframe-worker.js"), encoding="utf-8")
+
+
+def main() -> None:
+    """The console script."""
+    site = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else WORK / BUILT
+    build(site)
+    print(f"{site}/index.html")
+
+
+if __name__ == "__main__":
+    main()
