@@ -1,6 +1,10 @@
 """Reference pages of the Python interface, for mkdocstrings to fill from docstrings."""
 
+import re
+from importlib.util import find_spec
+
 import fedkin
+from website.staging import ROOT
 
 # The public modules by what one wants of them; other modules may change without notice.
 PUBLIC: dict[str, dict[str, str]] = {
@@ -48,10 +52,33 @@ PUBLIC: dict[str, dict[str, str]] = {
 }
 
 
+def public() -> dict[str, dict[str, str]]:
+    """``PUBLIC``, and in a group of their own the other modules that pages and examples import."""
+    known = {module for group in PUBLIC.values() for module in group}
+    rest = sorted(imported() - known)
+    return {**PUBLIC, **({"Also used on these pages": dict.fromkeys(rest, "")} if rest else {})}
+
+
+def imported() -> set[str]:
+    """Every module of fedkin that README, CONTRIBUTING, docs/ or examples/ import from."""
+    paths = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    paths += (ROOT / "examples").rglob("*.py")
+    text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    pairs = re.findall(r"^\s*from (fedkin\.[a-z_.]+) import (\w+)", text, re.MULTILINE)
+    return {inner if _is_module(inner := f"{m}.{name}") else m for m, name in pairs}
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # what stands before the last dot is no package
+        return False
+
+
 def pages() -> dict[str, str]:
     """A page a module, and one with the names of ``import fedkin``."""
     found = {"reference/python/index.md": _overview()}
-    for group in PUBLIC.values():
+    for group in public().values():
         for module in group:
             found[f"reference/python/{module}.md"] = (
                 f"# {module}\n\n::: {module}\n    options:\n      show_root_heading: false\n"
@@ -72,9 +99,9 @@ def _overview() -> str:
         "",
     ]
     lines += [f"- [`fedkin.{name}`][{place(name)}]" for name in fedkin.__all__] + [""]
-    for heading, group in PUBLIC.items():
+    for heading, group in public().items():
         lines += [f"## {heading}", ""]
-        lines += [f"- [`{module}`]({module}.md): {said}" for module, said in group.items()]
+        lines += [f"- [`{module}`]({module}.md) {said}" for module, said in group.items()]
         lines += [""]
     return "\n".join(lines)
 

@@ -43,7 +43,7 @@ def _index(stage: Path, nav: list[Any]) -> list[str]:
         lines += [f"## {title}", ""]
         for name, place in leaves(inner if isinstance(inner, list) else [entry]):
             said = _first_sentence((stage / place).read_text(encoding="utf-8"))
-            lines.append(f"- [{name}]({place.removesuffix('.md')}.html): {said}")
+            lines.append(f"- [{name}]({_built(place)}): {said}")
         lines.append("")
     return lines
 
@@ -55,6 +55,13 @@ def leaves(nav: list[Any]) -> list[tuple[str, str]]:
         ((title, inner),) = entry.items() if isinstance(entry, dict) else [("", entry)]
         found += leaves(inner) if isinstance(inner, list) else [(title, inner)]
     return found
+
+
+def _built(place: str) -> str:
+    """Where a page stands once it is built: a folder's README is its index."""
+    folder, _, name = place.rpartition("/")
+    page = "index.html" if name == "README.md" else f"{name.removesuffix('.md')}.html"
+    return f"{folder}/{page}" if folder else page
 
 
 def _first_sentence(text: str) -> str:

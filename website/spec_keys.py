@@ -25,6 +25,7 @@ EXAMPLES: dict[str, Any] = {
     "model.map": {"large": "dnn", "small": "mlr"},
     "model.shares": [1.0, 3.0],
     "model.column": "device",
+    "train.clip": 1.0,
     "train.steps": 20,
     "train.epochs": 2,
     "train.milestones": [50, 80],
@@ -44,6 +45,7 @@ class Key(NamedTuple):
     type: str
     default: Any
     meaning: str
+    least: Any = None  # a value that its type allows, where the default is none
 
     @property
     def path(self) -> str:
@@ -53,7 +55,7 @@ class Key(NamedTuple):
     @property
     def example(self) -> Any:
         """A value that the parser takes."""
-        return EXAMPLES.get(self.path, self.default)
+        return EXAMPLES.get(self.path, self.least if self.default is None else self.default)
 
 
 def every_key() -> list[Key]:
@@ -69,7 +71,8 @@ def every_key() -> list[Key]:
         for name, declared in model.model_fields.items():
             shape = properties[name]
             meaning = declared.description or said.get(name, "")
-            found.append(Key(section, name, _type(shape, schema), shape.get("default"), meaning))
+            takes, default = _type(shape, schema), shape.get("default")
+            found.append(Key(section, name, takes, default, meaning, _least(shape)))
     return found
 
 
@@ -113,6 +116,14 @@ def check_examples() -> None:
     for key in every_key():
         if key.example is not None:
             parse({key.section: {key.name: key.example}}, where=f"example of {key.path}")
+
+
+def _least(shape: dict[str, Any]) -> Any:
+    """A number that the schema allows, None where it takes none."""
+    for one in shape.get("anyOf", [shape]):
+        if one.get("type") in ("integer", "number"):
+            return max(1, one.get("minimum", 1))
+    return None
 
 
 def _type(shape: dict[str, Any], schema: dict[str, Any]) -> str:

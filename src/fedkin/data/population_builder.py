@@ -49,9 +49,10 @@ def build(
     the pool before it is divided. group: the key of ``source.truth`` whose equal values stay in one
     split ("bout"); None takes the source's own where clients are the natural ones, "none" is rows
     one by one, "duplicates" keeps equal samples of a client together. empty: "drop" leaves out
-    clients too small for the splits, and ``truth["kept"]`` says which numbers are left, one a client;
-    "error" refuses them. least: clients with fewer samples are left out too. apart: a share of the
-    clients, whom nothing that is learned may know (``Population.apart``). clients: None takes all
+    clients too small for the splits, and ``truth["kept"]``, one a client, says which numbers are
+    left; "error" refuses them. least: clients with fewer samples are left out too. apart: a share
+    of the clients, whom nothing that is learned may know (``Population.apart``). clients: None
+    takes all
     natural clients. truth: the partition's, the rows of the source's per-client truth (natural
     partition only), its other truth, and "train_share" for fractions="comet".
     """
