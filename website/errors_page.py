@@ -13,12 +13,7 @@ Find the message that you saw: search this site for a few of its words. A mistak
 on standard error and exit status 2, from Python a `FedkinError` with the same sentence. `{…}`
 stands for what your command or file said.
 
-| exit status | meaning |
-|---|---|
-| 0 | done |
-| 1 | a defect of fedkin, with a traceback: please report it |
-| 2 | a mistake in the command, a file or the data; or the system refused to read or write |
-| 130 | stopped with Ctrl-C; a run says how to go on |
+[Settings of the program](../settings.md#in-scripts) has the other exit statuses.
 """
 
 

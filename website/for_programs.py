@@ -1,4 +1,4 @@
-"""llms.txt and JSON, for programs that read the site."""
+"""llms.txt, JSON and the manual page: for programs."""
 
 import json
 import re
@@ -7,12 +7,13 @@ from typing import Any
 
 import fedkin
 from fedkin.runs.spec import Spec
+from website.man_page import page as man_page
 from website.method_pages import every
 from website.spec_keys import every_key
 
 
 def write(site: Path, stage: Path, nav: list[Any]) -> None:
-    """Beside the pages: methods.json, spec.json (a JSON Schema) and llms.txt."""
+    """Beside the pages: methods.json, spec.json (a JSON Schema), fedkin.1 and llms.txt."""
     schema = Spec.model_json_schema()
     for key in every_key():
         model = Spec.model_fields[key.section].annotation
@@ -20,6 +21,7 @@ def write(site: Path, stage: Path, nav: list[Any]) -> None:
         schema["$defs"][model.__name__]["properties"][key.name]["description"] = key.meaning
     _json(site / "spec.json", schema)
     _json(site / "methods.json", every())
+    (site / "fedkin.1").write_text(man_page(), encoding="utf-8")
     (site / "llms.txt").write_text("\n".join(_index(stage, nav)), encoding="utf-8")
 
 

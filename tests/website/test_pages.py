@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 import fedkin
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import Spec
-from website import api_pages, commands, errors_page, spec_keys
+from website import api_pages, commands, errors_page, man_page, spec_keys
 from website.build import CONFIG, stage
 from website.for_programs import leaves
 from website.links import broken, from_elsewhere
@@ -66,6 +66,18 @@ def test_every_command_and_option_has_its_line(source: tuple[Path, set[str]]) ->
             if one.param_type_name == "option":
                 assert all(f"`{name}" in part[1] for name in one.opts), (typed, one.opts)
     assert "fedkin deploy node" in commands.paths()
+
+
+def test_the_manual_page_has_every_command_and_option() -> None:
+    text = man_page.page()
+    for typed, command in commands.paths().items():
+        assert typed == "fedkin" or f"\n.SS {typed}\n" in text, typed
+        for one in command.params if typed != "fedkin" else ():
+            for name in one.opts if one.param_type_name == "option" else ():
+                assert name.replace("-", r"\-") in text, (typed, name)
+    requests = {line.split()[0] for line in text.splitlines() if line.startswith((".", "'"))}
+    assert requests == {".TH", ".SH", ".SS", ".TP", ".B", ".I"}
+    assert man_page._text(".so \\ a\n-b") == r"\&.so \e a \-b"
 
 
 def test_every_key_has_a_type_and_an_example_that_the_parser_takes() -> None:

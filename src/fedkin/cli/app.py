@@ -68,8 +68,17 @@ app.add_typer(data.app)
 WHAT, HOW, WHERE = "What is trained", "How it is trained", "Where"
 
 
-def _option(name: str, panel: str, metavar: str, text: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=text, rich_help_panel=panel, show_default=False)
+def _option(name: str, panel: str, metavar: str, text: str, **further: Any) -> Any:
+    return typer.Option(
+        name, metavar=metavar, help=text, rich_help_panel=panel, show_default=False, **further
+    )
+
+
+def _method_names(incomplete: str) -> list[str]:
+    """What the shell offers after ``--method``."""
+    from fedkin.cli.listing.methods import methods
+
+    return [one["name"] for one in methods() if one["name"].startswith(incomplete)]
 
 
 def main() -> None:
@@ -99,7 +108,14 @@ def run(
         ),
     ] = None,
     method: Annotated[
-        str | None, _option("--method", WHAT, "NAME", "comet, fedavg, …: see fedkin methods.")
+        str | None,
+        _option(
+            "--method",
+            WHAT,
+            "NAME",
+            "comet, fedavg, …: see fedkin methods.",
+            autocompletion=_method_names,
+        ),
     ] = None,
     data: Annotated[
         str | None, _option("--data", WHAT, "NAME", "A data set or a file: see fedkin data.")
