@@ -20,7 +20,7 @@ def staged(text: str, moved: Callable[[str], str]) -> str:
         comments, and with its links moved. Code stays as it is.
     """
     lines: list[str] = []
-    fence, in_list = "", False
+    fence, in_list, loose = "", False, False  # loose: the item before has a second paragraph
     for line in text.split("\n"):
         opening = FENCE.match(line)
         if fence or opening:
@@ -34,12 +34,14 @@ def staged(text: str, moved: Callable[[str], str]) -> str:
             lines.append("")
             continue
         item = ITEM.match(line)
-        if item and not item[1] and lines and lines[-1].strip() and not in_list:
+        if item and not item[1] and lines and lines[-1].strip() and (loose or not in_list):
             lines.append("")
         if item:
-            in_list = True
+            in_list, loose = True, loose and bool(item[1])
+        elif in_list and line.startswith(" ") and not lines[-1].strip():
+            loose = True
         elif line.strip() and not line.startswith(" ") and not (lines and lines[-1].strip()):
-            in_list = False  # a paragraph after a blank line ends the list
+            in_list = loose = False  # a paragraph after a blank line ends the list
         lines.append(_links(_deeper(line) if in_list else line, moved))
     return "\n".join(lines)
 

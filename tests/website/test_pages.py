@@ -159,6 +159,13 @@ def test_lists_comments_and_links_as_the_sites_parser_has_them() -> None:
     ]
 
 
+def test_an_item_after_one_of_two_paragraphs_stays_an_item() -> None:
+    text = "1. one\n\n   more\n2. two\n3. three\n\nEnd.\n- a"
+    assert staged(text, str).split("\n") == [
+        *("1. one", "", "    more", "", "2. two", "3. three", "", "End.", "", "- a"),
+    ]
+
+
 def test_links_out_of_docs_lead_to_pages_of_the_site(source: tuple[Path, set[str]]) -> None:
     target, _ = source
     assert "(contributing.md#" in (target / "architecture.md").read_text()
