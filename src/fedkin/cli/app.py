@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from fedkin.cli import data, deploy, doctor, export, init, join, reading, reproduce, sweep, track
-from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given
+from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given, method_names
 from fedkin.cli.training import train, train_quietly
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.terminal import any_encoding, ends_tidily, say, tell_hints, warn
@@ -74,13 +74,6 @@ def _option(name: str, panel: str, metavar: str, text: str, **further: Any) -> A
     )
 
 
-def _method_names(incomplete: str) -> list[str]:
-    """What the shell offers after ``--method``."""
-    from fedkin.cli.listing.methods import methods
-
-    return [one["name"] for one in methods() if one["name"].startswith(incomplete)]
-
-
 def main() -> None:
     """The console script."""
     app()
@@ -114,7 +107,7 @@ def run(
             WHAT,
             "NAME",
             "comet, fedavg, …: see fedkin methods.",
-            autocompletion=_method_names,
+            autocompletion=method_names,
         ),
     ] = None,
     data: Annotated[

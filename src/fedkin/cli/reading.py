@@ -39,6 +39,13 @@ def as_given(data_dir: Path | None) -> str | None:
     return None if data_dir is None else str(data_dir)
 
 
+def method_names(incomplete: str) -> list[str]:
+    """What the shell offers after ``--method``."""
+    from fedkin.cli.listing.methods import methods
+
+    return [one["name"] for one in methods() if one["name"].startswith(incomplete)]
+
+
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """A run in numbers."""
     from fedkin.report import formatting, terminal_tables
