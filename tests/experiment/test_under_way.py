@@ -47,6 +47,12 @@ def test_a_finish_and_a_doctor_are_shown(tmp_path: Path, monkeypatch: pytest.Mon
     assert "finishing clients: 2 of 3, about " in done.stdout
     told = fedkin("doctor", "--method", "finetune", "--rounds", "1", "--set", "run.clients=3")
     assert "probing methods: 1 of " in told.stderr
+    assert "comparing ways to share: 14 of 15" in told.stderr
+    rows = [",".join(str(k * j % (9 if j == 64 else 17)) for j in range(65)) for k in range(24)]
+    mine = tmp_path / "mine.csv"
+    mine.write_text("\n".join([",".join([*map(str, range(64)), "label"]), *rows]))
+    joined = fedkin("join", tmp_path / "run", "--data", mine, "--rounds", "2")
+    assert "rounds of the newcomer at place 1, at most: 1 of 3" in joined.stderr
     written = fedkin("export", tmp_path / "run", "--all")
     assert "exporting models: 2 of 3" in written.stderr
 

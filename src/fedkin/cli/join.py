@@ -46,12 +46,15 @@ def join(
     as it is.
     """
     from fedkin.cli.export import find_own_code
+    from fedkin.experiment.slow_lines import SlowLines
     from fedkin.newcomers.join import join as work
+    from fedkin.runtime.under_way import heard
 
     find_own_code()
-    found = work(
-        folder, data, client, out=out, rounds=rounds, architecture=model, trust_code=trust_code
-    )
+    with heard(SlowLines()):
+        found = work(
+            folder, data, client, out=out, rounds=rounds, architecture=model, trust_code=trust_code
+        )
     for sentence in found["said"]:
         warn(f"note: {sentence}")
     tell(found, as_json)

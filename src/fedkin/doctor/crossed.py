@@ -12,8 +12,10 @@ import numpy as np
 from fedkin.core.rng import Key
 from fedkin.doctor.features import Floats, Ints, Rows, folds_of
 from fedkin.doctor.fits import FEDERATED, WAYS, Products, fits, products
+from fedkin.runtime.under_way import tell
 
 FOLDS, SEEDS = 5, 3
+CROSSING = "comparing ways to share"
 BEST = "federated"  # whichever way the other folds choose
 
 
@@ -30,6 +32,7 @@ def crossed(rows: Rows, seed: int, seeds: int = SEEDS) -> Crossed:
     """Out-of-fold predictions of each way, and of the federated way that the other folds choose."""
     found = {way: np.zeros((seeds, *rows.target.shape)) for way in (*WAYS, BEST)}
     wins = dict.fromkeys(FEDERATED, 0)
+    tell(CROSSING, 0, seeds * FOLDS)
     for repeat in range(seeds):
         fold = folds_of(rows, FOLDS, Key(seed, repeat).numpy("doctor folds"))
         of = {view: _by_fold(rows, view, fold) for view in rows.views}
@@ -46,6 +49,7 @@ def crossed(rows: Rows, seed: int, seeds: int = SEEDS) -> Crossed:
             )
             found[BEST][repeat][fold == out] = found[best][repeat][fold == out]
             wins[best] += 1
+            tell(CROSSING, repeat * FOLDS + out + 1, seeds * FOLDS)
     known = [way for way in found if way == BEST or way in chosen]
     return Crossed(
         {way: found[way] for way in known}, {way: n / (seeds * FOLDS) for way, n in wins.items()}

@@ -18,6 +18,7 @@ from fedkin.engine.host import CHANGING, Host, Task, TaskResult
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import one_thread
 from fedkin.runs.record import Sent
+from fedkin.runtime.under_way import counted
 
 PATIENCE = 5  # rounds without a lower loss, after which no further one is tried
 
@@ -164,7 +165,8 @@ def _stay(
     split = "val" if server.validates else "train"
     state, best, base = first.state, first, 0
     limit = most if exact is None else exact
-    for done in range(limit + 1):
+    what = f"rounds of the newcomer at place {first.seat + 1}, at most"
+    for done in counted(what, range(limit + 1)):
         at = server.round + done
         down = method.broadcast(state, info.client)
         looks = exact is None or done == exact
