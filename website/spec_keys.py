@@ -62,10 +62,7 @@ def every_key() -> list[Key]:
     """Every key of every section, in the order of the classes."""
     schema = Spec.model_json_schema()
     found = []
-    for section, field in Spec.model_fields.items():
-        model: Any = field.annotation
-        if not (inspect.isclass(model) and issubclass(model, BaseModel)):
-            continue
+    for section, model in _models().items():
         said = comments(model)
         properties = schema["$defs"][model.__name__]["properties"]
         for name, declared in model.model_fields.items():
@@ -79,10 +76,20 @@ def every_key() -> list[Key]:
 def sections() -> dict[str, str]:
     """What each section is for, in its class's words."""
     found = {}
-    for name, field in Spec.model_fields.items():
-        told = " ".join((inspect.getdoc(field.annotation) or "").split())
+    for name, model in _models().items():
+        told = " ".join((inspect.getdoc(model) or "").split())
         found[name] = told.removeprefix(f"[{name}] ")
     return found
+
+
+def _models() -> dict[str, Any]:
+    """The sections that are one table each; of a list of tables the keys are its items' own."""
+    annotations = {name: field.annotation for name, field in Spec.model_fields.items()}
+    return {
+        name: kind
+        for name, kind in annotations.items()
+        if inspect.isclass(kind) and issubclass(kind, BaseModel)
+    }
 
 
 def comments(model: type[BaseModel]) -> dict[str, str]:
