@@ -79,7 +79,7 @@ def test_sums_are_declared_wherever_they_suffice():
         *("apfl", "centralized", "ditto", "fedavg", "fedem", "fedper", "fedprox", "fedsim"),
         *("finetune", "l2sgd", "lg_fedavg", "partial_fl", "per_fedavg", "persfl", "ppfl"),
         *("scaffold", "fedrep", "fedbabu", "fedbn", "fedala"),
-        *("fedproto", "fedrod", "knn_per", "moon"),
+        *("fedproto", "fedrod", "knn_per", "moon", "feddyn", "fedntd"),
     }
 
 

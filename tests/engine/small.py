@@ -34,6 +34,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "fedrod": {"personal_lr": 0.1},
     "knn_per": {"k": 5},
     "moon": {},
+    "feddyn": {"alpha": 0.1},
+    "fedntd": {},
     "local": {},
     "centralized": {},
     "fedavg": {},

@@ -88,6 +88,8 @@ EXPECTED = {
     "fedrod": Ledger({"parameters": D}, {"parameters": D}),
     "knn_per": Ledger({"parameters": D}, {"parameters": D}),
     "moon": Ledger({"parameters": D}, {"parameters": D}),
+    "feddyn": Ledger({"parameters": W}, {"parameters": W}),
+    "fedntd": Ledger({"parameters": W}, {"parameters": W}),
     "finetune": Ledger({"parameters": W}, {"parameters": W}),
     "apfl": Ledger({"parameters": W}, {"parameters": W}),
     "pfedme": Ledger({"parameters": W}, {"parameters": W}),
@@ -275,6 +277,7 @@ SHARED = {
     "scaffold": "the changes of c_i are sent, and add up to it",
     "l2sgd": "the personal model is sent, for the mean needs it",
     "fedfomo": "the personal model is sent, for others to try it",
+    "feddyn": "the slope of a client is what it sent, added up",
     "moon": "the client's last model was sent, for the mean",
     "fedamp": "the personal model is sent, for the server compares it with the others'",
 }

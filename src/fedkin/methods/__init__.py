@@ -27,9 +27,11 @@ from fedkin.methods.fedavg import fedavg
 from fedkin.methods.fedbabu import fedbabu
 from fedkin.methods.fedbn import fedbn
 from fedkin.methods.feddf import feddf
+from fedkin.methods.feddyn import feddyn
 from fedkin.methods.fedem import fedem
 from fedkin.methods.fedfomo import fedfomo
 from fedkin.methods.fedmd import fedmd
+from fedkin.methods.fedntd import fedntd
 from fedkin.methods.fedper import fedper
 from fedkin.methods.fedproto import fedproto
 from fedkin.methods.fedprox import fedprox
@@ -92,6 +94,8 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fedrod": fedrod,
     "knn_per": knn_per,
     "moon": moon,
+    "feddyn": feddyn,
+    "fedntd": fedntd,
 }
 
 ALIASES = {

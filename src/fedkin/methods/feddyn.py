@@ -1,0 +1,86 @@
+"""FedDyn (Acar, Zhao, Matas, Mattina, Whatmough & Saligrama, 2021): each client's loss is corrected
+by what it knows of its own slope, so that local optima and the global one agree. Algorithm 1.
+"""
+
+import torch
+from torch import Tensor
+
+from fedkin.core.aggregation import Mean, WeightedSum, Weights
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    ServerContext,
+)
+from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.tree import Params, Tree, is_buffer, sq_dist
+from fedkin.core.weights import counted
+from fedkin.methods.fedavg import fedavg
+
+
+def feddyn(*, lr: float, alpha: float = 0.01, weights: Weights = "uniform") -> Method:
+    """FedDyn: client k descends f_k(v) − ⟨g_k, v⟩ + (α/2) ‖v − w‖², then g_k ← g_k − α (v − w); the
+    server takes w ← mean of v − h/α, where h ← h − α (|P|/m) (mean of v − w).
+
+    lr: learning rate of local SGD. alpha: α; the paper chooses among 0.1, 0.01 and 0.001, and lr
+    times alpha should stay below 1. weights: of the mean of v; the paper's is uniform.
+
+    Readings: SGD as [train] says stands for the argmin, and begins at w. g_k and h begin at 0, and
+    h is the mean of all g_k where the mean is uniform. m is the number of all clients, |P| of those
+    that answered. Running statistics have no slope: they are averaged. Every reply changes h, so
+    that a server optimizer is another method.
+    """
+    if alpha <= 0:
+        raise FedkinError("feddyn needs alpha above 0; without it the method is fedavg")
+
+    def server(start: FederationInit) -> Tree:
+        w = start.only()
+        return {"parameters": w, "slope": _zeros(w), "clients": len(start.clients)}
+
+    def client(initial: Params, info: ClientInfo) -> Tree:
+        return {"slope": _zeros(initial)}
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        w, g = received["parameters"], own["slope"]
+        v = scan(corrected_step, w, data.batches(), w, g, alpha, lr * data.decay)
+        moved = {name: g[name] - alpha * (v[name] - w[name]) for name in g}
+        return {"slope": moved}, {"parameters": v}
+
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        w, mean, h = state["parameters"], sent.mean["parameters"], state["slope"]
+        share = alpha * len(sent.clients) / state["clients"]
+        h = {name: h[name] - share * (mean[name] - w[name]) for name in h}
+        corrected = {name: mean[name] - h[name] / alpha for name in h}
+        return {**state, "parameters": {**mean, **corrected}, "slope": h}
+
+    method = fedavg(lr=lr)._replace(
+        name="feddyn",
+        server=server,
+        client=client,
+        broadcast=lambda state, client: {"parameters": state["parameters"]},
+        client_update=client_update,
+        aggregation=WeightedSum(),
+        server_update=server_update,
+        hyper={"lr": lr, "alpha": alpha},
+    )
+    return counted(method, weights)
+
+
+def _zeros(w: Params) -> Params:
+    return {name: torch.zeros_like(value) for name, value in w.items() if not is_buffer(name)}
+
+
+def objective(v: Params, model: Model, batch: Batch, w: Params, g: Params, alpha: Tensor) -> Tensor:
+    """f(v) − ⟨g, v⟩ + (α/2) ‖v − w‖² on a mini-batch."""
+    along = torch.stack([(slope * v[name]).sum() for name, slope in g.items()]).sum()
+    return model.loss(v, batch) - along + alpha / 2 * sq_dist(v, w)
+
+
+def corrected_step(
+    model: Model, v: Params, batch: Batch, w: Params, g: Params, alpha: Tensor, lr: Tensor
+) -> Params:
+    """v ← v − lr (∇f(v) − g + α (v − w))."""
+    return descend(v, gradient(objective)(v, model, batch, w, g, alpha), lr)
