@@ -133,6 +133,7 @@ UNWEIGHTED = {  # every reply counts the same
     "comet",
     "ds_fl",
     "fedamp",
+    "feddyn",  # its server's slope moves by the number of replies
     "feddf",  # FedAvg is weighted by samples, the mean of logits is not
     "fedfomo",
     "fedmd",

@@ -30,8 +30,7 @@ def feddyn(*, lr: float, alpha: float = 0.01, weights: Weights = "uniform") -> M
 
     Readings: SGD as [train] says stands for the argmin, and begins at w. g_k and h begin at 0, and
     h is the mean of all g_k where the mean is uniform. m is the number of all clients, |P| of those
-    that answered. Running statistics have no slope: they are averaged. Every reply changes h, so
-    that a server optimizer is another method.
+    that answered. Running statistics have no slope: they are averaged.
     """
     if alpha <= 0:
         raise FedkinError("feddyn needs alpha above 0; without it the method is fedavg")
