@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from fedkin.core.errors import unknown
-from fedkin.methods import ALIASES, METHODS, registry
+from fedkin.methods import ALIASES, METHODS, own_name, registry
 
 SECTIONS = (
     "reference",
@@ -60,7 +60,7 @@ def held(name: str | None = None) -> list[Held]:
     known = registry()
     if name is None:
         return [_held(one, known[one]) for one in sorted(known)]
-    name = ALIASES.get(name.lower(), name)
+    name = own_name(name, known)
     if name not in known:
         raise unknown("method", name, [*known, *ALIASES])
     return [_held(name, known[name])]

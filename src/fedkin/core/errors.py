@@ -69,6 +69,15 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> FedkinError:
     )
 
 
+def letters(name: str) -> str:
+    """What of a name counts where people write it as they like.
+
+    >>> letters("Per-FedAvg"), letters("per_fedavg")
+    ('perfedavg', 'perfedavg')
+    """
+    return "".join(letter for letter in name.lower() if letter not in "-_ ")
+
+
 def near(name: str, choices: Iterable[str]) -> str:
     """The hint at the choice that is most like a name, which may be anybody's; empty where none is.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ConfigDict, ValidationError, validate_call
 
-from fedkin.core.errors import FedkinError, named_line, unknown
+from fedkin.core.errors import FedkinError, letters, named_line, unknown
 from fedkin.core.method import Method
 from fedkin.methods.apfl import apfl
 from fedkin.methods.centralized import centralized
@@ -98,10 +98,11 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fedntd": fedntd,
 }
 
-ALIASES = {
+ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ make no difference
     "pooled": "centralized",
-    "perfedavg": "per_fedavg",
+    "local-only": "local",
     "per-fedavg": "per_fedavg",
+    "perfedavg": "per_fedavg",
     "l2gd": "l2sgd",
     "l2-sgd": "l2sgd",
     "perfed-ckt": "comet",
@@ -120,7 +121,12 @@ ALIASES = {
     "babu": "fedbabu",
     "ala": "fedala",
     "amp": "fedamp",
+    "proto": "fedproto",
+    "rod": "fedrod",
+    "fomo": "fedfomo",
+    "ntd": "fedntd",
     "cfl": "clustered_fl",
+    "clusteredfl": "clustered_fl",
     "sattler": "clustered_fl",
 }
 
@@ -168,10 +174,31 @@ def taken(name: str, keys: Iterable[str]) -> Mapping[str, inspect.Parameter]:
     return _accepted(*_looked_up(name), keys)
 
 
+def own_name(name: str, known: Iterable[str]) -> str:
+    """What fedkin calls a method that somebody writes otherwise.
+
+    Args:
+        name: As written.
+        known: The methods that there are.
+
+    Returns:
+        The name itself where it is a method's; else that of an alias; else the method whose name
+        has the same letters and figures; else ``name``.
+
+    >>> own_name("Per-FedAvg", METHODS), own_name("fed_avg", METHODS), own_name("x", METHODS)
+    ('per_fedavg', 'fedavg', 'x')
+    """
+    if name in known:
+        return name
+    same = {letters(alias): method for alias, method in ALIASES.items()}
+    same.update((letters(one), one) for one in known)
+    return same.get(letters(name), name)
+
+
 def _looked_up(name: str) -> tuple[str, Callable[..., Method]]:
     """A method's own name and its function; installed packages are asked once."""
     known = registry()
-    name = ALIASES.get(name.lower(), name)
+    name = own_name(name, known)
     if name not in known:
         raise unknown("method", name, [*known, *ALIASES])
     found = known[name]

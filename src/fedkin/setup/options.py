@@ -113,9 +113,9 @@ def _choose(content: Content, section: str, name: str, parameters: Content) -> l
 def _same(section: str, name: Any) -> Any:
     if section != "method" or not isinstance(name, str):
         return name
-    from fedkin.methods import ALIASES
+    from fedkin.methods import METHODS, own_name
 
-    return ALIASES.get(name.lower(), name)
+    return own_name(name, METHODS)
 
 
 def _method(content: Content, text: str) -> list[str]:

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from fedkin.cli.listing.kept_list import kept
 from fedkin.cli.listing.text import first_line, note, paragraph, plain, values
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError, letters, unknown
 
 SHARED = ("lr",)  # hyper-parameters that [train] gives to every method that takes them
 
@@ -20,7 +20,9 @@ def methods() -> list[dict[str, Any]]:
 def named(name: str) -> list[dict[str, Any]]:
     """The one of that name, or alias. Raises FedkinError with the nearest where there is none."""
     every = methods()
-    found = [one for one in every if name == one["name"] or name.lower() in one["aliases"]]
+    found = [one for one in every if name == one["name"]] or [
+        one for one in every if letters(name) in map(letters, (one["name"], *one["aliases"]))
+    ]
     if not found:
         known = [word for one in every for word in (one["name"], *one["aliases"])]
         raise unknown("method", name, known)
