@@ -17,6 +17,7 @@ QUESTIONS: dict[
     "clients that are away in some rounds": lambda needs: not needs.full_participation,
     "no validation samples at the clients": lambda needs: not needs.validation,
     "numbers to predict, not classes": lambda needs: not needs.classes,
+    "a linear model": lambda needs: not needs.head,
 }
 
 
@@ -62,6 +63,7 @@ def _needs(name: str) -> str:
         "every client in every round": needs.full_participation,
         "validation samples": needs.validation,
         "classes": needs.classes,
+        "a model with a head": needs.head,
     }
     return ", ".join(text for text, yes in told.items() if yes) or "nothing"
 

@@ -90,6 +90,7 @@ def _needs(name: str) -> dict[str, Any] | None:
         "full_participation": needs.full_participation,
         "classes": needs.classes,
         "validation": needs.validation,
+        "head": needs.head,
     }
 
 
@@ -105,4 +106,6 @@ def _said(needs: dict[str, Any] | None) -> str:
         words.append("classification only")
     if needs["validation"]:
         words.append("validation samples at every client")
+    if needs["head"]:
+        words.append("a model with a head")
     return " · ".join(words)
