@@ -46,7 +46,7 @@ def test_a_newcomer_gets_a_model_and_changes_nothing(method, tmp_path):
     assert encode(at.state) == state
     assert (folder / "run.db").read_bytes() == before
     view = guest.views(found.last)["personal"]
-    assert all(torch.isfinite(leaf).all() for _, leaf in named_leaves(view))
+    assert all(torch.isfinite(torch.as_tensor(leaf)).all() for _, leaf in named_leaves(view))
     (protocol,) = kept(folder)  # what the run itself did with it, in its own process
     assert protocol["client"] == at.parts.held_out.names[0]
     assert protocol["rounds"] == found.rounds
