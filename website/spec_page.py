@@ -9,14 +9,14 @@ from fedkin.data.sources import SOURCES
 from fedkin.models.build import GIVEN, MODELS
 from fedkin.runs.spec import USUAL_NAMES
 from website.markdown import table
-from website.spec_keys import check_examples, every_key, sections, toml
+from website.spec_keys import Key, check_examples, every_key, sections, toml
 
 INTRODUCTION = """\
 # Experiment file
 
 Look up any key of `experiment.toml`: what it takes, what it is when you leave it out, and an
-example. This page is written from the specification's own classes, and the parser reads every
-example. `fedkin run --set section.key=value` reaches the same keys."""
+example where the default is none. This page is written from the specification's own classes, and
+the parser reads every example. `fedkin run --set section.key=value` reaches the same keys."""
 
 
 def page() -> dict[str, str]:
@@ -33,7 +33,7 @@ def page() -> dict[str, str]:
                     key.type,
                     "" if key.default is None else f"`{toml(key.default)}`",
                     key.meaning,
-                    "" if key.example is None else f"`{key.name} = {toml(key.example)}`",
+                    _example(key),
                 ]
                 for key in every_key()
                 if key.section == name
@@ -45,6 +45,13 @@ def page() -> dict[str, str]:
         ["other name", "here"], [[f"`{name}`", f"`{ours}`"] for name, ours in USUAL_NAMES.items()]
     )
     return {"reference/experiment-file.md": "\n".join([*lines, ""])}
+
+
+def _example(key: Key) -> str:
+    """What a file may say; nothing where the default shows it already."""
+    if key.example is None or key.example == key.default:
+        return ""
+    return f"`{key.name} = {toml(key.example)}`"
 
 
 def _data() -> list[str]:
