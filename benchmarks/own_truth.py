@@ -40,6 +40,7 @@ TEN = (
     "per_fedavg",
 )
 SURE = 1.96  # standard errors
+TRUTHS = {True: "helps", False: "must not help", None: "not measured"}
 LEAST = 0.005  # of a gain worth having, as docs/doctor.md has it
 
 
@@ -176,31 +177,34 @@ def _all_verdicts(cases: list[Case], seeds: int, folder: Path) -> None:
     from fedkin import Experiment
 
     done = known()
-    right = good = 0
-    print("| case | truth: best federated over alone | doctor | right | recommended, beside best |")
-    print("|---|---|---|---|---|")
+    right, judged = 0, 0
+    near: list[bool] = []
+    print("| case | truth | doctor | gain (95 %) | wrong | first to try |")
+    print("|---|---|---|---|---|---|")
     for case in cases:
-        of = [done[case.name, seed] for seed in range(seeds) if done[case.name, seed]]
-        found = truth_of(of)
-        helps = found.helps if case.helps is None else case.helps
+        of = [done[case.name, seed] for seed in range(seeds) if len(done[case.name, seed]) > 1]
+        found = truth_of(of) if of else None
+        helps = found.helps if case.helps is None and found else case.helps
         told = Experiment(ALONE, **options_of(case, 0, folder)).doctor(rounds=0)
         verdict = told["verdict"]
-        first = told["candidates"][0]["method"] if verdict["federate"] else ALONE
-        gap, error = difference(of, found.best, first)
-        near = gap <= max(error, 0.0) or first == found.best
-        right, good = right + (verdict["federate"] == helps), good + near
+        federate = verdict["federate"]
+        first = told["candidates"][0]["method"] if federate else ALONE
+        beside = "not measured"
+        if found and all(first in one and set(TEN) <= one.keys() for one in of):
+            gap, error = difference(of, found.best, first)
+            near.append(first == found.best or gap <= error)
+            beside = f"{-gap:+.3f} ± {error:.3f} beside {found.best}"
+        judged, right = judged + (helps is not None), right + (federate == helps)
         print(
-            f"| {case.name} | {'helps' if helps else 'does not'}: {found.gain:+.3f} ± "
-            f"{SURE * found.error:.3f} {of[0][ALONE].measure} ({found.method}) | "
-            f"{'federate' if verdict['federate'] else 'alone'}, {verdict['gain']:+.3f} "
-            f"({verdict['wrong']:.2f}) | {'yes' if verdict['federate'] == helps else '**no**'} | "
-            f"{first}, {-gap:+.3f} ± {error:.3f} ({found.best}){'' if near else ' **behind**'} |",
+            f"| {case.name} | {TRUTHS[helps]} | {'federate' if federate else 'alone'}"
+            f"{' **wrong**' if helps not in (None, federate) else ''} | {verdict['gain']:+.3f} "
+            f"[{verdict['low']:+.3f}, {verdict['high']:+.3f}] {verdict['measure']} | "
+            f"{verdict['wrong']:.2f} | {first}: {beside} |",
             flush=True,
         )
-    print(
-        f"\n{right} of {len(cases)} verdicts are right; what is recommended is within one standard"
-    )
-    print(f"error of the best of ten on {good} of {len(cases)}.")
+    print(f"\n{right} of {judged} verdicts are right, of those whose truth is known.")
+    print(f"What is recommended is within one standard error of the best of ten in {sum(near)} of")
+    print(f"{len(near)} cases.")
 
 
 if __name__ == "__main__":

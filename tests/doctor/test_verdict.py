@@ -11,7 +11,7 @@ import torch
 from benchmarks.made_verdicts import SETS
 from fedkin.doctor.candidates import candidates
 from fedkin.doctor.crossed import crossed
-from fedkin.doctor.features import Rows, folds_of, rows_of
+from fedkin.doctor.features import Rows, folds_of, groups_of, rows_of
 from fedkin.doctor.fits import _Near, fits, pooled, products
 from fedkin.doctor.verdict import Gain, examined, losers, verdict
 from tests.cli.command import fedkin
@@ -131,3 +131,26 @@ def test_a_model_of_one_layer_has_no_last_layer_of_its_own() -> None:
     assert "fedper" in of_two
     assert "fedper" not in of_one
     assert len(set(of_one)) == 3
+
+
+def test_rows_that_belong_together_are_in_one_fold() -> None:
+    """A recording's rows are alike: with some of them in every fold each client alone would look
+    perfect.
+    """
+    population = BY_NAME["own concepts"].make(0)
+    assert groups_of(population) is None
+    bout, splits = np.arange(len(population.x)), (population.train, population.val, population.test)
+    for rows in (part[client] for part in splits for client in range(population.clients)):
+        bout[rows] = rows[0] + (np.arange(len(rows)) // 7) * 3
+    mixed = bout % 5
+    grouped = replace(population, truth={"noise": mixed, "bout": bout, "w": np.ones((12, 6))})
+    found = groups_of(grouped)
+    assert found is not None
+    assert len(np.unique(found)) == len(np.unique(bout))
+    rows = rows_of(grouped, 0)
+    assert rows.group is not None
+    fold = folds_of(rows, 5, np.random.default_rng(1))
+    assert all(len(np.unique(fold[rows.group == one])) == 1 for one in np.unique(rows.group))
+    for client in range(len(rows.clients)):
+        own = fold[rows.owner == client]
+        assert np.bincount(own, minlength=5).min() > len(own) // 10

@@ -33,6 +33,7 @@ class Rows(NamedTuple):
     target: Floats
     offset: float = 0.0
     scale: float = 1.0
+    group: Ints | None = None  # rows that belong together, as a recording's do
 
 
 def rows_of(population: Population, seed: int) -> Rows:
@@ -50,25 +51,52 @@ def rows_of(population: Population, seed: int) -> Rows:
     linear = _narrow(x)
     network = _with_units(linear, Key(seed).numpy("doctor units"))
     views = {"linear": _with_ones(linear), "network": _with_ones(network)}
-    clients = tuple(int(k) for k in chosen)
+    clients, groups = tuple(int(k) for k in chosen), groups_of(population)
+    group = None if groups is None else groups[index]
     if population.classes:
-        return Rows(clients, owner, views, y, np.eye(population.classes)[y])
+        return Rows(clients, owner, views, y, np.eye(population.classes)[y], group=group)
     offset, scale = float(y.mean()), float(y.std()) or 1.0
-    return Rows(
-        clients, owner, views, y.astype(float), ((y - offset) / scale)[:, None], offset, scale
-    )
+    target = ((y - offset) / scale)[:, None]
+    return Rows(clients, owner, views, y.astype(float), target, offset, scale, group)
+
+
+def groups_of(population: Population) -> Ints | None:
+    """[n] which rows stay in one split of a client (a recording, a patient): what is known of each
+    row and is never in two splits. None where nothing is.
+    """
+    n = len(population.x)
+    for values in population.truth.values():
+        if np.ndim(values) != 1 or len(values) != n:
+            continue
+        _, number = np.unique(values, return_inverse=True)
+        if number.max() + 1 < n and _together(population, number):
+            return np.asarray(number, dtype=np.int64)
+    return None
+
+
+def _together(population: Population, number: Ints) -> bool:
+    for client in range(population.clients):
+        splits = (population.train, population.val, population.test)
+        parts = [np.unique(number[rows[client]]) for rows in splits]
+        if len(np.unique(np.concatenate(parts))) < sum(map(len, parts)):
+            return False
+    return True
 
 
 def folds_of(rows: Rows, folds: int, rng: np.random.Generator) -> Ints:
     """The fold of each row: within each client even, and even in each class (or along
-    the numbers).
+    the numbers). Rows that belong together are in one fold.
     """
     found = np.empty(len(rows.owner), dtype=np.int64)
     for client in range(len(rows.clients)):
         own = np.flatnonzero(rows.owner == client)
-        own = own[rng.permutation(len(own))]
-        own = own[np.argsort(rows.y[own], kind="stable")]
-        found[own] = (np.arange(len(own)) + rng.integers(folds)) % folds
+        number = np.arange(len(own)) if rows.group is None else rows.group[own]
+        _, first, number = np.unique(number, return_index=True, return_inverse=True)
+        order = rng.permutation(len(first))
+        order = order[np.argsort(rows.y[own[first[order]]], kind="stable")]
+        fold = np.empty(len(first), dtype=np.int64)
+        fold[order] = (np.arange(len(first)) + rng.integers(folds)) % folds
+        found[own] = fold[number]
     return found
 
 
