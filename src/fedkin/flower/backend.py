@@ -20,8 +20,9 @@ from fedkin.flower.node import data
 from fedkin.flower.transport import FlowerTransport
 from fedkin.runs.spec import Spec
 from fedkin.setup.architectures import architectures_of
-from fedkin.setup.build import Assembled, around, assemble, method_of, resolved
+from fedkin.setup.build import Assembled, around, assemble, method_of
 from fedkin.setup.population import rooted
+from fedkin.setup.resolved import resolved
 
 NODES = "nodes.json"  # in the run directory: what the nodes told of their data
 

@@ -145,7 +145,7 @@ def notes_of(found: Mapping[str, Any]) -> list[str]:
     said = [
         f"measure: {label(found['measure'])}" + (f" ({found['why']})" if found.get("why") else "")
     ]
-    return [*said, *found["warnings"], *diverged(found), *asked(found)]
+    return [*said, *found["warnings"], *deployed(found), *diverged(found), *asked(found)]
 
 
 def asked(found: Mapping[str, Any]) -> list[str]:
@@ -161,6 +161,20 @@ def asked(found: Mapping[str, Any]) -> list[str]:
     return [
         f"rounds before the last evaluated a panel of {told['clients']:,} of {told['of']:,} "
         "clients: the best rounds and their means are the panel's; interval: bootstrap over it"
+    ]
+
+
+def deployed(found: Mapping[str, Any]) -> list[str]:
+    """Of a run with method.safe (a ``summary``): how many clients deploy which model."""
+    shares = found["extras"].get("safe_share")
+    if not shares:
+        return []
+    together = sum(share == 1 for share in shares.values())
+    alone = sum(share == 0 for share in shares.values())
+    return [
+        f"safe: of {many(len(shares), 'client')} {together} deploy the federated model, "
+        f"{len(shares) - together - alone} a mixture, {alone} their own; the others' validation "
+        "does not say that it is better"
     ]
 
 

@@ -111,6 +111,7 @@ class MethodSection(_Open):
     """[method] a method and its hyper-parameters."""
 
     name: str = "comet"
+    safe: bool = False  # clients deploy a federated model only where their validation says so
 
 
 class EngineSection(Section):

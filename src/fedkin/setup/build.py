@@ -14,7 +14,6 @@ from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
 from fedkin.core.optimizers import PLAIN
 from fedkin.core.rng import Key
-from fedkin.data.partitions.registry import parameters
 from fedkin.data.population import Population
 from fedkin.engine.contexts import Schedule, ServerTools
 from fedkin.engine.coordinator import Federation, participants_of
@@ -35,11 +34,13 @@ from fedkin.setup.architectures import (
     with_family,
     with_measure,
 )
-from fedkin.setup.population import DEFAULT_CLIENTS, HELD_OUT, population_of, rooted
+from fedkin.setup.population import population_of, rooted
 from fedkin.setup.requirements import check_needs, check_optimizer
+from fedkin.setup.resolved import resolved
 from fedkin.transforms.black_box_models import allow_black_box_models
 from fedkin.transforms.kept_optimizer import keep_optimizer
 from fedkin.transforms.local_batch_norm import keep_batch_norm_local
+from fedkin.transforms.safe import errors, losses, safe
 from fedkin.transforms.server_optimizer import AVERAGING, ServerOptimizer, optimize_at_server
 
 GPU_BLOCK = 16  # clients whose steps are made together there
@@ -82,6 +83,9 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
         how = spec.server
         chosen = ServerOptimizer(how.optimizer, how.lr, how.momentum, how.beta2, how.tau)
         method = optimize_at_server(method, chosen)
+    if spec.method.safe:
+        needs = method.needs._replace(validation=True)
+        method = method._replace(needs=needs, hyper={**method.hyper, "safe": True})
     if spec.run.sampling != "method":
         method = method._replace(needs=method.needs._replace(sampling=spec.run.sampling))
     return method
@@ -133,47 +137,29 @@ def around(
     )  # one worker has all the data
     asked = spec.run.min_replies, population.names, spec.run.evaluate
     federation = Federation(start, infos, spec.run.seed, share, tools, *asked)
+    method = for_models(spec, method, models)
     check_needs(method, federation, population, models, architectures)
-    return Assembled(spec, for_models(spec, method, models), population, models, infos, federation)
+    return Assembled(spec, method, population, models, infos, federation)
 
 
 def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Method:
-    """The method as clients run it that hold these models."""
-    if all(model.learner is None for model in models.values()):
-        return method
-    if spec.model.buffers == "local":
-        raise FedkinError("model.buffers = 'local' is for torch modules: choose 'global' or 'drop'")
-    if spec.train.state == "kept":
-        raise FedkinError("train.state = 'kept' is for torch modules: choose 'restarted'")
-    return allow_black_box_models(method)
+    """The method as clients run it that hold these models.
 
-
-def resolved(spec: Spec, method: Method) -> Spec:
-    """The specification with every default written out, so that a later change of defaults changes
-    no old run.
+    With [method] safe, right and wrong classes decide where accuracy is the measure, and losses
+    elsewhere.
     """
-    split = {
-        **{k: v for k, v in parameters(spec.split.name).items() if v is not None},
-        **spec.split.model_dump(),
-    }
-    hyper = {
-        key: value
-        for key, value in method.hyper.items()
-        if value is not None and key not in ("lr", "affinity")
-    }
-    public = spec.public.model_dump()
-    if method.needs.public != "none" and spec.public.source is None:
-        public["source"] = HELD_OUT
-    clients = spec.run.clients or (None if spec.split.name == "natural" else DEFAULT_CLIENTS)
-    filled = {
-        **spec.model_dump(),
-        "engine": spec.engine.model_dump(exclude_unset=True),  # whether one was asked for is told
-        "split": split,
-        "public": public,
-        "method": {**hyper, **spec.method.model_dump(), "name": method.name},
-        "run": {**spec.run.model_dump(), "clients": clients},
-    }
-    return Spec.model_validate(filled)
+    learners = any(model.learner is not None for model in models.values())
+    if learners and spec.model.buffers == "local":
+        raise FedkinError("model.buffers = 'local' is for torch modules: choose 'global' or 'drop'")
+    if learners and spec.train.state == "kept":
+        raise FedkinError("train.state = 'kept' is for torch modules: choose 'restarted'")
+    if learners and spec.method.safe:
+        raise FedkinError("method.safe trains a model beside by gradients: it is for torch modules")
+    if learners:
+        return allow_black_box_models(method)
+    if spec.method.safe:
+        return safe(method, spec.train.lr, errors if spec.run.measure == "accuracy" else losses)
+    return method
 
 
 def names_of(spec: Spec) -> set[str]:

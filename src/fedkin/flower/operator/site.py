@@ -25,8 +25,9 @@ from fedkin.flower.config import (
 from fedkin.flower.operator import keys
 from fedkin.flower.operator.readme import manual
 from fedkin.runs.spec import Spec
-from fedkin.setup.build import method_of, resolved
+from fedkin.setup.build import method_of
 from fedkin.setup.population import rooted
+from fedkin.setup.resolved import resolved
 
 FIRST_PORT = 9101  # of the nodes' own runtimes, for several nodes on one machine
 

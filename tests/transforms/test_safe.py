@@ -1,0 +1,145 @@
+"""[method] safe: the model beside is ``local``'s, and who deploys what follows from validation."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import ttest_rel
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.family import CATEGORICAL, GAUSSIAN
+from fedkin.core.model import from_module
+from fedkin.experiment.run import run
+from fedkin.export.opened import Opened
+from fedkin.report.formatting import deployed
+from fedkin.report.summary import summary
+from fedkin.runs.spec import Spec, parse
+from fedkin.transforms.safe import blend, errors, losses, no_better
+
+
+def spec(method: str, **changes: object) -> Spec:
+    content = {
+        "data": {"name": "digits"},
+        "split": {"name": "dirichlet", "alpha": 0.3},
+        "model": {"name": "dnn", "hidden": 8},
+        "method": {"name": method, **changes},
+        "train": {"steps": 6, "lr": 0.2},
+        "engine": {"name": "inprocess"},
+        "run": {"clients": 6, "rounds": 5},
+    }
+    return parse(content)[0]
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Opened]:
+    """The same clients alone, federated, and safe."""
+    root = tmp_path_factory.mktemp("safe")
+    specs = {"local": spec("local"), "fedavg": spec("fedavg"), "safe": spec("fedavg", safe=True)}
+    return {name: Opened(run(one, out=root / name)) for name, one in specs.items()}
+
+
+def test_the_model_beside_is_that_of_local_and_the_shared_one_that_of_the_method(
+    three: dict[str, Opened],
+) -> None:
+    for client in range(6):
+        own = three["safe"].coordinator.transport.host.own(client)  # type: ignore[attr-defined]
+        alone = three["local"].view(three["local"].member(client))
+        for name, value in alone.items():
+            assert torch.equal(own["alone"][name], value)
+    shared = three["safe"].view(three["safe"].member(0), "global")["shared"]
+    for name, value in three["fedavg"].view(three["fedavg"].member(0)).items():
+        assert torch.equal(shared[name], value)
+
+
+def test_who_deploys_what_follows_from_the_validation_rows(three: dict[str, Opened]) -> None:
+    """Recomputed from the models of the two other runs, with scipy's paired test."""
+    pop = three["local"].parts.population
+    found = summary(three["safe"].folder)["extras"]
+    taken = set()
+    for client in range(6):
+        rows = pop.rows("val")[client]
+        x, y = pop.x[rows], pop.y[rows].numpy()
+        logs = []
+        for name in ("local", "fedavg"):
+            model = three[name].personal(three[name].member(client))
+            with torch.no_grad():
+                logs.append(model(x).log_softmax(1).numpy())
+        p = np.exp(logs)
+        alone = (p[0].argmax(1) != y).astype(float)
+        best, expected = 2.0, 0.0
+        for share in (1.0, 0.75, 0.5, 0.25):
+            cost = ((share * p[1] + (1 - share) * p[0]).argmax(1) != y).astype(float)
+            if (alone == cost).all():
+                continue
+            chance = ttest_rel(alone, cost, alternative="greater").pvalue
+            level = 0.05 if share > 0.6 else 0.2
+            if chance <= level and cost.mean() < best:
+                best, expected = cost.mean(), share
+        assert found["safe_share"][pop.names[client]] == expected
+        taken.add(expected)
+        view = three["safe"].view(three["safe"].member(client))
+        parts = {0.0: {"alone"}, 1.0: {"shared"}}.get(expected, {"shared", "alone", "share"})
+        assert set(view) == parts
+    assert 0.0 in taken, "the fixture shall have clients of both kinds"
+    assert len(taken) > 1, "the fixture shall have clients of both kinds"
+
+
+def test_the_run_says_how_many_deploy_what(three: dict[str, Opened]) -> None:
+    found = summary(three["safe"].folder)
+    shares = list(found["extras"]["safe_share"].values())
+    (said,) = deployed(found)
+    assert f"of 6 clients {shares.count(1.0)} deploy the federated model" in said
+    assert f"{shares.count(0.0)} their own" in said
+    assert found["hyper"]["safe"] is True
+    assert deployed(summary(three["fedavg"].folder)) == []
+
+
+def test_nothing_more_is_sent_in_a_round(three: dict[str, Opened]) -> None:
+    safe_, plain = (summary(three[name].folder)["communication"] for name in ("safe", "fedavg"))
+    assert safe_["paper"] == plain["paper"]
+    assert safe_["unicast"] == plain["unicast"]
+    size = sum(value.numel() for value in three["local"].parts.models["dnn"].initial.values())
+    told = safe_["finish"]["unicast"]["scalars"]  # the last model, which comes down to be judged
+    assert told["down"] == 6 * size
+    assert plain["finish"]["unicast"]["scalars"]["down"] == 0
+
+
+def test_a_mixture_is_one_of_probabilities_and_of_means() -> None:
+    classes = from_module("m", torch.nn.Linear(2, 3), CATEGORICAL)
+    numbers = from_module("n", torch.nn.Linear(2, 1), GAUSSIAN)
+    p, q = torch.tensor([[0.7, 0.2, 0.1]]), torch.tensor([[0.1, 0.1, 0.8]])
+    mixture = blend(classes, p.log(), q.log(), torch.tensor(0.25)).exp()
+    torch.testing.assert_close(mixture, 0.25 * p + 0.75 * q)
+    means = blend(numbers, torch.tensor([[4.0]]), torch.tensor([[0.0]]), torch.tensor(0.75))
+    assert means.item() == 3.0
+    y = torch.tensor([2])
+    assert errors(classes, p.log(), y).item() == 1.0
+    assert losses(classes, q.log(), y).item() == pytest.approx(-np.log(0.8))
+    assert errors(numbers, torch.tensor([[3.0]]), torch.tensor([1.0])).item() == 4.0
+
+
+def test_the_chance_is_that_of_scipys_paired_test() -> None:
+    rng = np.random.default_rng(3)
+    for n in (2, 7, 40):
+        a, b = rng.normal(0.3, 1, n), rng.normal(0, 1, n)
+        theirs = ttest_rel(a, b, alternative="greater").pvalue
+        assert no_better(torch.from_numpy(a - b)) == pytest.approx(theirs, rel=1e-9)
+
+
+def test_resumed_and_in_processes_it_is_the_same(tmp_path: Path, three: dict[str, Opened]) -> None:
+    processes = spec("fedavg", safe=True).model_copy(deep=True)
+    content = processes.model_dump(exclude_unset=True)
+    content["engine"] = {"name": "processes", "workers": 2, "compile": "trace"}
+    other = summary(run(parse(content)[0], out=tmp_path / "p"))
+    assert other["fingerprint"] == summary(three["safe"].folder)["fingerprint"]
+
+
+def test_what_cannot_be_safe_is_refused() -> None:
+    for name in ("local", "centralized"):
+        with pytest.raises(FedkinError, match=r"no federated model: leave method\.safe out"):
+            run(spec(name, safe=True))
+    without = spec("fedavg", safe=True).model_dump(exclude_unset=True)
+    without["split"] = {"name": "iid", "val": 0.0, "train": 0.8, "test": 0.2}
+    with pytest.raises(FedkinError, match=r"set split\.val above 0"):
+        run(parse(without)[0])
