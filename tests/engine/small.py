@@ -36,6 +36,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "moon": {},
     "feddyn": {"alpha": 0.1},
     "fedntd": {},
+    "fedpac": {},
     "local": {},
     "centralized": {},
     "fedavg": {},

@@ -88,6 +88,11 @@ EXPECTED = {
     "fedrod": Ledger({"parameters": D}, {"parameters": D}),
     "knn_per": Ledger({"parameters": D}, {"parameters": D}),
     "moon": Ledger({"parameters": D}, {"parameters": D}),
+    "fedpac": Ledger(
+        {"parameters": D, **PROTOTYPES},
+        {"parameters": D, "centroids": 2 * CLASSES * HIDDEN, "coefficients": CLASSES + 1},
+        copies=M,
+    ),
     "feddyn": Ledger({"parameters": W}, {"parameters": W}),
     "fedntd": Ledger({"parameters": W}, {"parameters": W}),
     "finetune": Ledger({"parameters": W}, {"parameters": W}),

@@ -32,6 +32,7 @@ from fedkin.methods.fedem import fedem
 from fedkin.methods.fedfomo import fedfomo
 from fedkin.methods.fedmd import fedmd
 from fedkin.methods.fedntd import fedntd
+from fedkin.methods.fedpac import fedpac
 from fedkin.methods.fedper import fedper
 from fedkin.methods.fedproto import fedproto
 from fedkin.methods.fedprox import fedprox
@@ -94,6 +95,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fedrod": fedrod,
     "knn_per": knn_per,
     "moon": moon,
+    "fedpac": fedpac,
     "feddyn": feddyn,
     "fedntd": fedntd,
 }

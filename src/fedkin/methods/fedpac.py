@@ -1,0 +1,120 @@
+"""FedPAC (Xu, Tong & Huang, 2023): features are drawn to everybody's class means, and the server
+mixes each client's head from those that serve it. Algorithm 1.
+"""
+
+from collections.abc import Mapping
+
+import torch
+
+from fedkin.core.aggregation import EachClient, Reply, Weights
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import (
+    ClientContext,
+    FederationInit,
+    Method,
+    Needs,
+    ServerContext,
+)
+from fedkin.core.model import head_of
+from fedkin.core.ops import scan
+from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
+from fedkin.core.weights import counted
+from fedkin.methods.partial_fl import part_step
+from fedkin.methods.parts.alignment import aligned_step, best_mixture, described, expected, merged
+from fedkin.methods.parts.prototypes import prototypes
+
+
+def fedpac(
+    *,
+    lr: float,
+    lam: float = 1.0,
+    head_epochs: int = 1,
+    personal_lr: float | None = None,
+    weights: Weights = "samples",
+) -> Method:
+    """FedPAC: with θ received, client i trains its head φ_i, then θ on its loss and λ times the
+    mean of ‖f(x) − c_y‖²/d; the server averages θ and the class means c, and φ_i ← Σ_j α_ij φ_j
+    where α_i is least in Σ_j α_ij² V_j + ‖h_i − Σ_j α_ij h_j‖² over the simplex.
+
+    lr: learning rate of θ. lam: λ. head_epochs: passes of φ_i over the client's data, before θ.
+    personal_lr: their learning rate; lr if not given. weights: of the mean of θ.
+
+    Readings: h_i (class by class p_y times the mean of features) and V_i are of the received model
+    on the client's training data, in evaluation mode; class means of the trained one. φ_i is mixed
+    among a round's participants and kept by the server. The authors' code sets α below 0.001 to 0;
+    here nothing is cut. A class without a mean yet pulls nothing.
+    """
+    if lam < 0 or head_epochs < 1 or (personal_lr is not None and personal_lr <= 0):
+        raise FedkinError(
+            "fedpac needs lam of at least 0, head_epochs of at least 1 and personal_lr above 0"
+        )
+    rate = lr if personal_lr is None else personal_lr
+
+    def server(start: FederationInit) -> Tree:
+        w, (head,) = start.only(), start.heads.values()
+        first = {name: w[name] for name in head.names}
+        like = torch.zeros(start.classes, head.size, dtype=dtype_of(w))
+        return {
+            "parameters": {name: value for name, value in w.items() if name not in first},
+            "initial": first,
+            "heads": (first,) * len(start.clients),
+            "centroids": like,
+            "coefficients": like[:, 0].clone(),
+        }
+
+    def broadcast(state: Tree, client: int) -> Tree:
+        w = {**state["parameters"], **state["heads"][client]}
+        return {"parameters": w, **{name: state[name] for name in ("centroids", "coefficients")}}
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        w, names = received["parameters"], head_of(data.model).names
+        reference, variance = described(data, w)
+        head = {name: w[name] for name in names}
+        body = {name: value for name, value in w.items() if name not in head}
+        batches = data.batches(purpose="head", epochs=head_epochs)
+        head = scan(part_step, head, batches, body, rate * data.decay)
+        there = received["centroids"], received["coefficients"]
+        body = scan(aligned_step, body, data.batches(), head, *there, lam, lr * data.decay)
+        trained = {name: head[name] if name in head else body[name] for name in w}
+        means, counts = prototypes(data, trained)
+        return own, {
+            "parameters": trained,
+            "centroids": {"means": means, "reference": reference},
+            "coefficients": {"counts": counts, "variance": variance},
+        }
+
+    method = Method(
+        name="fedpac",
+        server=server,
+        client=lambda initial, info: {},
+        broadcast=broadcast,
+        client_update=client_update,
+        expected_update=expected,
+        aggregation=EachClient(),
+        server_update=server_update,
+        personal_models=lambda received, own, data: {"personal": received["parameters"]},
+        newcomer_placements=lambda state, newcomer, info: (
+            {**state, "heads": (*state["heads"], state["initial"])},
+        ),
+        hyper={"lr": lr, "lam": lam, "head_epochs": head_epochs, "personal_lr": personal_lr},
+        needs=Needs(classes=True, head=True),
+    )
+    return counted(method, weights)
+
+
+def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+    """θ ← Σ n_i θ_i / Σ n_i; c_j ← Σ n_ij c_ij / Σ n_ij; φ_i ← Σ_j α_ij φ_j."""
+    told = [reply.message for reply in replies.values()]
+    bodies = ({name: up["parameters"][name] for name in state["parameters"]} for up in told)
+    theirs: list[Params] = [
+        {name: up["parameters"][name] for name in state["initial"]} for up in told
+    ]
+    heads = list(state["heads"])
+    for place, client in enumerate(replies):
+        heads[client] = weighted_mean(theirs, best_mixture(told, place))
+    return {
+        **state,
+        "parameters": weighted_mean(bodies, [reply.weight for reply in replies.values()]),
+        "heads": tuple(heads),
+        **merged(told, state),
+    }

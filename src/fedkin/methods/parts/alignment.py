@@ -1,0 +1,103 @@
+"""FedPAC's parts: what a client tells of its features, the step that draws them to class means,
+and the best mixture of heads.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedkin.core.method import ClientContext, ClientInfo
+from fedkin.core.model import Batch, Model, head_of
+from fedkin.core.ops import descend, gradient
+from fedkin.core.tree import Params, Tree
+from fedkin.methods.parts.prototypes import prototypes
+
+
+def described(data: ClientContext, w: Params) -> tuple[Tensor, Tensor]:
+    """(h [classes, d], V [1]) of the client's training data: h_y = p_y μ_y, the class's share times
+    its mean features; V = (E‖f‖² − Σ_y ‖h_y‖²) / n.
+    """
+    means, counts = prototypes(data, w)
+    reference = counts[:, None] / counts.sum() * means
+    with torch.inference_mode():
+        squares = [
+            head_of(data.model).features(w, batch.x).square().sum() for batch in data.whole("train")
+        ]
+    total = torch.stack(squares).sum() / counts.sum()
+    variance = (total - reference.square().sum()) / counts.sum()
+    return reference, variance.clamp_min(0)[None]
+
+
+def objective(
+    body: Params,
+    model: Model,
+    batch: Batch,
+    head: Params,
+    centroids: Tensor,
+    known: Tensor,
+    lam: Tensor,
+) -> Tensor:
+    """The loss and λ times the mean of ‖f(x) − c_y‖²/d on a mini-batch."""
+    w, end = {**body, **head}, head_of(model)
+    found = end.train_features(w, batch.x)
+    apart = (found - centroids[batch.y]).square().mean(1) * known[batch.y]
+    rows = model.family.nll(end.scores(w, found), batch.y) + lam * apart
+    return (rows * batch.weight).sum()
+
+
+def aligned_step(
+    model: Model,
+    body: Params,
+    batch: Batch,
+    head: Params,
+    centroids: Tensor,
+    known: Tensor,
+    lam: Tensor,
+    lr: Tensor,
+) -> Params:
+    """A step of all but the head, which stands still."""
+    slope = gradient(objective)(body, model, batch, head, centroids, known, lam)
+    return descend(body, slope, lr)
+
+
+def best_mixture(told: Sequence[Tree], place: int) -> list[float]:
+    """α on the simplex, least in Σ_j α_j² V_j + ‖h_i − Σ_j α_j h_j‖², i the one at ``place``.
+
+    With A the rows of √V_j and of h_i − h_j, ‖A β‖² + (Σ β − 1)² is least, over β ≥ 0, at a
+    multiple of it: the best vector of a direction has the value q / (1 + q), q = ‖A α‖².
+    """
+    from scipy.optimize import nnls
+
+    h = np.stack([up["centroids"]["reference"].double().numpy().ravel() for up in told])
+    spread = np.sqrt([float(up["coefficients"]["variance"]) for up in told])
+    rows = np.vstack([np.diag(spread), (h[place] - h).T, np.ones(len(told))])
+    goal = np.zeros(len(rows))
+    goal[-1] = 1.0
+    found, _ = nnls(rows, goal)
+    return [float(share) for share in found / found.sum()]
+
+
+def expected(received: Tree, info: ClientInfo) -> Tree:
+    """What a client's message must look like."""
+    like, counts = received["centroids"], received["coefficients"]
+    return {
+        "parameters": received["parameters"],
+        "centroids": {"means": like, "reference": like},
+        "coefficients": {"counts": counts, "variance": counts[:1]},
+    }
+
+
+def merged(told: Sequence[Tree], state: Tree) -> Tree:
+    """c_y = Σ n_iy c_iy / Σ n_iy, and which classes have one; a class that nobody has keeps its
+    last.
+    """
+    counts = torch.stack([up["coefficients"]["counts"] for up in told])
+    means = torch.stack([up["centroids"]["means"] for up in told])
+    mass = counts.sum(0)
+    mean = (counts[:, :, None] * means).sum(0) / mass.clamp_min(1)[:, None]
+    return {
+        "centroids": torch.where(mass[:, None] > 0, mean, state["centroids"]),
+        "coefficients": torch.maximum((mass > 0).to(mass.dtype), state["coefficients"]),
+    }
