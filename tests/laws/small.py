@@ -103,5 +103,8 @@ def close(a, b, tolerance: float = 1e-9) -> None:
         assert a.keys() == b.keys()
         for name in a:
             close(a[name], b[name], tolerance)
+    elif isinstance(a, tuple):
+        for x, y in zip(a, b, strict=True):
+            close(x, y, tolerance)
     else:
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)

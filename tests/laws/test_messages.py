@@ -92,6 +92,7 @@ EXPECTED = {
         {"parameters": D, **PROTOTYPES},
         {"parameters": D, "centroids": 2 * CLASSES * HIDDEN, "coefficients": CLASSES + 1},
         copies=M,
+        first={"parameters": D, **PROTOTYPES},  # the same for all
     ),
     "feddyn": Ledger({"parameters": W}, {"parameters": W}),
     "fedntd": Ledger({"parameters": W}, {"parameters": W}),
