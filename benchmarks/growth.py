@@ -1,10 +1,10 @@
-"""What a run writes as its clients grow: bytes a round adds to run.db, and bytes of the server's
-state in a commit.
+"""What a run writes as its clients grow: bytes of notes in a round's record, and bytes of the
+server's state in a commit.
 
     python -m benchmarks.growth [--sizes 100,1000,5000] [--methods fedavg,cgpfl] [--json]
 
-40 participants a round, no evaluation between, a linear model of 650 numbers, a commit after each
-round. Bytes of the third round; the state is the file that the third commit wrote.
+40 participants a round and a linear model of 650 numbers; nobody is evaluated. Bytes of the third
+round's notes from the server's side, as run.db has them, and of the state after it.
 """
 
 import argparse
@@ -15,42 +15,38 @@ from typing import Any
 
 from benchmarks.scale import PARTICIPANTS, table
 
-ROUNDS = 4
+ROUNDS = 3
 KEYS: dict[str, dict[str, Any]] = {"cgpfl": {"inner": 1}, "ppfl": {"models": 2}}
 
 
 def written(method: str, clients: int, file: Path) -> dict[str, int]:
-    """Bytes of the third round's record, and of the server's state after it."""
-    from fedkin.experiment.run import run
+    """Bytes of the third round's notes, and of the server's state after it."""
+    from fedkin.engine.codec import encode
+    from fedkin.engine.coordinator import Coordinator
+    from fedkin.engine.transports.base import InProcess
     from fedkin.runs.spec import parse
+    from fedkin.setup.build import assemble, host_of
 
-    sizes: list[tuple[int, int]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "run"
-        spec = parse(
+    parts = assemble(
+        parse(
             {
                 "data": {"name": str(file)},
                 "split": {"name": "natural", "train": 0.5, "val": 0.25, "test": 0.25},
                 "model": {"name": "mlr"},
                 "method": {"name": method, **KEYS.get(method, {})},
                 "train": {"batch_size": 10, "steps": 2, "lr": 0.05},
-                "run": {
-                    "clients": clients,
-                    "participation": PARTICIPANTS / clients,
-                    "rounds": ROUNDS,
-                    "evaluate_every": ROUNDS,
-                    "commit_every": 0.0,
-                },
+                "run": {"clients": clients, "participation": PARTICIPANTS / clients},
                 "engine": {"name": "inprocess", "compile": "trace"},
             }
         )[0]
-
-        def look(record: Any) -> None:
-            server = [path.stat().st_size for path in out.glob("*/server.*.safetensors")]
-            sizes.append(((out / "run.db").stat().st_size, max(server)))
-
-        run(spec, out, progress=look)
-    return {"record": sizes[3][0] - sizes[2][0], "state": sizes[3][1]}
+    )
+    transport = InProcess(host_of(parts, sorted(parts.infos), None))
+    coordinator = Coordinator(parts.method, parts.federation, transport)
+    coordinator.setup()
+    for number in range(1, ROUNDS + 1):
+        record = coordinator.round(number, evaluate=False)
+    notes = [json.dumps(value) for by in record.lens.values() for value in by.values()]
+    return {"record": sum(map(len, notes)), "state": len(encode(coordinator.state))}
 
 
 def main() -> None:
@@ -71,11 +67,11 @@ def main() -> None:
     if given.json:
         print(json.dumps(found))
         return
-    print("| method | clients | kB a round in run.db | kB of state a commit |\n|---|---|---|---|")
+    print("| method | clients | kB of notes a round | kB of state a commit |\n|---|---|---|---|")
     for method, by in found.items():
         for size, each in by.items():
             record, state = each["record"] / 1e3, each["state"] / 1e3
-            print(f"| {method} | {int(size):,} | {record:,.0f} | {state:,.0f} |")
+            print(f"| {method} | {int(size):,} | {record:,.1f} | {state:,.0f} |")
 
 
 if __name__ == "__main__":
