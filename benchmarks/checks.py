@@ -3,8 +3,10 @@
     python -m benchmarks.checks [--rounds 20]
 
 A check takes microseconds, which no clock tells beside a round's. So in every second round each
-check is made 1 + 20 times, and the rounds' difference is divided by 20. Checked are the refusals of ``engine/acceptance.py`` (kinds, shapes, finite and bounded
-numbers, counts, numbers far off) and those of ``engine/server_guard.py`` (a state that is finite).
+check is made 1 + 20 times, and the rounds' difference is divided by 20. Checked are the refusals of
+``engine/acceptance.py`` (kinds, shapes, finite and bounded numbers, numbers far off) and those of
+``engine/server_guard.py`` (a state that is finite).
+
 Processor time of one process, since other work on the machine does not count; 40 clients of 400
 samples of 64 numbers, an epoch a round, nobody evaluated; medians over the rounds of either kind
 after the second.
