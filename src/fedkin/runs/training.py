@@ -1,11 +1,13 @@
 """[train] and [server]: what clients and the server move parameters with, for all methods alike."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from fedkin.core.optimizers import Optimizer
 from fedkin.runs.section import Section
+
+if TYPE_CHECKING:
+    from fedkin.core.optimizers import Optimizer
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -48,8 +50,10 @@ class TrainSection(Section):
             )
         return self
 
-    def made_with(self) -> Optimizer:
+    def made_with(self) -> "Optimizer":
         """The optimizer of clients' steps."""
+        from fedkin.core.optimizers import Optimizer  # torch comes with it
+
         return Optimizer(
             self.optimizer,
             self.momentum,
