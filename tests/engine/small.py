@@ -63,6 +63,10 @@ METHODS: dict[str, dict[str, Any]] = {
     "fedem": {"components": 2},
     "clustered_fl": {"eps1": 1.0, "eps2": 0.01, "gamma": 0.05},
 }
+# Importing these takes ten times as long as a small run; what is not installed is passed over.
+PRELOADED = ["fedkin.experiment.run", "sklearn.cluster", "sklearn.datasets", "threadpoolctl"]
+PRELOADED += ["torch._inductor", "torch.fx.experimental.proxy_tensor"]
+PRELOADED += ["fedkin.flower.node.host", "flwr.app"]
 TABLES = ("metrics", "messages", "notes", "events", "clients")
 
 
@@ -125,9 +129,7 @@ def forking() -> ForkServerContext:
     threads.)
     """
     context = get_context("forkserver")
-    context.set_forkserver_preload(
-        ["fedkin.experiment.run", "sklearn.cluster", "sklearn.datasets", "threadpoolctl"]
-    )
+    context.set_forkserver_preload(PRELOADED)
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
     try:

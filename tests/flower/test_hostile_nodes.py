@@ -208,7 +208,14 @@ def test_who_lies_about_its_data_is_named_before_training(case, first, monkeypat
     monkeypatch.setattr(data, "MOST_TOTAL", 10**7)
     lie = HONEST.model_copy(update=changes)
     told = {"b": lie, "a": HONEST, "c": HONEST} if first else {"a": HONEST, "c": HONEST, "b": lie}
-    with pytest.raises(FedkinError, match=reason or "samples, b 100,000,000 of them"):
+    with pytest.raises(FedkinError, match=reason or "samples, b 300,000,000 of them"):
+        data.unseen(experiment("fedavg"), list(told), list(told.values()))
+
+
+def test_more_samples_than_the_server_has_room_to_number(monkeypatch):
+    monkeypatch.setattr(data, "room", lambda: 4000)
+    told = {"a": HONEST, "b": HONEST.model_copy(update={"test": 90})}
+    with pytest.raises(FedkinError, match="samples, b 99 of them: more than the 100 that"):
         data.unseen(experiment("fedavg"), list(told), list(told.values()))
 
 

@@ -8,82 +8,28 @@ import json
 import os
 import sqlite3
 import tempfile
-import zipfile
-from collections.abc import Callable
 from contextlib import closing
 from functools import cache
-from io import BytesIO
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.plain import COMMANDS, as_json, cell, markdown, plain
 from fedkin.core.toml import BadToml, parse_toml
-from fedkin.data.formats.npz import load_arrays
 from fedkin.report.summary import summary
 from fedkin.runs import trust
 from fedkin.runs.bounds import COLUMNS
 from fedkin.runs.directory import own
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.options import specification
+from tests.fuzz.boundary import TEXTS, VALUES, Boundary
+from tests.fuzz.data_files import DATA_FILES
 from tests.report.records_for_tests import write
 
-
-class Boundary(NamedTuple):
-    """``cases``: how many the fast tests try; the nightly tries 10,000."""
-
-    cases: int
-    strategy: st.SearchStrategy[Any]
-    enter: Callable[[Any], None]
-
-
-NUMBERS = [0, -1, 1, 2**31, 2**53, 2**63, -(2**63), 10**30, 10**200, 0.5, -0.0, 1e308, 1e-320]
-NUMBERS += [float("inf"), float("nan"), True, False]
-NAMES = ["", " ", ".", "..", "../..", "/etc/passwd", "a/b", "a\\b", "\0", "x" * 10_000, "9" * 5000]
-MARKS = [
-    "\x1b[2J",
-    "\x1b]0;x\x07",
-    "\u202e",
-    "\ud800",
-    "[bold]x[/]",
-    "<script>",
-    "=1+1",
-    ":",
-    "=",
-    ",",
-]
-CODE = ["os:system", "os:system:command='x'", "builtins:exec", "nets:Net"]
-KNOWN = [
-    "mlr",
-    "dnn:hidden=0",
-    "dnn:hidden=[[[[",
-    "fedavg",
-    "digits",
-    "synthetic_mixture",
-    "held-out",
-]
-KNOWN += ["natural", "dirichlet:alpha=1e400", "a=b,c=d"]
-SHAPED = [None, [], {}, [[]], {"a": {"b": []}}, [1, "a", None], {"": 0}, {"name": "dnn"}]
-STRINGS = [*NAMES, *MARKS, *CODE, *KNOWN]
-ODD: list[Any] = [*NUMBERS, *STRINGS, *SHAPED]
-VALUES = st.one_of(
-    st.sampled_from(ODD),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=40),
-    st.recursive(
-        st.sampled_from(ODD),
-        lambda inner: (
-            st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-        ),
-        max_leaves=6,
-    ),
-)
 KEYS = [f"{name}.{key}" for name, section in Spec() for key in type(section).model_fields]
-TEXTS = st.one_of(st.text(max_size=60), st.sampled_from(STRINGS))
 
 
 def _specification(given: dict[str, Any]) -> None:
@@ -176,37 +122,6 @@ def _fact(case: tuple[str, Any]) -> None:
     summary(run)
 
 
-SHAPES = st.lists(
-    st.one_of(st.integers(0, 5), st.sampled_from([10**9, 10**12, 2**63, 10**30])), max_size=4
-)
-DTYPES = st.sampled_from(
-    ["<f8", "<f4", "|u1", "<i8", "|O", "<U9", "<M8[s]", "|V8", "<c16", "|b1", "<f2", ">f8", "|S0"]
-)
-
-
-def _archive(case: tuple[list[tuple[str, list[int], str, int]], bytes]) -> None:
-    """An .npz whose headers need not be true."""
-    members, tail = case
-    folder, _ = _record()
-    path = Path(folder.name) / "case.npz"
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, shape, dtype, size in members:
-            head = BytesIO()
-            about = {"descr": dtype, "fortran_order": False, "shape": tuple(shape)}
-            np.lib.format.write_array_header_1_0(head, about)
-            archive.writestr(f"{name}.npy", head.getvalue() + bytes(size))
-    with open(path, "ab") as file:
-        file.write(tail)
-    load_arrays(path)
-
-
-MEMBERS = st.lists(
-    st.tuples(st.sampled_from(["x", "y", "../x", "client"]), SHAPES, DTYPES, st.integers(0, 64)),
-    max_size=3,
-    unique_by=lambda member: member[0],
-)
-
-
 def _name(name: str) -> None:
     """A client's name as a folder in a run directory."""
     folder, _ = _record()
@@ -257,8 +172,12 @@ BOUNDARIES = {
     ),
     "record: some bytes": Boundary(120, DAMAGE, _bytes),
     "record: one fact": Boundary(120, st.tuples(st.sampled_from(FACTS), VALUES), _fact),
-    "archive of arrays": Boundary(150, st.tuples(MEMBERS, st.binary(max_size=8)), _archive),
     "names of files": Boundary(500, TEXTS, _name),
     "strings to people": Boundary(500, TEXTS, _text),
-    "who is trusted": Boundary(100, REMEMBERED, _memory),
+    "who is trusted": Boundary(500, REMEMBERED, _memory),
+    **DATA_FILES,
 }
+if find_spec("flwr") is not None:  # the extra flower
+    from tests.fuzz.network import NETWORK
+
+    BOUNDARIES |= NETWORK

@@ -1,5 +1,5 @@
-"""``python reading.py OUT SECONDS COMMAND…``: reading commands on the run directories named on
-stdin, under a tracer.
+"""``python reading.py OUT SECONDS``: reading commands on the run directories named on stdin, each
+line ``DIRECTORY<tab>COMMAND,COMMAND…``, under a tracer.
 
 Prints one JSON line a command and directory. The tracer counts what reading must not do: write
 outside of the run directory and of OUT, reach the network, start a process. It ends a command that
@@ -41,9 +41,11 @@ CHANGING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
 def commands(run: str, out: str) -> dict[str, list[str]]:
-    """Every command that looks at a run directory, and those that go on with one, up to their first
-    look.
+    """Every command that looks at a run directory, and those that go on with one.
+
+    ``out`` holds samples.npz, which an honest run can use.
     """
+    samples = f"{out}/samples.npz"
     return {
         "show": ["show", run],
         "show --json": ["show", run, "--json"],
@@ -52,9 +54,10 @@ def commands(run: str, out: str) -> dict[str, list[str]]:
         "compare --markdown": ["compare", run, "--markdown", f"{out}/page.md"],
         "report": ["report", run],
         "export": ["export", run, "--client", "1", "--out", f"{out}/export"],
-        "predict": ["predict", run, "--client", "1", "--data", f"{out}/none.npz"],
-        "join": ["join", run, "--data", f"{out}/none.npz"],
+        "predict": ["predict", run, "--client", "1", "--data", samples, "--out", f"{out}/p.csv"],
+        "join": ["join", run, "--data", samples],
         "resume": ["resume", run],
+        "track": ["track", run, "--tensorboard", f"{out}/logs"],
     }
 
 
@@ -133,15 +136,16 @@ def one(command: list[str], seconds: int) -> dict[str, Any]:
     return {**told, "seconds": round(time.monotonic() - began, 2)}
 
 
-def main(out: Path, seconds: int, chosen: list[str]) -> None:
+def main(out: Path, seconds: int) -> None:
     """Each directory in its turn."""
 
     signal.signal(signal.SIGALRM, late)
     tracer = Tracer()
     for line in sys.stdin:
-        run = Path(line.rstrip("\n"))
-        for name, command in commands(str(run), str(out)).items():
-            if name in chosen:
+        place, _, chosen = line.rstrip("\n").partition("\t")
+        run = Path(place)
+        for name, command in commands(place, str(out)).items():
+            if name in chosen.split(","):
                 tracer.watch(run, out)
                 found = one(command, seconds)
                 seen = tracer.seen
@@ -156,4 +160,4 @@ def main(out: Path, seconds: int, chosen: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
+    main(Path(sys.argv[1]), int(sys.argv[2]))

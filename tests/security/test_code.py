@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fedkin import Result
+from fedkin.cli.export import find_own_code
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
@@ -155,6 +156,14 @@ def test_no_file_of_the_current_folder_stands_in_for_a_library(here):
         _, error = started.communicate(timeout=200)
         assert started.returncode == 0, error
     assert not (here / "witness").exists()
+
+
+def test_the_current_folder_comes_last_on_the_import_path(here):
+    find_own_code()
+    assert sys.path[-1] == str(here)
+    assert sys.path.count(str(here)) == 1
+    find_own_code()  # once
+    assert sys.path.count(str(here)) == 1
 
 
 def test_a_node_imports_what_its_operator_lists(here, monkeypatch):

@@ -61,6 +61,24 @@ def test_a_columnar_file_that_inflates(ending: str, tmp_path: Path) -> None:
         load(f"{tmp_path}/")
 
 
+def test_a_small_file_may_not_take_what_a_large_one_may(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """However much memory there is: filling it takes time."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(memory, "room", lambda: 1 << 40)
+    monkeypatch.setattr(memory, "LEAST", LITTLE)
+    numbers = np.zeros(10_000, dtype=np.int32)
+    texts = arrow.DictionaryArray.from_arrays(numbers, ["x" * 100_000])
+    path = tmp_path / "a.parquet"
+    table = arrow.table({"a": texts, "label": numbers})
+    parquet.write_table(table, path, compression="zstd", store_schema=False)
+    most = LITTLE + 200 * path.stat().st_size
+    with pytest.raises(FedkinError, match=f"takes more than {most:,} bytes of memory"):
+        load(str(path))
+
+
 def test_who_takes_more_memory_than_allowed_is_stopped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fedkin.core.errors import FedkinError, first_line, some
 from fedkin.data.formats.csv_file import check_columns, read_csv
-from fedkin.data.formats.memory import within_room
+from fedkin.data.formats.memory import room_of_compressed, within_room
 from fedkin.data.tables.columns import Place
 
 CLIENT = "client"  # the column that a folder of tables gets: the files' names
@@ -109,7 +109,7 @@ def _one(path: Path, style: Style) -> Read:
     if not path.is_file():
         raise FedkinError(f"{path} is no file: a table is read more than once")
     recipe = READERS[path.suffix.lower()]
-    with within_room(path):
+    with within_room(path, None if recipe is _csv else room_of_compressed(path)):
         frame = recipe(path, style).reset_index(drop=True)
     check_columns(path, len(frame.columns))
     frame.columns = pd.Index([str(name) for name in frame.columns])

@@ -13,6 +13,9 @@ if sys.platform != "win32":
     import resource
 
 SHARE = 0.5  # of this machine's memory that one file may take, where so much is free
+# What a compressed table may take, whatever there is room for: so the longest time is that of
+# filling a gigabyte, and of so many times the file
+LEAST, TIMES = 1 << 30, 200
 CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 STATUS, MACHINE = Path("/proc/self/status"), Path("/proc/meminfo")
 
@@ -30,9 +33,16 @@ def room() -> int:
     return most if free is None else min(most, free)
 
 
+def room_of_compressed(path: Path) -> int:
+    """Bytes that a compressed table may take: no more than there is room for, nor many times its
+    size.
+    """
+    return min(room(), LEAST + TIMES * path.stat().st_size)
+
+
 @contextmanager
-def within_room(what: object) -> Iterator[None]:
-    """Reading ``what`` takes no more memory than there is room for.
+def within_room(what: object, most: int | None = None) -> Iterator[None]:
+    """Reading ``what`` takes no more memory than there is room for (or than ``most`` bytes).
 
     The system refuses further memory to this process meanwhile (Linux; elsewhere only what asks for
     more than there is fails). So a small file that inflates ends here, whatever its format.
@@ -40,14 +50,14 @@ def within_room(what: object) -> Iterator[None]:
     Raises:
         Halted: it would take more.
     """
-    most = room()
+    most = room() if most is None else most
     try:
         with _limited(most):
             yield
     except MemoryError:
         raise Halted(
-            f"{what} takes more than {most:,} bytes of memory, which is what one file may take on "
-            "this machine now: bring a smaller file, or use a larger machine"
+            f"{what} takes more than {most:,} bytes of memory, which is what a file of its size "
+            "may take on this machine now: bring a smaller file, or use a larger machine"
         ) from None
 
 

@@ -16,6 +16,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, class_labels, features, images, targets
 from fedkin.data.formats.frames import SUFFIXES
+from fedkin.data.formats.memory import room
 from fedkin.data.formats.npz import divided, load_arrays
 from fedkin.data.population import SPLITS, Population
 from fedkin.data.public import Public, draw
@@ -33,6 +34,7 @@ from fedkin.setup.population import HELD_OUT, MOST_PUBLIC
 
 MANY_CLASSES = 1000  # up to so many, one node may be alone to have them
 MOST_TOTAL = 500_000_000  # samples of all nodes
+NUMBERED = 40  # bytes that the server needs to number a sample that it never sees
 COLUMNS = "columns"  # of the nodes' tables, among what the server knows of a population
 
 
@@ -208,12 +210,13 @@ def _usual(names: Sequence[str], facts: Sequence[Facts]) -> int:
             f"{name} says that its labels go up to {most - 1:,}, those of the others to "
             f"{others - 1:,}: number the classes alike on all nodes, or leave it out of clients"
         )
-    total = sum(told.train + told.val + told.test for told in facts)
-    if total > MOST_TOTAL:
-        largest = max(range(len(facts)), key=lambda k: facts[k].train)
+    held = [told.train + told.val + told.test for told in facts]
+    taken = min(MOST_TOTAL, room() // NUMBERED)
+    if sum(held) > taken:
+        largest = max(range(len(facts)), key=held.__getitem__)
         raise FedkinError(
-            f"the nodes say that they hold {total:,} samples, {names[largest]} "
-            f"{facts[largest].train:,} of them: more than the {MOST_TOTAL:,} that a server takes"
+            f"the nodes say that they hold {sum(held):,} samples, {names[largest]} "
+            f"{held[largest]:,} of them: more than the {taken:,} that this server takes"
         )
     return forms.index(Counter(forms).most_common(1)[0][0])
 

@@ -1,0 +1,70 @@
+"""docs/security.md: the tests and files that it names are there, every boundary and every method is
+in its table.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from fedkin.methods import METHODS, make
+from tests.engine.small import METHODS as HYPER
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = ROOT / "docs" / "security.md"
+TABLE = re.compile(r"^\| claim \| test \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
+
+
+def cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("|\n").split(" | ")]
+
+
+def claims() -> list[tuple[str, list[str]]]:
+    """(claim, its tests) of every table."""
+    if not DOCUMENT.is_file():
+        pytest.skip("the documents are not here")
+    tables = TABLE.findall(DOCUMENT.read_text(encoding="utf-8"))
+    rows = [cells(row) for table in tables for row in table.splitlines()]
+    return [(claim, re.findall(r"`(tests/[^`]+)`", tests)) for claim, tests in rows]
+
+
+def functions(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_claim_names_tests_that_are_there() -> None:
+    found = claims()
+    assert len(found) > 50
+    for claim, tests in found:
+        assert tests, claim
+        for test in tests:
+            path, _, name = test.partition("::")
+            assert name.startswith("test_"), (claim, test)
+            assert name in functions(ROOT / path), (claim, test)
+
+
+def test_every_boundary_is_in_the_table() -> None:
+    pytest.importorskip("flwr")
+    pytest.importorskip("pyarrow")
+    from tests.fuzz.boundaries import BOUNDARIES
+
+    claims()
+    text = DOCUMENT.read_text(encoding="utf-8")
+    _, _, after = text.partition("| boundary | where |")
+    rows = [cells(row) for row in after.partition("\n\n")[0].splitlines()[2:]]
+    named = {case for row in rows for case in re.findall(r"`([^`]+)`", row[2])}
+    assert named == set(BOUNDARIES)
+    for _, where, _ in rows:
+        for path in re.findall(r"`([^`]+)`", where):
+            assert (ROOT / path).is_file(), path
+
+
+def test_what_each_method_sends_is_said() -> None:
+    claims()
+    _, _, after = DOCUMENT.read_text(encoding="utf-8").partition("| method | in a client's")
+    rows = [cells(row) for row in after.partition("\n\n")[0].splitlines()[2:]]
+    named = [name for row in rows for name in row[0].split(", ")]
+    pooled = {m for m in METHODS if make(m, HYPER.get(m, {}), {"lr": 0.1}).needs.pooled}
+    assert sorted(named) == sorted(set(METHODS) - pooled)
