@@ -3,7 +3,8 @@ line ``DIRECTORY<tab>COMMAND,COMMAND…``, under a tracer.
 
 Prints one JSON line a command and directory. The tracer counts what reading must not do: write
 outside of the run directory and of OUT, reach the network, start a process. It ends a command that
-takes so many seconds of the processor. SQLite's own files are beyond it: tests look at the folders afterwards.
+takes so many seconds of the processor. SQLite's own files are beyond it: tests look at the folders
+afterwards.
 """
 
 import io
