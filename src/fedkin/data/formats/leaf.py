@@ -102,12 +102,14 @@ def _users(file: Path, test: bool) -> list[User]:
     data = content["user_data"]
     users = content.get("users", list(data))
     lacking = (
-        [name for name in users if name not in data] if isinstance(users, list) else [str(users)]
+        [name for name in users if not isinstance(name, str) or name not in data]
+        if isinstance(users, list)
+        else [users]
     )
     if lacking or len(users) != len(data):
         # the last is for a name that stands twice
         odd = lacking[0] if lacking else [*(name for name in data if name not in users), *users][0]
-        raise FedkinError(f"{file}: user {odd!r} is not in both users and user_data")
+        raise FedkinError(f"{file}: user {odd!r:.60} is not in both users and user_data")
     found = []
     for name in users:
         own = data[name]
