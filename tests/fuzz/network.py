@@ -303,7 +303,7 @@ NETWORK = {
         500, st.tuples(headers(REPLY), st.lists(st.binary(max_size=1200), max_size=2)), _exchange
     ),
     "up: introductions": Boundary(
-        500, _messages(True), lambda case: _merged(*case, introduction=True)
+        150, _messages(True), lambda case: _merged(*case, introduction=True)
     ),
     "up: messages": Boundary(
         500, _messages(False), lambda case: _merged(*case, introduction=False)
@@ -312,5 +312,5 @@ NETWORK = {
         500, st.tuples(st.just(json.dumps(FACTS).encode()) | changed(FACTS), changed(FACTS)), _facts
     ),
     "down: headers": Boundary(500, headers(REQUEST), _request),
-    "down: what a node is asked": Boundary(500, _asks(), _asked),
+    "down: what a node is asked": Boundary(150, _asks(), _asked),
 }
