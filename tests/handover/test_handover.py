@@ -99,7 +99,7 @@ def test_running_statistics_become_a_program_too(
 
 
 def test_safetensors_go_into_the_torch_module(tmp_path: Path) -> None:
-    run = trained(tmp_path, "--method", "local")
+    run = trained(tmp_path, "--method", "local", "--model", "dnn")
     x, _ = Result(run).data(2)
     module = dnn((x.shape[1],), 2)
     module.load_state_dict(load_file(exported(run, "safetensors")))
