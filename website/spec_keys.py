@@ -150,7 +150,13 @@ def _type(shape: dict[str, Any], schema: dict[str, Any]) -> str:
         return f"list of {_type(inner, schema)}"
     if kind == "object":
         return "table"
-    words = {"number": "number", "integer": "whole number", "string": "text", "boolean": "yes/no"}
+    words = {
+        "None": "number",
+        "number": "number",
+        "integer": "whole number",
+        "string": "text",
+        "boolean": "yes/no",
+    }
     bounds = {
         "minimum": "≥",
         "exclusiveMinimum": ">",

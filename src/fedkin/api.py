@@ -19,7 +19,8 @@ from fedkin.data.population import Population, Split
 from fedkin.data.sources import check_name
 from fedkin.doctor.checked import checked, leaks_of
 from fedkin.doctor.diagnosis import diagnosis
-from fedkin.experiment.progress import Tally, display, head
+from fedkin.experiment.heading import head
+from fedkin.experiment.progress import Tally, display
 from fedkin.experiment.resume import resume as _resume
 from fedkin.experiment.run import new_folder
 from fedkin.experiment.run import run as _run

@@ -6,7 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
-from fedkin.experiment.progress import LiveTable, PlainLines, Tally, display, head, line
+from fedkin.experiment.heading import head
+from fedkin.experiment.progress import LiveTable, PlainLines, Tally, display, line
 from fedkin.runs.record import Record, Sent
 from fedkin.runs.spec import Spec, parse
 

@@ -155,6 +155,9 @@ def run(
         list[str] | None,
         _option("--set", HOW, "KEY=VALUE", "Any key of the file: --set train.lr=0.05. Repeatable."),
     ] = None,
+    transform: Annotated[
+        list[str] | None, _option("--transform", HOW, "NAME:KEY=VALUE", "median, …; repeatable.")
+    ] = None,
     data_dir: Annotated[
         Path | None,
         _option("--data-dir", WHERE, "DIR", "Where data files lie; else FEDKIN_DATA says."),
@@ -189,6 +192,7 @@ def run(
         "data_dir": as_given(data_dir),
         "engine": engine,
         "workers": workers,
+        "transform": transform,
     }
     if spec is not None and not spec.exists():
         from fedkin.reproduce.preset import packaged

@@ -62,6 +62,7 @@ def _results(found: Mapping[str, Any]) -> list[str]:
             rest += f", 95 % interval {formatting.interval(measure, final['interval'])}"
         mean, worst = (formatting.value(measure, final[key]) for key in ("mean", "worst_decile"))
         lines.append(f"{view} {formatting.label(measure)} {mean}, worst decile {worst}{rest}")
+    lines += _honest(found) if lines else []
     beside = [
         f"{formatting.BASELINES[name]} {formatting.value(measure, numbers['mean'])}"
         for name, numbers in found["baselines"].items()
@@ -75,6 +76,19 @@ def _results(found: Mapping[str, Any]) -> list[str]:
         )
         lines += [f"{view} {told}"] if told else []
     return lines or ["nothing was measured"]
+
+
+def _honest(found: Mapping[str, Any]) -> list[str]:
+    """Of a run with attackers: the means over the others."""
+    if (honest := found["honest"]) is None:
+        return []
+    measure = found["measure"]
+    shown = ", ".join(
+        f"{view} {formatting.label(measure)} {formatting.value(measure, mean)}"
+        for view, mean in honest["views"].items()
+        if mean is not None
+    )
+    return [f"honest  {shown} over {honest['clients']} clients; {honest['attackers']} attack"]
 
 
 def _notes(folder: Path, quoted: str, diverged: list[str]) -> None:

@@ -69,6 +69,10 @@ def _show(found: dict[str, Any]) -> None:
         out.print(line, highlight=False, markup=False)
     for line in _verdict_lines(found["verdict"]):
         out.print(line, highlight=False, markup=False)
+    if found["privacy"] is not None:
+        from fedkin.report.formatting import privacy
+
+        out.print(f"Privacy: {privacy(found['privacy'])}", highlight=False, markup=False)
     if found["candidates"]:
         out.print(_candidate_table(found["candidates"]))
     out.print("Traps" if found["traps"] else "No trap that is known", style="bold")

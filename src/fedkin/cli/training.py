@@ -26,7 +26,8 @@ def train(
     ``new``: a run that begins, of whose data leaks are told.
     """
     from fedkin.cli.closing import closing
-    from fedkin.experiment.progress import Tally, display, head
+    from fedkin.experiment.heading import head
+    from fedkin.experiment.progress import Tally, display
     from fedkin.runtime.under_way import heard
 
     terminal = console()

@@ -4,9 +4,10 @@ A sum that is declared can be taken anywhere (at workers, up a tree, under masks
 noise, or by a robust rule, and no method changes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree, weighted_mean
 
 Weights = Literal["samples", "uniform"]
@@ -23,13 +24,43 @@ class Mean(NamedTuple):
     """The result of a ``WeightedSum``.
 
     mean: {kind: tree}, the weighted mean of the kinds that are summed. each: client → the kinds
-    that are not, in client order. weight: the sum of weights.
+    that are not, in client order. weight: the sum of weights. told: what a rule in the mean's place
+    says of the clients, {name: {client: number}}.
     """
 
     clients: tuple[int, ...]
     mean: Tree
     each: Mapping[int, Tree]
     weight: float
+    told: Mapping[str, Mapping[int, float]] = {}
+
+
+class Contributions(NamedTuple):
+    """What a rule in the mean's place is given.
+
+    replies: the kinds that are summed, in client order, with the weights that are declared.
+    received: client → what it was sent this round, all kinds. differences: the kinds that are sent
+    as changes of it. round: counts from 1. secret: where the rule's noise comes from, None where
+    none was asked for. told: what is said of the clients so far, {name: {client: number}}.
+    """
+
+    replies: Mapping[int, Reply]
+    received: Callable[[int], Tree]
+    differences: tuple[str, ...]
+    round: int = -1
+    secret: Secret | None = None
+    told: Mapping[str, Mapping[int, float]] = {}
+
+
+class Combined(NamedTuple):
+    """What a rule makes of the contributions: in the mean's place, and what it says of clients."""
+
+    value: Tree
+    told: Mapping[str, Mapping[int, float]] = {}
+
+
+Rule = Callable[[Contributions], Combined]
+Step = Callable[[Contributions], Contributions]  # what is done to the replies before the rule
 
 
 class WeightedSum(NamedTuple):
@@ -37,12 +68,15 @@ class WeightedSum(NamedTuple):
 
     weight: "samples" for p_i = n_i / Σ n, "uniform" for 1 / (number of replies). kinds: what is
     summed; other kinds of the message arrive one by one. differences: those of the kinds that are
-    sent as changes of what was received, not as values.
+    sent as changes of what was received, not as values. steps: what is done to the replies before
+    they are summed. rule: what is taken in the mean's place (``fedkin.transforms``).
     """
 
     weight: Weights = "samples"
     kinds: tuple[str, ...] = ("parameters",)
     differences: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    rule: Rule | None = None
 
 
 class EachClient(NamedTuple):
@@ -57,18 +91,33 @@ class EachClient(NamedTuple):
 Aggregation = WeightedSum | EachClient
 
 
-def aggregated(how: Aggregation, replies: Mapping[int, Reply]) -> Mean | Mapping[int, Reply]:
+class Around(NamedTuple):
+    """What a rule may use beside the replies: see ``Contributions``."""
+
+    received: Callable[[int], Tree]
+    round: int
+    secret: Secret | None
+
+
+def aggregated(
+    how: Aggregation,
+    replies: Mapping[int, Reply],
+    around: Callable[[], Around] | None = None,
+) -> Mean | Mapping[int, Reply]:
     """What a server's update receives.
 
     Args:
         how: What the method declares.
-        replies: At least one, in client order; of a large round each is read when it is asked for.
+        replies: In client order, at least one unless ``how`` has a rule that needs none; of a large
+            round each is read when it is asked for.
+        around: What a rule may use beside them; asked for only where there is one.
 
     Returns:
         A Mean, or the replies themselves.
     """
     if isinstance(how, WeightedSum):
-        return _mean(how, replies)
+        plain = how.rule is None and not how.steps
+        return _mean(how, replies) if plain else _ruled(how, replies, around)
     return replies if how.weight == "samples" else _Alike(replies)
 
 
@@ -79,11 +128,64 @@ def _mean(how: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
     def summed() -> Iterator[Tree]:
         for client, (message, samples) in replies.items():  # each is read once, perhaps from disk
             weights.append(samples if how.weight == "samples" else 1.0)
-            each[client] = {kind: part for kind, part in message.items() if kind not in how.kinds}
-            yield {kind: part for kind, part in message.items() if kind in how.kinds}
+            each[client] = _but(how, message)
+            yield _of(how, message)
 
     mean = weighted_mean(summed(), (weights[k] for k in range(len(replies))))
     return Mean(tuple(replies), mean, each, sum(weights))
+
+
+def _ruled(
+    how: WeightedSum, replies: Mapping[int, Reply], around: Callable[[], Around] | None
+) -> Mean:
+    """The same with steps before it, or a rule in the mean's place."""
+    if around is None:
+        raise ValueError("a rule in the mean's place needs to know what clients were sent")
+    at = around()
+    each = {client: _but(how, reply.message) for client, reply in replies.items()}
+    weights = {
+        client: reply.weight if how.weight == "samples" else 1.0
+        for client, reply in replies.items()
+    }
+    summed = _Summed(how, replies, weights)
+    given = Contributions(summed, at.received, how.differences, at.round, at.secret)
+    for step in how.steps:
+        given = step(given)
+    found = (how.rule or mean_of)(given)
+    told = {**given.told, **found.told}
+    return Mean(tuple(replies), found.value, each, sum(weights.values()), told)
+
+
+def mean_of(given: Contributions) -> Combined:
+    """The weighted mean as a rule."""
+    weights = (given.replies[client].weight for client in given.replies)
+    return Combined(weighted_mean((one.message for one in given.replies.values()), weights))
+
+
+def _of(how: WeightedSum, message: Tree) -> Tree:
+    return {kind: part for kind, part in message.items() if kind in how.kinds}
+
+
+def _but(how: WeightedSum, message: Tree) -> Tree:
+    return {kind: part for kind, part in message.items() if kind not in how.kinds}
+
+
+class _Summed(Mapping[int, Reply]):
+    """Replies without what is not summed, with the weights that count."""
+
+    def __init__(
+        self, how: WeightedSum, replies: Mapping[int, Reply], weights: Mapping[int, float]
+    ) -> None:
+        self._how, self._replies, self._weights = how, replies, weights
+
+    def __getitem__(self, client: int) -> Reply:
+        return Reply(_of(self._how, self._replies[client].message), self._weights[client])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._replies)
+
+    def __len__(self) -> int:
+        return len(self._replies)
 
 
 class _Alike(Mapping[int, Reply]):

@@ -12,10 +12,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from torch import Tensor
 
-from fedkin.core.aggregation import Aggregation, EachClient, Reply, aggregated
+from fedkin.core.aggregation import Aggregation, Around, EachClient, Reply, aggregated
 from fedkin.core.model import Batch, Head, Model
 from fedkin.core.ops import Batches
-from fedkin.core.rng import Key
+from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import Params, Tree
 
 
@@ -94,6 +94,10 @@ class ClientContext(Protocol):
     def decay(self) -> float:
         """This round's learning-rate factor, from the schedule in [train]."""
 
+    @property
+    def secret(self) -> Secret | None:
+        """The source of noise that protects this client; None where none was asked for."""
+
     def batches(
         self,
         draw: Literal["permuted", "uniform"] = "permuted",
@@ -134,6 +138,10 @@ class ServerContext(Protocol):
     @property
     def key(self) -> Key:
         """(seed, round): the source of all randomness."""
+
+    @property
+    def secret(self) -> Secret | None:
+        """The source of noise that protects clients; None where none was asked for."""
 
     @property
     def decay(self) -> float:
@@ -322,4 +330,8 @@ def updated(
     Returns:
         S after ``server_update`` of what ``aggregation`` makes of the replies.
     """
-    return method.server_update(state, aggregated(method.aggregation, replies), server)
+
+    def around() -> Around:
+        return Around(lambda one: method.broadcast(state, one), server.key.round, server.secret)
+
+    return method.server_update(state, aggregated(method.aggregation, replies, around), server)

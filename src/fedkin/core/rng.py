@@ -1,13 +1,14 @@
 """All randomness is a function of (seed, purpose, round, client): nothing else may draw."""
 
 import hashlib
+import math
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from torch import Generator
+    from torch import Generator, Tensor
 
 
 class Key(NamedTuple):
@@ -46,3 +47,50 @@ class Key(NamedTuple):
 @cache
 def _label(purpose: str) -> int:
     return int.from_bytes(hashlib.sha256(purpose.encode()).digest()[:4], "big")
+
+
+BYTES = 32  # of a secret
+WIDE = 2.0**-53  # uniform numbers have 53 bits
+
+
+class Secret(NamedTuple):
+    """Where noise comes from that protects clients: never the run's seed, which all may know.
+
+    Its streams are SHAKE-256 of the secret and of what the noise is for, so that a resumed round
+    gets the same noise.
+
+    key: 32 bytes. seeded: it was made from the run's seed, for tests: it protects nobody.
+    """
+
+    key: bytes
+    seeded: bool = False
+
+    def of(self, name: str) -> "Secret":
+        """A secret derived from this one, for somebody who must not know it."""
+        return Secret(hashlib.sha256(self.key + f"fedkin:of:{name}".encode()).digest(), self.seeded)
+
+    def uniform(
+        self, purpose: str, round: int, size: int
+    ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """Numbers in (0, 1], float64 [size]: the same for the same purpose and round."""
+        name = f"fedkin:{purpose}:{round}".encode()
+        drawn = hashlib.shake_256(self.key + len(name).to_bytes(4, "big") + name).digest(8 * size)
+        words = np.frombuffer(drawn, dtype="<u8") >> np.uint64(11)
+        found: np.ndarray[tuple[int], np.dtype[np.float64]] = (words + np.float64(1.0)) * WIDE
+        return found
+
+    def normal(self, purpose: str, round: int, size: int) -> "Tensor":
+        """Standard normal numbers, float64 [size], by Box and Muller (1958)."""
+        from torch import from_numpy
+
+        half = (size + 1) // 2
+        drawn = self.uniform(purpose, round, 2 * half)
+        radius = np.sqrt(-2.0 * np.log(drawn[:half]))
+        angle = 2.0 * math.pi * drawn[half:]
+        both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
+        return from_numpy(both[:size])
+
+
+def seeded(seed: int) -> Secret:
+    """A secret that everybody can compute: for tests only."""
+    return Secret(hashlib.sha256(f"fedkin:no secret:{seed}".encode()).digest(), seeded=True)

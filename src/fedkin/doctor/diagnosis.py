@@ -10,6 +10,7 @@ from fedkin.doctor.data import data_of
 from fedkin.doctor.probe import probe
 from fedkin.doctor.traps import traps_of
 from fedkin.doctor.verdict import examined, verdict
+from fedkin.experiment.run_facts import privacy_of
 from fedkin.methods import known_name
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
 from fedkin.runtime.under_way import counted
@@ -50,6 +51,7 @@ def diagnosis(
         "probes": [one._asdict() for one in probes],
         "rounds": rounds,
         "of": spec.run.rounds,
+        "privacy": privacy_of(parts.spec),
     }
 
 

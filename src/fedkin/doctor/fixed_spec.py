@@ -27,6 +27,7 @@ def fixed_spec(
         reasons: a sentence under the name of a section.
     """
     content: dict[str, Any] = spec.model_dump(mode="json", exclude_unset=True)
+    listed = {key: content.pop(key) for key in list(content) if isinstance(content[key], list)}
     sections: dict[str, dict[str, Any]] = {key: dict(value) for key, value in content.items()}
     sections.setdefault("data", {})
     for problem in problems:
@@ -39,6 +40,9 @@ def fixed_spec(
     for section, given in sections.items():
         why = _comment(reasons[section]) if section in reasons else []
         lines += ["", f"[{section}]", *why, *_section(section, given, problems)]
+    for name, entries in listed.items():
+        for given in entries:
+            lines += ["", f"[[{name}]]", *_section(name, given, [])]
     return "\n".join(lines) + "\n"
 
 

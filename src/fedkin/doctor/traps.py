@@ -6,7 +6,8 @@ from fedkin.core.tree import is_buffer
 from fedkin.doctor.checked import leaks_of
 from fedkin.doctor.data import public_apart
 from fedkin.engine.coordinator import participants_of
-from fedkin.setup.build import Assembled, remarks
+from fedkin.setup.build import Assembled
+from fedkin.setup.remarks import remarks
 
 FAR = 0.25  # pooled deviations between public and private means
 GROUPS = ("clusters", "models", "components")  # hyper-parameters that say how many groups there are

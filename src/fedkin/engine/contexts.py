@@ -16,7 +16,7 @@ from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches, Scanner
 from fedkin.core.optimizers import PLAIN, Optimizer
-from fedkin.core.rng import Key
+from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.data import batching
 from fedkin.data.population import Population
@@ -76,6 +76,7 @@ class LocalData:
     runtime: Scanner
     schedule: Schedule
     chosen: str = ""  # the experiment's measure; "": none beside loss and accuracy
+    secret: Secret | None = None
 
     def pooled(self, population: Population) -> "LocalData":
         """The same with everybody's training data, those of ``population.pooled()``."""
@@ -250,6 +251,7 @@ class ServerTools:
     public_y: Tensor | None
     runtime: Scanner
     schedule: Schedule
+    secret: Secret | None = None
 
     @property
     def decay(self) -> float:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext, updated
-from fedkin.core.rng import Key
+from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.acceptance import Accepted, accepted, far_off
 from fedkin.engine.codec import LARGEST, NOT_FINITE, BadMessage, Counted, count, decode, encode
@@ -45,6 +45,8 @@ class Federation(NamedTuple):
     min_replies: int = 1
     names: tuple[str, ...] = ()  # what the operator calls the clients
     evaluate: str = ALL  # whom an evaluation asks (``fedkin.engine.evaluated``)
+    poisson: bool = False  # each client takes part by itself, by a chance that the secret draws
+    secret: Secret | None = None  # of a run with noise
 
     def named(self, client: int) -> str:
         """A client as whoever runs the experiment knows it."""
@@ -208,7 +210,9 @@ class Coordinator:
                     spool.put(answer.client, answer.message, reply.weight)
             except BadMessage as error:
                 missing[answer.client] = str(error)
-        missing |= (off := far_off(largest))
+        # what one client sends must not decide whether another counts, where that is protected
+        off = {} if self.federation.poisson else far_off(largest)
+        missing |= off
         found = dict(sorted(kept.items())) if spool is None else spool
         replies = Without(found, off) if off else found
         if len(replies) < self.federation.min_replies:
@@ -342,6 +346,8 @@ def _identity(leaf: Any) -> Any:
 def participants(method: Method, federation: Federation, number: int) -> list[int]:
     """m = ⌈C·M⌉ participants of a round, drawn without replacement; in order."""
     clients = sorted(federation.infos)
+    if federation.poisson:
+        return _poisson(clients, federation, number)
     m = participants_of(federation)
     if m >= len(clients):
         return clients
@@ -352,6 +358,16 @@ def participants(method: Method, federation: Federation, number: int) -> list[in
         total = sum(sizes)  # once: of 40,000 clients, 40,000 sums took 25 s
         chances = [size / total for size in sizes]
     return sorted(int(client) for client in rng.choice(clients, m, replace=False, p=chances))
+
+
+def _poisson(clients: list[int], federation: Federation, number: int) -> list[int]:
+    """Each client with the chance C, whoever else takes part: what the accountant counts on."""
+    if federation.secret is None:
+        raise FedkinError("[privacy] needs a secret to draw participants from: the run has none")
+    drawn = federation.secret.uniform("participants", number, len(clients))
+    return [
+        client for client, u in zip(clients, drawn, strict=True) if u <= federation.participation
+    ]
 
 
 def participants_of(federation: Federation) -> int:

@@ -16,7 +16,7 @@ from fedkin.core.files import write_file
 from fedkin.core.method import ClientInfo, Method
 from fedkin.core.model import Model
 from fedkin.core.ops import Scanner
-from fedkin.core.rng import Key
+from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import Tree
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
@@ -54,6 +54,7 @@ class Host:
     An exception of one client's work becomes its Answer's ``error``, and its personal state stays
     as it was. ``block``: how many clients' steps are made together
     (``fedkin.engine.vmap.batcher``). ``measure``: of the experiment, taken in every evaluation.
+    ``secret``: where its clients' secrets come from, if they add noise.
     """
 
     def __init__(
@@ -68,10 +69,11 @@ class Host:
         seed: int,
         block: int = 1,
         measure: str = "",
+        secret: Secret | None = None,
     ) -> None:
         self.method, self.models, self.infos = method, models, infos
         self.population, self.schedule, self.block = population, schedule, block
-        self.measure = measure
+        self.measure, self.secret = measure, secret
         self._together = VmapBatcher(runtime)
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
@@ -134,7 +136,14 @@ class Host:
         model = self.models[info.architecture]
         key = Key(self.seed, round, client)
         return LocalData(
-            info, model, key, self.population, self.runtime, self.schedule, self.measure
+            info,
+            model,
+            key,
+            self.population,
+            self.runtime,
+            self.schedule,
+            self.measure,
+            None if self.secret is None else self.secret.of(f"client {client}"),
         )
 
     def training(self, round: int, client: int) -> LocalData:

@@ -46,7 +46,10 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
                 parts.infos, workers, engine.name == "processes" and _stateless(parts)
             )
             setups = [
-                setup_of(parts.spec, shared, placing.known(worker), state)
+                {
+                    **setup_of(parts.spec, shared, placing.known(worker), state),
+                    "secret": _own_noise(parts),
+                }
                 for worker in range(workers)
             ]
             if engine.name == "ray":
@@ -55,6 +58,14 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
                 transport = Processes("fedkin.experiment.worker", setups, placing)
         stack.callback(transport.close)
         yield transport
+
+
+def _own_noise(parts: Assembled) -> tuple[str, bool] | None:
+    """The secret of clients that add noise themselves: its key, and whether it is seeded."""
+    secret = parts.federation.secret
+    if secret is None or parts.spec.privacy.where != "client":
+        return None
+    return secret.key.hex(), secret.seeded
 
 
 def _too_small_for_workers(parts: Assembled) -> bool:

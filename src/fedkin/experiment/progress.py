@@ -21,9 +21,8 @@ from fedkin.experiment.slow_lines import SlowLines
 from fedkin.experiment.terminal import Plainly, say
 from fedkin.report import formatting
 from fedkin.report.intervals import half_width
-from fedkin.runs.record import Record
+from fedkin.runs.record import EPSILON, Record
 from fedkin.runs.spec import Spec
-from fedkin.setup.population import DEFAULT_CLIENTS
 
 NOTHING: Mapping[str, float] = {}
 WINDOW = 10  # rounds that the estimate of the time left looks back on
@@ -49,6 +48,9 @@ class Tally:
             str, float
         ] = {}  # of 95 % intervals of the means, where clients are drawn
         self.left_out: dict[int, str] = {}
+        self.epsilon: float | None = (
+            None  # what privacy has cost so far, of the client it cost most
+        )
         self.under_way = ""
         self._paces: list[float] = []
         self._last = time.monotonic()
@@ -62,6 +64,7 @@ class Tally:
         self.round, self.phase = min(record.round, self.rounds), record.phase
         self.sent += sum(message.bytes for message in record.sent)
         self.left_out = record.missing
+        self.epsilon = max(record.lens.get(EPSILON, {}).values(), default=None)
         for view in {view for views in record.scores.values() for view in views}:
             self._score(record, view)
         if record.scores and (not self.sampled or self.size not in (None, len(record.scores))):
@@ -196,6 +199,8 @@ class LiveTable:
         table.add_row(formatting.label(tally.measure), tally.means_shown or "…")
         table.add_row("worst decile", tally.worst_shown or "…")
         table.add_row("sent", formatting.size(tally.sent))
+        if tally.epsilon is not None:
+            table.add_row("privacy", f"ε {tally.epsilon:.3g} so far")
         table.add_row("time", _time(tally))
         if tally.left_out:
             client, reason = next(iter(tally.left_out.items()))
@@ -249,24 +254,14 @@ def line(tally: Tally) -> str:
             f"{formatting.label(tally.measure)} {tally.means_shown}",
             f"worst decile {tally.worst_shown.split('   ')[0]}",
         ]
-    parts += [f"{formatting.size(tally.sent)} sent", _time(tally)]
+    parts += [f"{formatting.size(tally.sent)} sent"]
+    parts += [] if tally.epsilon is None else [f"ε {tally.epsilon:.3g}"]
+    parts += [_time(tally)]
     if tally.left_out:
         parts.append(
             f"left out: {', '.join(f'client {client}' for client in sorted(tally.left_out))}"
         )
     return "  ".join(parts)
-
-
-def head(spec: Spec) -> str:
-    """Method, data, split, model and size of an experiment in one line."""
-    split = [spec.split.name, *(f"{key}={value}" for key, value in spec.split.options.items())]
-    data = spec.data.name.replace("\\", "/").rstrip("/").split("/")[-1]
-    models = ", ".join(dict.fromkeys(spec.model.map.values())) or spec.model.name
-    natural = spec.split.name == "natural" and spec.run.clients is None
-    clients = "natural clients" if natural else f"{spec.run.clients or DEFAULT_CLIENTS} clients"
-    part = [f"{spec.run.participation:.0%} a round"] if spec.run.participation < 1 else []
-    words = [spec.method.name, data, " ".join(split), models, clients, *part]
-    return " · ".join([*words, f"{spec.run.rounds} rounds", f"seed {spec.run.seed}"])
 
 
 def clock(seconds: float) -> str:

@@ -51,7 +51,7 @@ def resume(
                     "--resume"
                 )
             spec = spec_of(folder, workers, trust_code)
-            _unchanged(folder, spec, facts.get("spec", {}))
+            unchanged(folder, spec, facts.get("spec", {}))
             check_engine(spec, method)
             parts = engine.assemble(spec, method)
             same_data(folder, parts, facts)
@@ -59,13 +59,17 @@ def resume(
     return folder
 
 
-def _unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
+def unchanged(folder: Path, spec: Spec, recorded: Mapping[str, Any]) -> None:
     """Rounds of one run belong to one specification; [engine] does not change results and may
     change.
     """
     with contextlib.suppress(ValueError):  # what it did not know yet when it began has its default
         recorded = Spec.model_validate(recorded).model_dump(mode="json")
-    for section, now in spec.model_dump(mode="json").items():
+    asked = spec.model_dump(mode="json")
+    if asked.pop("transforms", []) != recorded.get("transforms", []):
+        what = "transforms are not what this run began with"
+        raise FedkinError(f"{folder / SPEC}: {what}: put them back, or start another run")
+    for section, now in asked.items():
         if section != "engine" and now != recorded.get(section, now):
             before = recorded[section]
             keys = [key for key in {**before, **now} if before.get(key) != now.get(key)]

@@ -27,7 +27,10 @@ def experiment(content: Mapping[str, Any] | None = None, **settings: Any) -> Spe
     >>> experiment(method__name="fedavg", run__rounds=5).run.rounds
     5
     """
-    merged: dict[str, Any] = {key: dict(value) for key, value in (content or {}).items()}
+    merged: dict[str, Any] = {
+        key: dict(value) if isinstance(value, Mapping) else value
+        for key, value in (content or {}).items()
+    }
     for key, value in settings.items():
         assign(merged, key.replace("__", "."), value)
     spec = parse(merged)[0]

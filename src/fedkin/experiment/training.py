@@ -1,6 +1,8 @@
 """From the first round that is not committed to the last one: rounds, their records, commits."""
 
 import contextlib
+import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,11 +22,15 @@ from fedkin.newcomers.local import held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create
 from fedkin.runs.directory import RECORD
-from fedkin.runs.record import Record
+from fedkin.runs.record import EPSILON, Record
 from fedkin.runs.recorder import Recorder
+from fedkin.runs.secret_file import new_secret
 from fedkin.runs.spec import Spec
-from fedkin.setup.build import Assembled, remarks
+from fedkin.setup.applied import with_secret
+from fedkin.setup.build import Assembled
 from fedkin.setup.opened import committed
+from fedkin.setup.privacy import remarks_of, secret_for, spent
+from fedkin.setup.remarks import remarks
 
 Progress = Callable[[Record], None]
 
@@ -56,6 +62,8 @@ def check_engine(spec: Spec, method: Method | None) -> None:
 def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Engine) -> None:
     """A new record in ``folder``, then all rounds."""
     facts = {**facts_of(parts), **engine.facts}
+    if parts.spec.privacy.on and not parts.spec.privacy.seeded:
+        new_secret(folder)
     with contextlib.closing(create(folder / RECORD, facts, clients_of(parts))) as database:
         checkpoint.sync(folder)
         train(parts, folder, database, progress, engine)
@@ -79,6 +87,9 @@ def _train(
     parts: Assembled, folder: Path, database: Database, progress: Progress, engine: Engine
 ) -> None:
     spec = parts.spec
+    if spec.privacy.on:
+        secret = secret_for(spec, folder)
+        parts = parts._replace(federation=with_secret(parts.federation, secret))
     with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:
         aside = folder if spec.engine.state == "disk" else None
         coordinator = Coordinator(parts.method, parts.federation, transport, aside)
@@ -88,8 +99,9 @@ def _train(
             states = checkpoint.committed(folder, database)
             checkpoint.tidy(folder, states)
             _restore(coordinator, states)
+        taken = _taken_part(database)
         for number in range(done + 1, spec.run.rounds + 2):
-            record = _one(coordinator, spec, number)
+            record = _accounted(_one(coordinator, spec, number), spec, taken)
             recorder.add(record)
             progress(record)
             if interrupted() and number <= spec.run.rounds:
@@ -101,9 +113,26 @@ def _train(
         recorder.commit(
             finished=True,
             fingerprint=coordinator.fingerprint(),
-            said=[*parts.population.said, *remarks(parts), *transport.said()],
+            said=[*parts.population.said, *remarks(parts), *remarks_of(spec), *transport.said()],
             baselines={} if "deployment" in engine.facts else _baselines(parts),
         )
+
+
+def _taken_part(database: Database) -> Counter[int]:
+    """In how many committed rounds each client took part."""
+    rows = database.rows("SELECT participants FROM rounds WHERE phase = 'round'")
+    return Counter(client for (names,) in rows for client in json.loads(names))
+
+
+def _accounted(record: Record, spec: Spec, taken: Counter[int]) -> Record:
+    """The record with ε so far, where there is one."""
+    if not spec.privacy.on:
+        return record
+    if record.phase == "round":
+        taken.update(record.participants)
+    counts = {client: taken[client] for client in record.participants}
+    told = spent(spec, counts, min(record.round, spec.run.rounds))
+    return record._replace(lens={**record.lens, EPSILON: told})
 
 
 def _baselines(parts: Assembled) -> dict[str, dict[str, float]]:

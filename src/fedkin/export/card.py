@@ -47,6 +47,7 @@ def card_of(opened: Opened, member: Member) -> dict[str, Any]:
             "input": input_of(opened.parts.population),
             "output": output_of(opened.parts.population),
             "versions": facts["versions"],
+            "privacy": facts.get("privacy"),
         }
 
 

@@ -14,11 +14,13 @@ from fedkin.engine.coordinator import participants
 from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.flower import config
+from fedkin.flower.deployable import check_deployable
 from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
 from fedkin.flower.transport import FlowerTransport
 from fedkin.runs.spec import Spec
+from fedkin.setup.accounted import accounted
 from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, around, assemble, method_of
 from fedkin.setup.population import rooted
@@ -49,6 +51,7 @@ class Fleet:
 
     def assemble(self, spec: Spec, method: Method | None) -> Assembled:
         """The server's objects: without anybody's data where nodes have their own."""
+        check_deployable(spec)
         parts = self._unseen(spec, method) if self.deployment.own_data else assemble(spec, method)
         if len(parts.infos) != len(self.deployment.clients):
             raise FedkinError(
@@ -59,7 +62,7 @@ class Fleet:
         return parts
 
     def _unseen(self, spec: Spec, method: Method | None) -> Assembled:
-        spec, method = rooted(spec), method_of(spec, method)
+        spec, method = accounted(rooted(spec)), method_of(spec, method)
         names = self.deployment.clients
         facts = [told for name in names if (told := self.facts[name]) is not None]
         if len(facts) < len(names):

@@ -192,6 +192,21 @@ def diverged(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def privacy(told: Mapping[str, Any]) -> str:
+    """What a run's noise gives (its fact ``privacy``), in one line."""
+
+    def shown(name: str) -> str:
+        value = told.get(name)
+        return f"{value:.4g}" if isinstance(value, int | float) else str(value)[:40]
+
+    loud = "NOT PRIVATE (privacy.seeded): " if told.get("seeded") else ""
+    return (
+        f"{loud}epsilon {shown('epsilon')} at delta {shown('delta')} for a client against "
+        f"{shown('from')}, after {shown('rounds')} rounds; clip {shown('clip')}, noise "
+        f"{shown('noise')} by the {shown('where')}; outside of it: {shown('outside')}"
+    )
+
+
 def progress(found: Mapping[str, Any]) -> str:
     """How far a run (a ``summary``) has come."""
     planned = NONE if found["planned"] is None else found["planned"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from fedkin.core.measures import ASIDE, MEASURES, measure_named, misleads
@@ -28,6 +28,7 @@ FACTS = (
     "split",
     "model",
     "fingerprint",
+    "privacy",
 )
 
 
@@ -74,8 +75,25 @@ def of_run(run: Run, asked: str | None = None) -> dict[str, Any]:
         "seconds": _seconds(run),
         "missing": _missing(run),
         "extras": extras(run),
+        "honest": _honest(run, measure, headline),
         "unseen": unseen(run),
     }
+
+
+def _honest(run: Run, measure: str, headline: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Of a run with attackers, {clients, attackers, views}: the last round's mean over the others,
+    by view; None where nobody attacks.
+    """
+    told = run.rows("SELECT client, max(value) FROM notes WHERE name = 'attacker' GROUP BY client")
+    hostile = {client for client, value in told if float(value) > 0}
+    if not hostile:
+        return None
+    views = {}
+    for view, picks in headline.items():
+        found = values(run, picks["final"]["round"], view, measure)
+        known = [v for client, v in found.items() if client not in hostile and v is not None]
+        views[view] = fmean(known) if known else None
+    return {"clients": len(told) - len(hostile), "attackers": len(hostile), "views": views}
 
 
 def split_parameters(facts: dict[str, Any]) -> dict[str, Any]:

@@ -48,9 +48,24 @@ def _head(found: Mapping[str, Any]) -> Table:
         "time": f"{time['total']} in all, {time['per_round']} a round ({parts})",
         "fingerprint": found["fingerprint"] or formatting.NONE,
     }
+    if found["privacy"] is not None:
+        facts["privacy"] = formatting.privacy(found["privacy"])
+    if found["honest"] is not None:
+        facts["honest"] = _honest(found)
     for name, value in facts.items():
         table.add_row(Text(name, style="bold"), Text(str(value)))
     return table
+
+
+def _honest(found: Mapping[str, Any]) -> str:
+    """The means over clients that do not attack."""
+    honest, measure = found["honest"], found["measure"]
+    shown = ", ".join(
+        f"{view} {formatting.label(measure)} {formatting.value(measure, mean)}"
+        for view, mean in honest["views"].items()
+        if mean is not None
+    )
+    return f"{shown} over {honest['clients']} clients; {honest['attackers']} attack"
 
 
 def _headline(found: Mapping[str, Any]) -> Table:

@@ -14,10 +14,12 @@ from fedkin.core.plain import COMMANDS
 
 GIVEN = ("given.csv", "given.npz")  # data that were given from Python, as a value
 SPEC, RECORD, LOCK = "experiment.toml", "run.db", "run.lock"
+SECRET = "secret"  # of a run with noise
 FILES = (
     SPEC,
     RECORD,
     LOCK,
+    SECRET,
     *(f"{RECORD}-{kind}" for kind in ("journal", "wal", "shm")),
     "report.html",
     "nodes.json",

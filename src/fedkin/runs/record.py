@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+EPSILON = "epsilon"  # the name in ``lens`` of what privacy has cost so far
+
 
 class Sent(NamedTuple):
     """One message in the ledger.

@@ -10,14 +10,17 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationError,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
 from fedkin.core.errors import FedkinError, cut, near
 from fedkin.core.measures import Name
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
+from fedkin.runs.privacy import PrivacySection
 from fedkin.runs.section import Section
 from fedkin.runs.suggested import suggested
 from fedkin.runs.training import ServerSection, TrainSection
@@ -163,6 +166,14 @@ class RunSection(Section):
         raise ValueError(f"write all, participants or panel:N (the nearest: {nearest})")
 
 
+class TransformSection(_Open):
+    """[[transforms]] what is put around the method, in this order; further keys are its
+    parameters.
+    """
+
+    name: str
+
+
 class Spec(Section):
     """A whole experiment."""
 
@@ -175,6 +186,15 @@ class Spec(Section):
     server: ServerSection = ServerSection()
     engine: EngineSection = EngineSection()
     run: RunSection = RunSection()
+    privacy: PrivacySection = PrivacySection()
+    transforms: tuple[TransformSection, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _sections(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not asked for: an experiment of before it was there reads as ever."""
+        content: dict[str, Any] = whole(self)
+        unasked = {"transforms": not self.transforms, "privacy": not self.privacy.on}
+        return {key: value for key, value in content.items() if not unasked.get(key)}
 
     @model_validator(mode="before")
     @classmethod
@@ -184,9 +204,15 @@ class Spec(Section):
         """
         if not isinstance(content, dict) or not isinstance(content.get("data", {}), dict):
             return content
-        declared = {key: type(one.default).model_fields for key, one in cls.model_fields.items()}
+        declared = {
+            key: type(one.default).model_fields
+            for key, one in cls.model_fields.items()
+            if isinstance(one.default, BaseModel)
+        }
         return suggested(content, declared)
 
+
+SECTIONS = tuple(name for name in Spec.model_fields if name != "transforms")
 
 # The names that other libraries use, and ours.
 USUAL_NAMES = {
@@ -275,7 +301,7 @@ def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     hints: list[str] = []
     for key, value in content.items():
         plain = key.replace("-", "_")
-        if isinstance(value, dict) and key in Spec.model_fields:
+        if isinstance(value, dict) and key in SECTIONS:
             for inner, item in value.items():
                 renamed = USUAL_NAMES.get(inner.replace("-", "_"), "")
                 known = inner in type(getattr(Spec(), key)).model_fields or (
@@ -320,7 +346,9 @@ def _explain(error: ValidationError, text: str) -> str:
             f"unknown key {cut(key)!r}{at}{_nearest(path[-1], choices)} (choices: "
             f"{', '.join(sorted(choices))})"
         )
-    if first["type"] == "model_type" and path[0] in Spec.model_fields:
+    if path and path[0] == "transforms":
+        return _explain_transform(first, path, at)
+    if first["type"] == "model_type" and path[0] in SECTIONS:
         return f"{key}{at} is a section: write {key}.{_choices([key, ''])[0]} = {given!r}"
     if first["type"] == "literal_error":
         choices = _literals(path)
@@ -331,6 +359,14 @@ def _explain(error: ValidationError, text: str) -> str:
     reason = first["msg"].removeprefix("Value error, ")
     shown = "" if isinstance(given, (dict, BaseModel)) else f", not {cut(repr(given))}"
     return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}"
+
+
+def _explain_transform(first: Any, path: list[str], at: str) -> str:
+    """A mistake in the list: which of them it is, counted from 1."""
+    which = f"transforms, number {int(path[1]) + 1}" if len(path) > 1 else "transforms"
+    if path[2:] == ["name"]:
+        return f'{which}{at}: it needs a name, such as name = "median"'
+    return f'{which}{at}: write [[transforms]], below it name = "median" and its parameters'
 
 
 def _nearest(given: Any, choices: list[str]) -> str:

@@ -20,10 +20,11 @@ from fedkin.engine.coordinator import Federation, participants_of
 from fedkin.engine.host import Host
 from fedkin.engine.store import STORES
 from fedkin.methods import make
-from fedkin.models.softmax import softmax_remark
 from fedkin.runs.spec import Spec
 from fedkin.runtime.device import device_named, placed
 from fedkin.runtime.replay import Runtime
+from fedkin.setup.accounted import accounted
+from fedkin.setup.applied import told_secret, transformed_by
 from fedkin.setup.architectures import (
     another,
     architectures_of,
@@ -60,7 +61,7 @@ class Assembled(NamedTuple):
 
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     """All objects of a run. Raises FedkinError with one sentence for whatever does not fit."""
-    spec, method = rooted(spec), method_of(spec, method)
+    spec, method = accounted(rooted(spec)), method_of(spec, method)
     population = population_of(spec, method.needs.public != "none")
     if not population.apart:
         return around(resolved(spec, method), method, population)
@@ -135,9 +136,12 @@ def around(
     share = (
         1 / len(infos) if method.needs.pooled else spec.run.participation
     )  # one worker has all the data
-    asked = spec.run.min_replies, population.names, spec.run.evaluate
+    poisson = spec.privacy.on and spec.privacy.where == "server"
+    # a round that nobody happens to be drawn for is a round as well
+    least = 0 if poisson and spec.run.min_replies == 1 else spec.run.min_replies
+    asked = least, population.names, spec.run.evaluate, poisson
     federation = Federation(start, infos, spec.run.seed, share, tools, *asked)
-    method = for_models(spec, method, models)
+    method = transformed_by(spec, for_models(spec, method, models), federation)
     check_needs(method, federation, population, models, architectures)
     return Assembled(spec, method, population, models, infos, federation)
 
@@ -184,26 +188,6 @@ def infos_of(population: Population, architectures: list[str]) -> dict[int, Clie
     }
 
 
-def remarks(parts: Assembled) -> list[str]:
-    """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, a step that overshoots.
-    """
-    x = parts.population.x[:8]
-    ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
-    return [*ends, *_overshooting(parts.method)]
-
-
-def _overshooting(method: Method) -> list[str]:
-    """Of methods whose personal model is pulled to another: η times λ is a share of the way."""
-    eta, lam = method.hyper.get("personal_lr"), method.hyper.get("lam")
-    if not isinstance(eta, int | float) or not isinstance(lam, int | float) or eta * lam < 1:
-        return []
-    return [
-        f"{method.name}: personal_lr times lam is {eta * lam:.3g}: from 1 on a personal step goes "
-        f"beyond the model that pulls it; try method.personal_lr={0.6 / lam:.2g}"
-    ]
-
-
 def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:
     """A host that owns ``clients``; ``folder`` is where it may keep states on disk."""
     spec = parts.spec
@@ -218,6 +202,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:
         seed=spec.run.seed,
         block=spec.engine.block or (1 if spec.engine.device == "cpu" else GPU_BLOCK),
         measure=spec.run.measure,
+        secret=parts.federation.secret if spec.privacy.where == "client" else None,
     )
 
 
@@ -280,4 +265,5 @@ def host_from_setup(setup: dict[str, Any]) -> Host:
     spec = Spec.model_validate(setup["spec"])
     permit(spec)  # as who started this worker was
     parts = around(spec, method_of(spec), Population.load(Path(setup["population"])))
+    parts = parts._replace(federation=told_secret(parts.federation, setup.get("secret")))
     return host_of(parts, setup["clients"], Path(setup["state"]))

@@ -45,7 +45,10 @@ def content_of(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str], 
         elif isinstance(value, Mapping) and key in Spec.model_fields:
             content.setdefault(key, {}).update(value)
         elif key in SHORT_FORMS:
-            hints += SHORT_FORMS[key](content, str(value))
+            for one in value if isinstance(value, list | tuple) else [value]:  # transforms, say
+                hints += SHORT_FORMS[key](content, str(one))
+        elif key == "transforms":
+            content.setdefault(key, []).extend(value)
         else:
             assign(content, _place(key), value)
     if data is not None:

@@ -31,7 +31,12 @@ def specification(
         content, text = read(file)
         written, hints = parse(content, text, str(file))
         content, _ = our_names(content)
-    given = [(key, value) for key, value in options.items() if value is not None]
+    given = [
+        (key, one)
+        for key, value in options.items()
+        if value is not None
+        for one in (value if isinstance(value, list) else [value])  # --transform repeats
+    ]
     given += sorted((_setting(text) for text in settings), key=lambda item: not _names(item[0]))
     for key, value in given:
         hints += _place(content, key, value)
@@ -201,6 +206,13 @@ def _engine(content: Content, text: str) -> list[str]:
     return []
 
 
+def _transforms(content: Content, text: str) -> list[str]:
+    """One transform more, after those of the file."""
+    name, parameters = short_form(text, lambda name: _no_first("transform", text, name))
+    content.setdefault("transforms", []).append({"name": name, **parameters})
+    return []
+
+
 SHORT_FORMS: dict[str, Callable[[Content, str], list[str]]] = {
     "method": _method,
     "data": _data,
@@ -208,6 +220,7 @@ SHORT_FORMS: dict[str, Callable[[Content, str], list[str]]] = {
     "model": _model,
     "public": _public,
     "engine": _engine,
+    "transform": _transforms,
 }
 PLAIN = {
     "data_dir": "data.dir",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from fedkin.core.aggregation import WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.model import Model, head_of
@@ -98,6 +99,11 @@ def _check_head(method: str, model: Model) -> None:
         head_of(model)
     except FedkinError as error:
         raise FedkinError(f"{method} works with what enters a model's head, and {error}") from None
+
+
+def methods_with_a_sum() -> str:
+    """The methods whose server needs only a weighted sum, for a sentence."""
+    return _methods(lambda method: isinstance(method.aggregation, WeightedSum))
 
 
 def _methods(fits: Callable[[Method], bool]) -> str:

@@ -125,5 +125,9 @@ def settings(run: Run) -> dict[str, Any]:
     """Every key of the specification with its section, and the method."""
     found: dict[str, Any] = {"method": of_run(run)["method"]}
     for section, content in (run.facts.get("spec") or {}).items():
-        found |= {f"{section}.{key}": value for key, value in content.items()}
+        if section != "transforms":
+            found |= {f"{section}.{key}": value for key, value in content.items()}
+            continue
+        for number, one in enumerate(content, 1):
+            found |= {f"transforms.{number}.{key}": value for key, value in one.items()}
     return found

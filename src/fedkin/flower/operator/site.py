@@ -22,6 +22,7 @@ from fedkin.flower.config import (
     made,
     text_of,
 )
+from fedkin.flower.deployable import check_deployable
 from fedkin.flower.operator import keys
 from fedkin.flower.operator.readme import manual
 from fedkin.runs.spec import Spec
@@ -83,6 +84,7 @@ def init(
         raise FedkinError(
             f"{method.name} needs everybody's data in one place: there is nothing to deploy"
         )
+    check_deployable(spec)
     if spec.run.holdout_clients:
         raise FedkinError(
             "run.holdout_clients is for simulations: set it to 0, and name the nodes that take part"

@@ -68,6 +68,8 @@ def _head(found: Mapping[str, Any], title: str) -> str:
     ]
     parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(' · '.join(told))}</p>"]
     parts.append(f'<p class="soft">{escape(hyper)}</p>' if hyper else "")
+    if found["privacy"] is not None:
+        parts.append(f"<p>{escape(formatting.privacy(found['privacy']))}</p>")
     if not found["finished"]:
         parts.append(
             '<p class="warn">This run is not finished: its numbers are those of the last '

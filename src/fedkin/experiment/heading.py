@@ -1,0 +1,17 @@
+"""An experiment in one line, above its progress."""
+
+from fedkin.runs.spec import Spec
+from fedkin.setup.population import DEFAULT_CLIENTS
+
+
+def head(spec: Spec) -> str:
+    """Method, data, split, model and size of an experiment in one line."""
+    split = [spec.split.name, *(f"{key}={value}" for key, value in spec.split.options.items())]
+    data = spec.data.name.replace("\\", "/").rstrip("/").split("/")[-1]
+    models = ", ".join(dict.fromkeys(spec.model.map.values())) or spec.model.name
+    natural = spec.split.name == "natural" and spec.run.clients is None
+    clients = "natural clients" if natural else f"{spec.run.clients or DEFAULT_CLIENTS} clients"
+    part = [f"{spec.run.participation:.0%} a round"] if spec.run.participation < 1 else []
+    loud = ["NOT PRIVATE: privacy.seeded"] if spec.privacy.seeded else []
+    words = [spec.method.name, data, " ".join(split), models, clients, *part, *loud]
+    return " · ".join([*words, f"{spec.run.rounds} rounds", f"seed {spec.run.seed}"])

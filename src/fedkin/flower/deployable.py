@@ -1,0 +1,15 @@
+"""What an experiment may not ask of nodes."""
+
+from fedkin.core.errors import FedkinError
+from fedkin.runs.spec import Spec
+from fedkin.transforms.registry import check_deployable as check_transforms
+
+
+def check_deployable(spec: Spec) -> None:
+    """Raise FedkinError for what only a simulation does."""
+    check_transforms([one.name for one in spec.transforms])
+    if spec.privacy.on and spec.privacy.where == "client":
+        raise FedkinError(
+            "privacy.where = 'client' is for simulations: nodes add no noise yet; take 'server', "
+            "which protects from those who see the models"
+        )

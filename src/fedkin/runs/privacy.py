@@ -1,0 +1,93 @@
+"""[privacy] of a specification: differential privacy of each client as a whole."""
+
+import math
+from typing import Any, Literal
+
+from pydantic import field_validator, model_validator
+
+from fedkin.runs.section import Section
+
+
+class NoiseTarget(Section):
+    """What the noise shall give: ``noise = {epsilon = 8, delta = 1e-5}``."""
+
+    epsilon: float
+    delta: float
+
+
+class PrivacySection(Section):
+    """[privacy] each client's update is clipped and noised, so that nobody learns from the models
+    whether a client took part.
+    """
+
+    noise: float | NoiseTarget | None = None  # standard deviation in clips, or { epsilon, delta }
+    clip: float | None = None  # the largest norm of an update
+    delta: float | None = None  # δ, below 1 / clients
+    where: Literal["server", "client"] = "server"  # who adds the noise
+    budget: float | None = None  # ε at which the run ends
+    seeded: bool = False  # for tests: noise that everybody can compute
+
+    @property
+    def on(self) -> bool:
+        """Whether anything is protected."""
+        return self.noise is not None
+
+    @field_validator("noise", mode="plain")
+    @classmethod
+    def _noise(cls, value: Any) -> float | NoiseTarget | None:
+        if value is None or isinstance(value, NoiseTarget):
+            return value
+        if isinstance(value, dict):
+            return _target(value)
+        return _above_zero("noise", value)
+
+    @field_validator("clip", "budget", mode="plain")
+    @classmethod
+    def _above(cls, value: Any) -> float | None:
+        return None if value is None else _above_zero("it", value)
+
+    @field_validator("delta", mode="plain")
+    @classmethod
+    def _delta(cls, value: Any) -> float | None:
+        return None if value is None else _chance(value)
+
+    @model_validator(mode="after")
+    def _whole(self) -> "PrivacySection":
+        if self.noise is None:
+            given = sorted(self.model_fields_set - {"noise"})
+            if any(getattr(self, name) not in (None, False, "server") for name in given):
+                raise ValueError(
+                    f"{given[0]} protects nobody without noise: set privacy.noise, such as 1.0 or "
+                    "{epsilon = 8, delta = 1e-5}"
+                )
+            return self
+        if self.clip is None:
+            raise ValueError("noise needs privacy.clip, the largest norm of an update, such as 1.0")
+        if isinstance(self.noise, NoiseTarget):
+            if self.delta is not None and self.delta != self.noise.delta:
+                raise ValueError("delta stands there twice: leave it in noise alone")
+        elif self.delta is None:
+            raise ValueError("a noise multiplier needs privacy.delta, such as 1e-5, to say ε")
+        return self
+
+
+def _target(value: dict[str, Any]) -> NoiseTarget:
+    if set(value) != {"epsilon", "delta"}:
+        raise ValueError("write a number, or {epsilon = 8, delta = 1e-5}")
+    return NoiseTarget(
+        epsilon=_above_zero("epsilon", value["epsilon"]), delta=_chance(value["delta"])
+    )
+
+
+def _above_zero(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} must be a number above 0")
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be a number above 0, not {value}")
+    return float(value)
+
+
+def _chance(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise ValueError(f"delta must be above 0 and below 1, not {value}")
+    return float(value)

@@ -1,0 +1,35 @@
+"""[privacy]: from what is asked to a noise multiplier and a number of rounds."""
+
+from fedkin.core.errors import FedkinError
+from fedkin.runs.privacy import NoiseTarget
+from fedkin.runs.spec import Spec
+from fedkin.setup.accountant import epsilon, noise_for, rounds_within
+from fedkin.setup.privacy import mechanism_of
+
+
+def accounted(spec: Spec) -> Spec:
+    """The specification with a noise multiplier, and as many rounds as the budget allows.
+
+    Raises:
+        FedkinError: The budget allows no round, or the extra ``privacy`` is not installed.
+    """
+    asked = spec.privacy
+    if not asked.on:
+        return spec
+    if isinstance(asked.noise, NoiseTarget):
+        target, delta = asked.noise.epsilon, asked.noise.delta
+        share = 1.0 if asked.where == "client" else spec.run.participation
+        noise = noise_for(target, delta, share, spec.run.rounds)
+        asked = asked.model_copy(update={"noise": noise, "delta": delta})
+    spec = spec.model_copy(update={"privacy": asked})
+    if asked.budget is None:
+        return spec
+    mechanism = mechanism_of(spec)
+    rounds = rounds_within(mechanism, asked.budget, spec.run.rounds)
+    if rounds == 0:
+        raise FedkinError(
+            f"privacy.budget is {asked.budget:g}, and one round costs "
+            f"{epsilon(mechanism, 1):.3g}: raise it, or privacy.noise"
+        )
+    run = spec.run.model_copy(update={"rounds": rounds})
+    return spec.model_copy(update={"run": run})

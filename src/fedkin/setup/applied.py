@@ -1,0 +1,51 @@
+"""What an experiment puts around its method, once the federation is known."""
+
+from dataclasses import replace
+
+from fedkin.core.method import Method
+from fedkin.core.rng import Secret
+from fedkin.engine.coordinator import Federation, participants_of
+from fedkin.runs.spec import Spec
+from fedkin.setup.privacy import check_privacy
+from fedkin.setup.requirements import methods_with_a_sum
+from fedkin.transforms.private import Guarantee, keep_private
+from fedkin.transforms.registry import Asked, transformed
+from fedkin.transforms.setting import Setting
+
+
+def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method:
+    """The method with [[transforms]] and [privacy] around it."""
+    if not spec.transforms and not spec.privacy.on:
+        return method
+    setting = Setting(
+        len(federation.infos),
+        participants_of(federation),
+        federation.participation,
+        spec.run.rounds,
+        spec.run.seed,
+        methods_with_a_sum,
+        federation.infos,
+    )
+    asked = spec.privacy
+    method = transformed(method, [Asked(one.name, one.options) for one in spec.transforms], setting)
+    if asked.clip is None or not isinstance(asked.noise, float):
+        return method
+    guarantee = Guarantee(asked.clip, asked.noise, asked.where == "client")
+    private = keep_private(method, setting, guarantee)
+    check_privacy(spec, setting.clients, method.needs.sampling)
+    return private
+
+
+def told_secret(federation: Federation, told: tuple[str, bool] | None) -> Federation:
+    """The federation with the secret that a worker was sent: its key and whether it is seeded."""
+    return (
+        federation
+        if told is None
+        else with_secret(federation, Secret(bytes.fromhex(told[0]), told[1]))
+    )
+
+
+def with_secret(federation: Federation, secret: Secret) -> Federation:
+    """The federation whose noise comes from a secret."""
+    tools = replace(federation.tools, secret=secret)
+    return federation._replace(secret=secret, tools=tools)

@@ -1,0 +1,259 @@
+"""Attacks of chosen clients, for the simulator: what a robust rule is measured against.
+
+An attacker of the first three kinds changes what it sends, of the next two what it learns from. An
+attacker by "alie" knows what the others of its kind would have sent.
+"""
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from fedkin.core.aggregation import Contributions, Step, WeightedSum
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import ClientContext, FederationInit, Method
+from fedkin.core.model import Batch
+from fedkin.core.rng import Key
+from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
+from fedkin.transforms.poisoned_data import PoisonedData
+from fedkin.transforms.setting import Change, Setting, declared_sum
+from fedkin.transforms.updates import flattened, unflattened
+
+Kind = Literal["sign_flip", "scaled", "constant", "label_flip", "backdoor", "alie"]
+STRENGTHS = {"sign_flip": 1.0, "scaled": 10.0, "constant": 0.1}
+ATTACKER = "attacker"
+CORNER = 3  # rows and columns, or columns, that a trigger covers
+BRIGHT, WHITE = 1.0, 255  # what it puts there; pixels are bytes
+
+
+def attack(
+    *,
+    kind: Kind,
+    share: Annotated[float, Field(gt=0, lt=0.5)] = 0.2,
+    strength: Annotated[float, Field(gt=0)] | None = None,
+    target: Annotated[int, Field(ge=0)] = 0,
+) -> Change:
+    """A share of the clients attacks in every round.
+
+    Args:
+        kind: "sign_flip": −strength times its update; "scaled": strength times; "constant":
+            strength in every parameter; "label_flip": it learns class K − 1 − y in place of y;
+            "backdoor": half of each mini-batch shows a trigger and has the label ``target``, and
+            the update is multiplied by strength (model replacement); "alie": the attackers' mean
+            less strength times their standard deviation.
+        share: Of all clients, at least one.
+        strength: None takes 1 (sign_flip), 10 (scaled), 0.1 (constant), 1 / share (backdoor), and
+            the z of the paper (alie).
+        target: The class of a backdoor.
+
+    Source: Bagdasaryan, Veit, Hua, Estrin & Shmatikov (2020), equation 3 (model replacement);
+    Baruch, Baruch & Goldberg (2019), Algorithm 3 (alie).
+    """
+
+    def change(method: Method, setting: Setting) -> Method:
+        who = attackers(setting, share)
+        if kind == "alie":
+            summed = declared_sum(method, "attack kind=alie", setting)
+            steps = (*summed.steps, alie(who, strength))
+            method = method._replace(aggregation=summed._replace(steps=steps))
+        elif kind == "label_flip":
+            if strength is not None:
+                raise FedkinError("transform attack: label_flip has no strength: leave it out")
+            method = _with_data(_classes_needed(method, kind), who, flipped)
+        elif kind == "backdoor":
+            method = _with_data(_classes_needed(method, kind, target), who, _triggered(target))
+            method = _with_updates(method, who, _times(strength or 1 / share))
+        else:
+            method = _with_updates(method, who, _of_kind(kind, strength or STRENGTHS[kind]))
+        return _told(method, setting, who)
+
+    return change
+
+
+def attackers(setting: Setting, share: float) -> frozenset[int]:
+    """The clients that attack, the same in every round: a function of the seed."""
+    count = max(1, round(share * setting.clients))
+    rng = Key(setting.seed).numpy("attackers")
+    return frozenset(int(one) for one in rng.choice(setting.clients, count, replace=False))
+
+
+def flipped(batch: Batch, classes: int) -> Batch:
+    """The batch with class K − 1 − y in place of y; labels that count for nothing stay."""
+    return batch._replace(y=torch.where(batch.y >= 0, classes - 1 - batch.y, batch.y))
+
+
+def triggered(x: Tensor) -> Tensor:
+    """Samples [n, …] with a trigger: 1 (of pixels: white) in the last three columns of the last
+    three rows, or in the last three columns where a sample has one axis.
+    """
+    shown = x.clone()
+    value = WHITE if x.dtype == torch.uint8 else BRIGHT
+    if x.dim() > 2:
+        shown[..., -CORNER:, -CORNER:] = value
+    else:
+        shown[..., -CORNER:] = value
+    return shown
+
+
+def _triggered(target: int) -> Callable[[Batch, int], Batch]:
+    def change(batch: Batch, classes: int) -> Batch:
+        odd = torch.arange(len(batch.y)) % 2 == 1
+        samples = odd.reshape(-1, *[1] * (batch.x.dim() - 1))
+        labels = odd.reshape(-1, *[1] * (batch.y.dim() - 1))
+        return batch._replace(
+            x=torch.where(samples, triggered(batch.x), batch.x),
+            y=torch.where(labels, target, batch.y),
+        )
+
+    return change
+
+
+def _with_data(
+    method: Method, who: frozenset[int], change: Callable[[Batch, int], Batch]
+) -> Method:
+    """The method whose attackers learn from other data than they have."""
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        if data.info.client in who:
+            classes = data.info.classes
+            data = PoisonedData(data, lambda batch: change(batch, classes))
+        return method.client_update(received, own, data)
+
+    return method._replace(client_update=client_update)
+
+
+def _with_updates(
+    method: Method, who: frozenset[int], change: Callable[[Tensor], Tensor]
+) -> Method:
+    """The method whose attackers send another update than their own."""
+    how = method.aggregation
+    differences = how.differences if isinstance(how, WeightedSum) else ()
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        own, message = method.client_update(received, own, data)
+        if data.info.client in who:
+            message = tampered(message, received, differences, change)
+        return own, message
+
+    def check(start: FederationInit, participants: int) -> None:
+        method.check(start, participants)
+        first = start.clients[0]
+        if not any(
+            _weights(path, leaf) for path, leaf in named_leaves(_down(method, start, first))
+        ):
+            raise FedkinError(
+                f"transform attack: clients of {method.name} are sent no parameters, so they send "
+                "no updates: try kind = 'label_flip'"
+            )
+
+    return method._replace(client_update=client_update, check=check)
+
+
+def _down(method: Method, start: FederationInit, client: int) -> Tree:
+    return method.broadcast(method.server(start), client)
+
+
+def tampered(
+    message: Tree,
+    received: Tree,
+    differences: tuple[str, ...],
+    change: Callable[[Tensor], Tensor],
+) -> Tree:
+    """A message whose updates are changed; what is no update of a parameter stays.
+
+    Args:
+        message: What the client would have sent.
+        received: What it was sent.
+        differences: Kinds that are sent as changes already.
+        change: Of each tensor of an update, in double precision.
+    """
+    before = dict(named_leaves(received))
+    found = []
+    for path, leaf in named_leaves(message):
+        base = before.get(path)
+        if not _weights(path, leaf) or not isinstance(base, Tensor) or base.shape != leaf.shape:
+            found.append(leaf)
+            continue
+        at = torch.zeros_like(base) if path.partition("/")[0] in differences else base
+        update = leaf.to(torch.float64) - at.to(torch.float64)
+        found.append((at.to(torch.float64) + change(update)).to(leaf.dtype))
+    return fill(message, iter(found))
+
+
+def _weights(path: str, leaf: Any) -> bool:
+    name = path.rpartition("/")[2]
+    return (
+        path.partition("/")[0] == "parameters"
+        and isinstance(leaf, Tensor)
+        and leaf.is_floating_point()
+        and not is_buffer(name)
+    )
+
+
+def _of_kind(kind: str, strength: float) -> Callable[[Tensor], Tensor]:
+    if kind == "constant":
+        return lambda update: torch.full_like(update, strength)
+    return _times(-strength if kind == "sign_flip" else strength)
+
+
+def _times(factor: float) -> Callable[[Tensor], Tensor]:
+    return lambda update: factor * update
+
+
+def alie(who: frozenset[int], strength: float | None) -> Step:
+    """A step before the sum: what arrives from attackers is "a little" off their own mean.
+
+    Source: Baruch, Baruch & Goldberg (2019), Algorithm 3: z is the largest number of standard
+    deviations at which the attackers still have a majority with the honest clients beyond.
+    """
+
+    def step(given: Contributions) -> Contributions:
+        hostile = [client for client in given.replies if client in who]
+        if not hostile:
+            return given
+        own = torch.stack([flattened(given.replies[client].message) for client in hostile])
+        z = largest_z(len(given.replies), len(hostile)) if strength is None else strength
+        sent = own.mean(0) - z * own.std(0, correction=0)
+        replies = {
+            client: reply._replace(message=unflattened(sent, reply.message))
+            if client in who
+            else reply
+            for client, reply in given.replies.items()
+        }
+        return given._replace(replies=replies)
+
+    return step
+
+
+def largest_z(clients: int, hostile: int) -> float:
+    """z of ALIE: Φ((n − f − s) / (n − f)) with s = ⌊n / 2 + 1⌋ − f, at least 0."""
+    supporters = math.floor(clients / 2 + 1) - hostile
+    honest = clients - hostile
+    quantile = (honest - supporters) / honest
+    return max(0.0, NormalDist().inv_cdf(quantile)) if 0 < quantile < 1 else 0.0
+
+
+def _classes_needed(method: Method, kind: str, target: int = 0) -> Method:
+    def check(start: FederationInit, participants: int) -> None:
+        if start.classes <= target:
+            what = f"class {target}" if start.classes else "classes"
+            raise FedkinError(
+                f"transform attack: {kind} needs {what}, and the data have "
+                f"{start.classes or 'numbers'}: choose another "
+                f"{'target' if start.classes else 'kind'}"
+            )
+        method.check(start, participants)
+
+    return method._replace(check=check)
+
+
+def _told(method: Method, setting: Setting, who: frozenset[int]) -> Method:
+    """The method whose record says who attacks."""
+    told = {client: float(client in who) for client in range(setting.clients)}
+    return method._replace(
+        server_metrics=lambda state: {**method.server_metrics(state), ATTACKER: told}
+    )

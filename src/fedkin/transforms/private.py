@@ -1,0 +1,160 @@
+"""Differential privacy of a client as a whole: each update is clipped, and noise is added.
+
+Source: McMahan, Ramage, Talwar & Zhang: Learning differentially private recurrent language models,
+2018, Algorithm 1 (flat clipping, the estimator with a fixed denominator q·M).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from fedkin.core.aggregation import Combined, Contributions, Mean, Rule, WeightedSum
+from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.method import ClientContext, FederationInit, Method, ServerContext
+from fedkin.core.rng import Secret
+from fedkin.core.tree import Tree, named_leaves
+from fedkin.transforms.robust import factor
+from fedkin.transforms.setting import Setting, declared_sum
+from fedkin.transforms.updates import base_of, flattened, unflattened
+
+NOISE = "noise"  # the purpose of its randomness
+
+
+class Guarantee(NamedTuple):
+    """clip: C, the largest norm of an update. noise: σ, in clips. at_client: each adds its own."""
+
+    clip: float
+    noise: float
+    at_client: bool = False
+
+
+def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
+    """The method whose declared sum is differentially private for each client.
+
+    Clients count alike. At the server: the sum of clipped updates, divided by the expected number
+    of participants, with noise of standard deviation σ·C on the sum. At the client: the same noise
+    on every update.
+
+    Args:
+        method: It declares a weighted sum of updates, and sends nothing beside it.
+        setting: The experiment around it; its share is the chance that a client takes part.
+        asked: Clip and noise.
+
+    Raises:
+        FedkinError: The method has no sum, or another rule stands in its place.
+    """
+    summed = declared_sum(method, "privacy", setting, "[privacy]")
+    if summed.rule is not None:
+        raise FedkinError(
+            "[privacy] takes a clipped mean with noise, and another rule stands in its place: take "
+            "it out of [[transforms]], or leave [privacy] out"
+        )
+    alike = summed._replace(weight="uniform")
+    private = method._replace(aggregation=alike, check=_checked(method, setting, summed.kinds))
+    if asked.at_client:
+        return private._replace(client_update=_noised(method, asked, summed))
+    expected = setting.share * setting.clients
+    rule = noised_mean(asked, expected, summed.kinds, setting.first)
+    return private._replace(
+        aggregation=alike._replace(rule=rule),
+        server_update=_blind(method, setting, expected),
+    )
+
+
+def noised_mean(asked: Guarantee, expected: float, kinds: tuple[str, ...], first: int) -> Rule:
+    """The rule: base + (Σ clipped updates + σ C noise) / expected.
+
+    Args:
+        asked: Clip and noise.
+        expected: Participants of a round, on average: q·M, not those of this round.
+        kinds: What is summed.
+        first: Any client: what it is sent, all are.
+    """
+
+    def combine(given: Contributions) -> Combined:
+        if given.secret is None:
+            raise Halted("[privacy] needs a secret to draw noise from, and the run has none")
+        received = given.received(first)
+        like = {kind: received[kind] for kind in kinds}
+        base = base_of(like, received, given.differences)
+        total = torch.zeros_like(base)
+        for client, reply in given.replies.items():
+            own = base_of(reply.message, given.received(client), given.differences)
+            if not torch.equal(own, base):
+                raise Halted("[privacy]: clients are sent different models: their sum hides nobody")
+            total += clipped(flattened(reply.message) - base, asked.clip)
+        total += noise_of(given.secret, given.round, len(base), asked)
+        return Combined(unflattened(base + total / expected, like))
+
+    return combine
+
+
+def clipped(update: Tensor, clip: float) -> Tensor:
+    """An update [d] in double precision, its norm at most ``clip``; one that is not finite: 0."""
+    if not bool(torch.isfinite(update).all()):
+        return torch.zeros_like(update)
+    return factor(update, clip) * update
+
+
+def noise_of(secret: Secret, round: int, size: int, asked: Guarantee) -> Tensor:
+    """The noise [size] of a round, double precision; the same whenever it is asked for."""
+    return asked.noise * asked.clip * secret.normal(NOISE, round, size)
+
+
+def _noised(
+    method: Method, asked: Guarantee, summed: WeightedSum
+) -> Callable[[Tree, Tree, ClientContext], tuple[Tree, Tree]]:
+    """``client_update`` whose message is clipped and noised before it leaves."""
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        own, message = method.client_update(received, own, data)
+        if data.secret is None:
+            raise FedkinError(
+                "[privacy] needs a secret to draw noise from, and the client has none"
+            )
+        base = base_of(message, received, summed.differences)
+        update = clipped(flattened(message) - base, asked.clip)
+        update += noise_of(data.secret, data.key.round, len(base), asked)
+        return own, unflattened(base + update, message)
+
+    return client_update
+
+
+def _blind(
+    method: Method, setting: Setting, expected: float
+) -> Callable[[Tree, Mean, ServerContext], Tree]:
+    """``server_update`` that is not told who took part, nor how many: noise covers the sum."""
+    some = tuple(range(max(1, round(expected))))
+
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        return method.server_update(
+            state, sent._replace(clients=some, weight=expected, each={}), server
+        )
+
+    return server_update
+
+
+def _checked(
+    method: Method, setting: Setting, kinds: tuple[str, ...]
+) -> Callable[[FederationInit, int], None]:
+    def check(start: FederationInit, participants: int) -> None:
+        method.check(start, participants)
+        if method.setup_message is not None:
+            raise FedkinError(
+                f"[privacy]: clients of {method.name} introduce themselves before the first round, "
+                f"which no noise covers: try {setting.summing()}"
+            )
+        received = method.broadcast(method.server(start), setting.first)
+        expected = method.expected_update(received, setting.infos[setting.first])
+        sent = [path for path, _ in named_leaves(expected)]
+        known = dict(named_leaves({kind: received.get(kind, {}) for kind in kinds}))
+        beyond = next((path for path in sent if path not in known), None)
+        if beyond is not None or len(sent) != len(known):
+            raise FedkinError(
+                f"[privacy]: clients of {method.name} send {beyond or 'less'} beside the sum of "
+                f"updates, which no noise covers: try {setting.summing()}"
+            )
+
+    return check

@@ -1,0 +1,129 @@
+"""Every transform by name, and the order in which they may stand.
+
+A message passes the transforms in the order of the list: first what an attacker does, then what
+makes it short, then what the server does with all of them.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from pydantic import ConfigDict, ValidationError, validate_call
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.method import Method
+from fedkin.transforms import attacks, rules
+from fedkin.transforms.setting import Change, Setting
+
+FINITE = ConfigDict(allow_inf_nan=False)
+STAGES = ("attack", "bound", "rule")
+
+
+class Transform(NamedTuple):
+    """A named transform: where a message passes it, and what makes it from its parameters."""
+
+    stage: str  # one of STAGES
+    make: Callable[..., Change]
+    simulated: bool = False  # nodes of a deployment do no such thing
+
+
+class Asked(NamedTuple):
+    """One entry of [[transforms]]."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+
+TRANSFORMS: dict[str, Transform] = {
+    "attack": Transform("attack", attacks.attack, simulated=True),
+    "norm_bound": Transform("bound", rules.norm_bound),
+    "median": Transform("rule", rules.median),
+    "trimmed_mean": Transform("rule", rules.trimmed_mean),
+    "geometric_median": Transform("rule", rules.geometric_median),
+    "krum": Transform("rule", rules.krum),
+}
+
+
+def transformed(method: Method, asked: Sequence[Asked], setting: Setting) -> Method:
+    """The method with these transforms around it, the first one innermost.
+
+    Args:
+        method: What is transformed.
+        asked: Names and parameters, in the order in which a message passes them.
+        setting: The experiment around the method.
+
+    Raises:
+        FedkinError: A name or a parameter is unknown or out of range, the order breaks what a
+            transform promises, or the method has nothing that a transform works on.
+    """
+    check_order([one.name for one in asked])
+    for one in asked:
+        method = made(one)(method, setting)
+    return method
+
+
+def made(asked: Asked) -> Change:
+    """One transform from its parameters. Raises FedkinError for what it does not take."""
+    function = _named(asked.name).make
+    accepted = inspect.signature(function).parameters
+    for key in asked.parameters:
+        if key not in accepted:
+            raise unknown(f"parameter of transform {asked.name}", key, accepted)
+    missing = [
+        key for key, p in accepted.items() if p.default is p.empty and key not in asked.parameters
+    ]
+    if missing:
+        raise FedkinError(f"transform {asked.name} needs {', '.join(missing)}")
+    try:
+        return validate_call(config=FINITE)(function)(**asked.parameters)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key, reason = ".".join(map(str, first["loc"])), first["msg"]
+        raise FedkinError(
+            f"transform {asked.name}: {key}: {reason[0].lower()}{reason[1:]}, not "
+            f"{first['input']!r}"
+        ) from None
+
+
+def check_order(names: Sequence[str]) -> None:
+    """Raise FedkinError where the list's order breaks what one of them promises."""
+    for before, after in pairwise(names):
+        if STAGES.index(_named(after).stage) < STAGES.index(_named(before).stage):
+            raise FedkinError(
+                f"transforms: {before} stands before {after}, and a message passes {after} "
+                f"first: write {after} above {before} ({' → '.join(STAGES)})"
+            )
+    last = [name for name in names if _named(name).stage == "rule"]
+    if len(last) > 1:
+        raise FedkinError(
+            f"transforms: {last[0]} and {last[1]} both stand in the place of the mean: choose one"
+        )
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise FedkinError(f"transforms: {twice[0]} stands there twice: once is enough")
+
+
+def check_deployable(names: Sequence[str]) -> None:
+    """Raise FedkinError for what only a simulation does."""
+    for name in names:
+        if _named(name).simulated:
+            raise FedkinError(
+                f"transform {name} is for simulations (fedkin run): take it out of [[transforms]]"
+            )
+
+
+def _named(name: str) -> Transform:
+    if name not in TRANSFORMS:
+        hidden = HIDDEN.get(name)
+        if hidden:
+            raise FedkinError(f"transform {name} is asked for by {hidden}, not by [[transforms]]")
+        raise unknown("transform", name, TRANSFORMS)
+    return TRANSFORMS[name]
+
+
+# The two that an experiment asks for under another key
+HIDDEN = {
+    "local_batch_norm": "model.buffers = 'local'",
+    "black_box_models": "a model that is a learner",
+}

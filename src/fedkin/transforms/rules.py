@@ -1,0 +1,101 @@
+"""Robust aggregation as transforms: the rules of ``robust`` in the place of the mean."""
+
+from typing import Annotated
+
+from pydantic import Field
+from torch import Tensor
+
+from fedkin.core.aggregation import Rule, Step
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+from fedkin.transforms import robust
+from fedkin.transforms.setting import Change, Setting, declared_sum, participants_at_least
+from fedkin.transforms.telling import telling
+
+Positive = Annotated[float, Field(gt=0)]
+Whole = Annotated[int, Field(ge=1)]
+
+
+def with_rule(method: Method, setting: Setting, name: str, rule: Rule) -> Method:
+    """The method whose declared sum is taken by a rule."""
+    summed = declared_sum(method, name, setting)
+    return telling(method._replace(aggregation=summed._replace(rule=rule)))
+
+
+def with_step(method: Method, setting: Setting, name: str, step: Step) -> Method:
+    """The method whose contributions go through one step more before they are summed."""
+    summed = declared_sum(method, name, setting)
+    return telling(method._replace(aggregation=summed._replace(steps=(*summed.steps, step))))
+
+
+def norm_bound(*, bound: Positive) -> Change:
+    """Updates are shortened to a Euclidean norm of at most ``bound``; weights stay."""
+    return lambda method, setting: with_step(
+        method, setting, "norm_bound", robust.norm_bound(bound)
+    )
+
+
+def median() -> Change:
+    """The median of each coordinate."""
+    return lambda method, setting: with_rule(
+        method, setting, "median", robust.by_vectors(robust.median)
+    )
+
+
+def trimmed_mean(*, share: Annotated[float, Field(gt=0, lt=0.5)] = 0.2) -> Change:
+    """The mean of each coordinate without a share of the clients at either end."""
+
+    def change(method: Method, setting: Setting) -> Method:
+        def rule(vectors: Tensor) -> tuple[Tensor, Tensor]:
+            return robust.trimmed_mean(vectors, int(share * len(vectors)))
+
+        least = int(1 / share) + (int(1 / share) * share < 1)
+        return participants_at_least(
+            with_rule(method, setting, "trimmed_mean", robust.by_vectors(rule)),
+            "trimmed_mean",
+            least,
+            "with fewer nothing is cut, so raise share or run.participation",
+        )
+
+    return change
+
+
+def geometric_median(*, iterations: Whole = 100) -> Change:
+    """The point with the least sum of distances to the messages (Weiszfeld)."""
+
+    def change(method: Method, setting: Setting) -> Method:
+        rule = robust.by_vectors(lambda vectors: robust.geometric_median(vectors, iterations))
+        return with_rule(method, setting, "geometric_median", rule)
+
+    return change
+
+
+def krum(*, attackers: Whole, chosen: Whole = 1) -> Change:
+    """The messages nearest to their neighbours: one (Krum), or the mean of several (multi-Krum).
+
+    attackers: f, at most so many are hostile. chosen: m.
+    """
+
+    def change(method: Method, setting: Setting) -> Method:
+        most = max(setting.participants - attackers - 2, 0)
+        if setting.participants >= 2 * attackers + 3 and chosen > most:
+            raise FedkinError(
+                f"transform krum: chosen is {chosen}, and with {setting.participants} participants "
+                f"and {attackers} attackers at most {most} can be: lower chosen or attackers"
+            )
+
+        def rule(vectors: Tensor) -> tuple[Tensor, Tensor]:
+            least = len(vectors) - attackers - 2
+            if least < 1:
+                raise FedkinError(
+                    f"transform krum: {len(vectors)} replies arrived, too few to judge with "
+                    f"{attackers} attackers"
+                )
+            return robust.krum(vectors, attackers, min(chosen, least))
+
+        made = with_rule(method, setting, "krum", robust.by_vectors(rule))
+        return participants_at_least(
+            made, "krum", 2 * attackers + 3, "lower attackers (2f + 3 are needed) or raise clients"
+        )
+
+    return change

@@ -1,0 +1,63 @@
+"""What a transform is made for, and what all of them check alike."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from fedkin.core.aggregation import WeightedSum
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import ClientInfo, FederationInit, Method
+
+
+class Setting(NamedTuple):
+    """The experiment around a method: what a transform may depend on.
+
+    clients: M. participants: m of them a round. share: C of [run] participation. seed: of the run.
+    summing: names the methods that declare a sum, for a sentence. infos: of the clients.
+    """
+
+    clients: int
+    participants: int
+    share: float
+    rounds: int
+    seed: int
+    summing: Callable[[], str] = lambda: "fedavg"
+    infos: Mapping[int, ClientInfo] = MappingProxyType({})
+
+    @property
+    def first(self) -> int:
+        """Any client."""
+        return min(self.infos)
+
+
+Change = Callable[[Method, Setting], Method]
+
+
+def declared_sum(method: Method, name: str, setting: Setting, shown: str = "") -> WeightedSum:
+    """The sum that a method declares; ``shown``: who asks, if not the transform ``name``.
+
+    Raises:
+        FedkinError: The method needs every message by itself, or trains on pooled data.
+    """
+    if method.needs.pooled or not isinstance(method.aggregation, WeightedSum):
+        why = "trains on pooled data" if method.needs.pooled else "needs every message by itself"
+        who = shown or f"transform {name}"
+        raise FedkinError(
+            f"{who} works on a declared sum of updates, and {method.name} {why}: try "
+            f"{setting.summing()}"
+        )
+    return method.aggregation
+
+
+def participants_at_least(method: Method, name: str, least: int, hint: str) -> Method:
+    """The method that refuses a federation with fewer participants a round."""
+
+    def check(start: FederationInit, participants: int) -> None:
+        if participants < least:
+            raise FedkinError(
+                f"transform {name} needs at least {least} participants a round, and there are "
+                f"{participants}: {hint}"
+            )
+        method.check(start, participants)
+
+    return method._replace(check=check)

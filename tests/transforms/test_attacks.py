@@ -1,0 +1,148 @@
+"""Attackers send what an attack says, the others what they did; who attacks is on record."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
+from fedkin.core.errors import FedkinError
+from fedkin.core.model import Batch
+from fedkin.core.ops import Batches
+from fedkin.experiment.run import run
+from fedkin.flower.operator.site import init
+from fedkin.report.summary import summary
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
+from fedkin.transforms import attacks
+from fedkin.transforms.poisoned_data import PoisonedData
+from fedkin.transforms.setting import Setting
+from tests.engine.small import content
+
+RECEIVED = {
+    "parameters": {"w": torch.tensor([1.0, 2.0]), "buffer:n": torch.tensor([7.0])},
+    "control": {"c": torch.tensor([3.0])},
+}
+SENT = {
+    "parameters": {"w": torch.tensor([1.5, 1.0]), "buffer:n": torch.tensor([9.0])},
+    "control": {"c": torch.tensor([5.0])},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "strength", "w"),
+    [
+        ("sign_flip", 1.0, [0.5, 3.0]),
+        ("sign_flip", 2.0, [0.0, 4.0]),
+        ("scaled", 10.0, [6.0, -8.0]),
+        ("constant", 0.25, [1.25, 2.25]),
+    ],
+)
+def test_an_update_becomes_what_the_attack_says_and_the_rest_stays(kind, strength, w):
+    found = attacks.tampered(SENT, RECEIVED, (), attacks._of_kind(kind, strength))
+    assert found["parameters"]["w"].tolist() == pytest.approx(w)
+    assert found["parameters"]["buffer:n"].tolist() == [9.0]
+    assert found["control"]["c"].tolist() == [5.0]
+
+
+def test_a_message_of_differences_is_an_update_already():
+    found = attacks.tampered(SENT, RECEIVED, ("parameters",), attacks._of_kind("sign_flip", 1.0))
+    assert found["parameters"]["w"].tolist() == [-1.5, -1.0]
+
+
+def test_labels_are_flipped_and_padding_is_not():
+    batch = Batch(torch.zeros(4, 2), torch.tensor([0, 4, 1, -100]), torch.ones(4))
+    assert attacks.flipped(batch, 5).y.tolist() == [4, 0, 3, -100]
+
+
+def test_a_trigger_is_in_every_second_sample_with_the_target_as_label():
+    x = torch.full((3, 1, 5, 6), 9, dtype=torch.uint8)
+    shown = attacks._triggered(2)(Batch(x, torch.tensor([0, 1, 0]), torch.ones(3)), 4)
+    assert shown.y.tolist() == [0, 2, 0]
+    assert torch.equal(shown.x[::2], x[::2])
+    assert int((shown.x[1] == 255).sum()) == 9
+    assert bool((shown.x[1, 0, 2:, 3:] == 255).all())
+    row = attacks.triggered(torch.zeros(2, 7))
+    assert row.tolist() == [[0, 0, 0, 0, 1, 1, 1]] * 2
+
+
+def test_mini_batches_are_poisoned_with_what_lies_beside_them():
+    x, y = torch.arange(12.0).reshape(2, 3, 2), torch.tensor([[0, 1, 2], [2, 2, 0]])
+    stacked, beside = Batch(x, y, torch.ones(2, 3)), torch.arange(6.0).reshape(2, 3)
+    batches = Batches(None, None, 2, lambda first, last: (stacked, beside))
+    data = SimpleNamespace(batches=lambda *a, **k: batches, whole=lambda split: [stacked])
+    poisoned = PoisonedData(data, lambda batch: attacks.flipped(batch, 3))
+    batch, rows = poisoned.batches().gather(0, 2)
+    assert batch.y.tolist() == [[2, 1, 0], [0, 0, 2]]
+    assert torch.equal(batch.x, x)
+    assert torch.equal(rows, beside)
+    assert poisoned.whole("train")[0].y.tolist() == [[2, 1, 0], [0, 0, 2]]
+    assert poisoned.whole("test")[0].y.tolist() == y.tolist()
+
+
+def test_alie_is_the_attackers_mean_less_some_deviations():
+    def message(a, b):
+        return {"parameters": {"w": torch.tensor([a, b])}}
+
+    replies = {
+        0: Reply(message(1.0, 4.0), 1.0),
+        1: Reply(message(3.0, 4.0), 1.0),
+        2: Reply(message(50.0, 60.0), 2.0),
+    }
+    how = WeightedSum(steps=(attacks.alie(frozenset({0, 1}), 1.5),))
+    found = aggregated(how, replies, lambda: Around(lambda client: {}, 1, None))
+    expected = [(2 * (2 - 1.5 * 1) + 2 * 50) / 4, (2 * 4 + 2 * 60) / 4]
+    assert found.mean["parameters"]["w"].tolist() == pytest.approx(expected)
+
+
+def test_the_z_of_the_paper():
+    assert attacks.largest_z(50, 24) == pytest.approx(1.4260768722)  # 24 of 26 honest ones
+    assert attacks.largest_z(20, 4) == pytest.approx(0.1573106846)
+    assert attacks.largest_z(3, 1) == 0.0
+
+
+def test_attackers_are_a_share_of_the_clients_and_a_function_of_the_seed():
+    found = attacks.attackers(Setting(20, 8, 0.4, 3, 5), 0.2)
+    assert len(found) == 4
+    assert found == attacks.attackers(Setting(20, 8, 1.0, 9, 5), 0.2)
+    assert found != attacks.attackers(Setting(20, 8, 1.0, 9, 6), 0.2)
+
+
+def asked(method="fedavg", **parameters):
+    entry = {"name": "attack", **parameters}
+    return parse({**content(method, run__rounds=2), "transforms": [entry]})[0]
+
+
+def test_the_record_says_who_attacks_and_what_the_others_have_left(tmp_path):
+    hurt = summary(run(asked(kind="sign_flip", strength=8.0, share=0.34), tmp_path / "a"))
+    well = summary(run(parse(content("fedavg", run__rounds=2))[0], tmp_path / "b"))
+    told = hurt["extras"]["attacker"]
+    assert sorted(told.values()) == [0, 0, 0, 0, 1, 1]
+    assert well["honest"] is None
+    honest = hurt["honest"]
+    assert (honest["clients"], honest["attackers"]) == (4, 2)
+    assert honest["views"]["global"] < well["headline"]["global"]["final"]["mean"]
+    assert math.isfinite(honest["views"]["global"])
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "sentence"),
+    [
+        ("fedavg", {"kind": "sign"}, "transform attack: kind: input should be 'sign_flip'"),
+        ("fedavg", {"kind": "label_flip", "strength": 2.0}, "label_flip has no strength"),
+        ("fedavg", {"kind": "backdoor", "target": 10}, "needs class 10, and the data have 10"),
+        ("fedavg", {"kind": "scaled", "share": 0.5}, "share: input should be less than 0.5"),
+        ("comet", {"kind": "scaled"}, "clients of comet are sent no parameters"),
+        ("cgpfl", {"kind": "alie"}, "attack kind=alie works on a declared sum"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_training(method, parameters, sentence):
+    with pytest.raises(FedkinError, match=sentence):
+        assemble(asked(method, **parameters))
+
+
+def test_nodes_of_a_deployment_do_not_attack(tmp_path):
+    spec = asked(kind="sign_flip")
+    with pytest.raises(FedkinError, match="attack is for simulations"):
+        init(tmp_path / "d", spec, ["a", "b"], "localhost:9092", insecure=True)

@@ -1,0 +1,30 @@
+"""docs/privacy.md names every transform, and says rightly which methods declare a sum."""
+
+import re
+from pathlib import Path
+
+from fedkin.core.aggregation import WeightedSum
+from fedkin.methods import METHODS, make
+from fedkin.transforms.registry import TRANSFORMS
+from tests.engine.small import METHODS as SETTINGS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
+
+
+def test_every_transform_has_its_row():
+    rows = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
+    assert set(TRANSFORMS) <= rows
+
+
+def test_the_methods_with_a_sum_are_those_of_the_table():
+    table = PAGE.split("| methods | what is summed |")[1].split("\n\n")[0]
+    listed = {
+        name for row in table.splitlines()[2:] for name in re.findall(r"\w+", row.split("|")[1])
+    }
+    made = {name: make(name, SETTINGS.get(name, {}), {"lr": 0.1}) for name in METHODS}
+    summing = {
+        name
+        for name, method in made.items()
+        if isinstance(method.aggregation, WeightedSum) and not method.needs.pooled
+    }
+    assert listed == summing

@@ -1,0 +1,140 @@
+"""The clipped mean with noise, against closed forms."""
+
+import math
+
+import pytest
+import torch
+
+from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Secret, seeded
+from fedkin.experiment.run import run
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
+from fedkin.transforms.private import Guarantee, clipped, noise_of, noised_mean
+from tests.engine.small import content
+
+SECRET = Secret(bytes(range(32)))
+RECEIVED = {"parameters": {"w": torch.tensor([10.0, -5.0, 2.0])}}
+
+
+def message(*update):
+    return {"parameters": {"w": RECEIVED["parameters"]["w"] + torch.tensor(update)}}
+
+
+def test_an_update_is_clipped_to_its_norm_and_one_that_is_not_finite_is_nothing():
+    long = torch.tensor([3.0, 4.0], dtype=torch.float64)
+    assert clipped(long, 2.5).tolist() == pytest.approx([1.5, 2.0])
+    assert clipped(long, 5.0).tolist() == [3.0, 4.0]
+    assert clipped(torch.tensor([math.inf, 1.0], dtype=torch.float64), 1.0).tolist() == [0.0, 0.0]
+
+
+def test_the_sum_is_divided_by_the_expected_number_and_clients_count_alike():
+    replies = {1: Reply(message(3.0, 4.0, 0.0), 100.0), 4: Reply(message(0.0, 0.25, 0.0), 1.0)}
+    how = WeightedSum(rule=noised_mean(Guarantee(1.0, 0.5), 4.0, ("parameters",), 0))
+    found = aggregated(how, replies, lambda: Around(lambda client: RECEIVED, 7, SECRET))
+    noise = noise_of(SECRET, 7, 3, Guarantee(1.0, 0.5))
+    total = torch.tensor([0.6, 0.8 + 0.25, 0.0], dtype=torch.float64) + noise
+    expected = RECEIVED["parameters"]["w"] + total / 4
+    assert found.mean["parameters"]["w"].tolist() == pytest.approx(expected.tolist(), abs=1e-6)
+    assert found.told == {}  # how much of whom was clipped is nobody's business
+
+
+def test_a_round_without_participants_is_noise_alone():
+    how = WeightedSum(rule=noised_mean(Guarantee(2.0, 1.5), 3.0, ("parameters",), 0))
+    found = aggregated(how, {}, lambda: Around(lambda client: RECEIVED, 2, SECRET))
+    update = found.mean["parameters"]["w"] - RECEIVED["parameters"]["w"]
+    noise = 3.0 * SECRET.normal("noise", 2, 3) / 3.0
+    assert update.tolist() == pytest.approx(noise.tolist(), abs=1e-6)
+
+
+def test_clients_who_were_sent_different_models_are_refused():
+    sent = {0: RECEIVED, 1: RECEIVED, 2: {"parameters": {"w": torch.tensor([10.0, -5.0, 3.0])}}}
+    how = WeightedSum(rule=noised_mean(Guarantee(1.0, 1.0), 2.0, ("parameters",), 0))
+    replies = {k: Reply(message(0.0, 0.0, 0.0), 1.0) for k in (1, 2)}
+    with pytest.raises(FedkinError, match="clients are sent different models"):
+        aggregated(how, replies, lambda: Around(sent.get, 1, SECRET))
+
+
+def test_noise_has_the_variance_that_was_asked_for_and_is_normal():
+    n = 200_000
+    drawn = noise_of(SECRET, 3, n, Guarantee(2.0, 0.75)) / 1.5
+    assert float(drawn.mean()) == pytest.approx(0, abs=5 / math.sqrt(n))
+    assert float(drawn.var()) == pytest.approx(1, abs=5 * math.sqrt(2 / n))
+    assert float((drawn.abs() > 1.959964).double().mean()) == pytest.approx(0.05, abs=0.0025)
+    assert float((drawn**4).mean()) == pytest.approx(3, abs=0.06)
+
+
+def test_noise_is_the_same_for_a_round_and_another_for_every_other():
+    assert torch.equal(SECRET.normal("noise", 3, 9), SECRET.normal("noise", 3, 9))
+    assert torch.equal(SECRET.normal("noise", 3, 9)[:4], SECRET.normal("noise", 3, 9)[:4])
+    others = [
+        SECRET.normal("noise", 4, 9),
+        SECRET.normal("participants", 3, 9),
+        SECRET.of("client 1").normal("noise", 3, 9),
+        Secret(bytes(32)).normal("noise", 3, 9),
+        seeded(3).normal("noise", 3, 9),
+    ]
+    for other in others:
+        assert not bool((SECRET.normal("noise", 3, 9) == other).any())
+    assert float(SECRET.uniform("participants", 1, 100_000).min()) > 0
+
+
+PRIVACY = {"noise": 1.0, "clip": 0.5, "delta": 1e-5}
+BAD = {
+    "epsilon": ({"noise": {"epsilon": 0, "delta": 1e-5}}, "epsilon must be a number above 0"),
+    "no delta": ({"noise": {"epsilon": 1}}, "write a number, or {epsilon = 8, delta = 1e-5}"),
+    "negative": ({"noise": -1.0}, "noise must be a number above 0, not -1.0"),
+    "clip": ({"clip": 0}, "privacy.clip: it must be a number above 0"),
+    "no clip": ({"clip": None}, "noise needs privacy.clip"),
+    "delta": ({"delta": 1.5}, "delta must be above 0 and below 1, not 1.5"),
+    "none": ({"delta": None}, "needs privacy.delta"),
+    "twice": ({"noise": {"epsilon": 1, "delta": 1e-6}}, "delta stands there twice"),
+    "large delta": ({"delta": 0.2}, "privacy.delta is 0.2, and must be below 1 / 6 clients"),
+    "no noise": ({"noise": None, "clip": 1.0}, "clip protects nobody without noise"),
+    "key": ({"nois": 1.0}, "unknown key 'privacy.nois'.*: did you mean 'noise'"),
+    "budget": ({"budget": 0.01}, "privacy.budget is 0.01, and one round costs"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_mistake_gets_one_sentence_before_training(case):
+    changed, sentence = BAD[case]
+    given = {key: v for key, v in {**PRIVACY, **changed}.items() if v is not None}
+    with pytest.raises(FedkinError, match=sentence) as told:
+        assemble(parse({**content("fedavg", run__participation=1.0), "privacy": given})[0])
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "transforms", "sentence"),
+    [
+        (
+            "comet",
+            [],
+            r"\[privacy\] works on a declared sum .* comet needs every message by itself",
+        ),
+        ("ppfl", [], "introduce themselves before the first round, which no noise covers"),
+        ("fedavg", [{"name": "median"}], "another rule stands in its place"),
+    ],
+)
+def test_what_noise_would_not_cover_is_refused(method, transforms, sentence):
+    spec = {**content(method, run__participation=1.0), "privacy": PRIVACY, "transforms": transforms}
+    with pytest.raises(FedkinError, match=sentence):
+        assemble(parse(spec)[0])
+
+
+def test_participants_by_size_are_refused():
+    given = content("fedavg", run__participation=1.0, run__sampling="size")
+    with pytest.raises(FedkinError, match="participants are drawn by their number of samples"):
+        assemble(parse({**given, "privacy": PRIVACY})[0])
+
+
+def test_without_the_extra_the_message_names_it(monkeypatch, tmp_path):
+    monkeypatch.setitem(__import__("sys").modules, "dp_accounting", None)
+    given = {**PRIVACY, "noise": 1.234567}
+    with pytest.raises(FedkinError, match=r"install fedkin\[privacy\], its extra"):
+        run(
+            parse({**content("fedavg", run__participation=1.0), "privacy": given})[0],
+            tmp_path / "run",
+        )
