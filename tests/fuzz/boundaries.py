@@ -23,13 +23,13 @@ from fedkin.report.summary import summary
 from fedkin.runs import trust
 from fedkin.runs.bounds import COLUMNS
 from fedkin.runs.directory import own
-from fedkin.runs.spec import Spec, parse
+from fedkin.runs.spec import SECTIONS, Spec, parse
 from fedkin.setup.options import specification
 from tests.fuzz.boundary import TEXTS, VALUES, Boundary
 from tests.fuzz.data_files import DATA_FILES
 from tests.report.records_for_tests import write
 
-KEYS = [f"{name}.{key}" for name, section in Spec() for key in type(section).model_fields]
+KEYS = [f"{name}.{key}" for name in SECTIONS for key in type(getattr(Spec(), name)).model_fields]
 
 
 def _specification(given: dict[str, Any]) -> None:

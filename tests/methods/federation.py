@@ -174,6 +174,13 @@ class Moment(NamedTuple):
     downs_to_evaluate: dict[int, Any]
 
 
+def told_in(moment: Moment, values: Mapping[int, Any]) -> dict[int, Any]:
+    """Of what the server knows of clients the part that a round's record tells: its
+    participants'.
+    """
+    return {k: values[k] for k in moment.record.participants}
+
+
 class Tape:
     """A transport that writes down every message and, if told so, hands out the orders in another
     sequence.

@@ -5,7 +5,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods.kt_pfl import kt_pfl
-from tests.methods.federation import agree
+from tests.methods.federation import agree, told_in
 from tests.methods.public_sets import (
     BATCH,
     BOTH,
@@ -71,7 +71,7 @@ def test_kt_pfl(case, kinds):
         agree(
             "kt_pfl",
             moment.record.lens["knowledge"],
-            {k: list(row) for k, row in enumerate(other["knowledge"])},
+            told_in(moment, {k: list(row) for k, row in enumerate(other["knowledge"])}),
         )
         agree_personal("kt_pfl", run, moment, other["personal"])
     learned = run.moments[-1].state["knowledge"]
