@@ -289,6 +289,7 @@ def test_ppfl_canonical_model_numbers(structure, schedule):
         **state,
         "theta": theta,
         "memberships": state["memberships"][:, ORDER],
+        "sums": state["sums"][:, ORDER],
     }
     for a, b in zip(plain.run(3).moments[2:], turned.run(3).moments[2:], strict=True):
         close({n: v[ORDER] for n, v in a.state["theta"].items()}, b.state["theta"], 1e-12)
