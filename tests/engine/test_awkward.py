@@ -16,7 +16,7 @@ def test_each_client_is_drawn_with_the_chance_of_its_own_size(order: str) -> Non
     sizes = [one.train for one in ORDERS[order]]
     infos = {k: SimpleNamespace(samples=size) for k, size in enumerate(sizes)}
     method: Any = SimpleNamespace(needs=SimpleNamespace(sampling="size"))
-    one: Any = SimpleNamespace(infos=infos, participation=0.1, seed=3)
+    one: Any = SimpleNamespace(infos=infos, participation=0.1, seed=3, poisson=False)
     drawn = [participants(method, one, number)[0] for number in range(1500)]
     found = np.bincount(drawn, minlength=len(sizes)) / len(drawn)
     expected = np.array(sizes) / sum(sizes)

@@ -28,7 +28,7 @@ def federation(method="fedavg", **settings):
 def sampler(sizes, share, sampling="uniform", seed=0):
     infos = {client: SimpleNamespace(samples=size) for client, size in enumerate(sizes)}
     method = SimpleNamespace(server=lambda start: {}, needs=SimpleNamespace(sampling=sampling))
-    found = SimpleNamespace(start=None, infos=infos, participation=share, seed=seed)
+    found = SimpleNamespace(start=None, infos=infos, participation=share, seed=seed, poisson=False)
     return Coordinator(method, found, None)
 
 
