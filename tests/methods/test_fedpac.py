@@ -48,7 +48,7 @@ def test_fedpac(hyper, work):
         found = {name: moment.state[name] for name in ("centroids", "coefficients")}
         agree("fedpac", found, table(other["centroids"]))
         for k, head in other["heads"].items():
-            agree("fedpac", moment.state["heads"][k], head)
+            agree("fedpac", moment.state["heads"][k] or moment.state["initial"], head)
             w, x, y = {**other["body"], **head}, run.data[k]["x_test"], run.data[k]["y_test"]
             agree_scores("fedpac", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y))
     shares = np.concatenate(list(theirs[-1]["alpha"].values()))

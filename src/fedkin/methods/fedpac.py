@@ -57,13 +57,13 @@ def fedpac(
         return {
             "parameters": {name: value for name, value in w.items() if name not in first},
             "initial": first,
-            "heads": (first,) * len(start.clients),
+            "heads": ({},) * len(start.clients),  # of those who took part; the others' is initial
             "centroids": like,
             "coefficients": like[:, 0].clone(),
         }
 
     def broadcast(state: Tree, client: int) -> Tree:
-        w = {**state["parameters"], **state["heads"][client]}
+        w = {**state["parameters"], **(state["heads"][client] or state["initial"])}
         return {"parameters": w, **{name: state[name] for name in ("centroids", "coefficients")}}
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
@@ -94,7 +94,7 @@ def fedpac(
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": received["parameters"]},
         newcomer_placements=lambda state, newcomer, info: (
-            {**state, "heads": (*state["heads"], state["initial"])},
+            {**state, "heads": (*state["heads"], {})},
         ),
         hyper={"lr": lr, "lam": lam, "head_epochs": head_epochs, "personal_lr": personal_lr},
         needs=Needs(classes=True, head=True),
