@@ -1,13 +1,14 @@
 """FedAvgM (Hsu, Qi & Brown, 2019): FedAvg whose server moves with momentum."""
 
 from fedkin.core.aggregation import Mean
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Momentum, declared
 from fedkin.core.method import FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree, add, is_buffer, map_tree, scale, sub
 from fedkin.methods.fedavg import fedavg
 
 
-def fedavgm(*, lr: float, beta: float = 0.9) -> Method:
+@declared
+def fedavgm(*, lr: float, beta: Momentum = 0.9) -> Method:
     """FedAvgM: v ← β v + (mean − w), w ← w + v, where mean is FedAvg's next model.
 
     lr: learning rate of local SGD. beta: β, the share of the last movement that is kept; 0 is
@@ -16,8 +17,6 @@ def fedavgm(*, lr: float, beta: float = 0.9) -> Method:
     Reading: batch-norm statistics have no momentum (a variance could become negative): they are
     FedAvg's.
     """
-    if not 0 <= beta < 1:
-        raise FedkinError(f"fedavgm needs beta of at least 0 and below 1, not {beta}")
     base = fedavg(lr=lr)
 
     def server(start: FederationInit) -> Tree:
@@ -37,9 +36,5 @@ def fedavgm(*, lr: float, beta: float = 0.9) -> Method:
         }
 
     return base._replace(
-        name="fedavgm",
-        server=server,
-        broadcast=broadcast,
-        server_update=server_update,
-        hyper={"lr": lr, "beta": beta},
+        name="fedavgm", server=server, broadcast=broadcast, server_update=server_update
     )

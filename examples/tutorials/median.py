@@ -9,11 +9,13 @@ import torch
 
 from fedkin import Experiment, Result, run
 from fedkin.core.aggregation import EachClient, Reply
+from fedkin.core.hyperparameters import declared
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.tree import Tree, map_tree
 from fedkin.methods.fedavg import fedavg
 
 
+@declared
 def fedmedian(*, lr: float) -> Method:
     """w ← the coordinate-wise median of the participants' w_i (Yin et al., 2018, without its
     rates).
@@ -30,10 +32,7 @@ def fedmedian(*, lr: float) -> Method:
         }
 
     return fedavg(lr=lr)._replace(
-        name="fedmedian",
-        aggregation=EachClient(),
-        server_update=server_update,
-        hyper={"lr": lr},
+        name="fedmedian", aggregation=EachClient(), server_update=server_update
     )
 
 

@@ -66,7 +66,7 @@ def test_a_certificate_lacks_what_it_does_not_hold() -> None:
 
 def test_readings_and_deviations_begin_a_line() -> None:
     """Else a certificate does not tell them."""
-    folder = Path(inspect.getfile(fedavg)).parent
+    folder = Path(inspect.getfile(inspect.unwrap(fedavg))).parent
     within = re.compile(r"\S[ \t]+(Reading|Deviation)s?: ")
     assert [
         file.name for file in folder.rglob("*.py") if within.search(file.read_text("utf-8"))

@@ -192,7 +192,7 @@ def replies_of(run):
 
 
 def test_an_unknown_rule_of_weights():
-    with pytest.raises(FedkinError, match=r"unknown weights 'sample'.*samples"):
+    with pytest.raises(FedkinError, match=r"method\.weights of fedavg: .*'samples'.*not 'sample'"):
         fedavg(lr=0.1, weights="sample")  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ def test_the_examples_are_methods() -> None:
     for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
         exec(block, space)
     changed = space["twice"](fedavg(lr=0.1))
-    assert isinstance(space["only_half"](lr=0.1), Method)
+    assert isinstance(space["slower"](lr=0.1), Method)
     assert changed.client_update.__qualname__.startswith("twice")
     work = fedavg(lr=0.1)._replace(client_update=lambda received, own, data: (own + 1, own))
     assert space["twice"](work).client_update({}, 0, None) == (2, 1)

@@ -320,6 +320,6 @@ def test_shrunk_by_hand():
 def test_a_wrong_choice_is_told():
     with pytest.raises(FedkinError, match=r"method\.clusters.* of comet: .*silhouette"):
         make("comet", {"clusters": "silhouete"}, {"lr": 0.1})
-    with pytest.raises(FedkinError, match="of at least 1"):
+    with pytest.raises(FedkinError, match=r"method\.most_clusters of comet: .*equal to 1, not 0"):
         make("comet", {"clusters": "silhouette", "most_clusters": 0}, {"lr": 0.1})
     assert make("comet", {"clusters": "silhouette"}, {"lr": 0.1}).hyper["clusters"] == "silhouette"

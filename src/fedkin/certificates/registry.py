@@ -143,7 +143,7 @@ def lacking(certificate: dict[str, Any]) -> list[str]:
 
 
 def _file(recipe: Callable[..., Any]) -> Path:
-    return Path(inspect.getsourcefile(recipe) or "")
+    return Path(inspect.getsourcefile(inspect.unwrap(recipe)) or "")
 
 
 def _docstrings(path: Path, others: set[str]) -> Iterator[str]:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from pydantic import ConfigDict, ValidationError, validate_call
-
 from fedkin.core.errors import FedkinError, letters, named_line, unknown
+from fedkin.core.hyperparameters import in_range
 from fedkin.core.method import Method
 from fedkin.methods.apfl import apfl
 from fedkin.methods.centralized import centralized
@@ -55,7 +54,6 @@ from fedkin.methods.pfedme import pfedme
 from fedkin.methods.ppfl import ppfl
 from fedkin.methods.scaffold import scaffold
 
-FINITE = ConfigDict(allow_inf_nan=False)
 METHODS: dict[str, Callable[..., Method]] = {
     "local": local,
     "centralized": centralized,
@@ -232,26 +230,5 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
     missing = [key for key, p in accepted.items() if p.default is p.empty and key not in chosen]
     if missing:
         raise FedkinError(f"method {name!r} needs {', '.join(missing)} in [method]")
-    try:
-        return validate_call(config=FINITE)(function)(**chosen)
-    except ValidationError as error:
-        key, reason, value = _wrong(error)
-        raise FedkinError(f"method.{key} of {name}: {reason}, not {value!r}") from None
-
-
-def _wrong(error: ValidationError) -> tuple[str, str, Any]:
-    """(key, what it should be, what it is) of the first wrong hyper-parameter; of all kinds of
-    value it may have.
-    """
-    first, *others = error.errors()
-    same = [
-        first,
-        *(
-            one
-            for one in others
-            if one["loc"][0] == first["loc"][0] and one["input"] == first["input"]
-        ),
-    ]
-    reasons = dict.fromkeys(one["msg"][0].lower() + one["msg"][1:] for one in same)
-    path = first["loc"] if len(reasons) == 1 else first["loc"][:1]
-    return ".".join(map(str, path)), " or ".join(reasons), first["input"]
+    checked = function if METHODS.get(name) is function else in_range(function, name)
+    return checked(**chosen)

@@ -7,12 +7,11 @@ from typing import Literal, NamedTuple
 from torch import Tensor
 
 from fedkin.core.aggregation import Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Fraction, declared
 from fedkin.core.method import ClientContext, ClientInfo, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, mix, sub
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg, sgd_step
 
 
@@ -39,10 +38,11 @@ def _share_step(model: Model, alpha: Tensor, batch: Batch, lr: Tensor, at: _Mode
     return (alpha - lr * (flat(sub(at.v, at.w)) @ flat(slope))).clamp(0.0, 1.0)
 
 
+@declared
 def apfl(
     *,
     lr: float,
-    alpha: float = 0.5,
+    alpha: Fraction = 0.5,
     adaptive: bool = True,
     mixture: Literal["kept", "received"] = "kept",
     weights: Weights = "samples",
@@ -61,8 +61,6 @@ def apfl(
     Deviation: the authors' code takes v̄ with the w after its step, and moves α after the first
     step of a round, by (α² + (1−α)²) ⟨v − w, ∇f(v̄)⟩ + 0.02 α.
     """
-    if not 0 <= alpha <= 1 or mixture not in ("kept", "received"):
-        raise FedkinError("apfl needs alpha within [0, 1], and mixture 'kept' or 'received'")
 
     def client(initial: Params, info: ClientInfo) -> Tree:
         return held(initial, initial, alpha)
@@ -99,12 +97,10 @@ def apfl(
             "global": received["parameters"],
         }
 
-    method = fedavg(lr=lr)._replace(
+    return fedavg(lr=lr)._replace(
         name="apfl",
         client=client,
         client_update=client_update,
         personal_models=personal_models,
         client_metrics=lambda own: {"alpha": own["alpha"]},
-        hyper={"lr": lr, "alpha": alpha, "adaptive": adaptive, "mixture": mixture},
     )
-    return counted(method, weights)

@@ -2,10 +2,12 @@
 data would give.
 """
 
+from fedkin.core.hyperparameters import declared
 from fedkin.core.method import Method, Needs
 from fedkin.methods.fedavg import fedavg
 
 
+@declared
 def centralized(*, lr: float) -> Method:
     """One model, trained by SGD on the union of all clients' training data, and evaluated at every
     client.
@@ -17,4 +19,4 @@ def centralized(*, lr: float) -> Method:
     run.participation has no say. No federation could run it: the data would have to be sent, and
     that is not in its ledger.
     """
-    return fedavg(lr=lr)._replace(name="centralized", hyper={"lr": lr}, needs=Needs(pooled=True))
+    return fedavg(lr=lr)._replace(name="centralized", needs=Needs(pooled=True))

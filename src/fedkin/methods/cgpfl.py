@@ -5,14 +5,15 @@ its local copy; the server clusters the uploads. K = 1 is pFedMe.
 """
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans, match
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, NotNegative, Part, Positive, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
@@ -21,14 +22,15 @@ from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, st
 ThetaStart = Literal["persistent", "received"]  # what θ goes on from in a round
 
 
+@declared
 def cgpfl(
     *,
     lr: float,
-    clusters: int = 4,
-    lam: float = 12.0,
-    personal_lr: float = 0.1,
-    inner: int = 5,
-    alpha: float = 1.0,
+    clusters: Count = 4,
+    lam: NotNegative = 12.0,
+    personal_lr: Positive = 0.1,
+    inner: Count = 5,
+    alpha: Part = 1.0,
     start: ThetaStart = "persistent",
 ) -> Method:
     """CGPFL. The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
@@ -47,13 +49,6 @@ def cgpfl(
     Deviation: line 10 of Algorithm 1 prints (2/N)(ω − θ) as the slope of ω; here it is the
     envelope's, λ(ω − θ).
     """
-    if start not in get_args(ThetaStart):
-        raise unknown("start of θ", str(start), get_args(ThetaStart))
-    if clusters < 1 or inner < 1 or lam < 0 or personal_lr <= 0 or not 0 < alpha <= 1:
-        raise FedkinError(
-            "cgpfl needs clusters, inner of at least 1, lam of at least 0, personal_lr > 0, "
-            "0 < alpha ≤ 1"
-        )
 
     def envelope(theta: Params, model: Model, omega: Params, batch: Batch, pull: Tensor) -> Tensor:
         return model.loss(theta, batch) + pull / 2 * sq_dist(theta, omega)
@@ -119,15 +114,6 @@ def cgpfl(
         server_metrics=server_metrics,
         check=check,
         newcomer_placements=newcomer_placements,
-        hyper={
-            "lr": lr,
-            "clusters": clusters,
-            "lam": lam,
-            "personal_lr": personal_lr,
-            "inner": inner,
-            "alpha": alpha,
-            "start": start,
-        },
     )
 
 

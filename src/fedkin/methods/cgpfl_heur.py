@@ -9,7 +9,7 @@ import torch
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, NotNegative, Part, Positive, declared
 from fedkin.core.method import FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree
 from fedkin.methods.cgpfl import ThetaStart, cgpfl, regroup, uploads, widen
@@ -32,14 +32,15 @@ def cost_of(found: Clusters, points: torch.Tensor, weights: torch.Tensor) -> flo
     return float((apart * weights).sum() / weights.sum())
 
 
+@declared
 def cgpfl_heur(
     *,
     lr: float,
-    mu: float = 1000.0,
-    lam: float = 12.0,
-    personal_lr: float = 0.1,
-    inner: int = 5,
-    alpha: float = 1.0,
+    mu: NotNegative = 1000.0,
+    lam: NotNegative = 12.0,
+    personal_lr: Positive = 0.1,
+    inner: Count = 5,
+    alpha: Part = 1.0,
     start: ThetaStart = "persistent",
 ) -> Method:
     """CGPFL whose server picks K in 1…⌊N/2⌋ by the least e(K) on the first round's uploads, and
@@ -49,8 +50,6 @@ def cgpfl_heur(
     units of 1 / parameter², so it depends on model and step size: after a short first round
     distances are small. The other hyper-parameters are those of cgpfl.
     """
-    if mu < 0:
-        raise FedkinError("cgpfl_heur needs mu of at least 0")
     base = cgpfl(
         lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=alpha, start=start
     )
@@ -71,6 +70,8 @@ def cgpfl_heur(
         best = scores.index(min(scores))
         return regroup({**widen(state, best + 1), "chosen": best + 1}, replies, tried[best], alpha)
 
-    hyper = {**base.hyper, "mu": mu}
-    del hyper["clusters"]
-    return base._replace(name="cgpfl_heur", server=server, server_update=server_update, hyper=hyper)
+    return base._replace(
+        name="cgpfl_heur",
+        server=server,
+        server_update=server_update,
+    )

@@ -12,10 +12,9 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import EachClient, Reply, Weights
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.hyperparameters import Part, Positive, declared
 from fedkin.core.method import ClientInfo, FederationInit, Method, Needs, ServerContext
 from fedkin.core.tree import Tree, dtype_of, flat, row, stack, sub, weighted_mean
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 
@@ -48,12 +47,13 @@ def bipartition(updates: Tensor) -> Halves:
     return Halves(first, float(max(similar[i, j] for i, j in above if first[i] != first[j])))
 
 
+@declared
 def clustered_fl(
     *,
     lr: float,
-    eps1: float = 0.2,
-    eps2: float = 0.4,
-    gamma: float = 0.5,
+    eps1: Positive = 0.2,
+    eps2: Positive = 0.4,
+    gamma: Part = 0.5,
     unit: Literal["first", "absolute"] = "first",
     halves: Literal["parent", "means"] = "parent",
     weights: Weights = "samples",
@@ -82,12 +82,6 @@ def clustered_fl(
     Deviation: the authors' code bipartitions by complete linkage, which does not give the halves of
     Algorithm 2.
     """
-    if eps1 <= 0 or eps2 <= 0 or not 0 < gamma <= 1 or unit not in ("first", "absolute"):
-        raise FedkinError(
-            "clustered_fl needs eps1, eps2 > 0, gamma in (0, 1], and unit 'first' or 'absolute'"
-        )
-    if halves not in ("parent", "means"):
-        raise unknown("start of halves", str(halves), ("parent", "means"))
     base = fedavg(lr=lr)
 
     def server(start: FederationInit) -> Tree:
@@ -149,7 +143,7 @@ def clustered_fl(
             "mean_update": mean_update,
         }
 
-    method = base._replace(
+    return base._replace(
         name="clustered_fl",
         server=server,
         broadcast=broadcast,
@@ -158,17 +152,8 @@ def clustered_fl(
         personal_models=lambda received, own, data: {"personal": received["parameters"]},
         server_metrics=server_metrics,
         newcomer_placements=newcomer_placements,
-        hyper={
-            "lr": lr,
-            "eps1": eps1,
-            "eps2": eps2,
-            "gamma": gamma,
-            "unit": unit,
-            "halves": halves,
-        },
         needs=Needs(full_participation=True),
     )
-    return counted(method, weights)
 
 
 def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:

@@ -14,6 +14,7 @@ from torch import Tensor
 from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, NotNegative, declared
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -69,14 +70,15 @@ def shrunk(lam: float, apart: float, usual: float) -> float:
     return lam * 2 * (usual + NEGLIGIBLE) / (usual + apart + 2 * NEGLIGIBLE)
 
 
+@declared
 def comet(
     *,
     lr: float,
-    clusters: int | Literal["silhouette"] = 3,
-    lam: float = 2.0,
-    public_batch: int = 128,
-    starts: int = 1,
-    most_clusters: int = 8,
+    clusters: Count | Literal["silhouette"] = 3,
+    lam: NotNegative = 2.0,
+    public_batch: Count = 128,
+    starts: Count = 1,
+    most_clusters: Count = 8,
     pull: Literal["equal", "distance"] = "equal",
 ) -> Method:
     """COMET. The paper's best: lr 0.001, batch 64, 50 steps, public_batch 128, lam 2, clusters 2 to
@@ -98,13 +100,6 @@ def comet(
     predictions that tell nothing: a model that has learned nothing yet would choose its centroid by
     chance, and then be drawn to it.
     """
-    if (
-        min(most_clusters if clusters == "silhouette" else clusters, public_batch, starts) < 1
-        or lam < 0
-    ):
-        raise FedkinError(
-            "comet needs clusters, public_batch and starts of at least 1, and lam of at least 0"
-        )
 
     def grouped(received: Tensor, key: Key) -> Clusters:
         if clusters == "silhouette":
@@ -204,15 +199,6 @@ def comet(
         check=check,
         newcomer_placements=newcomer_placements,
         update_newcomer=update_newcomer,
-        hyper={
-            "lr": lr,
-            "clusters": clusters,
-            "lam": lam,
-            "public_batch": public_batch,
-            "starts": starts,
-            "most_clusters": most_clusters,
-            "pull": pull,
-        },
         needs=Needs(
             one_architecture=False,
             public="unlabeled",

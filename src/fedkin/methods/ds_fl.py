@@ -7,19 +7,20 @@ from collections.abc import Mapping
 import torch
 
 from fedkin.core.aggregation import Reply
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.tree import Tree
 from fedkin.methods.parts.codistillation import codistil, uniform_mean
 
 
+@declared
 def ds_fl(
     *,
     lr: float,
-    temperature: float = 0.1,
-    distill_steps: int = 50,
-    distill_lr: float | None = None,
-    public_batch: int = 100,
+    temperature: Positive = 0.1,
+    distill_steps: Count = 50,
+    distill_lr: NotNegative | None = None,
+    public_batch: Count = 100,
 ) -> Method:
     """DS-FL with entropy reduction averaging: the target is softmax(mean prediction / T), T = 0.1
     in the paper.
@@ -37,11 +38,6 @@ def ds_fl(
     copy of the model, distilled from the same targets, is left out: no message depends on it.
     """
     rate = lr if distill_lr is None else distill_lr
-    if temperature <= 0 or distill_steps < 1 or public_batch < 1 or rate < 0:
-        raise FedkinError(
-            "ds_fl needs temperature above 0, distill_steps and public_batch of at least 1, "
-            "distill_lr of at least 0"
-        )
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         return {"predictions": torch.softmax(uniform_mean(replies) / temperature, 1)}
@@ -56,11 +52,4 @@ def ds_fl(
     return base._replace(
         name="ds_fl",
         server_update=server_update,
-        hyper={
-            "lr": lr,
-            "temperature": temperature,
-            "distill_steps": distill_steps,
-            "distill_lr": distill_lr,
-            "public_batch": public_batch,
-        },
     )

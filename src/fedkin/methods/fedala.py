@@ -8,23 +8,23 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Part, Positive, declared
 from fedkin.core.layers import select
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import gradient, scan
 from fedkin.core.tree import Params, Tree, is_buffer
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg, sgd_step
 
 
+@declared
 def fedala(
     *,
     lr: float,
     adaptive: str | Sequence[str] = "last",
-    share: float = 0.8,
-    weight_lr: float = 1.0,
-    first_epochs: int = 10,
+    share: Part = 0.8,
+    weight_lr: Positive = 1.0,
+    first_epochs: Count = 10,
     weights: Weights = "samples",
 ) -> Method:
     """FedALA: before local training Θ̂_i = Θ_i + (Θ − Θ_i) ⊙ [1, W_i], with W_i in [0, 1] learned on
@@ -40,11 +40,6 @@ def fedala(
     converged, here it is a number of passes. Running statistics are the received ones. The personal
     view is the client's model after its training.
     """
-    if not 0 < share <= 1 or weight_lr <= 0 or first_epochs < 1:
-        raise FedkinError(
-            "fedala needs share above 0 and at most 1, weight_lr above 0 and first_epochs of at "
-            "least 1"
-        )
 
     def named(params: Params) -> list[str]:
         found = select(params, adaptive, "adaptive layer")
@@ -74,21 +69,13 @@ def fedala(
     def check(start: FederationInit, participants: int) -> None:
         named(start.only())  # raises where a name does not exist
 
-    method = fedavg(lr=lr)._replace(
+    return fedavg(lr=lr)._replace(
         name="fedala",
         client=client,
         client_update=client_update,
         personal_models=personal_models,
         check=check,
-        hyper={
-            "lr": lr,
-            "adaptive": adaptive,
-            "share": share,
-            "weight_lr": weight_lr,
-            "first_epochs": first_epochs,
-        },
     )
-    return counted(method, weights)
 
 
 def taken(cells: Params, mine: Params, ours: Params) -> Params:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import NotNegative, Positive, declared
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -21,7 +22,10 @@ from fedkin.core.tree import Params, Tree, sq_dist, weighted_mean
 from fedkin.methods.fedprox import proximal_step
 
 
-def fedamp(*, lr: float, lam: float = 1.0, alpha: float = 1e4, sigma: float = 1e6) -> Method:
+@declared
+def fedamp(
+    *, lr: float, lam: NotNegative = 1.0, alpha: Positive = 1e4, sigma: Positive = 1e6
+) -> Method:
     """FedAMP: min Σ F_i(w_i) + λ Σ_{i<j} A(‖w_i − w_j‖²), A(x) = 1 − e^{−x/σ}, by turns: the server
     steps along A to u_i = Σ_j ξ_ij w_j, client i moves w_i by ∇F_i(w) + λ/α (w − u_i).
 
@@ -34,8 +38,6 @@ def fedamp(*, lr: float, lam: float = 1.0, alpha: float = 1e4, sigma: float = 1e
     for the argmin, and begins at w_i. α is constant (the paper lowers it). A client that has not
     trained yet is nobody's neighbour. The heuristic version (cosines) is not built.
     """
-    if lam < 0 or alpha <= 0 or sigma <= 0:
-        raise FedkinError("fedamp needs lam of at least 0, alpha above 0 and sigma above 0")
 
     def server(start: FederationInit) -> Tree:
         count = len(start.clients)
@@ -91,7 +93,6 @@ def fedamp(*, lr: float, lam: float = 1.0, alpha: float = 1e4, sigma: float = 1e
         newcomer_placements=newcomer_placements,
         update_newcomer=update_newcomer,
         check=check,
-        hyper={"lr": lr, "lam": lam, "alpha": alpha, "sigma": sigma},
     )
 
 

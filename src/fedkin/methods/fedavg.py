@@ -3,11 +3,11 @@
 from torch import Tensor
 
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
+from fedkin.core.hyperparameters import declared
 from fedkin.core.method import ClientContext, Method, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree
-from fedkin.core.weights import counted
 
 
 def sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
@@ -20,10 +20,11 @@ def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
     return {"parameters": sent.mean["parameters"]}
 
 
+@declared
 def fedavg(*, lr: float, weights: Weights = "samples") -> Method:
     """FedAvg: every participant trains the global model on its data, the server averages.
 
-    lr: learning rate of local SGD (no momentum). Batches and steps come from [train].
+    lr: learning rate of local SGD. Batches, steps and the optimizer come from [train].
     weights: of the mean, by "samples", as in the paper, or "uniform".
 
     Readings: batch-norm statistics are averaged like parameters; the last, partial batch of an
@@ -37,7 +38,7 @@ def fedavg(*, lr: float, weights: Weights = "samples") -> Method:
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
         return {"personal": received["parameters"], "global": received["parameters"]}
 
-    method = Method(
+    return Method(
         name="fedavg",
         server=lambda start: {"parameters": start.only()},
         client=lambda initial, info: {},
@@ -47,6 +48,4 @@ def fedavg(*, lr: float, weights: Weights = "samples") -> Method:
         aggregation=WeightedSum(),
         server_update=server_update,
         personal_models=personal_models,
-        hyper={"lr": lr},
     )
-    return counted(method, weights)

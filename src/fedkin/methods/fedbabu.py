@@ -7,24 +7,25 @@ from typing import Literal
 
 from fedkin.core.aggregation import Weights
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Positive, declared
 from fedkin.core.layers import select
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.partial_fl import divided, part_step
 
 Tuned = Literal["full", "head", "body"]
 
 
+@declared
 def fedbabu(
     *,
     lr: float,
     head: str | Sequence[str] = "last",
-    epochs: int = 5,
+    epochs: Count = 5,
     tune: Tuned = "full",
-    personal_lr: float | None = None,
+    personal_lr: Positive | None = None,
     weights: Weights = "samples",
 ) -> Method:
     """FedBABU: the head stays what the first draw made it, the body is trained and averaged; after
@@ -38,8 +39,6 @@ def fedbabu(
     Readings: until the end the personal view is the global model, body and untrained head. The
     schedule's decay goes on. A new client fine-tunes the last body.
     """
-    if epochs < 1 or (personal_lr is not None and personal_lr <= 0):
-        raise FedkinError("fedbabu needs epochs of at least 1 and personal_lr above 0")
     rate = lr if personal_lr is None else personal_lr
 
     def work(still: Params, body: Params, data: ClientContext) -> tuple[Params, Params]:
@@ -61,9 +60,8 @@ def fedbabu(
         common = {name: whole[name] for name in data.model.initial}
         return {"personal": own.get("tuned", common), "global": common}
 
-    hyper = {"lr": lr, "head": head, "epochs": epochs, "tune": tune, "personal_lr": personal_lr}
-    method = divided("fedbabu", lambda params: parted(params, head), work, hyper)
-    return counted(method._replace(finalize=finalize, personal_models=personal_models), weights)
+    method = divided("fedbabu", lambda params: parted(params, head), work)
+    return method._replace(finalize=finalize, personal_models=personal_models)
 
 
 def parted(params: Params, head: str | Sequence[str]) -> frozenset[str]:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from fedkin.core.aggregation import Weights
+from fedkin.core.hyperparameters import declared
 from fedkin.core.method import Method
-from fedkin.core.weights import counted
 from fedkin.methods.fedper import fedper
 
 
+@declared
 def fedbn(
     *, lr: float, personal: str | Sequence[str] = "norm", weights: Weights = "uniform"
 ) -> Method:
@@ -21,4 +22,4 @@ def fedbn(
     the initial model until it has trained: the paper tests on unknown clients with the mean of the
     others' (its appendix), which no client here sends.
     """
-    return counted(fedper(lr=lr, personal=personal)._replace(name="fedbn"), weights)
+    return fedper(lr=lr, personal=personal)._replace(name="fedbn")

@@ -8,21 +8,21 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import EachClient, Reply, Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Positive, Whole, declared
 from fedkin.core.method import ClientInfo, FederationInit, Method, Needs, ServerContext, public_set
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, weighted_mean
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.codistillation import imitate, log_predictions
 
 
+@declared
 def feddf(
     *,
     lr: float,
-    distill_steps: int = 100,
-    distill_lr: float = 0.05,
-    public_batch: int = 128,
+    distill_steps: Whole = 100,
+    distill_lr: Positive = 0.05,
+    public_batch: Count = 128,
     weights: Weights = "samples",
 ) -> Method:
     """FedDF (Algorithms 1 and 3): the server starts each architecture's model at the mean of its
@@ -41,11 +41,6 @@ def feddf(
     not promise. The authors' code averages, unless told, the losses against each teacher; the paper
     averages their logits.
     """
-    if distill_steps < 0 or distill_lr <= 0 or public_batch < 1:
-        raise FedkinError(
-            "feddf needs distill_steps of at least 0, distill_lr above 0 and public_batch of "
-            "at least 1"
-        )
 
     def server(start: FederationInit) -> Tree:
         names = sorted(start.parameters)
@@ -66,22 +61,15 @@ def feddf(
         batches = server.rows(server.models[name], pairs, public_batch, distill_steps, "distill")
         return scan(imitate, w, batches, distill_lr * server.decay, 1.0)
 
-    method = fedavg(lr=lr)._replace(
+    return fedavg(lr=lr)._replace(
         name="feddf",
         server=server,
         broadcast=broadcast,
         aggregation=EachClient(),
         server_update=server_update,
         newcomer_placements=newcomer_placements,
-        hyper={
-            "lr": lr,
-            "distill_steps": distill_steps,
-            "distill_lr": distill_lr,
-            "public_batch": public_batch,
-        },
         needs=Needs(one_architecture=False, public="unlabeled", classes=True, server_models=True),
     )
-    return counted(method, weights)
 
 
 def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:

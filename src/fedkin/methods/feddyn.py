@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Positive, declared
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -17,11 +17,11 @@ from fedkin.core.method import (
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, is_buffer, sq_dist
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 
-def feddyn(*, lr: float, alpha: float = 0.01, weights: Weights = "uniform") -> Method:
+@declared
+def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -> Method:
     """FedDyn: client k descends f_k(v) − ⟨g_k, v⟩ + (α/2) ‖v − w‖², then g_k ← g_k − α (v − w); the
     server takes w ← mean of v − h/α, where h ← h − α (|P|/m) (mean of v − w).
 
@@ -32,8 +32,6 @@ def feddyn(*, lr: float, alpha: float = 0.01, weights: Weights = "uniform") -> M
     h is the mean of all g_k where the mean is uniform. m is the number of all clients, |P| of those
     that answered. Running statistics have no slope: they are averaged.
     """
-    if alpha <= 0:
-        raise FedkinError("feddyn needs alpha above 0; without it the method is fedavg")
 
     def server(start: FederationInit) -> Tree:
         w = start.only()
@@ -55,7 +53,7 @@ def feddyn(*, lr: float, alpha: float = 0.01, weights: Weights = "uniform") -> M
         corrected = {name: mean[name] - h[name] / alpha for name in h}
         return {**state, "parameters": {**mean, **corrected}, "slope": h}
 
-    method = fedavg(lr=lr)._replace(
+    return fedavg(lr=lr)._replace(
         name="feddyn",
         server=server,
         client=client,
@@ -63,9 +61,7 @@ def feddyn(*, lr: float, alpha: float = 0.01, weights: Weights = "uniform") -> M
         client_update=client_update,
         aggregation=WeightedSum(),
         server_update=server_update,
-        hyper={"lr": lr, "alpha": alpha},
     )
-    return counted(method, weights)
 
 
 def _zeros(w: Params) -> Params:

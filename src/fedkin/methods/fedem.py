@@ -9,12 +9,11 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, outputs, scan
 from fedkin.core.tree import Params, Tree, dtype_of, row, stack
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 
@@ -49,8 +48,9 @@ def responsibilities(loss: Tensor, membership: Tensor) -> Tensor:
     return torch.softmax(membership.log() - loss, 1)
 
 
+@declared
 def fedem(
-    *, lr: float, components: int = 3, fits: int = 10, weights: Weights = "samples"
+    *, lr: float, components: Count = 3, fits: Count = 10, weights: Weights = "samples"
 ) -> Method:
     """FedEM.
 
@@ -64,8 +64,6 @@ def fedem(
     the newer components until it works again, and is uniform before. For regression the mixture
     predicts its mean. ``fits`` starts from the π at home, also of clients that took part.
     """
-    if components < 1 or fits < 1:
-        raise FedkinError("fedem needs components and fits of at least 1")
     base = fedavg(lr=lr)
 
     def server(start: FederationInit) -> Tree:
@@ -87,7 +85,7 @@ def fedem(
             membership = responsibilities(loss, membership).mean(0)
         return {"membership": membership}
 
-    method = base._replace(
+    return base._replace(
         name="fedem",
         server=server,
         client=client,
@@ -98,9 +96,7 @@ def fedem(
         predict=mixture,
         finalize=finalize,
         client_metrics=lambda own: {"membership": own["membership"].tolist()},
-        hyper={"lr": lr, "components": components, "fits": fits},
     )
-    return counted(method, weights)
 
 
 def mixture(model: Model, view: Tree, x: Tensor) -> Tensor:

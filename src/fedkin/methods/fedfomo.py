@@ -10,6 +10,7 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Fraction, declared
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -24,7 +25,8 @@ from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.parts.pairs import added, no_pairs, replaced, row_of, rows_of
 
 
-def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
+@declared
+def fedfomo(*, lr: float, candidates: Count = 5, epsilon: Fraction = 0.3) -> Method:
     """FedFomo: θ_i ← θ̄_i + Σ_j w_j (θ_j − θ̄_i), then local training. θ̄_i is the client's model
     from before its last training (θ_i at t − 1); the candidates j are the models sent to it and the
     one that it trained itself.
@@ -45,8 +47,6 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
     that never trained is nobody's candidate. The server knows whom it sent to whom: no numbers are
     sent. It keeps gains and weights of the pairs that it tried, not a matrix.
     """
-    if candidates < 1 or not 0 <= epsilon <= 1:
-        raise FedkinError("fedfomo needs candidates of at least 1 and epsilon between 0 and 1")
 
     def server(start: FederationInit) -> Tree:
         count, initial = len(start.clients), start.only()
@@ -160,7 +160,6 @@ def fedfomo(*, lr: float, candidates: int = 5, epsilon: float = 0.3) -> Method:
         update_newcomer=update_newcomer,
         server_metrics=server_metrics,
         check=check,
-        hyper={"lr": lr, "candidates": candidates, "epsilon": epsilon},
         needs=Needs(validation=True),
     )
 

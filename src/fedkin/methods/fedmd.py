@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, NotNegative, declared
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -50,14 +51,15 @@ def _digest(model: Model, w: Params, batch: tuple[Tensor, Tensor], lr: Tensor) -
     return descend(w, gradient(_apart)(w, model, *batch), lr)
 
 
+@declared
 def fedmd(
     *,
     lr: float,
-    subset: int | None = None,
-    pretrain_steps: int = 200,
-    digest_steps: int = 20,
-    public_batch: int = 128,
-    public_lr: float | None = None,
+    subset: Count | None = None,
+    pretrain_steps: Count = 200,
+    digest_steps: Count = 20,
+    public_batch: Count = 128,
+    public_lr: NotNegative | None = None,
 ) -> Method:
     """FedMD. Round 1, transfer learning: train on the public set with its labels, then on private
     data. Later rounds: digest (match the mean class scores on a random subset of the public set),
@@ -75,14 +77,6 @@ def fedmd(
     first round is a later one does its transfer learning then, and digests from the next on.
     """
     rate = lr if public_lr is None else public_lr
-    if (
-        min(1 if subset is None else subset, pretrain_steps, digest_steps, public_batch) < 1
-        or rate < 0
-    ):
-        raise FedkinError(
-            "fedmd needs subset, pretrain_steps, digest_steps and public_batch of at least "
-            "1, public_lr of at least 0"
-        )
 
     def drawn(key: Key, public: int) -> Tensor:
         size = -(-public // 2) if subset is None else subset
@@ -146,14 +140,6 @@ def fedmd(
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": own["parameters"]},
         check=check,
-        hyper={
-            "lr": lr,
-            "subset": subset,
-            "pretrain_steps": pretrain_steps,
-            "digest_steps": digest_steps,
-            "public_batch": public_batch,
-            "public_lr": public_lr,
-        },
         needs=Needs(
             one_architecture=False, public="labeled", full_participation=True, classes=True
         ),

@@ -6,19 +6,19 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import NotNegative, Positive, declared
 from fedkin.core.method import ClientContext, Method, Needs, likelihood
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 OUT = -1e9  # the logit of the true class: it counts nothing, and its logarithm is finite
 
 
+@declared
 def fedntd(
-    *, lr: float, beta: float = 1.0, temperature: float = 1.0, weights: Weights = "samples"
+    *, lr: float, beta: NotNegative = 1.0, temperature: Positive = 1.0, weights: Weights = "samples"
 ) -> Method:
     """FedNTD: local steps descend L_CE + β L_NTD, L_NTD the KL of the global model's softmax over
     the classes that are not the sample's, beside the local one's.
@@ -29,21 +29,17 @@ def fedntd(
     Readings: the teacher is the received model in evaluation mode. L_NTD is not multiplied by τ²,
     as printed. With two classes one is left, and nothing is distilled.
     """
-    if beta < 0 or temperature <= 0:
-        raise FedkinError("fedntd needs beta of at least 0 and temperature above 0")
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w = received["parameters"]
         rates = beta, temperature, lr * data.decay
         return own, {"parameters": scan(reminded_step, w, data.batches(), w, *rates)}
 
-    method = fedavg(lr=lr)._replace(
+    return fedavg(lr=lr)._replace(
         name="fedntd",
         client_update=client_update,
-        hyper={"lr": lr, "beta": beta, "temperature": temperature},
         needs=Needs(classes=True),
     )
-    return counted(method, weights)
 
 
 def objective(

@@ -5,11 +5,12 @@
 from collections.abc import Sequence
 
 from fedkin.core.aggregation import Weights
+from fedkin.core.hyperparameters import declared
 from fedkin.core.method import Method
-from fedkin.core.weights import counted
 from fedkin.methods.partial_fl import partial_fl
 
 
+@declared
 def fedper(
     *, lr: float, personal: str | Sequence[str] = "last", weights: Weights = "samples"
 ) -> Method:
@@ -24,4 +25,6 @@ def fedper(
     client's own draw); a client that rejoins goes on with the head that it had.
     """
     base = partial_fl(lr=lr, personal=personal, schedule="simultaneous")
-    return counted(base._replace(name="fedper", hyper={"lr": lr, "personal": personal}), weights)
+    return base._replace(
+        name="fedper",
+    )

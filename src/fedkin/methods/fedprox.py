@@ -5,12 +5,11 @@ Algorithm 2.
 from torch import Tensor
 
 from fedkin.core.aggregation import Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import NotNegative, declared
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, sq_dist
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 
@@ -26,7 +25,8 @@ def proximal_step(
     return descend(v, gradient(_objective)(v, model, batch, anchor, pull), lr)
 
 
-def fedprox(*, lr: float, mu: float = 1.0, weights: Weights = "samples") -> Method:
+@declared
+def fedprox(*, lr: float, mu: NotNegative = 1.0, weights: Weights = "samples") -> Method:
     """FedProx: every participant trains from the global model w and is held near it; the server
     averages.
 
@@ -39,14 +39,12 @@ def fedprox(*, lr: float, mu: float = 1.0, weights: Weights = "samples") -> Meth
     samples unless told; the paper draws clients with probability p_k and takes the plain mean,
     which is the same in expectation.
     """
-    if mu < 0:
-        raise FedkinError("fedprox needs mu of at least 0")
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w = received["parameters"]
         return own, {"parameters": scan(proximal_step, w, data.batches(), lr * data.decay, mu, w)}
 
-    method = fedavg(lr=lr)._replace(
-        name="fedprox", client_update=client_update, hyper={"lr": lr, "mu": mu}
+    return fedavg(lr=lr)._replace(
+        name="fedprox",
+        client_update=client_update,
     )
-    return counted(method, weights)

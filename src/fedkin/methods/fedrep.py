@@ -5,17 +5,18 @@ client. Algorithm 1.
 from collections.abc import Sequence
 
 from fedkin.core.aggregation import Weights
+from fedkin.core.hyperparameters import Count, Positive, declared
 from fedkin.core.method import Method
-from fedkin.core.weights import counted
 from fedkin.methods.partial_fl import partial_fl
 
 
+@declared
 def fedrep(
     *,
     lr: float,
     personal: str | Sequence[str] = "last",
-    personal_lr: float | None = None,
-    personal_steps: int | None = None,
+    personal_lr: Positive | None = None,
+    personal_steps: Count | None = None,
     weights: Weights = "uniform",
 ) -> Method:
     """FedRep: τ steps of the head h_i on the received representation φ, then steps of φ with the
@@ -36,5 +37,7 @@ def fedrep(
         personal_lr=personal_lr,
         personal_steps=personal_steps,
     )
-    hyper = {name: value for name, value in base.hyper.items() if name != "schedule"}
-    return counted(base._replace(name="fedrep", hyper=hyper), weights)
+
+    return base._replace(
+        name="fedrep",
+    )

@@ -5,16 +5,17 @@ together.
 from collections.abc import Sequence
 
 from fedkin.core.aggregation import Weights
+from fedkin.core.hyperparameters import Positive, declared
 from fedkin.core.method import Method
-from fedkin.core.weights import counted
 from fedkin.methods.partial_fl import partial_fl
 
 
+@declared
 def fedsim(
     *,
     lr: float,
     personal: str | Sequence[str] = "last",
-    personal_lr: float | None = None,
+    personal_lr: Positive | None = None,
     weights: Weights = "samples",
 ) -> Method:
     """FedSim: partial_fl with schedule "simultaneous". FedAlt is partial_fl as it is.
@@ -26,5 +27,7 @@ def fedsim(
     Readings: those of partial_fl, of which it is the other schedule.
     """
     base = partial_fl(lr=lr, personal=personal, schedule="simultaneous", personal_lr=personal_lr)
-    hyper = {"lr": lr, "personal": personal, "personal_lr": personal_lr}
-    return counted(base._replace(name="fedsim", hyper=hyper), weights)
+
+    return base._replace(
+        name="fedsim",
+    )

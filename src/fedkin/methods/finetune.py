@@ -3,16 +3,20 @@ tables).
 """
 
 from fedkin.core.aggregation import Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Positive, declared
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg, sgd_step
 
 
+@declared
 def finetune(
-    *, lr: float, epochs: int = 5, personal_lr: float | None = None, weights: Weights = "samples"
+    *,
+    lr: float,
+    epochs: Count = 5,
+    personal_lr: Positive | None = None,
+    weights: Weights = "samples",
 ) -> Method:
     """FedAvg for all rounds; after the last one each client runs local epochs from the final w.
     Nothing more is sent.
@@ -25,8 +29,6 @@ def finetune(
     have. All parameters are tuned. Until the end the personal view is the global model. A new
     client fine-tunes the last w.
     """
-    if epochs < 1 or (personal_lr is not None and personal_lr <= 0):
-        raise FedkinError("finetune needs epochs of at least 1 and personal_lr above 0")
     rate = lr if personal_lr is None else personal_lr
 
     def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
@@ -39,10 +41,8 @@ def finetune(
             "global": received["parameters"],
         }
 
-    method = fedavg(lr=lr)._replace(
+    return fedavg(lr=lr)._replace(
         name="finetune",
         finalize=finalize,
         personal_models=personal_models,
-        hyper={"lr": lr, "epochs": epochs, "personal_lr": personal_lr},
     )
-    return counted(method, weights)

@@ -9,15 +9,20 @@ from functools import partial
 import torch
 
 from fedkin.core.aggregation import Reply, Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Several, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Params, Tree, row
-from fedkin.core.weights import counted
 from fedkin.methods.ifca import Choice, choose, ifca
 
 
+@declared
 def hypcluster(
-    *, lr: float, clusters: int = 4, starts: int = 3, trial: int = 5, weights: Weights = "samples"
+    *,
+    lr: float,
+    clusters: Count = 4,
+    starts: Count = 3,
+    trial: Several = 5,
+    weights: Weights = "samples",
 ) -> Method:
     """HypCluster: IFCA with model averaging, run from several random starts of which the best is
     kept.
@@ -34,10 +39,6 @@ def hypcluster(
     the set of least mean loss among the participants of that last round. Until then a client
     deploys the best of all models on its training data.
     """
-    if clusters < 1 or starts < 1 or trial < 2:
-        raise FedkinError(
-            "hypcluster needs clusters and starts of at least 1, and trial of at least 2"
-        )
     base = ifca(lr=lr, clusters=clusters)
 
     def server(start: FederationInit) -> Tree:
@@ -97,7 +98,7 @@ def hypcluster(
             "starts": {-1: len(sets)},
         }
 
-    method = base._replace(
+    return base._replace(
         name="hypcluster",
         server=server,
         client_update=client_update,
@@ -105,9 +106,7 @@ def hypcluster(
         server_update=server_update,
         personal_models=personal_models,
         server_metrics=server_metrics,
-        hyper={"lr": lr, "clusters": clusters, "starts": starts, "trial": trial},
     )
-    return counted(method, weights)
 
 
 def later(start: FederationInit, by: int, k: int) -> Params:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import torch
 
 from fedkin.core.aggregation import Reply, Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, declared
 from fedkin.core.layers import Choice as Layers
 from fedkin.core.layers import select
 from fedkin.core.method import (
@@ -23,7 +23,6 @@ from fedkin.core.method import (
 )
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import sgd_step
 
 
@@ -44,10 +43,11 @@ def choose(candidates: Sequence[Params], data: ClientContext) -> Choice:
     return Choice(best, candidates[best], losses[best])
 
 
+@declared
 def ifca(
     *,
     lr: float,
-    clusters: int = 4,
+    clusters: Count = 4,
     average: Literal["models", "gradients"] = "models",
     shared: Layers = (),
     weights: Weights = "samples",
@@ -65,8 +65,6 @@ def ifca(
     instead of g (as many numbers) and the server's θ_j − γ Σ p_i g_i runs over the members of j
     with the p_i of ALL participants, as the paper's 1/m. The loss is measured in evaluation mode.
     """
-    if clusters < 1 or average not in ("models", "gradients"):
-        raise FedkinError("ifca needs clusters of at least 1, and average 'models' or 'gradients'")
     steps = None if average == "models" else 1
 
     def common(models: Params) -> frozenset[str]:
@@ -133,7 +131,7 @@ def ifca(
         )
         return after
 
-    method = Method(
+    return Method(
         name="ifca",
         server=server,
         client=client,
@@ -143,15 +141,8 @@ def ifca(
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": chosen(received, data).parameters},
         server_metrics=server_metrics,
-        hyper={
-            "lr": lr,
-            "clusters": clusters,
-            "average": average,
-            "shared": shared if isinstance(shared, str) else tuple(shared),
-        },
         needs=Needs(plain_sgd=average == "gradients"),
     )
-    return counted(method, weights)
 
 
 def mean(names: Iterable[str], members: Sequence[Reply]) -> Params:

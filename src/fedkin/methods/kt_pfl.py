@@ -11,22 +11,23 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Reply
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.parts.codistillation import codistil
 
 
+@declared
 def kt_pfl(
     *,
     lr: float,
-    kappa_lr: float = 0.1,
-    lam: float = 1.0,
-    rho: float = 0.7,
-    distill_steps: int = 50,
-    distill_lr: float | None = None,
-    public_batch: int = 128,
-    temperature: float = 1.0,
+    kappa_lr: NotNegative = 0.1,
+    lam: NotNegative = 1.0,
+    rho: NotNegative = 0.7,
+    distill_steps: Count = 50,
+    distill_lr: NotNegative | None = None,
+    public_batch: Count = 128,
+    temperature: Positive = 1.0,
 ) -> Method:
     """KT-pFL: after every round the server takes one gradient step on Σ_k λ KL(Σ_j κ_kj z_j ‖ z_k)
     + ρ ‖κ_k − 1/M‖².
@@ -47,15 +48,6 @@ def kt_pfl(
     classes, so that its distillation has our rate divided by the number of classes.
     """
     rate = lr if distill_lr is None else distill_lr
-    if (
-        min(kappa_lr, lam, rho, rate) < 0
-        or temperature <= 0
-        or min(distill_steps, public_batch) < 1
-    ):
-        raise FedkinError(
-            "kt_pfl needs kappa_lr, lam, rho and distill_lr of at least 0, temperature above 0, "
-            "distill_steps and public_batch of at least 1"
-        )
 
     def server(start: FederationInit) -> Tree:
         m, dtype = len(start.clients), dtype_of(start.parameters)
@@ -121,16 +113,6 @@ def kt_pfl(
         newcomer_placements=newcomer_placements,
         update_newcomer=update_newcomer,
         server_metrics=server_metrics,
-        hyper={
-            "lr": lr,
-            "kappa_lr": kappa_lr,
-            "lam": lam,
-            "rho": rho,
-            "distill_steps": distill_steps,
-            "distill_lr": distill_lr,
-            "public_batch": public_batch,
-            "temperature": temperature,
-        },
     )
 
 

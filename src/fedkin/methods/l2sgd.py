@@ -7,6 +7,7 @@ gradients.
 
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Between, NotNegative, declared
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -18,11 +19,13 @@ from fedkin.core.method import (
 from fedkin.core.ops import scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, mix
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import sgd_step
 
 
-def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1, weights: Weights = "uniform") -> Method:
+@declared
+def l2sgd(
+    *, lr: float, lam: NotNegative = 0.1, p: Between = 0.1, weights: Weights = "uniform"
+) -> Method:
     """L2SGD: in every step a coin decides, with probability p all models move towards their mean,
     else each takes a gradient step. Only a change from local steps to the mean costs communication:
     that is a round here.
@@ -41,8 +44,6 @@ def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1, weights: Weights = "un
     those that arrived.
     Deviation: of the paper's methods only this one is built, not the variance-reduced L2SGD+.
     """
-    if lam < 0 or not 0 < p < 1:
-        raise FedkinError("l2sgd needs lam of at least 0 and p between 0 and 1")
     pull = lr * lam * (1 - p) / p
     if pull > 1:
         raise FedkinError(
@@ -74,7 +75,7 @@ def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1, weights: Weights = "un
     def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
         return {"parameters": sent.mean["parameters"], **coins(server.key)}
 
-    method = Method(
+    return Method(
         name="l2sgd",
         server=server,
         client=client,
@@ -92,7 +93,5 @@ def l2sgd(*, lr: float, lam: float = 0.1, p: float = 0.1, weights: Weights = "un
             "next_pulls": {-1: state["pulls"]},
             "next_steps": {-1: state["steps"]},
         },
-        hyper={"lr": lr, "lam": lam, "p": p},
         needs=Needs(full_participation=True),
     )
-    return counted(method, weights)

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from fedkin.core.aggregation import Weights
+from fedkin.core.hyperparameters import declared
 from fedkin.core.layers import select
 from fedkin.core.method import Method
 from fedkin.core.tree import Params
-from fedkin.core.weights import counted
 from fedkin.methods.partial_fl import divided, simultaneous
 
 
+@declared
 def lg_fedavg(
     *, lr: float, shared: str | Sequence[str] = "last", weights: Weights = "samples"
 ) -> Method:
@@ -28,7 +29,4 @@ def lg_fedavg(
     def personal_models(params: Params) -> frozenset[str]:
         return frozenset(params) - select(params, shared, "shared layer")
 
-    method = divided(
-        "lg_fedavg", personal_models, simultaneous(lr, lr), {"lr": lr, "shared": shared}
-    )
-    return counted(method, weights)
+    return divided("lg_fedavg", personal_models, simultaneous(lr, lr))

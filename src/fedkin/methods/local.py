@@ -5,6 +5,7 @@ must beat.
 from collections.abc import Mapping
 
 from fedkin.core.aggregation import Reply
+from fedkin.core.hyperparameters import declared
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -18,6 +19,7 @@ from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import sgd_step
 
 
+@declared
 def local(*, lr: float) -> Method:
     """Each client trains its own model on its own data; nothing is sent.
 
@@ -50,6 +52,5 @@ def local(*, lr: float) -> Method:
         expected_update=lambda received, info: {},
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": own["parameters"]},
-        hyper={"lr": lr},
         needs=Needs(one_architecture=False),
     )

@@ -3,13 +3,14 @@
 min over u, v_1 … v_n of Σ p_i f_i(u, v_i). FedAlt (Algorithm 2, LocalAlt) and FedSim (LocalSim).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from torch import Tensor
 
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Positive, declared
 from fedkin.core.layers import select
 from fedkin.core.method import (
     ClientContext,
@@ -21,7 +22,6 @@ from fedkin.core.method import (
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, is_buffer
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import server_update as average
 
 Split = Callable[[Params], frozenset[str]]  # a model's parameters → the names of the personal ones
@@ -30,13 +30,14 @@ Work = Callable[
 ]  # (personal, shared, data) → the two after a round
 
 
+@declared
 def partial_fl(
     *,
     lr: float,
     personal: str | Sequence[str] = "last",
     schedule: Literal["alternate", "simultaneous"] = "alternate",
-    personal_lr: float | None = None,
-    personal_steps: int | None = None,
+    personal_lr: Positive | None = None,
+    personal_steps: Count | None = None,
     weights: Weights = "samples",
 ) -> Method:
     """Partial personalization: a client keeps its personal layers v_i and sends the shared ones u,
@@ -53,29 +54,12 @@ def partial_fl(
     start from the same initial parameters. FedAlt's two halves draw mini-batches of their own.
     Running statistics belong to their layer, and those of layers that stand still do too.
     """
-    if schedule not in ("alternate", "simultaneous"):
-        raise FedkinError(
-            f"partial_fl: schedule is 'alternate' or 'simultaneous', not {schedule!r}"
-        )
-    if personal_lr is not None and personal_lr <= 0:
-        raise FedkinError("partial_fl needs a personal_lr above 0")
-    if personal_steps is not None and (personal_steps < 1 or schedule == "simultaneous"):
-        raise FedkinError(
-            "partial_fl: personal_steps is at least 1, and belongs to schedule 'alternate'"
-        )
+    if personal_steps is not None and schedule == "simultaneous":
+        raise FedkinError("partial_fl: personal_steps belongs to schedule 'alternate'")
     rates = lr, lr if personal_lr is None else personal_lr
     work = alternate(*rates, personal_steps) if schedule == "alternate" else simultaneous(*rates)
-    hyper = {
-        "lr": lr,
-        "personal": personal,
-        "schedule": schedule,
-        "personal_lr": personal_lr,
-        "personal_steps": personal_steps,
-    }
-    method = divided(
-        "partial_fl", lambda params: select(params, personal, "personal layer"), work, hyper
-    )
-    return counted(method, weights)
+
+    return divided("partial_fl", lambda params: select(params, personal, "personal layer"), work)
 
 
 def both_step(
@@ -127,7 +111,7 @@ def _trains(part: Params) -> bool:
     return not all(is_buffer(name) for name in part)
 
 
-def divided(name: str, personal: Split, work: Work, hyper: Mapping[str, Any]) -> Method:
+def divided(name: str, personal: Split, work: Work) -> Method:
     """The method whose clients keep the layers that ``personal`` names and share the others."""
 
     def server(start: FederationInit) -> Tree:
@@ -165,7 +149,6 @@ def divided(name: str, personal: Split, work: Work, hyper: Mapping[str, Any]) ->
         server_update=server_update,
         personal_models=view,
         check=check,
-        hyper=hyper,
     )
 
 

@@ -10,13 +10,12 @@ from typing import Literal
 from torch import Tensor
 
 from fedkin.core.aggregation import Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.optimizers import PLAIN
 from fedkin.core.tree import Params, Tree, is_buffer
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg, sgd_step
 
 Three = tuple[tuple[Batch, Batch], Batch]  # (D, D'), D''
@@ -60,13 +59,14 @@ def _along(w: Params, v: Params, distance: Tensor) -> Params:
 STEPS = {"hf": hessian_free, "fo": first_order}
 
 
+@declared
 def per_fedavg(
     *,
     lr: float,
-    inner_lr: float = 0.01,
+    inner_lr: NotNegative = 0.01,
     hessian: Literal["hf", "fo"] = "hf",
-    delta: float = 0.01,
-    adapt_steps: int = 1,
+    delta: Positive = 0.01,
+    adapt_steps: Count = 1,
     weights: Weights = "samples",
 ) -> Method:
     """Per-FedAvg: FedAvg whose local steps descend the loss after adaptation; every client adapts
@@ -87,11 +87,6 @@ def per_fedavg(
     Deviation: the server averages by samples unless told (Algorithm 1's clients count alike), so
     that FedAvg and this differ in the local step alone.
     """
-    if inner_lr < 0 or hessian not in STEPS or delta <= 0 or adapt_steps < 1:
-        raise FedkinError(
-            "per_fedavg needs inner_lr of at least 0, hessian 'hf' or 'fo', delta above 0, "
-            "adapt_steps of at least 1"
-        )
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         inner, outer, curvature = (
@@ -107,14 +102,8 @@ def per_fedavg(
         adapted = scan(sgd_step, w, batches, inner_lr)
         return {"personal": adapted, "global": w}
 
-    hyper = {
-        "lr": lr,
-        "inner_lr": inner_lr,
-        "hessian": hessian,
-        "delta": delta,
-        "adapt_steps": adapt_steps,
-    }
-    method = fedavg(lr=lr)._replace(
-        name="per_fedavg", client_update=client_update, personal_models=personal_models, hyper=hyper
+    return fedavg(lr=lr)._replace(
+        name="per_fedavg",
+        client_update=client_update,
+        personal_models=personal_models,
     )
-    return counted(method, weights)

@@ -10,12 +10,11 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Mean, Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Fractions, NotNegative, Positives, Whole, declared
 from fedkin.core.method import ClientContext, ClientInfo, Method, Needs, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, outputs, scan_several
 from fedkin.core.tree import Params, Tree
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.coarse_to_fine import Point, coarse_to_fine
 
@@ -53,17 +52,18 @@ def _ce(teacher: Tensor, student: Tensor) -> Tensor:
 SOFT = {"kl": _kl, "reverse_kl": _reverse_kl, "gd": _ce}
 
 
+@declared
 def persfl(
     *,
     lr: float,
     objective: Literal["kl", "reverse_kl", "gd"] = "kl",
     teacher: Literal["optimal", "final"] = "optimal",
-    lams: Sequence[float] = LAMBDAS,
-    temperatures: Sequence[float] = TEMPERATURES,
-    student_epochs: int = 5,
-    student_lr: float | None = None,
+    lams: Fractions = LAMBDAS,
+    temperatures: Positives = TEMPERATURES,
+    student_epochs: Count = 5,
+    student_lr: NotNegative | None = None,
     search: Literal["coarse", "grid"] = "coarse",
-    kept: int = 0,
+    kept: Whole = 0,
     weights: Weights = "uniform",
 ) -> Method:
     """PersFL. Stage 1 is FedAvg while each client keeps the global model with the least loss on its
@@ -85,9 +85,6 @@ def persfl(
     last round is a candidate too; equal validation accuracies are decided by the lower loss, then
     by the order of the grid; λ = 0 does not depend on T and is trained once.
     """
-    _check(objective, teacher, lams, temperatures, student_epochs, kept)
-    if search not in ("coarse", "grid"):
-        raise FedkinError(f"persfl: search is 'coarse' or 'grid', not {search!r}")
     base = fedavg(lr=lr)
     soften = SOFT[objective]
 
@@ -184,7 +181,7 @@ def persfl(
         }
         return {name: value for name, value in told.items() if value is not None}
 
-    method = base._replace(
+    return base._replace(
         name="persfl",
         client=client,
         broadcast=lambda state, client: {"parameters": state["parameters"]},
@@ -194,20 +191,8 @@ def persfl(
         personal_models=personal_models,
         finalize=finalize,
         client_metrics=client_metrics,
-        hyper={
-            "lr": lr,
-            "objective": objective,
-            "teacher": teacher,
-            "lams": tuple(lams),
-            "temperatures": tuple(temperatures),
-            "student_epochs": student_epochs,
-            "student_lr": student_lr,
-            "search": search,
-            "kept": kept,
-        },
         needs=Needs(full_participation=True, classes=True, validation=True),
     )
-    return counted(method, weights)
 
 
 def grid_of(lams: Sequence[float], temperatures: Sequence[float]) -> list[Point]:
@@ -228,30 +213,3 @@ def thinned(models: dict[str, Params], most: int) -> dict[str, Params]:
         every *= 2
         models = {number: w for number, w in models.items() if int(number) % every == 0}
     return models
-
-
-def _check(
-    objective: str,
-    teacher: str,
-    lams: Sequence[float],
-    temperatures: Sequence[float],
-    epochs: int,
-    kept: int,
-) -> None:
-    if kept < 0:
-        raise FedkinError("persfl needs kept of at least 0")
-    if objective not in SOFT or teacher not in ("optimal", "final"):
-        raise FedkinError(
-            "persfl: objective is 'kl', 'reverse_kl' or 'gd', teacher is 'optimal' or 'final'"
-        )
-    if (
-        not lams
-        or not temperatures
-        or not all(0 <= x <= 1 for x in lams)
-        or min(temperatures) <= 0
-        or epochs < 1
-    ):
-        raise FedkinError(
-            "persfl needs lams within [0, 1], temperatures above 0, and student_epochs of at "
-            "least 1"
-        )

@@ -2,17 +2,19 @@
 global model.
 """
 
+from fedkin.core.hyperparameters import Count, NotNegative, Part, Positive, declared
 from fedkin.core.method import Method
 from fedkin.methods.cgpfl import ThetaStart, cgpfl
 
 
+@declared
 def pfedme(
     *,
     lr: float,
-    lam: float = 15.0,
-    personal_lr: float = 0.1,
-    inner: int = 5,
-    beta: float = 1.0,
+    lam: NotNegative = 15.0,
+    personal_lr: Positive = 0.1,
+    inner: Count = 5,
+    beta: Part = 1.0,
     start: ThetaStart = "persistent",
 ) -> Method:
     """pFedMe: CGPFL with one cluster, which is how CGPFL's authors define it.
@@ -30,12 +32,5 @@ def pfedme(
     base = cgpfl(
         lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=beta, start=start
     )
-    hyper = {
-        "lr": lr,
-        "lam": lam,
-        "personal_lr": personal_lr,
-        "inner": inner,
-        "beta": beta,
-        "start": start,
-    }
-    return base._replace(name="pfedme", server_metrics=lambda state: {}, hyper=hyper)
+
+    return base._replace(name="pfedme", server_metrics=lambda state: {})

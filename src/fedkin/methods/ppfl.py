@@ -6,13 +6,14 @@ and 3 (alternating).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Mean, Reply, WeightedSum
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.hyperparameters import Count, NotNegative, Part, declared
 from fedkin.core.layers import select
 from fedkin.core.method import (
     ClientContext,
@@ -39,20 +40,21 @@ from fedkin.methods.parts.mixing import mixed_logits, mixed_outputs, mixed_param
 THETA, MEMBERSHIP = 0, 1  # the blocks of Algorithm 1
 
 
+@declared
 def ppfl(
     *,
     lr: float,
-    models: int = 4,
+    models: Count = 4,
     structure: Literal[1, 2] = 1,
     schedule: Literal["alternate", "random"] = "alternate",
     canonical: str | Sequence[str] = "all",
-    lam: float = 1e-5,
-    membership_lr: float = 0.5,
-    membership_steps: Literal["full", "batches"] | int = "full",
+    lam: NotNegative = 1e-5,
+    membership_lr: NotNegative = 0.5,
+    membership_steps: Literal["full", "batches"] | Count = "full",
     membership_scale: Literal["client", "paper"] = "client",
     affinity: Literal["label_cosine", "none"] | Sequence[Sequence[float]] = "label_cosine",
     weights: Literal["samples", "uniform"] = "samples",
-    theta_share: float = 0.5,
+    theta_share: Part = 0.5,
     mixing: Literal["means", "logits"] = "means",
 ) -> Method:
     """PPFL1 (structure 1: outputs are mixed) and PPFL2 (structure 2: parameters are mixed).
@@ -77,24 +79,8 @@ def ppfl(
     Deviations: the authors' scripts move c by c ∘ exp(exp(−ηg)) where eq. 24 has c ∘ exp(−ηg).
     Their penalty on c is λ · diag(row sums of W) C, ours 2λ(D − W)C. They mix after every linear
     layer, which is structure 2. They move θ before c: the same sequence as Algorithm 3's, half a
-    round apart.
+    round apart. Their momentum of θ outlasts the round: [train] state = "kept".
     """
-    hyper = {
-        "lr": lr,
-        "models": models,
-        "structure": structure,
-        "schedule": schedule,
-        "canonical": canonical,
-        "lam": lam,
-        "membership_lr": membership_lr,
-        "membership_steps": membership_steps,
-        "membership_scale": membership_scale,
-        "affinity": affinity if isinstance(affinity, str) else "matrix",
-        "weights": weights,
-        "theta_share": theta_share,
-        "mixing": mixing,
-    }
-    _check(hyper)
     outputs = mixed_outputs if mixing == "means" else mixed_logits
     mixed = outputs if structure == 1 else mixed_parameters
 
@@ -290,36 +276,5 @@ def ppfl(
         check=check,
         newcomer_placements=newcomer_placements,
         update_newcomer=update_newcomer,
-        hyper=hyper,
         needs=Needs(introduction="everyone"),
     )
-
-
-CHOICES = {
-    "structure": (1, 2),
-    "schedule": ("alternate", "random"),
-    "membership_scale": ("client", "paper"),
-    "weights": ("samples", "uniform"),
-    "mixing": ("means", "logits"),
-}
-
-
-def _check(hyper: Mapping[str, Any]) -> None:
-    for name, choices in CHOICES.items():
-        if hyper[name] not in choices:
-            raise FedkinError(
-                f"ppfl: {name} is {' or '.join(map(repr, choices))}, not {hyper[name]!r}"
-            )
-    steps = hyper["membership_steps"]
-    if steps not in ("full", "batches") and (isinstance(steps, str) or steps < 1):
-        raise FedkinError(
-            f"ppfl: membership_steps is 'full', 'batches' or a number of at least 1, not {steps!r}"
-        )
-    if (
-        min(hyper["models"] - 1, hyper["lam"], hyper["membership_lr"]) < 0
-        or not 0 < hyper["theta_share"] <= 1
-    ):
-        raise FedkinError(
-            "ppfl needs models of at least 1, lam and membership_lr of at least 0, "
-            "theta_share in (0, 1]"
-        )

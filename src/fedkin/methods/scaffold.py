@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Positive, declared
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -18,7 +18,6 @@ from fedkin.core.method import (
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub
-from fedkin.core.weights import counted
 
 
 def _step(model: Model, v: Params, batch: Batch, lr: Tensor, correction: Params) -> Params:
@@ -33,7 +32,8 @@ def _no_control(w: Params) -> Params:
     return {name: torch.zeros_like(value) for name, value in w.items() if not is_buffer(name)}
 
 
-def scaffold(*, lr: float, server_lr: float = 1.0, weights: Weights = "uniform") -> Method:
+@declared
+def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "uniform") -> Method:
     """SCAFFOLD, option II: local steps are corrected by the difference of two control variates, c −
     c_i.
 
@@ -47,8 +47,6 @@ def scaffold(*, lr: float, server_lr: float = 1.0, weights: Weights = "uniform")
     statistics are refreshed locally, sent as they are and averaged: they have no control, and
     server_lr does not stretch them.
     """
-    if server_lr <= 0:
-        raise FedkinError("scaffold needs server_lr above 0")
 
     def server(start: FederationInit) -> Tree:
         w = start.only()
@@ -86,7 +84,7 @@ def scaffold(*, lr: float, server_lr: float = 1.0, weights: Weights = "uniform")
         w = received["parameters"]["model"]
         return {"personal": w, "global": w}
 
-    method = Method(
+    return Method(
         name="scaffold",
         server=server,
         client=client,
@@ -96,7 +94,5 @@ def scaffold(*, lr: float, server_lr: float = 1.0, weights: Weights = "uniform")
         aggregation=WeightedSum(differences=("parameters",)),
         server_update=server_update,
         personal_models=personal_models,
-        hyper={"lr": lr, "server_lr": server_lr},
         needs=Needs(plain_sgd=True),  # (w − v) / (S η) is a mean gradient after such steps alone
     )
-    return counted(method, weights)

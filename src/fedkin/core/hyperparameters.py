@@ -1,0 +1,105 @@
+"""Hyper-parameters are declared once, in a method's signature: ranges are checked, values recorded.
+
+@declared
+def ditto(*, lr: float, lam: NotNegative = 1.0, weights: Weights = "samples") -> Method: ...
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Annotated, Any, ParamSpec, cast
+
+from pydantic import ConfigDict, Field, ValidationError, validate_call
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+
+Given = ParamSpec("Given")
+FINITE = ConfigDict(allow_inf_nan=False, defer_build=True)
+
+NotNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Part = Annotated[float, Field(gt=0, le=1)]
+Momentum = Annotated[float, Field(ge=0, lt=1)]
+Between = Annotated[float, Field(gt=0, lt=1)]  # neither 0 nor 1
+Whole = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+Several = Annotated[int, Field(ge=2)]
+Fractions = Annotated[Sequence[Fraction], Field(min_length=1)]
+Positives = Annotated[Sequence[Positive], Field(min_length=1)]
+
+
+def declared(recipe: Callable[Given, Method]) -> Callable[Given, Method]:
+    """A method whose hyper-parameters are what its signature says.
+
+    Values outside an annotation's range are refused. All of them, defaults too, become
+    ``Method.hyper``, a matrix as the word "matrix". ``weights`` become those of the declared
+    aggregation: by "samples", p_i = n_i / Σ n, or "uniform", 1 / (number of replies).
+
+    Args:
+        recipe: A function of keyword-only hyper-parameters.
+
+    Returns:
+        The same function, which raises FedkinError for a value out of range.
+    """
+
+    @wraps(recipe)
+    def recorded(*args: Given.args, **values: Given.kwargs) -> Method:
+        method = recipe(*args, **values)
+        if "weights" in values:
+            aggregation = method.aggregation._replace(weight=cast(Any, values["weights"]))
+            method = method._replace(aggregation=aggregation)
+        return method._replace(hyper={key: _record(value) for key, value in values.items()})
+
+    return in_range(recorded)
+
+
+def in_range(recipe: Callable[Given, Method], name: str | None = None) -> Callable[Given, Method]:
+    """A function that refuses what its annotations do not allow, and numbers that are not finite.
+
+    Args:
+        recipe: A function that makes a method.
+        name: What messages call the method; the function's own name if not given.
+
+    Returns:
+        The function, which raises FedkinError for the first wrong value.
+    """
+    signature, called = inspect.signature(recipe), name or recipe.__name__
+    checked = validate_call(config=FINITE)(recipe)
+
+    @wraps(recipe)
+    def made(*args: Given.args, **given: Given.kwargs) -> Method:
+        signature.bind(*args, **given)  # TypeError, as of any function
+        try:
+            return checked(*args, **given)
+        except ValidationError as error:
+            key, reason, value = _wrong(error)
+            raise FedkinError(f"method.{key} of {called}: {reason}, not {value!r}") from None
+
+    return made
+
+
+def _record(value: Any) -> Any:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return value
+    matrix = any(isinstance(row, Sequence) and not isinstance(row, str) for row in value)
+    return "matrix" if matrix else tuple(value)
+
+
+def _wrong(error: ValidationError) -> tuple[str, str, Any]:
+    """(key, what it should be, what it is) of the first wrong hyper-parameter; of all kinds of
+    value it may have.
+    """
+    first, *others = error.errors()
+    same = [
+        first,
+        *(
+            one
+            for one in others
+            if one["loc"][0] == first["loc"][0] and one["input"] == first["input"]
+        ),
+    ]
+    reasons = dict.fromkeys(one["msg"][0].lower() + one["msg"][1:] for one in same)
+    path = first["loc"] if len(reasons) == 1 else first["loc"][:1]
+    return ".".join(map(str, path)), " or ".join(reasons), first["input"]
