@@ -84,7 +84,7 @@ def test_the_method_of_contributing_runs_and_is_fedavg_without_its_momentum(tmp_
         plain, torch.cat([p.detach().flatten() for p in averaged.parameters()])
     )
     assert not torch.allclose(plain, moved)
-    with pytest.raises(Exception, match="at least 0"):
+    with pytest.raises(Exception, match="greater than or equal to 0"):
         space["fedavgm"](lr=0.1, beta=-1)
 
 

@@ -27,6 +27,15 @@ def kmeans(points: Tensor, k: int, key: Key, starts: int = 1) -> Clusters:
 
     Centroids are the means of their members. With fewer distinct points than k, the clusters are
     fewer in effect.
+
+    Args:
+        points: At least one row.
+        k: How many clusters; at most as many as rows are made.
+        key: All random draws are a function of it.
+        starts: How many seedings are tried.
+
+    Returns:
+        Labels and centroids of the seeding with the least cost.
     """
     from sklearn.cluster import (  # imported late: half a second, and most methods need none
         KMeans,
@@ -68,6 +77,13 @@ def _mean(points: Tensor, labels: Tensor, cluster: int, centers: Any) -> Tensor:
 def match(new: Tensor, old: Tensor) -> list[int]:
     """For each new centroid [k, d] the index of its old one [K, d], K ≥ k: the assignment of least
     total distance².
+
+    Args:
+        new: Centroids of this round.
+        old: Those of the round before, at least as many.
+
+    Returns:
+        Indices into ``old``, each at most once.
     """
     from scipy.optimize import linear_sum_assignment
 

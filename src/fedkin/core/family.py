@@ -76,6 +76,13 @@ POISSON = Family(
 def standardised(offset: float, scale: float) -> Family:
     """The Gaussian of labels that are trained as (y − offset) / scale; its means are in the labels'
     own units.
+
+    Args:
+        offset: The mean of the labels, in their unit.
+        scale: Their standard deviation, above 0.
+
+    Returns:
+        The family.
     """
     return Family(
         "gaussian",

@@ -18,6 +18,11 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
     """Write, fsync, rename: a reader sees the old file or the whole new one. A link stays one: what
     it points at is written. Raises OSError, also for what a rename would put an end to: a folder, a
     device, a pipe.
+
+    Args:
+        path: Its folder exists.
+        content: All of the file.
+        durable: Whether to wait until the disk has it.
     """
     try:
         target = _target(path)
@@ -87,7 +92,12 @@ def _target(path: Path) -> Path:
 
 
 def write_secret(path: Path, content: bytes) -> None:
-    """Write, fsync, rename a file that only its owner can read, from its first byte on."""
+    """Write, fsync, rename a file that only its owner can read, from its first byte on.
+
+    Args:
+        path: Its folder exists.
+        content: All of the file.
+    """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)

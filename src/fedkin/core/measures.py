@@ -83,7 +83,11 @@ class Choice(NamedTuple):
 
 
 def measure_named(name: str) -> Measure:
-    """The measure of that name; "loss" too, which older runs have."""
+    """The measure of that name; "loss" too, which older runs have.
+
+    Args:
+        name: One of MEASURES, or "loss".
+    """
     return LOSS if name == "loss" else MEASURES[name]
 
 
@@ -100,7 +104,11 @@ def kind_of(classes: int, tokens: bool) -> Kind:
 
 
 def suited(kind: Kind) -> list[str]:
-    """Names of the measures for such labels."""
+    """Names of the measures for such labels.
+
+    Args:
+        kind: What the labels are.
+    """
     return [name for name, measure in MEASURES.items() if kind in measure.kinds]
 
 
@@ -126,7 +134,12 @@ def chosen_for(kind: Kind, counts: Sequence[int] = ()) -> Choice:
 
 
 def check_measure(name: str, kind: Kind) -> None:
-    """Raises FedkinError where a measure is not for such labels."""
+    """Raises FedkinError where a measure is not for such labels.
+
+    Args:
+        name: A measure.
+        kind: What the labels are.
+    """
     if name not in suited(kind):
         raise FedkinError(
             f"run.measure = {name!r} is not for {kind}: choose {', '.join(suited(kind))}"
@@ -134,7 +147,11 @@ def check_measure(name: str, kind: Kind) -> None:
 
 
 def misleads(counts: Sequence[int]) -> str:
-    """A sentence where one class is so frequent that accuracy says little; "" elsewhere."""
+    """A sentence where one class is so frequent that accuracy says little; "" elsewhere.
+
+    Args:
+        counts: Training samples of each class over all clients.
+    """
     total = sum(counts)
     if len(counts) < TWO or not total or max(counts) < MISLEADS * total:
         return ""

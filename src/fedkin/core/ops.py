@@ -20,6 +20,12 @@ def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
     ``buffer:`` entries of the result are not derivatives but the refreshed running statistics;
     ``descend`` puts them in place. Combine losses inside ``function``, rather than gradients
     afterwards, so that they stay what they are.
+
+    Args:
+        function: (w, …) → a 0-d tensor; w is a parameter dict.
+
+    Returns:
+        (w, …) → the gradient, with the names and shapes of w.
     """
 
     def at(w: Params, *rest: Any) -> Params:
@@ -230,7 +236,18 @@ def outputs(model: Model, w: Params, batches: list[Batch]) -> Tensor:
 def over_rows(
     of: Callable[[Tensor], Tensor], model: Model, w: Params, x: Tensor, rows: int = 1024
 ) -> Tensor:
-    """``of(outputs)`` of every row of x [n, …] in evaluation mode, ``rows`` of them at a time."""
+    """``of(outputs)`` of every row of x [n, …] in evaluation mode, ``rows`` of them at a time.
+
+    Args:
+        of: Outputs [rows, C] → what is wanted of them, with a first axis of the same length.
+        model: The architecture.
+        w: Its parameters.
+        x: Inputs.
+        rows: How many go through the model at once.
+
+    Returns:
+        What ``of`` gives, one after the other: [n, …].
+    """
     with torch.inference_mode():
         return torch.cat([of(model.outputs(w, part)) for part in torch.split(x, rows)])
 
@@ -247,6 +264,15 @@ def slope(
 ) -> Tree:
     """Σ over batches of ∇ function(at, batch, *constants), by plain autograd: a full gradient that
     is needed once.
+
+    Args:
+        function: (at, batch, *constants) → a 0-d tensor, the mean over one batch times its share.
+        at: Where the gradient is taken.
+        batches: At least one.
+        constants: Further arguments.
+
+    Returns:
+        A tree like ``at``.
     """
     with torch.inference_mode(False):
         at = map_tree(lambda leaf: leaf.clone(), at)

@@ -134,7 +134,17 @@ class Descents:
         self.states: dict[str, Tree] = dict(states or {})
 
     def descend(self, w: Params, slope: Params, rate: float | Tensor, of: str) -> Params:
-        """``stepped`` from the variable's state, which is kept."""
+        """``stepped`` from the variable's state, which is kept.
+
+        Args:
+            w: Parameters.
+            slope: The gradient at w.
+            rate: The learning rate.
+            of: Which variable of the step it is.
+
+        Returns:
+            The parameters after the step.
+        """
         if self.sought:
             self.states.setdefault(of, fresh(self.optimizer, w))
             return w
@@ -152,7 +162,11 @@ def current() -> Descents | None:
 
 @contextmanager
 def making(descents: Descents | None) -> Iterator[None]:
-    """``descend`` of the step made meanwhile is that of ``descents``."""
+    """``descend`` of the step made meanwhile is that of ``descents``.
+
+    Args:
+        descents: Of the step that is made; None for plain SGD.
+    """
     token = _current.set(descents)
     try:
         yield
@@ -172,13 +186,25 @@ class Memory:
         self.after: dict[str, Tree] = dict(before)
 
     def name(self, step: Any) -> str:
-        """What the next walk of a step is called: its function, and the how manieth it is."""
+        """What the next walk of a step is called: its function, and the how manieth it is.
+
+        Args:
+            step: A function, or an object that can be called.
+        """
         function = getattr(step, "__qualname__", type(step).__name__).replace("/", ".")
         number = self._walks[function] = self._walks.get(function, 0) + 1
         return f"{function} {number}"
 
     def state(self, walk: str, first: Tree) -> Tree:
-        """Where a walk's state stands: ``first`` where none of its shapes was kept."""
+        """Where a walk's state stands: ``first`` where none of its shapes was kept.
+
+        Args:
+            walk: As ``name`` calls it.
+            first: The state of a walk that begins anew.
+
+        Returns:
+            The kept state, or ``first``.
+        """
         kept = self._before.get(walk)
         alike = kept is not None and [x.shape for x in leaves(kept)] == [
             x.shape for x in leaves(first)
@@ -196,7 +222,11 @@ def remembered() -> Memory | None:
 
 @contextmanager
 def remembering(before: Mapping[str, Tree]) -> Iterator[Memory]:
-    """Walks begin with the states ``before``, and leave theirs in the Memory."""
+    """Walks begin with the states ``before``, and leave theirs in the Memory.
+
+    Args:
+        before: {name of a walk: state} as the client kept them; {} before its first round.
+    """
     memory = Memory(before)
     token = _memory.set(memory)
     try:

@@ -28,7 +28,14 @@ def plain(text: str) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """The same of a text with lines and tabs of its own."""
+    """The same of a text with lines and tabs of its own.
+
+    Args:
+        text: Of any origin.
+
+    Returns:
+        The text.
+    """
     return "\n".join("\t".join(map(plain, line.split("\t"))) for line in text.split("\n"))
 
 
@@ -45,7 +52,11 @@ def plain_values(value: Any) -> Any:
 
 
 def as_json(text: str) -> str:
-    """JSON text of the same value, with what a terminal would obey written by its number."""
+    """JSON text of the same value, with what a terminal would obey written by its number.
+
+    Args:
+        text: JSON.
+    """
 
     def shown(found: re.Match[str]) -> str:
         return found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}"

@@ -37,7 +37,11 @@ def scratch() -> Iterator[Path]:
 
 
 def remove_abandoned(temporary: Path) -> None:
-    """Remove this user's folders whose maker does not live any more."""
+    """Remove this user's folders whose maker does not live any more.
+
+    Args:
+        temporary: The folder that they stand in.
+    """
     with suppress(OSError):
         for folder in sorted(temporary.glob(f"{PREFIX}*")):
             if _abandoned(folder):

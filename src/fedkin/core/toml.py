@@ -18,6 +18,9 @@ class BadToml(ValueError):
 def parse_toml(text: str) -> dict[str, Any]:
     """The content of a TOML document.
 
+    Args:
+        text: The document.
+
     Raises:
         BadToml: it is no TOML, is too long or too deep, or holds a number with thousands of digits.
     """

@@ -19,12 +19,20 @@ BUFFER = "buffer:"
 
 
 def is_buffer(name: str) -> bool:
-    """True for the entries of a parameter dict that hold running statistics, not weights."""
+    """True for the entries of a parameter dict that hold running statistics, not weights.
+
+    Args:
+        name: Of an entry of a parameter dict.
+    """
     return name.startswith(BUFFER)
 
 
 def children(tree: Tree) -> list[tuple[str, Tree]] | None:
-    """The named children of a dict or tuple in their order, or None for a leaf."""
+    """The named children of a dict or tuple in their order, or None for a leaf.
+
+    Args:
+        tree: A node or a leaf.
+    """
     if isinstance(tree, dict):
         return list(tree.items())
     if isinstance(tree, tuple):
@@ -33,14 +41,31 @@ def children(tree: Tree) -> list[tuple[str, Tree]] | None:
 
 
 def rebuild(like: Tree, parts: Sequence[Tree]) -> Tree:
-    """A node of the same kind as ``like`` (dict, tuple or NamedTuple) with other children."""
+    """A node of the same kind as ``like`` (dict, tuple or NamedTuple) with other children.
+
+    Args:
+        like: A dict, tuple or NamedTuple.
+        parts: Its new children, as many as it has, in their order.
+
+    Returns:
+        The new node.
+    """
     if isinstance(like, dict):
         return dict(zip(like, parts, strict=True))
     return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
 
 
 def map_tree(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
-    """Apply ``function`` leaf by leaf to trees of the same structure."""
+    """Apply ``function`` leaf by leaf to trees of the same structure.
+
+    Args:
+        function: Takes one leaf of each tree.
+        tree: Whose structure the result has.
+        others: Trees of the same structure.
+
+    Returns:
+        The tree of what ``function`` returned.
+    """
     kids = children(tree)
     if kids is None:
         return function(tree, *others)
@@ -51,18 +76,31 @@ def map_tree(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
 
 
 def leaves(tree: Tree) -> list[Any]:
-    """The leaves, in order."""
+    """The leaves, in order.
+
+    Args:
+        tree: Any one.
+    """
     return [leaf for _, leaf in named_leaves(tree)]
 
 
 def dtype_of(tree: Tree) -> torch.dtype:
-    """The dtype of a tree of parameters: that of its first tensor."""
+    """The dtype of a tree of parameters: that of its first tensor.
+
+    Args:
+        tree: It has at least one tensor.
+    """
     dtype: torch.dtype = leaves(tree)[0].dtype
     return dtype
 
 
 def named_leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Pairs of a slash-separated path and a leaf, in order."""
+    """Pairs of a slash-separated path and a leaf, in order.
+
+    Args:
+        tree: Any one.
+        path: Where it stands in a larger one; "" for the root.
+    """
     kids = children(tree)
     if kids is None:
         yield path, tree
@@ -76,7 +114,12 @@ def named_leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def fill(like: Tree, values: Iterator[Any]) -> Tree:
-    """A tree of the structure of ``like`` whose leaves are drawn from ``values``, in order."""
+    """A tree of the structure of ``like`` whose leaves are drawn from ``values``, in order.
+
+    Args:
+        like: Whose structure it is.
+        values: At least as many as ``like`` has leaves.
+    """
     kids = children(like)
     if kids is None:
         return next(values)
@@ -84,27 +127,68 @@ def fill(like: Tree, values: Iterator[Any]) -> Tree:
 
 
 def add(a: Tree, b: Tree) -> Tree:
-    """a + b, leaf by leaf."""
+    """a + b, leaf by leaf.
+
+    Args:
+        a: Any tree.
+        b: One of the same structure and shapes.
+
+    Returns:
+        Their sum.
+    """
     return map_tree(lambda x, y: x + y, a, b)
 
 
 def sub(a: Tree, b: Tree) -> Tree:
-    """a − b, leaf by leaf."""
+    """a − b, leaf by leaf.
+
+    Args:
+        a: Any tree.
+        b: One of the same structure and shapes.
+
+    Returns:
+        Their difference.
+    """
     return map_tree(lambda x, y: x - y, a, b)
 
 
 def scale(factor: float | Tensor, tree: Tree) -> Tree:
-    """factor · tree, leaf by leaf."""
+    """factor · tree, leaf by leaf.
+
+    Args:
+        factor: A number or a 0-d tensor.
+        tree: Any one.
+
+    Returns:
+        The product.
+    """
     return map_tree(lambda x: factor * x, tree)
 
 
 def mix(a: Tree, b: Tree, share: float | Tensor) -> Tree:
-    """(1 − share) · a + share · b, leaf by leaf; share = 1 gives exactly b."""
+    """(1 − share) · a + share · b, leaf by leaf; share = 1 gives exactly b.
+
+    Args:
+        a: Any tree.
+        b: One of the same structure and shapes.
+        share: Of b, within [0, 1].
+
+    Returns:
+        The mixture.
+    """
     return map_tree(lambda x, y: (1 - share) * x + share * y, a, b)
 
 
 def sq_dist(a: Params, b: Params) -> Tensor:
-    """‖a − b‖², the sum over all weights; running statistics are not weights."""
+    """‖a − b‖², the sum over all weights; running statistics are not weights.
+
+    Args:
+        a: Parameters.
+        b: Parameters of the same names and shapes.
+
+    Returns:
+        A 0-d tensor.
+    """
     parts = [(a[name] - b[name]).square().sum() for name in a if not is_buffer(name)]
     return torch.stack(parts).sum()
 
@@ -114,6 +198,13 @@ def weighted_mean(trees: Iterable[Tree], weights: Iterable[float]) -> Tree:
 
     Sums in double precision, so that a mean does not depend on how large the federation is; leaves
     keep their dtype.
+
+    Args:
+        trees: At least one, all of one structure.
+        weights: One for each tree, not negative, with a positive sum.
+
+    Returns:
+        The mean, a tree of the same structure.
     """
     total: Tree | None = None
     like: Tree = None
@@ -130,15 +221,31 @@ def weighted_mean(trees: Iterable[Tree], weights: Iterable[float]) -> Tree:
 
 
 def flat(params: Params) -> Tensor:
-    """All weights as one vector [d], in the order of the names; running statistics left out."""
+    """All weights as one vector [d], in the order of the names; running statistics left out.
+
+    Args:
+        params: Parameters with d weights in all.
+    """
     return torch.cat([value.reshape(-1) for name, value in params.items() if not is_buffer(name)])
 
 
 def stack(trees: Sequence[Tree]) -> Tree:
-    """Trees of one structure as one tree whose leaves have a new first axis."""
+    """Trees of one structure as one tree whose leaves have a new first axis.
+
+    Args:
+        trees: At least one, all of the same structure and shapes.
+    """
     return map_tree(lambda *xs: torch.stack(xs), trees[0], *trees[1:])
 
 
 def row(tree: Tree, index: int) -> Tree:
-    """Entry ``index`` of a stacked tree."""
+    """Entry ``index`` of a stacked tree.
+
+    Args:
+        tree: Its leaves have a first axis.
+        index: Which entry of that axis.
+
+    Returns:
+        The tree without that axis.
+    """
     return map_tree(lambda x: x[index], tree)
