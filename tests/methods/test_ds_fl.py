@@ -82,5 +82,5 @@ def test_the_first_round_has_no_target():
     ],
 )
 def test_bad_hyper_parameters(wrong):
-    with pytest.raises(FedkinError, match="ds_fl needs"):
+    with pytest.raises(FedkinError, match=r"method\.\w+ of ds_fl: input should be"):
         ds_fl(lr=LR, **wrong)

@@ -63,7 +63,7 @@ def views(run, moment, k, personal, common):
 
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"personal_lr": 0.0}])
 def test_out_of_range(wrong):
-    with pytest.raises(FedkinError, match="fedbabu needs"):
+    with pytest.raises(FedkinError, match=r"method\.\w+ of fedbabu: input should be"):
         fedbabu(lr=0.1, **wrong)
 
 

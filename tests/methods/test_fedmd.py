@@ -94,5 +94,5 @@ def test_a_subset_larger_than_the_public_set():
     ],
 )
 def test_bad_hyper_parameters(wrong):
-    with pytest.raises(FedkinError, match="fedmd needs"):
+    with pytest.raises(FedkinError, match=r"method\.\w+ of fedmd: input should be"):
         fedmd(lr=LR, **wrong)

@@ -70,7 +70,7 @@ def check_views(run, moment, personal, w):
 
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"personal_lr": 0.0}])
 def test_what_is_refused(wrong):
-    with pytest.raises(FedkinError, match="finetune needs"):
+    with pytest.raises(FedkinError, match=r"method\.\w+ of finetune: input should be"):
         finetune(lr=0.1, **wrong)
 
 

@@ -93,5 +93,5 @@ def test_kt_pfl(case, kinds):
     ],
 )
 def test_bad_hyper_parameters(wrong):
-    with pytest.raises(FedkinError, match="kt_pfl needs"):
+    with pytest.raises(FedkinError, match=r"method\.\w+ of kt_pfl: input should be"):
         kt_pfl(lr=LR, **wrong)

@@ -103,5 +103,5 @@ def test_hessian_free_is_the_default_and_differs_from_first_order():
     "wrong", [{"inner_lr": -0.1}, {"hessian": "exact"}, {"delta": 0.0}, {"adapt_steps": 0}]
 )
 def test_out_of_range(wrong):
-    with pytest.raises(FedkinError, match="per_fedavg needs"):
+    with pytest.raises(FedkinError, match=r"method\.\w+ of per_fedavg: input should be"):
         per_fedavg(**{"lr": 0.1, **wrong})
