@@ -93,5 +93,5 @@ def test_a_head_of_several_layers_is_refused():
 
 @pytest.mark.parametrize("wrong", [{"gamma": -0.1}, {"personal_lr": 0.0}])
 def test_out_of_range(wrong):
-    with pytest.raises(FedkinError, match="fedrod needs"):
+    with pytest.raises(FedkinError, match=r"method\.\w+ of fedrod: input should be"):
         fedrod(lr=0.1, **wrong)

@@ -101,5 +101,5 @@ def test_test_samples_choose_nothing():
 
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"scale": 0.0}])
 def test_out_of_range(wrong):
-    with pytest.raises(FedkinError, match="knn_per needs"):
+    with pytest.raises(FedkinError, match=r"method\.\w+ of knn_per: input should be"):
         knn_per(lr=0.1, **wrong)

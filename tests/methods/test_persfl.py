@@ -179,5 +179,7 @@ def test_coarse_to_fine_ends_at_the_best_of_a_smooth_grid(best):
 
 
 def test_a_wrong_search_is_refused():
-    with pytest.raises(FedkinError, match=r"method\.search of persfl: .*'coarse' or 'grid', not 'fine'"):
+    with pytest.raises(
+        FedkinError, match=r"method\.search of persfl: .*'coarse' or 'grid', not 'fine'"
+    ):
         persfl(lr=LR, search="fine")

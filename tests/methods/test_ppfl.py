@@ -309,7 +309,9 @@ def test_mixed_logits_of_a_linear_model_are_structure_2(family):
     how = {"family": family, "affinity": W, "lam": 0.05}
     run = federated("glm", "all", {"epochs": 2}, structure=1, mixing="logits", **how)
     check(run, replay(run, None, structure=2, **how), np.array(W), structure=2, **how)
-    with pytest.raises(FedkinError, match=r"method\.mixing of ppfl: .*'means' or 'logits', not 'logit'"):
+    with pytest.raises(
+        FedkinError, match=r"method\.mixing of ppfl: .*'means' or 'logits', not 'logit'"
+    ):
         ppfl(lr=LR, mixing="logit")
 
 

@@ -2,12 +2,12 @@
 each class, and no parameters. Algorithm 1.
 """
 
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 
 from fedkin.core.aggregation import Mean, WeightedSum
-from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.hyperparameters import NotNegative, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of
@@ -17,8 +17,13 @@ Count = Literal["samples", "clients"]
 Predictor = Literal["prototypes", "head"]
 
 
+@declared
 def fedproto(
-    *, lr: float, lam: float = 1.0, count: Count = "samples", predictor: Predictor = "prototypes"
+    *,
+    lr: float,
+    lam: NotNegative = 1.0,
+    count: Count = "samples",
+    predictor: Predictor = "prototypes",
 ) -> Method:
     """FedProto: min L_S + λ Σ_j d(C_i^(j), C̄^(j)) at each client; the server takes the mean C̄^(j)
     of the clients' prototypes C_i^(j) of class j (equations 6 to 8).
@@ -34,11 +39,6 @@ def fedproto(
     in evaluation mode. A class that no client of the round has keeps its last C̄. Probabilities are
     softmax(−‖f(x) − C̄^(j)‖²), over the classes that have a C̄; before the first, the head's.
     """
-    if lam < 0:
-        raise FedkinError("fedproto needs lam of at least 0")
-    for given, choices in ((count, Count), (predictor, Predictor)):
-        if given not in get_args(choices):
-            raise unknown("choice of fedproto", str(given), get_args(choices))
 
     def server(start: FederationInit) -> Tree:
         size = size_of_features(start, "fedproto")
@@ -69,7 +69,6 @@ def fedproto(
         personal_models=personal_models,
         predict=nearest,
         check=lambda start, participants: _check(start),
-        hyper={"lr": lr, "lam": lam, "count": count, "predictor": predictor},
         needs=Needs(one_architecture=False, classes=True, head=True),
     )
 

@@ -7,19 +7,20 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Weights
 from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import NotNegative, Positive, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs
 from fedkin.core.model import Batch, Head, Model, head_of
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 
+@declared
 def fedrod(
     *,
     lr: float,
-    gamma: float = 1.0,
-    personal_lr: float | None = None,
+    gamma: NotNegative = 1.0,
+    personal_lr: Positive | None = None,
     weights: Weights = "samples",
 ) -> Method:
     """Fed-RoD: features θ and generic head ψ descend the balanced risk and are averaged; the own
@@ -34,8 +35,6 @@ def fedrod(
     are linear, so that the personal model is one with the head ψ + φ_i. The hypernetwork (Fed-RoD
     with hyper-heads) and FedDyn's local term are not built.
     """
-    if gamma < 0 or (personal_lr is not None and personal_lr <= 0):
-        raise FedkinError("fedrod needs gamma of at least 0 and personal_lr above 0")
     rate = lr if personal_lr is None else personal_lr
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
@@ -65,15 +64,13 @@ def fedrod(
                     "out model.head, or name its last linear layer"
                 )
 
-    method = fedavg(lr=lr)._replace(
+    return fedavg(lr=lr)._replace(
         name="fedrod",
         client_update=client_update,
         personal_models=personal_models,
         check=check,
-        hyper={"lr": lr, "gamma": gamma, "personal_lr": personal_lr},
         needs=Needs(classes=True, head=True),
     )
-    return counted(method, weights)
 
 
 def fresh(w: Params, head: Head) -> Params:

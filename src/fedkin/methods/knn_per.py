@@ -6,18 +6,20 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, Positive, declared
 from fedkin.core.method import ClientContext, Method, Needs, plain_prediction
 from fedkin.core.model import Model, head_of
 from fedkin.core.tree import Tree
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 SHARES = tuple(step / 10 for step in range(11))  # of λ that are tried
 LEAST = 1e-30  # of a probability whose logarithm is told: next to none, and finite in float32
 
 
-def knn_per(*, lr: float, k: int = 10, scale: float = 1.0, weights: Weights = "samples") -> Method:
+@declared
+def knn_per(
+    *, lr: float, k: Count = 10, scale: Positive = 1.0, weights: Weights = "samples"
+) -> Method:
     """kNN-Per: λ_i h_kNN(x) + (1 − λ_i) h(x), where h is FedAvg's model and h_kNN counts the k
     nearest training samples of the client by e^{−‖f(x) − f(x_s)‖/scale}.
 
@@ -29,8 +31,6 @@ def knn_per(*, lr: float, k: int = 10, scale: float = 1.0, weights: Weights = "s
     head, of the last global model in evaluation mode. Until the end the personal view is the global
     model. A new client remembers its own samples.
     """
-    if k < 1 or scale <= 0:
-        raise FedkinError("knn_per needs k of at least 1 and scale above 0")
 
     def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
         w = received["parameters"]
@@ -49,16 +49,14 @@ def knn_per(*, lr: float, k: int = 10, scale: float = 1.0, weights: Weights = "s
         w = received["parameters"]
         return {"personal": {"parameters": w, **own}, "global": {"parameters": w}}
 
-    method = fedavg(lr=lr)._replace(
+    return fedavg(lr=lr)._replace(
         name="knn_per",
         finalize=finalize,
         personal_models=personal_models,
         predict=mixed,
         client_metrics=lambda own: {"share": own["share"]} if "share" in own else {},
-        hyper={"lr": lr, "k": k, "scale": scale},
         needs=Needs(classes=True, validation=True, head=True),
     )
-    return counted(method, weights)
 
 
 def chosen(store: Tree, data: ClientContext) -> float:

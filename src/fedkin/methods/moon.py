@@ -6,17 +6,17 @@ import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import NotNegative, Positive, declared
 from fedkin.core.method import ClientContext, Method, Needs
 from fedkin.core.model import Batch, Model, head_of
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree
-from fedkin.core.weights import counted
 from fedkin.methods.fedavg import fedavg
 
 
+@declared
 def moon(
-    *, lr: float, mu: float = 1.0, temperature: float = 0.5, weights: Weights = "samples"
+    *, lr: float, mu: NotNegative = 1.0, temperature: Positive = 0.5, weights: Weights = "samples"
 ) -> Method:
     """MOON: local steps descend ℓ_sup + μ ℓ_con, ℓ_con = −log e^{s(z, z_glob)/τ} / (e^{s(z,
     z_glob)/τ} + e^{s(z, z_prev)/τ}), s the cosine.
@@ -29,8 +29,6 @@ def moon(
     z_prev is the initial model's: in the first round the two are one, and the contrast has no
     slope.
     """
-    if mu < 0 or temperature <= 0:
-        raise FedkinError("moon needs mu of at least 0 and temperature above 0")
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w, before = received["parameters"], own["parameters"]
@@ -38,14 +36,12 @@ def moon(
         w = scan(contrasted_step, w, data.batches(), w, before, *rates)
         return {"parameters": w}, {"parameters": w}
 
-    method = fedavg(lr=lr)._replace(
+    return fedavg(lr=lr)._replace(
         name="moon",
         client=lambda initial, info: {"parameters": initial},
         client_update=client_update,
-        hyper={"lr": lr, "mu": mu, "temperature": temperature},
         needs=Needs(head=True),
     )
-    return counted(method, weights)
 
 
 def objective(
