@@ -74,5 +74,7 @@ def test_local_work_and_clients_that_stay_away_leave_the_joint_optimum(participa
 
 
 def test_out_of_range():
-    with pytest.raises(FedkinError, match=r"method\.alpha of feddyn: input should be greater than 0"):
+    with pytest.raises(
+        FedkinError, match=r"method\.alpha of feddyn: input should be greater than 0"
+    ):
         feddyn(lr=0.1, alpha=0.0)
