@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from fedkin.core.aggregation import EachClient, Reply, Weights
-from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import (
     ClientContext,
     FederationInit,
@@ -18,18 +18,18 @@ from fedkin.core.method import (
 from fedkin.core.model import head_of
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
-from fedkin.core.weights import counted
 from fedkin.methods.partial_fl import part_step
 from fedkin.methods.parts.alignment import aligned_step, best_mixture, described, expected, merged
 from fedkin.methods.parts.prototypes import prototypes
 
 
+@declared
 def fedpac(
     *,
     lr: float,
-    lam: float = 1.0,
-    head_epochs: int = 1,
-    personal_lr: float | None = None,
+    lam: NotNegative = 1.0,
+    head_epochs: Count = 1,
+    personal_lr: Positive | None = None,
     weights: Weights = "samples",
 ) -> Method:
     """FedPAC: with θ received, client i trains its head φ_i, then θ on its loss and λ times the
@@ -44,10 +44,6 @@ def fedpac(
     among a round's participants and kept by the server. The authors' code sets α below 0.001 to 0;
     here nothing is cut. A class without a mean yet pulls nothing.
     """
-    if lam < 0 or head_epochs < 1 or (personal_lr is not None and personal_lr <= 0):
-        raise FedkinError(
-            "fedpac needs lam of at least 0, head_epochs of at least 1 and personal_lr above 0"
-        )
     rate = lr if personal_lr is None else personal_lr
 
     def server(start: FederationInit) -> Tree:
@@ -83,7 +79,7 @@ def fedpac(
             "coefficients": {"counts": counts, "variance": variance},
         }
 
-    method = Method(
+    return Method(
         name="fedpac",
         server=server,
         client=lambda initial, info: {},
@@ -96,10 +92,8 @@ def fedpac(
         newcomer_placements=lambda state, newcomer, info: (
             {**state, "heads": (*state["heads"], {})},
         ),
-        hyper={"lr": lr, "lam": lam, "head_epochs": head_epochs, "personal_lr": personal_lr},
         needs=Needs(classes=True, head=True),
     )
-    return counted(method, weights)
 
 
 def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
