@@ -211,5 +211,5 @@ def test_trade_off_by_hand():
 
 @pytest.mark.parametrize("method", [pfedme, cgpfl, cgpfl_heur])
 def test_an_unknown_start(method):
-    with pytest.raises(FedkinError, match=r"method\.start of cgpfl: .*'received', not 'recieved'"):
+    with pytest.raises(FedkinError, match=r"method\.start of \w+: .*'received', not 'recieved'"):
         method(lr=0.1, start="recieved")
