@@ -86,14 +86,30 @@ class Experiment:
             return checked(spec).found
 
     def doctor(self, rounds: int = 3, methods: Sequence[str] = ()) -> dict[str, Any]:
-        """The experiment looked at before it is run: what ``fedkin doctor --json`` prints."""
+        """The experiment looked at before it is run: what ``fedkin doctor --json`` prints.
+
+        Args:
+            rounds: How many rounds each candidate is tried for.
+            methods: Names of the methods to try; () leaves the choice to the doctor.
+
+        Returns:
+            What was found, as plain values: texts, numbers, lists, dicts.
+        """
         with self._placed() as spec:
             return diagnosis(spec, rounds, methods)
 
     def run(
         self, out: Path | str | None = None, progress: bool | Progress | None = None
     ) -> "Result":
-        """``fedkin.run(experiment, out, progress)``."""
+        """``fedkin.run(experiment, out, progress)``.
+
+        Args:
+            out: The run directory, new or empty; else one in ``runs``.
+            progress: As of ``fedkin.run``.
+
+        Returns:
+            The finished run.
+        """
         return run(self, out, progress)
 
     @contextlib.contextmanager
@@ -186,6 +202,16 @@ class Result:
         ``client``: its number, or its name, also that of one who joined (docs/join.md). It takes
         samples as in the data set (see ``data``). Raises FedkinError for a client or a view that is
         not there.
+
+        Args:
+            client: Its number, from 0, or its name.
+            view: "personal", or "global" for the shared model.
+
+        Returns:
+            The model, on the CPU.
+
+        Raises:
+            FedkinError: A client or a view that is not there.
         """
         opened = Opened(self.folder, self._method, self._trust_code)
         if not isinstance(client, str):
@@ -199,6 +225,16 @@ class Result:
         x is as in the data set: uint8 pixels in 0..255 or float features, of a table its columns in
         their order without label and client (z-scores with data.scale). y numbers the classes in
         sorted order (``class_names``), or holds the targets. ``client``: its number, or its name.
+
+        Args:
+            client: Its number, from 0, or its name.
+            split: "train", "val" or "test".
+
+        Returns:
+            (x [n, ...], y [n]).
+
+        Raises:
+            FedkinError: A client that is not there.
         """
         names = self._population.names
         number = names.index(client) if isinstance(client, str) and client in names else client
@@ -235,7 +271,16 @@ class Result:
     def compare(
         self, *others: "Result | Path | str", against: str | None = None, best: bool = False
     ) -> SideBySide:
-        """This run beside others, as ``fedkin compare`` shows them."""
+        """This run beside others, as ``fedkin compare`` shows them.
+
+        Args:
+            others: Results, or their folders.
+            against: A method, or the name of a run; else local, else the first run.
+            best: Whether only the setting that validation data chose is kept of each method.
+
+        Returns:
+            The comparison, which shows itself in a notebook.
+        """
         folders = [one.folder if isinstance(one, Result) else Path(one) for one in others]
         return SideBySide.of([self.folder, *folders], against, best)
 
@@ -267,6 +312,12 @@ def run(
         out: the run directory, new or empty; else one in ``runs``.
         progress: True shows it as the command line does, in notebooks and terminals; a function
             is called with the Record of every round.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        FedkinError: What is wrong with the experiment, in one sentence.
     """
     spec, method = experiment.spec, experiment.method
     with experiment._placed() as placed:
@@ -288,7 +339,20 @@ def resume(
     progress: Progress | None = None,
     trust_code: bool = False,
 ) -> Result:
-    """Continue a run that was stopped; gives the numbers of an uninterrupted one."""
+    """Continue a run that was stopped; gives the numbers of an uninterrupted one.
+
+    Args:
+        folder: The run directory.
+        method: The Method value that the run was started with, where it was one.
+        progress: Called with the Record of every round.
+        trust_code: Whether a model class named in the run may be imported; it runs its code.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        FedkinError: It is no run directory, or one that cannot be continued.
+    """
     return Result(
         _resume(Path(folder), method=method, progress=progress, trust_code=trust_code),
         method,

@@ -157,7 +157,14 @@ def _ruled(
 
 
 def mean_of(given: Contributions) -> Combined:
-    """The weighted mean as a rule."""
+    """The weighted mean as a rule.
+
+    Args:
+        given: The replies of a round with their weights.
+
+    Returns:
+        Their weighted mean, and nothing beside it.
+    """
     weights = (given.replies[client].weight for client in given.replies)
     return Combined(weighted_mean((one.message for one in given.replies.values()), weights))
 

@@ -26,12 +26,25 @@ class Halted(FedkinError):
 def first_line(error: Exception) -> str:
     """What somebody else's error says, in one line; where it says nothing, the name of
     its class.
+
+    Args:
+        error: Of a library, say.
+
+    Returns:
+        At most MOST characters.
     """
     return (str(error).strip() or type(error).__name__).splitlines()[0][:MOST]
 
 
 def named_line(error: Exception) -> str:
-    """The same after the name of its class: of code that is the user's own."""
+    """The same after the name of its class: of code that is the user's own.
+
+    Args:
+        error: Of the user's own code.
+
+    Returns:
+        "ValueError: what it says", in one line.
+    """
     return f"{type(error).__name__}: {first_line(error)}"
 
 
@@ -40,6 +53,13 @@ def some(names: Iterable[str], most: int = 5) -> str:
 
     >>> some(["a", "b", "c"], most=2)
     'a, b and 1 more'
+
+    Args:
+        names: All of them.
+        most: How many are named.
+
+    Returns:
+        The words of a message.
     """
     found = list(names)
     return ", ".join(found[:most]) + (
@@ -52,6 +72,14 @@ def many(number: int, one: str, more: str = "") -> str:
 
     >>> many(1, "client"), many(2000, "client"), many(1, "class is", "classes are")
     ('1 client', '2,000 clients', '1 class is')
+
+    Args:
+        number: How many there are.
+        one: The thing in the singular, with its verb if it has one.
+        more: The same in the plural; "" adds an s.
+
+    Returns:
+        The words of a message.
     """
     return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
@@ -61,6 +89,14 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> FedkinError:
 
     >>> str(unknown("method", "comte", ["comet", "fedavg"]))
     "unknown method 'comte': did you mean 'comet'? (choices: comet, fedavg)"
+
+    Args:
+        kind: What the name should be one of: "method".
+        name: What was given.
+        choices: The names that exist.
+
+    Returns:
+        The error, to be raised by the caller.
     """
     names = sorted(choices)
     return FedkinError(
@@ -74,6 +110,12 @@ def letters(name: str) -> str:
 
     >>> letters("Per-FedAvg"), letters("per_fedavg")
     ('perfedavg', 'perfedavg')
+
+    Args:
+        name: As somebody typed it.
+
+    Returns:
+        Lower case, without hyphens, underscores and spaces.
     """
     return "".join(letter for letter in name.lower() if letter not in "-_ ")
 
@@ -83,6 +125,13 @@ def near(name: str, choices: Iterable[str]) -> str:
 
     >>> near("comte", ["comet", "fedavg"])
     ": did you mean 'comet'?"
+
+    Args:
+        name: What was given; only its first LONGEST characters are looked at.
+        choices: The names that exist; only the first FEW are looked at.
+
+    Returns:
+        Words to put behind the name in a message.
     """
     found = get_close_matches(name[:LONGEST], list(choices)[:FEW], n=1, cutoff=0.4)
     return f": did you mean {found[0]!r}?" if found else ""
@@ -93,5 +142,12 @@ def cut(text: str, most: int = 1000) -> str:
 
     >>> cut("abcdef", 4), cut("abc")
     ('abcd…', 'abc')
+
+    Args:
+        text: Of any length.
+        most: Characters that are kept.
+
+    Returns:
+        The text, or its beginning and an ellipsis.
     """
     return text if len(text) <= most else f"{text[:most]}…"

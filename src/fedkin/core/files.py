@@ -23,6 +23,9 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
         path: Its folder exists.
         content: All of the file.
         durable: Whether to wait until the disk has it.
+
+    Raises:
+        OSError: It cannot be written, or is a folder, a device or a pipe.
     """
     try:
         target = _target(path)
@@ -49,8 +52,12 @@ def read_file(path: Path, most: int, links: bool = True) -> bytes:
     """The whole content of a file of at most so many bytes.
 
     Args:
-        most: bytes; a larger file is refused before it is read.
-        links: whether ``path`` may be a link.
+        path: An ordinary file.
+        most: Bytes; a larger file is refused before it is read.
+        links: Whether ``path`` may be a link.
+
+    Returns:
+        Its bytes.
 
     Raises:
         OSError: it cannot be read, is larger, is a link, a folder, a device, or a pipe (which

@@ -24,6 +24,17 @@ def select(params: Mapping[str, Any], choice: Choice, kind: str) -> frozenset[st
     "last" is the layer whose parameters come last, "first" the one whose come first: either is
     refused where it is the whole model. "norm" are the layers that have running statistics, as
     batch norm has. ``kind`` says in a FedkinError what the choice is for.
+
+    Args:
+        params: Name → weight, in the model's order.
+        choice: "all", "first", "last", "norm", or the beginnings of names.
+        kind: What the choice is for, in messages: "head".
+
+    Returns:
+        Names of ``params``.
+
+    Raises:
+        FedkinError: A name that is not there, or a choice that would be the whole model.
     """
     weights = [name for name in params if not is_buffer(name)]
     if choice == "all":

@@ -87,6 +87,9 @@ def measure_named(name: str) -> Measure:
 
     Args:
         name: One of MEASURES, or "loss".
+
+    Returns:
+        Its facts: words, direction, the labels it is for.
     """
     return LOSS if name == "loss" else MEASURES[name]
 
@@ -95,6 +98,13 @@ def kind_of(classes: int, tokens: bool) -> Kind:
     """What the labels are.
 
     ``classes``: 0 for numbers; ``tokens``: samples are symbols of a text.
+
+    Args:
+        classes: How many; 0 where labels are numbers.
+        tokens: Whether samples are symbols of a text.
+
+    Returns:
+        One of the four kinds of labels.
     """
     if not classes:
         return "numbers"
@@ -108,6 +118,9 @@ def suited(kind: Kind) -> list[str]:
 
     Args:
         kind: What the labels are.
+
+    Returns:
+        In the order in which tables show them.
     """
     return [name for name, measure in MEASURES.items() if kind in measure.kinds]
 
@@ -118,6 +131,9 @@ def chosen_for(kind: Kind, counts: Sequence[int] = ()) -> Choice:
     Args:
         kind: What the labels are.
         counts: Training samples of each class over all clients; () where nobody knows them.
+
+    Returns:
+        Its name, and why, in words.
     """
     if kind == "numbers":
         return Choice("rmse", "labels are numbers")
@@ -139,6 +155,9 @@ def check_measure(name: str, kind: Kind) -> None:
     Args:
         name: A measure.
         kind: What the labels are.
+
+    Raises:
+        FedkinError: The measure is not for such labels; names those that are.
     """
     if name not in suited(kind):
         raise FedkinError(
@@ -151,6 +170,9 @@ def misleads(counts: Sequence[int]) -> str:
 
     Args:
         counts: Training samples of each class over all clients.
+
+    Returns:
+        The sentence for a person.
     """
     total = sum(counts)
     if len(counts) < TWO or not total or max(counts) < MISLEADS * total:

@@ -112,21 +112,53 @@ class ClientContext(Protocol):
 
         With ``beside`` [n_i, …], one row a training sample in the order of whole("train"): pairs
         (Batch, its rows).
+
+        Args:
+            draw: "permuted": passes through reshuffled samples; "uniform": each batch drawn afresh.
+            purpose: Names the random stream; two walks with one purpose see the same batches.
+            steps: How many batches; None: what [train] says.
+            epochs: How many passes instead.
+            beside: [n_i, …], a row a training sample, such as a teacher's predictions.
+
+        Returns:
+            Batches for ``scan``.
         """
 
     def rows(self, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
         """Mini-batches of ``size`` rows, drawn uniformly, of tensors that share a first axis (a
         public set).
+
+        Args:
+            tensors: Of one first axis, [n, …] each.
+            size: Rows of a batch.
+            steps: How many batches.
+            purpose: Names the random stream.
+
+        Returns:
+            Batches of tuples of [size, …], in the order of ``tensors``.
         """
 
     def whole(self, split: str) -> list[Batch]:
         """All samples of "train", "val" or "test", in large batches; the weights of ALL rows
         together sum to 1.
+
+        Args:
+            split: "train", "val" or "test".
+
+        Returns:
+            Batches in the order of the samples; [] where the split is empty.
         """
 
     def score(self, w: Params, split: str) -> tuple[float, float]:
         """(mean loss, accuracy) of parameters on "train", "val" or "test"; nan where it
         is empty.
+
+        Args:
+            w: Parameters of this client's model.
+            split: "train", "val" or "test".
+
+        Returns:
+            (mean loss in nats, accuracy in 0..1).
         """
 
 
@@ -164,11 +196,31 @@ class ServerContext(Protocol):
     ) -> Batches:
         """Mini-batches of ``size`` rows, drawn uniformly, of tensors that share a first axis, for
         ``model``.
+
+        Args:
+            model: Whose parameters the steps move.
+            tensors: Of one first axis, [n, …] each.
+            size: Rows of a batch.
+            steps: How many batches.
+            purpose: Names the random stream.
+
+        Returns:
+            Batches of tuples of [size, …], in the order of ``tensors``.
         """
 
 
 def public_set(data: ClientContext | ServerContext) -> Tensor:
-    """The public set [public, …] of a method that needs one."""
+    """The public set [public, …] of a method that needs one.
+
+    Args:
+        data: Of a client or of the server.
+
+    Returns:
+        The samples, the same on every machine.
+
+    Raises:
+        ValueError: The run has none: the method's ``needs`` do not say "public".
+    """
     if data.public is None:
         raise ValueError("this method uses a public set: say so in its needs")
     return data.public
@@ -214,6 +266,13 @@ def _unmoved(state: Tree, newcomer: int, reply: Reply, server: ServerContext) ->
 def likelihood(model: Model, outputs: Tensor) -> Tensor:
     """Outputs as predictions: log-probabilities [batch, classes], or means [batch, 1] for
     regression.
+
+    Args:
+        model: Its family says which.
+        outputs: Linear predictors [batch, outputs].
+
+    Returns:
+        [batch, classes], or [batch, 1] for regression.
     """
     if not model.family.classes:
         return model.family.mean(outputs)
@@ -223,7 +282,14 @@ def likelihood(model: Model, outputs: Tensor) -> Tensor:
 
 
 def two_classes(outputs: Tensor) -> Tensor:
-    """One logit [batch, 1] as log-probabilities of two classes [batch, 2]."""
+    """One logit [batch, 1] as log-probabilities of two classes [batch, 2].
+
+    Args:
+        outputs: [batch, 1], the logit of class 1.
+
+    Returns:
+        Classes 0 and 1, in this order.
+    """
     from torch import stack
     from torch.nn.functional import logsigmoid
 
@@ -231,7 +297,16 @@ def two_classes(outputs: Tensor) -> Tensor:
 
 
 def plain_prediction(model: Model, q: Params, x: Tensor) -> Tensor:
-    """The default ``predict``: the model with parameters ``q``."""
+    """The default ``predict``: the model with parameters ``q``.
+
+    Args:
+        model: The client's architecture.
+        q: Its parameters.
+        x: Samples [batch, …].
+
+    Returns:
+        As ``likelihood`` has it.
+    """
     return likelihood(model, model.outputs(q, x))
 
 

@@ -57,10 +57,26 @@ class Learner(Protocol):
         """The first state: named arrays of numbers."""
 
     def fit(self, state: State, parts: Iterator[Part]) -> State:
-        """The state after a round's mini-batches, as many as [train] says."""
+        """The state after a round's mini-batches, as many as [train] says.
+
+        Args:
+            state: As ``fit`` or ``start`` left it.
+            parts: (x, y) of a mini-batch each.
+
+        Returns:
+            The new state, again named arrays of numbers.
+        """
 
     def predict(self, state: State, x: Array) -> Array:
-        """Class probabilities [n, classes] of samples x [n, …]."""
+        """Class probabilities [n, classes] of samples x [n, …].
+
+        Args:
+            state: As ``fit`` left it.
+            x: Samples, as the data set has them.
+
+        Returns:
+            Rows that sum to 1.
+        """
 
 
 class Head(NamedTuple):
@@ -105,16 +121,42 @@ class Model(NamedTuple):
     """Why there is none, as the end of a sentence."""
 
     def loss(self, w: Params, batch: Batch) -> Tensor:
-        """f(w; batch) = Σ weight · negative log-likelihood: the mean over the batch's real rows."""
+        """f(w; batch) = Σ weight · negative log-likelihood: the mean over the batch's real rows.
+
+        Args:
+            w: Parameters and running statistics.
+            batch: Padded rows have weight 0.
+
+        Returns:
+            A 0-d tensor; in nats, or in the labels' units where the family is told them.
+        """
         return (self.family.nll(self.train_outputs(w, batch.x), batch.y) * batch.weight).sum()
 
     def probabilities(self, w: Params, x: Tensor) -> Tensor:
-        """s(w, x): class probabilities [batch, classes], training mode (COMET's ∇s)."""
+        """s(w, x): class probabilities [batch, classes], training mode (COMET's ∇s).
+
+        Args:
+            w: Parameters and running statistics.
+            x: Samples [batch, …].
+
+        Returns:
+            Rows on the simplex; of families with one output the means [batch, 1].
+        """
         return self.family.mean(self.train_outputs(w, x))
 
 
 def head_of(model: Model) -> Head:
-    """A model's head. Raises FedkinError, with what to do, where it has none."""
+    """A model's head. Raises FedkinError, with what to do, where it has none.
+
+    Args:
+        model: A classifier whose last layer a method speaks of.
+
+    Returns:
+        The names of its parameters and how it is applied.
+
+    Raises:
+        FedkinError: It has none.
+    """
     if model.head is None:
         raise FedkinError(f"model {model.name!r} has no head: {model.headless}")
     return model.head
@@ -178,6 +220,16 @@ def from_module(
 
     Integer buffers (``num_batches_tracked``) are left out: they carry no statistics. Without
     ``keep_buffers`` all are, and stay as they are in the module.
+
+    Args:
+        name: What messages call it.
+        module: Any that takes samples and gives [batch, outputs].
+        family: What its outputs mean.
+        inputs: How samples become what the module takes.
+        keep_buffers: Whether running statistics belong to the parameters.
+
+    Returns:
+        The Model, whose functions call the module.
     """
     weights = {key: value.detach().clone() for key, value in module.named_parameters()}
     buffers = dict(module.named_buffers())

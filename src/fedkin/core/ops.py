@@ -90,6 +90,16 @@ class Scanner(Protocol):
     ) -> Tree:
         """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a
         first axis.
+
+        Args:
+            step: A pure function of one client's step.
+            model: Whose parameters it moves.
+            carry: What goes from step to step.
+            blocks: Trees of batches along a first axis, a few steps each.
+            constants: What is the same in all steps.
+
+        Returns:
+            The carry after the last step.
         """
 
 
@@ -105,7 +115,14 @@ class Batches(NamedTuple):
     optimizer: Optimizer = PLAIN
 
     def beside(self, other: "Batches") -> "Batches":
-        """Batches that are pairs: one of these and one of the others, step by step."""
+        """Batches that are pairs: one of these and one of the others, step by step.
+
+        Args:
+            other: Of the same client.
+
+        Returns:
+            As many steps as the shorter of both has.
+        """
         return self._replace(
             steps=min(self.steps, other.steps),
             gather=lambda a, b: (self.gather(a, b), other.gather(a, b)),
@@ -123,6 +140,15 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
     ``step`` is pure, for one client, and keeps the structure, shapes and dtypes of ``carry``. It is
     traced once per shapes and then replayed, so it must not branch on values. Numbers among carry
     and constants become 0-d tensors: changing a learning rate or a λ does not trace anew.
+
+    Args:
+        step: ``step(model, carry, batch, *constants) -> carry``.
+        carry: Where the walk starts.
+        batches: What it walks through.
+        constants: Trees or numbers, the same in all steps.
+
+    Returns:
+        The carry after the last step.
     """
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
     if batches.optimizer != PLAIN and batches.steps:
@@ -143,6 +169,9 @@ def scan_several(
         carry: parameters, where every walk starts.
         batches: the same for all.
         constants: one row of numbers for each walk.
+
+    Returns:
+        The last carry of each walk, in the order of ``constants``.
     """
     starts = [tuple(numbers) for numbers in constants]
     if batches.optimizer == PLAIN and _stacks(carry, batches.model):
@@ -175,6 +204,12 @@ def _stacks(carry: Params, model: Model) -> bool:
 def side_by_side(step: Step) -> Step:
     """``step`` for stacked parameters and constants and one batch; one object for one step, by
     which graphs are found again.
+
+    Args:
+        step: Of one client, as for ``scan``.
+
+    Returns:
+        A step whose carry and constants have one more axis, in front.
     """
 
     def many(model: Model, carry: Tree, batch: Tree, *constants: Tensor) -> Tree:
@@ -228,6 +263,14 @@ def _tensor(leaf: Tensor | float) -> Tensor:
 def outputs(model: Model, w: Params, batches: list[Batch]) -> Tensor:
     """Linear predictors (logits) of all samples of these batches, one after the other: [n, C],
     evaluation mode.
+
+    Args:
+        model: The architecture.
+        w: Its parameters.
+        batches: At least one.
+
+    Returns:
+        Without a graph for gradients.
     """
     with torch.inference_mode():
         return torch.cat([model.outputs(w, batch.x) for batch in batches])
@@ -255,6 +298,14 @@ def over_rows(
 def predictions(model: Model, w: Params, x: Tensor) -> Tensor:
     """s(w, x): class probabilities [n, classes] of a public set, in evaluation mode. Rows lie on
     the simplex.
+
+    Args:
+        model: The architecture.
+        w: Its parameters.
+        x: Public samples [n, …].
+
+    Returns:
+        [n, classes]; of regression the means [n, 1].
     """
     return over_rows(model.family.mean, model, w, x)
 
@@ -289,6 +340,15 @@ def simplex_step(c: Tensor, direction: Tensor, rate: float | Tensor, floor: floa
 
     ``c`` and ``direction`` are [..., K]. Entries are kept at ``floor`` or above and the result sums
     to 1, so that no model is lost for good.
+
+    Args:
+        c: Positive, sums of 1 along the last axis.
+        direction: The gradient, of the same shape.
+        rate: The step size η.
+        floor: The smallest entry that is kept.
+
+    Returns:
+        Of the shape of ``c``.
     """
     logits = torch.log(c) - rate * direction
     moved = torch.softmax(logits, -1).clamp_min(floor)

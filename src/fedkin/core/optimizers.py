@@ -166,6 +166,9 @@ def making(descents: Descents | None) -> Iterator[None]:
 
     Args:
         descents: Of the step that is made; None for plain SGD.
+
+    Yields:
+        Nothing: what is inside the ``with`` is the making.
     """
     token = _current.set(descents)
     try:
@@ -190,6 +193,9 @@ class Memory:
 
         Args:
             step: A function, or an object that can be called.
+
+        Returns:
+            The same in every round, because a method's walks come in one order.
         """
         function = getattr(step, "__qualname__", type(step).__name__).replace("/", ".")
         number = self._walks[function] = self._walks.get(function, 0) + 1
@@ -226,6 +232,9 @@ def remembering(before: Mapping[str, Tree]) -> Iterator[Memory]:
 
     Args:
         before: {name of a walk: state} as the client kept them; {} before its first round.
+
+    Yields:
+        What holds the states that the walks left.
     """
     memory = Memory(before)
     token = _memory.set(memory)

@@ -23,6 +23,12 @@ def plain(text: str) -> str:
 
     >>> plain("a\\x1b[2Jb\\nc")
     'a\\\\x1b[2Jb c'
+
+    Args:
+        text: Anybody's.
+
+    Returns:
+        Without control characters and changes of direction.
     """
     return COMMANDS.sub(_shown, text)
 
@@ -43,6 +49,12 @@ def plain_values(value: Any) -> Any:
     """A JSON value with every string in it ``plain``.
 
     Raises RecursionError where it is too deep.
+
+    Args:
+        value: As ``json`` reads it.
+
+    Returns:
+        A copy.
     """
     if isinstance(value, str):
         return plain(value)
@@ -56,6 +68,9 @@ def as_json(text: str) -> str:
 
     Args:
         text: JSON.
+
+    Returns:
+        Text that parses to the same value.
     """
 
     def shown(found: re.Match[str]) -> str:
@@ -69,6 +84,12 @@ def markdown(text: str) -> str:
 
     >>> markdown("<img src=x>![a](http://b)")
     '&lt;img src=x>![a]\\\\(http://b)'
+
+    Args:
+        text: Anybody's.
+
+    Returns:
+        In one line.
     """
     return plain(text).replace("<", "&lt;").replace("](", "]\\(").replace("][", "]\\[")
 
@@ -79,6 +100,12 @@ def cell(text: str) -> str:
 
     >>> cell("=1+1"), cell("-3.5"), cell("- none")
     ("'=1+1", '-3.5', "'- none")
+
+    Args:
+        text: Anybody's.
+
+    Returns:
+        The text, or the same after a quote.
     """
     return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
 

@@ -54,6 +54,9 @@ def state_folder(kind: str, default: str) -> Path:
 
     Raises:
         RuntimeError: nobody knows a home.
+
+    Returns:
+        A path; nothing is made.
     """
     named = os.environ.get(kind, "")
     # a relative one is to be ignored, says the XDG specification: it would be of whoever made the

@@ -24,18 +24,39 @@ class Key(NamedTuple):
     client: int = -1
 
     def numpy(self, purpose: str) -> np.random.Generator:
-        """A NumPy generator for one purpose ("batches", "sampling", "kmeans", …)."""
+        """A NumPy generator for one purpose ("batches", "sampling", "kmeans", …).
+
+        Args:
+            purpose: What the numbers are for; another purpose is another stream.
+
+        Returns:
+            Fresh, at the beginning of its stream.
+        """
         return np.random.Generator(np.random.Philox(np.random.SeedSequence(self._words(purpose))))
 
     def integer(self, purpose: str) -> int:
-        """A 63-bit seed for libraries that take only a number."""
+        """A 63-bit seed for libraries that take only a number.
+
+        Args:
+            purpose: What the seed is for.
+
+        Returns:
+            In 0..2⁶³ − 1.
+        """
         return (
             int.from_bytes(hashlib.sha256(repr(self._words(purpose)).encode()).digest()[:8], "big")
             >> 1
         )
 
     def torch(self, purpose: str) -> "Generator":
-        """A CPU torch generator for one purpose."""
+        """A CPU torch generator for one purpose.
+
+        Args:
+            purpose: What the numbers are for.
+
+        Returns:
+            Fresh, at the beginning of its stream.
+        """
         from torch import Generator  # late: lists of data sets need no torch
 
         return Generator().manual_seed(self.integer(purpose))
@@ -66,13 +87,29 @@ class Secret(NamedTuple):
     seeded: bool = False
 
     def of(self, name: str) -> "Secret":
-        """A secret derived from this one, for somebody who must not know it."""
+        """A secret derived from this one, for somebody who must not know it.
+
+        Args:
+            name: Of the one it is for, such as a client.
+
+        Returns:
+            What does not tell this secret.
+        """
         return Secret(hashlib.sha256(self.key + f"fedkin:of:{name}".encode()).digest(), self.seeded)
 
     def uniform(
         self, purpose: str, round: int, size: int
     ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Numbers in (0, 1], float64 [size]: the same for the same purpose and round."""
+        """Numbers in (0, 1], float64 [size]: the same for the same purpose and round.
+
+        Args:
+            purpose: What the numbers are for.
+            round: From 1.
+            size: How many.
+
+        Returns:
+            53 random bits each.
+        """
         name = f"fedkin:{purpose}:{round}".encode()
         drawn = hashlib.shake_256(self.key + len(name).to_bytes(4, "big") + name).digest(8 * size)
         words = np.frombuffer(drawn, dtype="<u8") >> np.uint64(11)
@@ -80,7 +117,16 @@ class Secret(NamedTuple):
         return found
 
     def normal(self, purpose: str, round: int, size: int) -> "Tensor":
-        """Standard normal numbers, float64 [size], by Box and Muller (1958)."""
+        """Standard normal numbers, float64 [size], by Box and Muller (1958).
+
+        Args:
+            purpose: What the numbers are for.
+            round: From 1.
+            size: How many.
+
+        Returns:
+            Mean 0, variance 1.
+        """
         from torch import from_numpy
 
         half = (size + 1) // 2
@@ -92,5 +138,12 @@ class Secret(NamedTuple):
 
 
 def seeded(seed: int) -> Secret:
-    """A secret that everybody can compute: for tests only."""
+    """A secret that everybody can compute: for tests only.
+
+    Args:
+        seed: The run's.
+
+    Returns:
+        A secret that protects nobody, and says so.
+    """
     return Secret(hashlib.sha256(f"fedkin:no secret:{seed}".encode()).digest(), seeded=True)

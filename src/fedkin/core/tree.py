@@ -23,6 +23,9 @@ def is_buffer(name: str) -> bool:
 
     Args:
         name: Of an entry of a parameter dict.
+
+    Returns:
+        Whether the name begins with "buffer:".
     """
     return name.startswith(BUFFER)
 
@@ -32,6 +35,9 @@ def children(tree: Tree) -> list[tuple[str, Tree]] | None:
 
     Args:
         tree: A node or a leaf.
+
+    Returns:
+        (name, child) of each; of a tuple, names are "0", "1", …
     """
     if isinstance(tree, dict):
         return list(tree.items())
@@ -80,6 +86,9 @@ def leaves(tree: Tree) -> list[Any]:
 
     Args:
         tree: Any one.
+
+    Returns:
+        Tensors and numbers, as ``fill`` takes them.
     """
     return [leaf for _, leaf in named_leaves(tree)]
 
@@ -89,6 +98,9 @@ def dtype_of(tree: Tree) -> torch.dtype:
 
     Args:
         tree: It has at least one tensor.
+
+    Returns:
+        float32, unless a law or a test computes in float64.
     """
     dtype: torch.dtype = leaves(tree)[0].dtype
     return dtype
@@ -100,6 +112,9 @@ def named_leaves(tree: Tree, path: str = "") -> Iterator[tuple[str, Any]]:
     Args:
         tree: Any one.
         path: Where it stands in a larger one; "" for the root.
+
+    Yields:
+        ("a/0", leaf), lazily.
     """
     kids = children(tree)
     if kids is None:
@@ -119,6 +134,9 @@ def fill(like: Tree, values: Iterator[Any]) -> Tree:
     Args:
         like: Whose structure it is.
         values: At least as many as ``like`` has leaves.
+
+    Returns:
+        The new tree; ``like`` is untouched.
     """
     kids = children(like)
     if kids is None:
@@ -205,6 +223,9 @@ def weighted_mean(trees: Iterable[Tree], weights: Iterable[float]) -> Tree:
 
     Returns:
         The mean, a tree of the same structure.
+
+    Raises:
+        ValueError: There is no tree, or no weight above 0.
     """
     total: Tree | None = None
     like: Tree = None
@@ -225,6 +246,9 @@ def flat(params: Params) -> Tensor:
 
     Args:
         params: Parameters with d weights in all.
+
+    Returns:
+        A copy, of the weights' dtype.
     """
     return torch.cat([value.reshape(-1) for name, value in params.items() if not is_buffer(name)])
 
@@ -234,6 +258,9 @@ def stack(trees: Sequence[Tree]) -> Tree:
 
     Args:
         trees: At least one, all of the same structure and shapes.
+
+    Returns:
+        Leaves [len(trees), …].
     """
     return map_tree(lambda *xs: torch.stack(xs), trees[0], *trees[1:])
 

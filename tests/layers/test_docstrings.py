@@ -1,0 +1,71 @@
+"""Public functions say what goes in and comes out; scripts/docstrings sees where they do not."""
+
+import ast
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "docstrings"
+
+
+@pytest.fixture(scope="module")
+def docstrings() -> ModuleType:
+    loaded = ModuleType("docstrings")
+    loaded.__file__ = str(SCRIPT)
+    SourceFileLoader("docstrings", str(SCRIPT)).exec_module(loaded)
+    return loaded
+
+
+TEXT = '''
+__all__ = ["Kept", "half"]
+
+def half(x: float, *rest: int, low: int = 0) -> float:
+    """Half of it.
+
+    Args:
+        x, low: In metres.
+        *rest: Whatever
+            low: no entry of its own.
+
+    Returns:
+        A half.
+    """
+    if x < low:
+        raise ValueError("low")
+    return x / 2
+
+def unlisted(x: int) -> int: ...
+
+class Kept:
+    def plain(self) -> int: ...
+
+    def set(self, value: int) -> None:
+        """Keep it."""
+        def inner() -> None:
+            raise ValueError
+
+    def _own(self, value: int) -> None: ...
+'''
+
+
+def test_what_is_lacking(docstrings: ModuleType) -> None:
+    found = dict(docstrings.public(ast.parse(TEXT)))
+    assert {name: docstrings.lacking(one) for name, one in found.items()} == {
+        "half": ["Raises"],
+        "Kept.set": ["value"],
+    }
+    everything = dict(docstrings.public(ast.parse(TEXT.replace("__all__", "names"))))
+    assert docstrings.lacking(everything["unlisted"]) == ["x", "Returns"]
+
+
+def test_the_folders_are_above_their_shares(
+    docstrings: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert docstrings.main([]) == 0, capsys.readouterr().out
+    assert docstrings.main(["--mising"]) == 2
+    monkeypatch.setitem(docstrings.LEAST, "core", 100.1)
+    assert docstrings.main([]) == 1
+    assert docstrings.found("data")
+    assert docstrings.found("api")
