@@ -65,7 +65,7 @@ def test_the_folders_are_above_their_shares(
 ) -> None:
     assert docstrings.main([]) == 0, capsys.readouterr().out
     assert docstrings.main(["--mising"]) == 2
-    monkeypatch.setitem(docstrings.LEAST, "core", 100.1)
+    monkeypatch.setitem(docstrings.LEAST, "core", 101)
     assert docstrings.main([]) == 1
     assert docstrings.found("data")
     assert docstrings.found("api")

@@ -52,11 +52,11 @@ def state_folder(kind: str, default: str) -> Path:
         kind: the name of the variable, such as "XDG_CACHE_HOME".
         default: what stands for it in the home, such as ".cache".
 
-    Raises:
-        RuntimeError: nobody knows a home.
-
     Returns:
         A path; nothing is made.
+
+    Raises:
+        RuntimeError: nobody knows a home.
     """
     named = os.environ.get(kind, "")
     # a relative one is to be ignored, says the XDG specification: it would be of whoever made the

@@ -21,14 +21,11 @@ def parse_toml(text: str) -> dict[str, Any]:
     Args:
         text: The document.
 
-    Raises:
-        BadToml: it is no TOML, is too long or too deep, or holds a number with thousands of digits.
-
     Returns:
         Keys in the order of the document.
 
     Raises:
-        BadToml: It is no TOML, or beyond a limit.
+        BadToml: It is no TOML, is too long or too deep, or holds a number with thousands of digits.
     """
     if len(text) > LARGEST:
         raise BadToml(f"it is longer than {LARGEST:,} letters")

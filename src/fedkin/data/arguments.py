@@ -27,6 +27,15 @@ def check_arguments(
     its own business.
 
     ``section`` and ``name`` say where it was given: "split" and "dirichlet", "data" and "a table".
+
+    Args:
+        recipe: The function that will take the values; its annotations say which kinds fit.
+        given: Parameter → value, as read from a specification.
+        section: The table of the specification: "split".
+        name: What the values are given to: "dirichlet", "a table".
+
+    Raises:
+        FedkinError: A value of another kind; names the nearest that would do.
     """
     hints = get_type_hints(recipe) if given else {}
     for key, value in given.items():

@@ -15,7 +15,18 @@ Task = Literal["classification", "regression"]
 
 
 def features(x: Array, where: str) -> Array:
-    """uint8 stays (pixels), every other number becomes float32; refuses text, NaN and infinity."""
+    """uint8 stays (pixels), every other number becomes float32; refuses text, NaN and infinity.
+
+    Args:
+        x: [n, …] as somebody stored it.
+        where: The file, for messages.
+
+    Returns:
+        The same values, contiguous.
+
+    Raises:
+        FedkinError: It holds no numbers, no rows, no features, or a number that is not finite.
+    """
     x = np.asarray(x)
     if x.dtype.kind not in "buif":
         raise FedkinError(f"{where}: x holds {x.dtype} values: give uint8 pixels or numbers")
@@ -43,7 +54,18 @@ def features(x: Array, where: str) -> Array:
 
 
 def targets(y: Array, where: str) -> Array:
-    """Regression targets as finite float32."""
+    """Regression targets as finite float32.
+
+    Args:
+        y: [n] numbers.
+        where: The file, for messages.
+
+    Returns:
+        float32 [n].
+
+    Raises:
+        FedkinError: A number is not finite in float32; names its row.
+    """
     with np.errstate(over="ignore"):
         y = y.astype(np.float32)
     bad = first_not_finite(y)
@@ -53,7 +75,20 @@ def targets(y: Array, where: str) -> Array:
 
 
 def class_labels(y: Array, classes: int | None, where: str) -> tuple[Ints, int]:
-    """Labels as int64 in 0..classes-1, and the number of classes."""
+    """Labels as int64 in 0..classes-1, and the number of classes.
+
+    Args:
+        y: [n] whole numbers or booleans.
+        classes: How many there are; None: one more than the largest label.
+        where: The file, for messages.
+
+    Returns:
+        (labels int64 [n], classes).
+
+    Raises:
+        FedkinError: Labels are no whole numbers from 0, are beyond ``classes``, or leave large
+            gaps.
+    """
     if y.dtype.kind not in "bui":
         raise FedkinError(
             f"{where}: y holds {y.dtype} values: give integers (classes) or floats (regression)"
@@ -77,6 +112,12 @@ def class_labels(y: Array, classes: int | None, where: str) -> tuple[Ints, int]:
 def images(x: Array) -> Array:
     """uint8 images with the channel axis first: [n,h,w] gets one, [n,h,w,1 or 3] is turned; the
     rest stays.
+
+    Args:
+        x: Samples of any type and shape.
+
+    Returns:
+        [n, channels, height, width] where they are pictures.
     """
     if x.dtype != np.uint8:
         return x
@@ -88,7 +129,14 @@ def images(x: Array) -> Array:
 
 
 def text(values: Array) -> Array:
-    """Client labels as str or int64: bytes are decoded, every integer type becomes one."""
+    """Client labels as str or int64: bytes are decoded, every integer type becomes one.
+
+    Args:
+        values: [n] of any type.
+
+    Returns:
+        [n], in types that are stored without pickle.
+    """
     values = np.asarray(values)
     if values.dtype.kind == "S":
         return np.char.decode(values, "utf-8")

@@ -28,6 +28,16 @@ def epochs(n: int, batch: int, epochs: int, rng: np.random.Generator, *, pad: bo
     pad=False, for models with batch norm, where padding would enter the statistics: it is completed
     from the start of the pass's permutation, and with n < batch every batch is all n samples (table
     width n).
+
+    Args:
+        n: Samples.
+        batch: Samples of a full batch.
+        epochs: Passes.
+        rng: What shuffles.
+        pad: Whether the last batch of a pass is filled up with rows of weight 0.
+
+    Returns:
+        Index and weight tables [steps, batch]; weights of a step sum to 1.
     """
     _check(n, batch, epochs, "epochs")
     width = batch if pad else min(batch, n)
@@ -51,6 +61,16 @@ def steps(n: int, batch: int, steps: int, rng: np.random.Generator, *, pad: bool
     A batch that crosses the border of two permutations may hold a sample twice. With n < batch
     every batch is all n samples, padded to ``batch`` where pad is set (so that all clients share
     one shape).
+
+    Args:
+        n: Samples.
+        batch: Samples of a full batch.
+        steps: Batches.
+        rng: What shuffles.
+        pad: Whether batches of a client with fewer samples are filled up to ``batch``.
+
+    Returns:
+        Index and weight tables [steps, batch]; weights of a step sum to 1.
     """
     _check(n, batch, steps, "steps")
     if n <= batch:
@@ -65,6 +85,16 @@ def uniform(n: int, batch: int, steps: int, rng: np.random.Generator, *, pad: bo
     (COMET's eq. 2).
 
     With n <= batch every batch is all n samples, padded as in ``steps``.
+
+    Args:
+        n: Samples.
+        batch: Samples of a full batch.
+        steps: Batches.
+        rng: What draws.
+        pad: As in ``steps``.
+
+    Returns:
+        Index and weight tables [steps, batch]; weights of a step sum to 1.
     """
     _check(n, batch, steps, "steps")
     if n <= batch:

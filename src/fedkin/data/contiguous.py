@@ -23,6 +23,10 @@ def save_side_by_side(population: Population, directory: Path) -> None:
 
     A client finds the same samples in the same order. Across clients the order is another one
     (``pooled``).
+
+    Args:
+        population: Of all clients.
+        directory: Made if it is not there.
     """
     order = _order(population)
     place = np.empty_like(order)

@@ -13,6 +13,12 @@ BLOCK = 1 << 20  # numbers looked at at a time
 def first_not_finite(x: npt.NDArray[Any]) -> int | None:
     """The first row of x [n, ...] that holds NaN or infinity; None where none does, or x holds
     whole numbers.
+
+    Args:
+        x: Numbers of any type.
+
+    Returns:
+        The row's number, from 0.
     """
     if x.dtype.kind != "f" or x.size == 0:
         return None

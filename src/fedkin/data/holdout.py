@@ -52,6 +52,20 @@ def holdout(
     its other rows are train and val in the ratio of their fractions (the test fraction is then not
     used). group [n]: rows of one group (a recording) stay in one split. Raises FedkinError naming
     the client that is too small for the splits.
+
+    Args:
+        indices: The rows of each client.
+        key: Names the random streams.
+        fractions: Of training, validation and test.
+        official: [n] which rows are official test rows.
+        group: [n] values of which equal ones stay together.
+        names: What messages call the clients.
+
+    Returns:
+        Three lists of ascending rows, one entry a client, and the training share of each.
+
+    Raises:
+        FedkinError: A client is too small, or the fractions are not possible.
     """
     parts: list[list[Ints]] = []
     shares = np.empty(len(indices))
@@ -82,6 +96,17 @@ def holdout(
 def whole_clients(clients: int, share: float, key: Key) -> tuple[list[int], list[int]]:
     """(those that stay, those that are held out) of so many clients: a share of them, at least one,
     in order.
+
+    Args:
+        clients: How many there are.
+        share: Of them that are held out, in 0..1.
+        key: Names the random stream.
+
+    Returns:
+        Two ascending lists of client numbers.
+
+    Raises:
+        FedkinError: Nobody would be left to train.
     """
     count = max(1, round(share * clients))
     if count >= clients:
@@ -93,7 +118,17 @@ def whole_clients(clients: int, share: float, key: Key) -> tuple[list[int], list
 
 
 def check_fractions(fractions: Sequence[float]) -> tuple[float, float, float]:
-    """Three checked fractions (train, val, test)."""
+    """Three checked fractions (train, val, test).
+
+    Args:
+        fractions: Three numbers.
+
+    Returns:
+        The same as floats in 0..1 that sum to at most 1.
+
+    Raises:
+        FedkinError: They are not, or leave nothing to train on.
+    """
     try:
         values = tuple(float(f) for f in fractions)
     except (TypeError, ValueError):
@@ -118,6 +153,13 @@ def split_sizes(n: int, fractions: Sequence[float]) -> list[int]:
     is above 0.
 
     Needs n >= the number of fractions above 0.
+
+    Args:
+        n: Rows to divide.
+        fractions: One for each split, summing to at most 1.
+
+    Returns:
+        A size for each split.
     """
     exact = [n * f for f in fractions]
     sizes = [math.floor(e + 1e-9) for e in exact]

@@ -22,7 +22,12 @@ TENSORS = ("x", "y", "public", "public_y")
 
 
 def write_array(path: Path, array: Array) -> None:
-    """An array as a .npy file."""
+    """An array as a .npy file.
+
+    Args:
+        path: Ends in .npy.
+        array: Of numbers or text, no objects.
+    """
     np.save(path, array, allow_pickle=False)
 
 
@@ -61,22 +66,54 @@ class Population:
         return len(self.train)
 
     def rows(self, split: Split) -> tuple[Ints, ...]:
-        """The row arrays of one split, one a client."""
+        """The row arrays of one split, one a client.
+
+        Args:
+            split: "train", "val" or "test".
+
+        Returns:
+            Ascending row numbers of x.
+
+        Raises:
+            FedkinError: The split does not exist.
+        """
         if split not in SPLITS:
             raise FedkinError(f"unknown split {split!r}: use train, val or test")
         return {"train": self.train, "val": self.val, "test": self.test}[split]
 
     def part(self, client: int, split: Split) -> tuple[torch.Tensor, torch.Tensor]:
-        """One client's x and y of one split (a copy)."""
+        """One client's x and y of one split (a copy).
+
+        Args:
+            client: Its number.
+            split: "train", "val" or "test".
+
+        Returns:
+            (x [n, …], y [n]).
+        """
         rows = torch.from_numpy(self.rows(split)[client])
         return self.x[rows], self.y[rows]
 
     def sizes(self, split: Split) -> Ints:
-        """Samples a client, [clients]."""
+        """Samples a client, [clients].
+
+        Args:
+            split: "train", "val" or "test".
+
+        Returns:
+            int64.
+        """
         return np.array([len(rows) for rows in self.rows(split)], dtype=np.int64)
 
     def histogram(self, split: Split) -> Ints:
-        """Samples a client and class, [clients, classes]; no columns for regression."""
+        """Samples a client and class, [clients, classes]; no columns for regression.
+
+        Args:
+            split: "train", "val" or "test".
+
+        Returns:
+            Counts, int64.
+        """
         if self.classes == 0:
             return np.zeros((self.clients, 0), dtype=np.int64)
         owner = np.repeat(np.arange(self.clients), self.sizes(split))
@@ -105,6 +142,12 @@ class Population:
         """Some of the clients, numbered anew, with the same table of samples.
 
         Of ``truth``, what has a row a client.
+
+        Args:
+            clients: Their numbers; their order is the new numbering.
+
+        Returns:
+            The smaller population.
         """
         rows = {split: tuple(self.rows(split)[client] for client in clients) for split in SPLITS}
         names = tuple(self.names[client] for client in clients) if self.names else ()
@@ -117,6 +160,13 @@ class Population:
     def alone(self, client: int, clients: int) -> "Population":
         """The first client at number ``client`` of ``clients``, of whom nobody else has samples
         here.
+
+        Args:
+            client: The number that it gets.
+            clients: How many there are in all.
+
+        Returns:
+            One in which all others are empty.
         """
         nobody = np.empty(0, dtype=np.int64)
         rows = {
@@ -128,6 +178,10 @@ class Population:
     def save(self, directory: Path, write: Callable[[Path, Array], None] = write_array) -> None:
         """Writes .npy files and population.json (last, so that an interrupted save is not taken for
         a whole one).
+
+        Args:
+            directory: Made if it is not there.
+            write: What writes one array.
         """
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "population.json").unlink(missing_ok=True)
@@ -145,6 +199,12 @@ class Population:
         pages.
 
         The mapping is copy-on-write: torch may treat it as writable, and no write reaches the file.
+
+        Args:
+            directory: What ``save`` wrote.
+
+        Returns:
+            The population.
         """
         facts = _read_facts(directory)
         arrays = {key: _read(directory, key, *kind) for key, kind in facts["arrays"].items()}

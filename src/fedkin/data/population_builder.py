@@ -55,6 +55,27 @@ def build(
     takes all
     natural clients. truth: the partition's, the rows of the source's per-client truth (natural
     partition only), its other truth, and "train_share" for fractions="comet".
+
+    Args:
+        source: All samples.
+        partition_name: A key of PARTITIONS.
+        clients: How many; None: as many as there are natural ones.
+        key: Names the random streams of division.
+        partition_params: The partition's own parameters.
+        fractions: Of training, validation and test, or "comet".
+        pool: "train" or "all": whether official test rows are divided too.
+        public: What public samples are drawn, and from where.
+        test: "holdout" or "official": what a client's test set is made of.
+        group: What stays in one split; None: as the source says.
+        empty: "error" or "drop": what becomes of clients that are too small.
+        apart: The share of clients in 0..1 that is held out as a whole.
+        least: The fewest samples of a client that stays.
+
+    Returns:
+        Rows of every client and split, and the samples.
+
+    Raises:
+        FedkinError: What is asked for does not fit the data, or each other.
     """
     _choices(
         pool=(pool, ("train", "all")),

@@ -48,6 +48,18 @@ def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
     the private ones: nothing is resized. From the same source, the chosen rows leave the private
     pool, and official test rows are never chosen. Raises FedkinError where there are too few
     samples, or where shapes or labels do not fit.
+
+    Args:
+        spec: How many, of which source.
+        source: The private data.
+        rows: [n] rows of the source that may be divided.
+        key: Names the random stream.
+
+    Returns:
+        The samples, their labels if any, and the rows that are left for clients.
+
+    Raises:
+        FedkinError: There are too few, or shapes or labels do not fit.
     """
     origin = spec.source or source
     if spec.own:

@@ -60,12 +60,36 @@ def classified(name: str, x: Array, y: Array, *, where: str, **known: Unpack[Kno
     """A checked Source. Integer (or bool) y is classification, floating y is regression.
 
     ``where`` names the file in errors. Raises FedkinError for anything a model could not train on.
+
+    Args:
+        name: Of the data set.
+        x: [n, …] samples as somebody stored them.
+        y: [n] labels.
+        where: The file, for messages.
+        known: Any of the other fields of a Source, by name.
+
+    Returns:
+        Whose x is uint8 or float32.
     """
     return labelled(name, features(x, where), y, where=where, **known)
 
 
 def labelled(name: str, x: Array, y: Array, *, where: str, **known: Unpack[Known]) -> Source:
-    """``classified`` for an x that is checked already: the labels are checked."""
+    """``classified`` for an x that is checked already: the labels are checked.
+
+    Args:
+        name: Of the data set.
+        x: [n, …] samples, as ``features`` left them.
+        y: [n] labels.
+        where: The file, for messages.
+        known: Any of the other fields of a Source, by name.
+
+    Returns:
+        The Source.
+
+    Raises:
+        FedkinError: Labels do not fit the samples, or a column is of another length.
+    """
     y = np.asarray(y)
     if y.ndim != 1 or len(y) != len(x):
         raise FedkinError(
@@ -87,7 +111,17 @@ def labelled(name: str, x: Array, y: Array, *, where: str, **known: Unpack[Known
 
 
 def absent(name: str, file: str, dir: Path | None, other: str = "") -> FedkinError:
-    """The error for a data set whose file is not there; ``other``: what would do instead."""
+    """The error for a data set whose file is not there; ``other``: what would do instead.
+
+    Args:
+        name: Of the data set.
+        file: What would hold it.
+        dir: The data folder; None where none is named.
+        other: Another file that would do.
+
+    Returns:
+        The error, to be raised by the caller.
+    """
     where = f"in {dir}" if dir is not None else "because no data folder is named"
     either = f", or {other}" if other else ""
     return FedkinError(

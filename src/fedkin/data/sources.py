@@ -39,6 +39,19 @@ def load(
     names of tables. params: arguments of the generated sets (``clients=30``, ``seed=1``), of texts
     (``length=40``), or of the importer of a path (``task=``, ``scale=``, …). Raises FedkinError in
     one sentence for an unknown name, a missing or a damaged file.
+
+    Args:
+        name: Of a data set, a file in the data folder, or a path.
+        dir: The data folder.
+        client: The column that names each row's client.
+        label: The column to predict.
+        params: Arguments of the data set's reader.
+
+    Returns:
+        All samples, checked.
+
+    Raises:
+        FedkinError: A name that does not exist, or data that cannot be read.
     """
     folder = data_folder(dir)
     columns = {
@@ -65,6 +78,13 @@ def load(
 def check_name(name: str, dir: Path | str | None = None) -> None:
     """Raises FedkinError where ``load`` would not know the name; whether a named file is there is
     not asked.
+
+    Args:
+        name: The value of data.name.
+        dir: The data folder.
+
+    Raises:
+        FedkinError: Names the nearest data set that exists.
     """
     if name in SOURCES or is_path(name):
         return
@@ -81,6 +101,12 @@ def check_name(name: str, dir: Path | str | None = None) -> None:
 def as_typed(name: str | Path) -> str:
     """A data set as it is typed: where its bare name is that of a folder, with the slash that makes
     it one's path.
+
+    Args:
+        name: The value of data.name.
+
+    Returns:
+        What ``is_path`` takes for a path where it is one.
     """
     name = str(name)
     bare = name and not is_path(name) and name not in SOURCES and typed_path(name).is_dir()
@@ -88,7 +114,14 @@ def as_typed(name: str | Path) -> str:
 
 
 def located(name: str) -> str:
-    """The whole path of one's own file or folder that is there; any other name as is."""
+    """The whole path of one's own file or folder that is there; any other name as is.
+
+    Args:
+        name: The value of data.name.
+
+    Returns:
+        What means the same in any folder, and in run.db.
+    """
     path = typed_path(name)
     return whole(path) if is_path(name) and path.exists() else name
 
@@ -96,12 +129,28 @@ def located(name: str) -> str:
 def whole(path: Path) -> str:
     """From the root on, without "..": links stay as they are, but for those that one goes back
     over.
+
+    Args:
+        path: It may be relative.
+
+    Returns:
+        An absolute path.
     """
     return str(path.resolve() if ".." in path.parts else path.absolute())
 
 
 def data_folder(dir: Path | str | None) -> Path | None:
-    """The folder with the data: the argument, else FEDKIN_DATA, else None."""
+    """The folder with the data: the argument, else FEDKIN_DATA, else None.
+
+    Args:
+        dir: What --data-dir names.
+
+    Returns:
+        A folder that is there.
+
+    Raises:
+        FedkinError: What is named is no folder.
+    """
     chosen = dir if dir is not None else os.environ.get("FEDKIN_DATA") or None
     if chosen is None:
         return None
@@ -118,6 +167,12 @@ def data_folder(dir: Path | str | None) -> Path | None:
 def digits(dir: Path | None = None) -> Source:
     """Scikit-learn's 1,797 handwritten digits, uint8 [1797,1,8,8]; its 0..16 are scaled to 0..255.
     Needs no file.
+
+    Args:
+        dir: Not used.
+
+    Returns:
+        10 classes; no official test set.
     """
     from sklearn.datasets import load_digits
 
@@ -131,6 +186,12 @@ def digits(dir: Path | None = None) -> Source:
 def mnist(dir: Path | None = None) -> Source:
     """MNIST uint8 [70000,1,28,28], the last 10,000 official test: mnist.npz or the four
     IDX files.
+
+    Args:
+        dir: The data folder.
+
+    Returns:
+        10 classes.
     """
     return _mnist_like("mnist", dir, DIGITS)
 
@@ -138,6 +199,12 @@ def mnist(dir: Path | None = None) -> Source:
 def fashion_mnist(dir: Path | None = None) -> Source:
     """Fashion-MNIST uint8 [70000,1,28,28], the last 10,000 official test: fashion_mnist.npz or the
     four IDX files.
+
+    Args:
+        dir: The data folder.
+
+    Returns:
+        10 classes, with names.
     """
     return _mnist_like("fashion_mnist", dir, FASHION)
 
@@ -145,6 +212,12 @@ def fashion_mnist(dir: Path | None = None) -> Source:
 def cifar10(dir: Path | None = None) -> Source:
     """CIFAR-10 uint8 [60000,3,32,32], the last 10,000 official test: cifar10.npz or the binary
     version.
+
+    Args:
+        dir: The data folder.
+
+    Returns:
+        10 classes.
     """
     return _cifar("cifar10", dir)
 
@@ -152,18 +225,37 @@ def cifar10(dir: Path | None = None) -> Source:
 def cifar100(dir: Path | None = None) -> Source:
     """CIFAR-100 (fine labels) uint8 [60000,3,32,32], the last 10,000 official test: cifar100.npz or
     the binary one.
+
+    Args:
+        dir: The data folder.
+
+    Returns:
+        100 classes.
     """
     return _cifar("cifar100", dir)
 
 
 def cifar100_12k(dir: Path | None = None) -> Source:
-    """10,000 train and 2,000 test images of CIFAR-100, uint8 [12000,3,32,32]: cifar100_12k.npz."""
+    """10,000 train and 2,000 test images of CIFAR-100, uint8 [12000,3,32,32]: cifar100_12k.npz.
+
+    Args:
+        dir: The data folder.
+
+    Returns:
+        100 classes.
+    """
     return read_npz(_npz("cifar100_12k", dir), "cifar100_12k", classes=100)
 
 
 def femnist(dir: Path | None = None) -> Source:
     """FEMNIST, uint8 [n,1,28,28], 62 classes, writers as natural clients, official test rows per
     writer.
+
+    Args:
+        dir: The data folder.
+
+    Returns:
+        Digits, capital and small letters.
     """
     return read_npz(_npz("femnist", dir), "femnist", classes=62, class_names=LETTERS)
 
@@ -171,6 +263,12 @@ def femnist(dir: Path | None = None) -> Source:
 def femnist_extra(dir: Path | None = None) -> Source:
     """The FEMNIST writers of femnist.npz that ``femnist`` leaves out: clients who join later. No
     official test.
+
+    Args:
+        dir: The data folder.
+
+    Returns:
+        The classes of ``femnist``.
     """
     path = _npz("femnist", dir)
     return read_npz(path, "femnist_extra", classes=62, class_names=LETTERS, parts=("extra",))
@@ -181,6 +279,15 @@ def har(dir: Path | None = None) -> Source:
 
     ``truth["bout"]`` [n] numbers the unbroken recordings. Windows of one bout overlap by half, and
     ``group`` says so.
+
+    Args:
+        dir: The data folder.
+
+    Returns:
+        The group is "bout".
+
+    Raises:
+        FedkinError: The file is missing, damaged, or holds other windows.
     """
     path = _npz("har", dir)
     source = read_npz(path, "har", classes=6, class_names=ACTIVITIES)
@@ -244,5 +351,12 @@ def _npz(name: str, dir: Path | None) -> Path:
 
 
 def file_of(name: str) -> str:
-    """The one file that holds a data set, in the data folder."""
+    """The one file that holds a data set, in the data folder.
+
+    Args:
+        name: A key of SOURCES.
+
+    Returns:
+        Its name, without a folder.
+    """
     return FILES.get(name, f"{name.removesuffix('_extra')}.npz")

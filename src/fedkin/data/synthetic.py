@@ -36,6 +36,26 @@ def synthetic_mixture(
     script; features="normal" gives N(0, 1), as the paper's text has it. Needs 4·dim bytes a row:
     the defaults make about 0.9 GB; tests use fewer clients and ``test_rows`` each. truth: "alpha"
     [clients, components], "theta" [components, dim], "component" [n].
+
+    Args:
+        clients: How many.
+        components: Of the mixture.
+        dim: Features of a sample.
+        alpha: The Dirichlet concentration of a client's mixture, above 0.
+        noise: The standard deviation of e.
+        smallest: The fewest training rows of a client.
+        largest: The most.
+        mean: The log-normal's mean, of the logarithm.
+        sigma: Its standard deviation.
+        test_rows: Official test rows of a client.
+        features: "uniform" or "normal".
+        seed: Of all that is drawn.
+
+    Returns:
+        Two classes, natural clients, official test rows.
+
+    Raises:
+        FedkinError: A number is out of range, or ``features`` is not known.
     """
     _positive(
         clients=clients,
@@ -107,6 +127,20 @@ def linear_toy(
     U(-reach, reach). Reading: sigmas are standard deviations. The paper does not give the noise: e
     ~ N(0, noise) with noise = 10, nor the (equal) sizes: 20 rows. truth: "w" [clients, dim],
     "theta" [dim].
+
+    Args:
+        rows: Samples of a client.
+        sigmas: How far each client's w lies from theta; one a client.
+        noise: The standard deviation of e.
+        dim: Features of a sample.
+        reach: Half the range of theta and x.
+        seed: Of all that is drawn.
+
+    Returns:
+        A regression with natural clients.
+
+    Raises:
+        FedkinError: A number is out of range.
     """
     _positive(rows=rows, dim=dim, reach=reach, clients=len(sigmas))
     if noise < 0 or min(sigmas) < 0:

@@ -22,6 +22,17 @@ def lambda_star(sigma: float, v: Any, nu: float) -> Floats:
     """λ_k* = sigma² / (v_k² nu) (eq.
 
     16), one a client: the more a client differs, the less it should listen.
+
+    Args:
+        sigma: The noise of the labels, as a standard deviation.
+        v: [clients] how far each client lies from the common centre.
+        nu: PᵀP = nu I of the public samples.
+
+    Returns:
+        [clients].
+
+    Raises:
+        FedkinError: A number is out of range.
     """
     v = _spread(v)
     if sigma < 0 or nu <= 0 or (v == 0).any():
@@ -36,6 +47,18 @@ def alpha_star(sigma: float, v: Any, beta: float, *, printed: bool = False) -> F
     1/u_i, so B_k = 1 / sum_i 1/u_i: all rows are equal and sum to 1. The paper prints B_k = A_k u_k
     / (sigma² + A_k beta v_k²). There the units do not match, the rows do not sum to 1, and the
     expected error is not minimal; ``printed=True`` gives it.
+
+    Args:
+        sigma: The noise of the labels, as a standard deviation.
+        v: [clients] how far each client lies from the common centre.
+        beta: XᵀX = beta I of each client's samples.
+        printed: Whether as the paper prints it.
+
+    Returns:
+        Rows that sum to 1, unless ``printed``.
+
+    Raises:
+        FedkinError: A number is out of range, or there is one client only.
     """
     v = _spread(v)
     if sigma < 0 or beta <= 0 or len(v) < 2 or (sigma == 0 and (v == 0).any()):
@@ -55,6 +78,16 @@ def minimiser(xtx: Floats, ptp: Floats, lam: float, own: Floats, taught: Floats)
 
     xtx, ptp: [d, d]; own: ŵ_k [d]; taught: Σ_i α_i ŵ_i [d]. It minimises ‖Xw − y‖² + λ‖Pw −
     P·taught‖².
+
+    Args:
+        xtx: XᵀX of the client's samples.
+        ptp: PᵀP of the public samples.
+        lam: λ, at least 0.
+        own: The client's least squares solution.
+        taught: What the others' predictions come from.
+
+    Returns:
+        w̃ [d].
     """
     return np.asarray(np.linalg.solve(xtx + lam * ptp, xtx @ own + lam * ptp @ taught))
 
@@ -63,6 +96,16 @@ def combination(k: int, lam: float, alpha: Floats, beta: float, nu: float) -> Fl
     """The weights [clients] with which w̃_k mixes all ŵ_i when XᵀX = beta I and PᵀP = nu I (eq.
 
     49).
+
+    Args:
+        k: The client.
+        lam: λ.
+        alpha: [clients] the teacher's weights α_k.
+        beta: XᵀX = beta I.
+        nu: PᵀP = nu I.
+
+    Returns:
+        Their sum is 1 where alpha's is.
     """
     pull = lam * nu / (beta + lam * nu)
     return np.asarray(pull * alpha + (1 - pull) * np.eye(len(alpha))[k])
@@ -71,6 +114,16 @@ def combination(k: int, lam: float, alpha: Floats, beta: float, nu: float) -> Fl
 def expected_error(k: int, weights: Floats, sigma: float, v: Any, beta: float) -> float:
     """E‖Σ_i weights_i ŵ_i − w_k‖² per dimension; infinite unless the weights sum to 1, because
     theta has no prior.
+
+    Args:
+        k: The client.
+        weights: [clients] of all ŵ_i.
+        sigma: The noise of the labels, as a standard deviation.
+        v: [clients] how far each client lies from the common centre.
+        beta: XᵀX = beta I.
+
+    Returns:
+        In squared units of w.
     """
     v = _spread(v)
     if abs(weights.sum() - 1) > 1e-9:
@@ -116,6 +169,16 @@ def toy(
     and 1 end nearer to their truth with clustering than without it or by FedAvg, but ``local``
     least squares is nearer still: the figure does not show it, ``distances`` does. Reading: sizes,
     noise and the number of public samples are not in the paper, see ``linear_toy``.
+
+    Args:
+        seed: Of all that is drawn.
+        rows: Samples of a client.
+        lam: λ.
+        clusters: Of the c-means.
+        public: Samples that clients predict.
+
+    Returns:
+        Models of each client, and their clusters.
     """
     source = linear_toy(rows=rows, seed=seed)
     clients = len(source.truth["w"])

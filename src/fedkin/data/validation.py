@@ -15,6 +15,12 @@ TOKENS = (torch.int16, torch.int32, torch.int64)
 def check_population(p: Population) -> None:
     """One FedkinError for the first fault: shapes, types, NaN, labels, names, splits,
     public set.
+
+    Args:
+        p: Of all clients.
+
+    Raises:
+        FedkinError: Names the fault, and the client or row where there is one.
     """
     _samples(p)
     _splits(p)

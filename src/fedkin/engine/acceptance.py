@@ -36,6 +36,9 @@ def accepted(method: Method, info: ClientInfo, answer: TaskResult, expected: Tre
         answer: What arrived.
         expected: A tree with the structure, shapes and dtypes that the message must have.
 
+    Returns:
+        The reply, and the largest number of each kind that is compared among clients.
+
     Raises:
         BadMessage: With the reason against it.
     """
@@ -61,6 +64,9 @@ def far_off(largest: Mapping[int, Mapping[str, float]]) -> dict[int, str]:
 
     Args:
         largest: {client: {kind: the largest number in its message}}.
+
+    Returns:
+        {client: reason}; {} where nobody is.
     """
     found: dict[int, str] = {}
     for kind in COMPARED:

@@ -83,6 +83,15 @@ def _tensor(leaf: Any) -> Tensor:
 def encode(tree: Tree) -> bytes:
     """A tree as safetensors bytes; its structure and the Python numbers in it are kept in the
     header.
+
+    Args:
+        tree: Dicts, tuples, tensors, numbers and None.
+
+    Returns:
+        The same bytes for the same tree.
+
+    Raises:
+        FedkinError: Two entries have one path, or one has the format's own name.
     """
     outline = json.dumps(_outline(tree))
     named = [(path or ".", _tensor(leaf)) for path, leaf in named_leaves(tree)]
@@ -105,7 +114,17 @@ def _spec(tensor: Tensor) -> TensorSpec:
 
 
 def decode(blob: bytes) -> Tree:
-    """The tree that ``encode`` wrote. Raises BadMessage for anything else."""
+    """The tree that ``encode`` wrote. Raises BadMessage for anything else.
+
+    Args:
+        blob: Anybody's bytes.
+
+    Returns:
+        Tensors of their own memory.
+
+    Raises:
+        BadMessage: It is too large, or not what ``encode`` writes.
+    """
     if len(blob) > MAX_BYTES:
         raise BadMessage(f"message of {len(blob)} bytes, more than the {MAX_BYTES} allowed")
     try:
@@ -179,7 +198,15 @@ def _join(path: str, name: str) -> str:
 
 
 def count(message: Tree, blob: bytes) -> Counted:
-    """Scalars by kind of a message {kind: tree}, and its bytes; an empty message is not sent."""
+    """Scalars by kind of a message {kind: tree}, and its bytes; an empty message is not sent.
+
+    Args:
+        message: What was sent.
+        blob: The same, encoded.
+
+    Returns:
+        Scalars of each of KINDS, and bytes.
+    """
     if not message:
         return Counted(dict.fromkeys(KINDS, 0), 0)
     scalars = dict.fromkeys(KINDS, 0)
@@ -190,7 +217,15 @@ def count(message: Tree, blob: bytes) -> Counted:
 
 
 def check_kinds(message: Tree, method: str) -> None:
-    """A method's own mistake: a message whose top level is not {kind: tree}."""
+    """A method's own mistake: a message whose top level is not {kind: tree}.
+
+    Args:
+        message: What a method's function returned.
+        method: Its name, for the message.
+
+    Raises:
+        BadMessage: Its top level is no dict, or has another key than KINDS.
+    """
     if not isinstance(message, dict) or not set(message) <= set(KINDS):
         found = sorted(message) if isinstance(message, dict) else type(message).__name__
         raise BadMessage(
@@ -205,6 +240,16 @@ def check(message: Tree, expected: Tree) -> dict[str, float]:
 
     Raises BadMessage unless it has the expected names, shapes and dtypes, and only finite numbers
     up to ``LARGEST``.
+
+    Args:
+        message: What arrived.
+        expected: A tree with the names, shapes and dtypes that it must have.
+
+    Returns:
+        {kind: number}, which ``far_off`` compares among clients.
+
+    Raises:
+        BadMessage: It is not as expected; says where.
     """
     got, want = dict(named_leaves(message)), dict(named_leaves(expected))
     if got.keys() != want.keys():

@@ -53,6 +53,12 @@ class Schedule(NamedTuple):
 
         After the warm-up a "cosine" and a "linear" schedule fall as ``CosineAnnealingLR`` and
         ``LinearLR`` of torch do, a round an epoch; what follows the last round goes on with its.
+
+        Args:
+            round: From 1; 0, before the first, counts as 1.
+
+        Returns:
+            What the learning rate is multiplied by.
         """
         round = max(round, 1)  # what precedes the first round is trained at its rate
         rise = min(round / (self.warmup + 1), 1.0)
@@ -79,7 +85,14 @@ class LocalData:
     secret: Secret | None = None
 
     def pooled(self, population: Population) -> "LocalData":
-        """The same with everybody's training data, those of ``population.pooled()``."""
+        """The same with everybody's training data, those of ``population.pooled()``.
+
+        Args:
+            population: Whose training rows of each client are everybody's.
+
+        Returns:
+            A copy; validation and test stay the client's own.
+        """
         labels = population.y[torch.from_numpy(population.train[self.info.client])]
         counts = self.info.histogram
         if self.info.classes:
@@ -108,6 +121,18 @@ class LocalData:
         epochs: int | None = None,
         beside: Tensor | None = None,
     ) -> Batches:
+        """Mini-batches of private training data, as ``ClientContext.batches`` says.
+
+        Args:
+            draw: "permuted" or "uniform".
+            purpose: Names the random stream.
+            steps: How many batches; None: what [train] says.
+            epochs: How many passes instead.
+            beside: [n_i, …], a row a training sample.
+
+        Returns:
+            Gathered from the shared table when they are walked through.
+        """
         planned = self._plan(draw, purpose, steps, epochs)
         batches = self._batches(planned)
         if beside is None:
@@ -130,10 +155,29 @@ class LocalData:
         return batching.steps(n, size, steps, rng, pad=pad)
 
     def rows(self, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
+        """Mini-batches of a public set, as ``ClientContext.rows`` says.
+
+        Args:
+            tensors: Of one first axis, [n, …] each.
+            size: Rows of a batch.
+            steps: How many batches.
+            purpose: Names the random stream.
+
+        Returns:
+            With the optimizer of [train].
+        """
         drawn = _rows(self.runtime, self.model, tensors, size, steps, self.key.numpy(purpose))
         return drawn._replace(optimizer=self.schedule.optimizer)
 
     def whole(self, split: str) -> list[Batch]:
+        """All samples of a split, as ``ClientContext.whole`` says.
+
+        Args:
+            split: "train", "val" or "test".
+
+        Returns:
+            Batches without padding.
+        """
         rows = self._rows(split)
         return [
             Batch(*self._take(part), torch.full((len(part),), 1 / len(rows), dtype=self._dtype))
@@ -143,6 +187,17 @@ class LocalData:
     def score(
         self, view: Tree, split: str, predict: Predict = plain_prediction
     ) -> tuple[float, float]:
+        """Loss and accuracy of what a client would deploy.
+
+        Args:
+            view: Parameters, or what the method predicts with.
+            split: "train", "val" or "test".
+            predict: The method's.
+
+        Returns:
+            (mean loss in nats or the labels' units, accuracy in 0..1); nan where the split is
+            empty.
+        """
         return score(self.runtime, self.model, view, predict, self._rows(split), self._take)
 
     def measure(
@@ -155,6 +210,9 @@ class LocalData:
             view: What the client would deploy.
             predict: The method's.
             losses: Mean loss by split, which is enough for some measures.
+
+        Returns:
+            Of the splits in ``losses`` that have samples.
         """
         family, name = self.model.family, self.chosen
         if name in ("", *IN_SCORES):
@@ -175,6 +233,13 @@ class LocalData:
 
         Beside them stand "threshold", which validation data chose, and "se": the standard error of
         the experiment's measure, where it is not an accuracy or a loss.
+
+        Args:
+            view: What the client would deploy.
+            predict: The method's.
+
+        Returns:
+            {} of a split without samples.
         """
         family, text = self.model.family, self.population.x.dtype in TOKENS
         told = self._predicted(view, predict, ("val", "test"))
@@ -260,6 +325,18 @@ class ServerTools:
     def rows(
         self, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str
     ) -> Batches:
+        """Mini-batches of a public set, as ``ServerContext.rows`` says.
+
+        Args:
+            model: Whose parameters the steps move.
+            tensors: Of one first axis, [n, …] each.
+            size: Rows of a batch.
+            steps: How many batches.
+            purpose: Names the random stream.
+
+        Returns:
+            With plain SGD, unless the caller says otherwise.
+        """
         return _rows(self.runtime, model, tensors, size, steps, self.key.numpy(purpose))
 
 

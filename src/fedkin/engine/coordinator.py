@@ -49,7 +49,14 @@ class Federation(NamedTuple):
     secret: Secret | None = None  # of a run with noise
 
     def named(self, client: int) -> str:
-        """A client as whoever runs the experiment knows it."""
+        """A client as whoever runs the experiment knows it.
+
+        Args:
+            client: Its number.
+
+        Returns:
+            "client hospital A", for messages.
+        """
         known = self.names[client] if client < len(self.names) else str(client)
         return f"client {known}"
 
@@ -88,7 +95,16 @@ class Coordinator:
         return self._record(0, "setup", who, sent, missing, began, {})
 
     def round(self, number: int, evaluate: bool = True, last: bool = False) -> Record:
-        """One communication round; rounds count from 1. ``last``: everybody is asked, no panel."""
+        """One communication round; rounds count from 1. ``last``: everybody is asked, no panel.
+
+        Args:
+            number: From 1.
+            evaluate: Whether clients are asked for loss and accuracy at its end.
+            last: Whether it is the last one.
+
+        Returns:
+            What run.db keeps of the round.
+        """
         began = time.perf_counter()
         who = self.sample(number)
         sent: list[Sent] = []
@@ -106,6 +122,12 @@ class Coordinator:
         """After the last round: every client's ``finish`` (its message is the last one down), and a
         full evaluation: of everybody, or of the last round's participants where rounds evaluate
         those.
+
+        Args:
+            number: One more than the last round's.
+
+        Returns:
+            What run.db keeps of it.
         """
         began = time.perf_counter()
         everyone = sorted(self.federation.infos)
@@ -134,12 +156,29 @@ class Coordinator:
         return panel(self.federation.evaluate, self.federation.infos, self.federation.seed)
 
     def sample(self, number: int) -> list[int]:
-        """Participants of a round."""
+        """Participants of a round.
+
+        Args:
+            number: From 1.
+
+        Returns:
+            Ascending client numbers.
+        """
         return participants(self.method, self.federation, number)
 
     def views(self, client: int, number: int) -> dict[str, Tree]:
         """What a client would deploy after round ``number``: {view: parameters, or what the method
         predicts with}.
+
+        Args:
+            client: Its number.
+            number: A round that is over.
+
+        Returns:
+            At least "personal".
+
+        Raises:
+            FedkinError: The client's host has no model to show.
         """
         (answer,) = self.transport.ask("views", number, self._orders([client], [])[0])
         if answer.message is None:
@@ -344,7 +383,16 @@ def _identity(leaf: Any) -> Any:
 
 
 def participants(method: Method, federation: Federation, number: int) -> list[int]:
-    """m = ⌈C·M⌉ participants of a round, drawn without replacement; in order."""
+    """m = ⌈C·M⌉ participants of a round, drawn without replacement; in order.
+
+    Args:
+        method: Whether clients are drawn by size, says its ``needs``.
+        federation: Whom to draw from, the seed, and the share C.
+        number: From 1; the same number gives the same clients.
+
+    Returns:
+        Ascending client numbers.
+    """
     clients = sorted(federation.infos)
     if federation.poisson:
         return _poisson(clients, federation, number)
@@ -371,10 +419,24 @@ def _poisson(clients: list[int], federation: Federation, number: int) -> list[in
 
 
 def participants_of(federation: Federation) -> int:
-    """m = ⌈C·M⌉, at least one."""
+    """m = ⌈C·M⌉, at least one.
+
+    Args:
+        federation: Of M clients, of which the share C takes part.
+
+    Returns:
+        m.
+    """
     return max(1, math.ceil(round_up_noise(federation.participation * len(federation.infos))))
 
 
 def round_up_noise(value: float) -> float:
-    """0.07 · 100 is 7.000000000000001 in floating point: its ceiling must be 7."""
+    """0.07 · 100 is 7.000000000000001 in floating point: its ceiling must be 7.
+
+    Args:
+        value: A product of two decimal numbers.
+
+    Returns:
+        The same, to nine decimals.
+    """
     return round(value, 9)

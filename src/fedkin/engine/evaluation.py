@@ -34,6 +34,17 @@ def score(
 ) -> tuple[float, float]:
     """(mean loss, accuracy) of a view on ``rows`` [n], whose samples and labels ``take`` gives; nan
     where n is 0.
+
+    Args:
+        scanner: What walks through the batches.
+        model: The client's architecture.
+        view: Parameters, or what the method predicts with.
+        predict: The method's.
+        rows: Row numbers.
+        take: Rows → (x, y).
+
+    Returns:
+        Loss in nats or the labels' units, accuracy in 0..1 (nan for regression).
     """
     if len(rows) == 0:
         return float("nan"), float("nan")
@@ -47,6 +58,18 @@ def score(
 def grade(model: Model, predictions: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """(summed loss, number right) of the rows whose weight is not 0, in double precision; nan right
     for regression.
+
+    Args:
+        model: Its family says what predictions are.
+        predictions: Log-probabilities [b, classes], or means [b, 1].
+        y: Labels [b].
+        weight: [b], 0 for padding.
+
+    Returns:
+        Two 0-d tensors.
+
+    Raises:
+        FedkinError: Labels have more than one axis.
     """
     if model.family.classes:
         loss = -predictions.gather(1, y[:, None])[:, 0]
@@ -64,6 +87,12 @@ def grade(model: Model, predictions: Tensor, y: Tensor, weight: Tensor) -> tuple
 def grading(predict: Predict) -> Step:
     """A step that adds a batch's grades; one object for one ``predict``, by which graphs are found
     again.
+
+    Args:
+        predict: A method's.
+
+    Returns:
+        For ``scan``, from (0.0, 0.0).
     """
 
     def step(
@@ -76,7 +105,14 @@ def grading(predict: Predict) -> Step:
 
 
 def parts(rows: Tensor) -> Iterator[Tensor]:
-    """Rows, as many as are gathered at once."""
+    """Rows, as many as are gathered at once.
+
+    Args:
+        rows: [n] row numbers.
+
+    Yields:
+        At most LARGE of them.
+    """
     yield from (rows[first : first + LARGE] for first in range(0, len(rows), LARGE))
 
 

@@ -81,6 +81,16 @@ class Host:
         self._decoded: tuple[bytes, Tree] | None = None
 
     def do(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
+        """Do one kind of work for several clients.
+
+        Args:
+            op: One of OPS: "local", "evaluate", "views", …
+            round: From 1.
+            orders: Client and encoded message, in any order.
+
+        Yields:
+            An answer for each, in the order of ``orders``.
+        """
         waiting = iter(orders)
         while group := list(islice(waiting, self.block)):
             tasks = [partial(self._one, op, round, order) for order in group]
@@ -106,6 +116,13 @@ class Host:
     def save(self, folder: Path, round: int) -> list[int]:
         """Write the states that changed since the last call, as ``{client}.{round}.safetensors``;
         returns whose.
+
+        Args:
+            folder: Of a checkpoint; it is there.
+            round: The last one that is over.
+
+        Returns:
+            Client numbers, ascending.
         """
         changed = sorted(self._dirty)
         for client in changed:
@@ -114,16 +131,34 @@ class Host:
         return changed
 
     def load(self, states: Mapping[int, Path]) -> None:
-        """Take over the states of a checkpoint."""
+        """Take over the states of a checkpoint.
+
+        Args:
+            states: Client → file.
+        """
         for client, path in states.items():
             self.store.put(client, read_state(path))
 
     def digest(self, client: int) -> str:
-        """sha256 of a client's personal state."""
+        """sha256 of a client's personal state.
+
+        Args:
+            client: Its number.
+
+        Returns:
+            64 hexadecimal digits.
+        """
         return hashlib.sha256(encode(self.own(client))).hexdigest()
 
     def own(self, client: int) -> Tree:
-        """The personal state of a client, the first one if it never worked."""
+        """The personal state of a client, the first one if it never worked.
+
+        Args:
+            client: Its number.
+
+        Returns:
+            A tree; {} of a method without personal state.
+        """
         state = self.store.get(client)
         if state is None:
             info = self.infos[client]
@@ -131,7 +166,15 @@ class Host:
         return state
 
     def data(self, round: int, client: int) -> LocalData:
-        """What the method's functions are given for this client in this round."""
+        """What the method's functions are given for this client in this round.
+
+        Args:
+            round: From 1.
+            client: Its number.
+
+        Returns:
+            Its rows, its model, its random streams.
+        """
         info = self.infos[client]
         model = self.models[info.architecture]
         key = Key(self.seed, round, client)
@@ -149,6 +192,13 @@ class Host:
     def training(self, round: int, client: int) -> LocalData:
         """The same for a round's work: of a comparator outside federation (``needs.pooled``),
         everybody's rows.
+
+        Args:
+            round: From 1.
+            client: Its number.
+
+        Returns:
+            What local training may see.
         """
         data = self.data(round, client)
         return data.pooled(self._everyones) if self.method.needs.pooled else data
@@ -158,7 +208,14 @@ class Host:
         return self.population.pooled()
 
     def receive(self, order: Task) -> Tree:
-        """The message that came for a client; a broadcast is read once."""
+        """The message that came for a client; a broadcast is read once.
+
+        Args:
+            order: Client and encoded message.
+
+        Returns:
+            {} where none came.
+        """
         if order.message is None:
             return {}
         if self._decoded is None or self._decoded[0] != order.message:
@@ -166,12 +223,27 @@ class Host:
         return self._decoded[1]
 
     def keep(self, client: int, state: Tree) -> None:
+        """Keep a client's new personal state, and note that it changed.
+
+        Args:
+            client: Its number.
+            state: An empty one is not kept.
+        """
         if state:
             self.store.put(client, state)
             self._dirty.add(client)
 
     def answer(self, client: int, message: Tree, down: Tree) -> TaskResult:
-        """Check a message against what the method promises, and encode it."""
+        """Check a message against what the method promises, and encode it.
+
+        Args:
+            client: Its number.
+            message: What its update returned.
+            down: What it had received, on which the expected form may depend.
+
+        Returns:
+            The encoded message, with the number of training samples as its weight.
+        """
         info = self.infos[client]
         check_kinds(message, self.method.name)
         check(message, self.method.expected_update(down, info))
@@ -185,6 +257,12 @@ def drawing_from(seed: int) -> Iterator[None]:
 
     ``torch.manual_seed`` would also queue a call for GPUs that are not there, stack trace and all,
     at every use.
+
+    Args:
+        seed: Of this client and round.
+
+    Yields:
+        Nothing: what is inside the ``with`` draws.
     """
     before = torch.default_generator.get_state()
     torch.default_generator.manual_seed(seed)

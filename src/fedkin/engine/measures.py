@@ -31,6 +31,14 @@ class Predicted(NamedTuple):
     threshold: float = 0.5
 
     def rows(self, chosen: NDArray[np.int64]) -> "Predicted":
+        """The same of some rows.
+
+        Args:
+            chosen: Row numbers; a row may come twice, as a bootstrap has it.
+
+        Returns:
+            With the same threshold.
+        """
         return Predicted(self.p[chosen], self.y[chosen], self.threshold)
 
     @property
@@ -41,7 +49,16 @@ class Predicted(NamedTuple):
 
 
 def predicted(family: Family, predictions: Tensor, y: Tensor) -> Predicted:
-    """From what a method predicts: log-probabilities [n, classes], or means [n, 1]; y [n]."""
+    """From what a method predicts: log-probabilities [n, classes], or means [n, 1]; y [n].
+
+    Args:
+        family: What predictions are.
+        predictions: As ``Method.predict`` returns them.
+        y: Labels.
+
+    Returns:
+        In double precision, on the CPU.
+    """
     values = predictions.double().numpy()
     return Predicted(np.exp(values) if family.classes else values, y.numpy())
 
@@ -49,6 +66,14 @@ def predicted(family: Family, predictions: Tensor, y: Tensor) -> Predicted:
 def from_scores(family: Family, name: str, loss: float) -> float | None:
     """The measures that follow from the mean loss alone, so that nobody predicts for them; None for
     the others.
+
+    Args:
+        family: What predictions are.
+        name: Of the measure.
+        loss: The mean over a split.
+
+    Returns:
+        In the measure's own unit.
     """
     if name == "perplexity":
         return math.exp(min(loss, 700.0)) if math.isfinite(loss) else loss
@@ -60,6 +85,14 @@ def from_scores(family: Family, name: str, loss: float) -> float | None:
 def measures(family: Family, found: Predicted, text: bool = False) -> dict[str, float]:
     """{name: value} of everything that is defined for these labels; ``text``: labels are the
     symbols of a text.
+
+    Args:
+        family: What predictions are.
+        found: Predictions and labels of one split.
+        text: Whether labels are the symbols of a text.
+
+    Returns:
+        {} where there are no samples.
     """
     if not len(found.y):
         return {}
@@ -68,7 +101,16 @@ def measures(family: Family, found: Predicted, text: bool = False) -> dict[str, 
 
 
 def measure(family: Family, name: str, found: Predicted) -> float | None:
-    """One measure; None where it is not defined, or a prediction is no number."""
+    """One measure; None where it is not defined, or a prediction is no number.
+
+    Args:
+        family: What predictions are.
+        name: Of the measure.
+        found: Predictions and labels of one split.
+
+    Returns:
+        In the measure's own unit.
+    """
     if not len(found.y) or not np.isfinite(found.p).all():
         return None
     if name == "deviance":
@@ -78,7 +120,16 @@ def measure(family: Family, name: str, found: Predicted) -> float | None:
 
 
 def standard_error(family: Family, name: str, found: Predicted) -> float | None:
-    """By bootstrap over the rows, the same draws at each call; None where it cannot be told."""
+    """By bootstrap over the rows, the same draws at each call; None where it cannot be told.
+
+    Args:
+        family: What predictions are.
+        name: Of the measure.
+        found: Predictions and labels of one split.
+
+    Returns:
+        In the measure's own unit.
+    """
     if len(found.y) < TWO:
         return None
     rng = np.random.default_rng(0)
@@ -93,6 +144,12 @@ def standard_error(family: Family, name: str, found: Predicted) -> float | None:
 def threshold(found: Predicted) -> float:
     """The probability of class 1 from which on sensitivity + specificity is greatest; 0.5 where it
     cannot be told.
+
+    Args:
+        found: Predictions and labels of two classes, of validation data.
+
+    Returns:
+        Half-way between two scores, in 0..1.
     """
     positive = found.y == 1
     if not len(found.y) or positive.all() or not positive.any() or not np.isfinite(found.p).all():

@@ -32,7 +32,16 @@ class Spool(Mapping[int, Reply]):
         weakref.finalize(self, self._file.close)
 
     def put(self, client: int, message: bytes, weight: float) -> None:
-        """Keep a client's encoded message."""
+        """Keep a client's encoded message.
+
+        Args:
+            client: Its number.
+            message: Encoded.
+            weight: Its number of training samples.
+
+        Raises:
+            StoreError: The folder cannot be written.
+        """
         try:
             self._file.seek(self._end)
             self._file.write(message)

@@ -41,6 +41,9 @@ def guarded(update: Update, state: Tree, replies: Replies, least: int) -> Update
         replies: What arrived, in client order.
         least: So many replies are needed.
 
+    Returns:
+        The new state, and why which clients are left out.
+
     Raises:
         NotFinite: Where no smaller set of replies gives finite numbers either.
         Exception: What the update raises, where it does so without any half of the clients too:
@@ -94,6 +97,13 @@ def _tried(update: Update, state: Tree, replies: Replies) -> Tree:
 def check_finite(new: Tree, old: Tree) -> None:
     """Raise NotFinite where a new server state holds NaN or infinity at a place where the old one
     had none.
+
+    Args:
+        new: The state after an update.
+        old: The state before it.
+
+    Raises:
+        NotFinite: Names the place.
     """
     before = dict(named_leaves(old))
     for path, leaf in named_leaves(new):

@@ -24,10 +24,22 @@ class Store(Protocol):
     """Personal states by client."""
 
     def get(self, client: int) -> Tree | None:
-        """The state of a client, or None before its first round."""
+        """The state of a client, or None before its first round.
+
+        Args:
+            client: Its number.
+
+        Returns:
+            A tree.
+        """
 
     def put(self, client: int, state: Tree) -> None:
-        """Replace the state of a client."""
+        """Replace the state of a client.
+
+        Args:
+            client: Its number.
+            state: A tree.
+        """
 
     def clients(self) -> list[int]:
         """Clients that have a state, in order."""
@@ -40,9 +52,23 @@ class Memory:
         self._states: dict[int, Tree] = {}
 
     def get(self, client: int) -> Tree | None:
+        """The state of a client, or None before its first round.
+
+        Args:
+            client: Its number.
+
+        Returns:
+            The tree itself, not a copy.
+        """
         return self._states.get(client)
 
     def put(self, client: int, state: Tree) -> None:
+        """Replace the state of a client.
+
+        Args:
+            client: Its number.
+            state: A tree, kept as it is.
+        """
         self._states[client] = state
 
     def clients(self) -> list[int]:
@@ -60,9 +86,26 @@ class Disk:
         self._known = {int(path.stem) for path in folder.glob("*.safetensors")}
 
     def get(self, client: int) -> Tree | None:
+        """The state of a client, or None before its first round.
+
+        Args:
+            client: Its number.
+
+        Returns:
+            A tree, read anew at each call.
+        """
         return read_state(self._path(client)) if client in self._known else None
 
     def put(self, client: int, state: Tree) -> None:
+        """Replace the state of a client.
+
+        Args:
+            client: Its number.
+            state: A tree.
+
+        Raises:
+            StoreError: The folder cannot be written.
+        """
         try:
             write_file(self._path(client), encode(state), durable=False)
         except OSError as error:
@@ -98,6 +141,17 @@ class Copies:
         self._copies = Disk(folder)
 
     def get(self, client: int) -> Tree | None:
+        """The state of a client, or None before its first round.
+
+        Args:
+            client: Its number.
+
+        Returns:
+            A tree, read from the copy.
+
+        Raises:
+            StoreError: Its file was lost or damaged when it was copied.
+        """
         if client in self.lost:
             raise self.lost[client]
         if client in self._sources:  # damage is told of there
@@ -105,6 +159,12 @@ class Copies:
         return self._copies.get(client)
 
     def put(self, client: int, state: Tree) -> None:
+        """Replace the state of a client, in memory: the checkpoint stays.
+
+        Args:
+            client: Its number.
+            state: A tree.
+        """
         self._copies.put(client, state)
         self.lost.pop(client, None)
         self._sources.pop(client, None)
@@ -118,6 +178,16 @@ def read_state(path: Path, source: Path | None = None) -> Tree:
     cannot be read.
 
     ``source``: the file to name, where ``path`` is a copy of it.
+
+    Args:
+        path: The file that is read.
+        source: The file that messages name; None: ``path``.
+
+    Returns:
+        The tree.
+
+    Raises:
+        StoreError: It is missing, a link, or not what ``encode`` wrote.
     """
     try:
         return decode(read_file(path, LARGEST, links=False))

@@ -41,6 +41,16 @@ LAYOUTS = {
 def find_cifar(name: str, folders: list[Path]) -> Path | None:
     """The first folder (or its official sub-folder) that holds any of the files; all must then be
     there.
+
+    Args:
+        name: "cifar10" or "cifar100".
+        folders: Where to look, in this order.
+
+    Returns:
+        The folder; None where none holds any of the files.
+
+    Raises:
+        FedkinError: A folder holds some of the files; names those that are missing.
     """
     layout = LAYOUTS[name]
     for folder in [inner for outer in folders for inner in (outer, outer / layout.folder)]:
@@ -56,7 +66,15 @@ def find_cifar(name: str, folders: list[Path]) -> Path | None:
 
 
 def read_cifar(name: str, folder: Path) -> Source:
-    """A Source uint8 [n,3,32,32] in the official order; CIFAR-100 uses the fine labels."""
+    """A Source uint8 [n,3,32,32] in the official order; CIFAR-100 uses the fine labels.
+
+    Args:
+        name: "cifar10" or "cifar100".
+        folder: It holds the binary version.
+
+    Returns:
+        Its last 10,000 rows are the official test set.
+    """
     layout = LAYOUTS[name]
     parts = [_records(folder / file, layout.label_bytes) for file in (*layout.train, layout.test)]
     rows = np.concatenate(parts)

@@ -32,6 +32,19 @@ def read_csv(
     Empty lines at the end hold nothing. Raises FedkinError for everything that would make cells
     move or disappear: a line with too few or too many cells, a column name given twice, bytes that
     are not of the encoding.
+
+    Args:
+        path: A text file.
+        as_text: Names of columns.
+        separator: What stands between cells.
+        decimal: What stands before a fraction.
+        encoding: Of its bytes.
+
+    Returns:
+        A column for each name of the header.
+
+    Raises:
+        FedkinError: It cannot be read without loss; names the line where there is one.
     """
     encoding = "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
     try:
@@ -86,7 +99,15 @@ def read_csv(
 
 
 def check_columns(path: Path, count: int) -> None:
-    """Refuse a table of more columns than can be worked with."""
+    """Refuse a table of more columns than can be worked with.
+
+    Args:
+        path: The table, for the message.
+        count: Its columns.
+
+    Raises:
+        FedkinError: They are more than COLUMNS.
+    """
     if count > COLUMNS:
         raise FedkinError(
             f"{path} has {many(count, 'column')}, more than {COLUMNS:,}: so many numbers fit an "

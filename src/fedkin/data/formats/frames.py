@@ -37,7 +37,18 @@ class Style(NamedTuple):
 
 
 def read_file(path: Path, style: Style) -> Read:
-    """One table. Raises FedkinError for one without rows."""
+    """One table. Raises FedkinError for one without rows.
+
+    Args:
+        path: A .csv, .parquet or .arrow file.
+        style: How its text is written.
+
+    Returns:
+        The rows, where each stands in the file, and what there is to say of them.
+
+    Raises:
+        FedkinError: It has no rows, or cannot be read.
+    """
     read = _one(path, style)
     if len(read.frame) == 0:
         raise FedkinError(f"{path} has no rows")
@@ -50,6 +61,16 @@ def read_folder(folder: Path, style: Style) -> Read:
 
     The files must have the same columns, in any order. Files without rows are no clients, which
     ``said`` tells.
+
+    Args:
+        folder: A table for each client.
+        style: How their text is written.
+
+    Returns:
+        All rows, in the order of the files' names.
+
+    Raises:
+        FedkinError: No table has a row, columns differ, or two files have one name.
     """
     files = tables_in(folder)
     reads = {path: _one(path, style) for path in files if path.stat().st_size}
@@ -99,7 +120,14 @@ def read_folder(folder: Path, style: Style) -> Read:
 
 
 def tables_in(folder: Path) -> list[Path]:
-    """The tables of a folder, in the order of their names."""
+    """The tables of a folder, in the order of their names.
+
+    Args:
+        folder: Of one's own.
+
+    Returns:
+        Paths of files; folders inside it are not looked into.
+    """
     return sorted(
         path for path in folder.iterdir() if path.suffix.lower() in READERS and path.is_file()
     )

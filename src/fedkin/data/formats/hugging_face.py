@@ -37,7 +37,14 @@ class Part(NamedTuple):
 
 
 def is_saved(path: Path) -> bool:
-    """Whether a folder is what ``save_to_disk`` writes."""
+    """Whether a folder is what ``save_to_disk`` writes.
+
+    Args:
+        path: Anything that is there.
+
+    Returns:
+        False for a file.
+    """
     return path.is_dir() and any((path / name).is_file() for name in (DICT, STATE))
 
 
@@ -63,6 +70,25 @@ def read_saved(
 
     With a column of pictures, x is that column and ``colour`` and ``size`` are as for a folder of
     pictures; otherwise the keys are those of tables. Class labels go by their names.
+
+    Args:
+        path: The folder that ``save_to_disk`` wrote.
+        publicity: Whether it is the private data, or a public set with or without labels.
+        client: The column that names each row's client.
+        label: The column to predict.
+        drop: Columns to leave out.
+        categorical: Columns whose cells are categories.
+        text: Columns whose cells are texts.
+        group: A column whose equal values stay in one split.
+        task: "classification", "regression", or "auto".
+        scale: "standard" or "none", of columns of numbers.
+        most: Categories, or words, that a column may have.
+        about: Columns that are kept in ``truth`` and that no model sees.
+        colour: "grey", "rgb", or "auto".
+        size: [height, width] of pictures; () where all have one.
+
+    Returns:
+        A Source of cells or of pixels.
     """
     parts = _saved(path)
     roles = Roles(
@@ -84,6 +110,17 @@ def read_saved(
 def read_hub(name: str, options: dict[str, Any], publicity: Publicity = "private") -> Source:
     """The data set ``hf:NAME`` or ``hf:NAME/CONFIGURATION`` of the hub; options as in
     ``read_saved``.
+
+    Args:
+        name: As it is typed, with "hf:".
+        options: The keys of [data].
+        publicity: Whether it is the private data or a public set.
+
+    Returns:
+        The same as of a saved data set.
+
+    Raises:
+        FedkinError: The package datasets is not there, or the hub does not give the data set.
     """
     try:
         import datasets

@@ -37,6 +37,15 @@ def read_idx(path: Path) -> Array:
 
     Raises FedkinError where the magic number, the dimensions or the length do not fit (Y. LeCun's
     format: two zero bytes, type 0x08, number of dimensions, big-endian sizes, bytes).
+
+    Args:
+        path: One file.
+
+    Returns:
+        uint8, of one to four axes.
+
+    Raises:
+        FedkinError: It is no IDX file of bytes, or cut short.
     """
     raw = _bytes(path)
     if len(raw) < 4 or raw[:3] != b"\x00\x00\x08" or not 1 <= raw[3] <= 4:
@@ -56,6 +65,15 @@ def read_idx(path: Path) -> Array:
 def find_idx(folders: list[Path]) -> dict[str, Path] | None:
     """The four official files in the first folder that holds any of them; None where no folder
     does.
+
+    Args:
+        folders: Where to look, in this order.
+
+    Returns:
+        "x_train", "y_train", "x_test", "y_test" → file.
+
+    Raises:
+        FedkinError: A folder holds some of the four; names those that are missing.
     """
     for folder in folders:
         found = {key: _find(folder, stem, dims) for key, (stem, dims) in STEMS.items()}
@@ -74,7 +92,19 @@ def find_idx(folders: list[Path]) -> dict[str, Path] | None:
 
 
 def read_mnist_like(name: str, files: dict[str, Path], class_names: tuple[str, ...]) -> Source:
-    """A Source [n,1,h,w] from four IDX files; the t10k rows are the official test set."""
+    """A Source [n,1,h,w] from four IDX files; the t10k rows are the official test set.
+
+    Args:
+        name: Of the data set.
+        files: As ``find_idx`` finds them.
+        class_names: In the order of the labels.
+
+    Returns:
+        uint8, training rows first.
+
+    Raises:
+        FedkinError: Images and labels do not fit each other.
+    """
     part = {key: read_idx(path) for key, path in files.items()}
     for split in ("train", "test"):
         x, y = part[f"x_{split}"], part[f"y_{split}"]

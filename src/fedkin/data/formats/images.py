@@ -17,7 +17,14 @@ Colour = Literal["auto", "grey", "rgb"]
 
 
 def has_pictures(path: Path) -> bool:
-    """Whether a folder holds pictures, at any of the first three levels."""
+    """Whether a folder holds pictures, at any of the first three levels.
+
+    Args:
+        path: Anything that is there.
+
+    Returns:
+        By the endings of names; no file is opened.
+    """
     return path.is_dir() and any(
         file.suffix.lower() in ENDINGS
         for depth in ("*", "*/*", "*/*/*")
@@ -32,6 +39,17 @@ def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = 
     colour: "grey" or "rgb"; "auto" is grey where every picture is. size: [height, width] to bring
     all to; without it they must be equal. Files that are no pictures and folders without any are
     counted in ``said``.
+
+    Args:
+        path: The folder of the clients' folders.
+        colour: "grey", "rgb", or "auto".
+        size: [height, width] in pixels; () leaves pictures as they are.
+
+    Returns:
+        A Source with natural clients and named classes.
+
+    Raises:
+        FedkinError: There are no pictures, one cannot be decoded, or their sizes differ.
     """
     _check(colour, size)
     files = sorted(file for file in path.glob("*/*/*") if file.suffix.lower() in ENDINGS)
@@ -56,7 +74,20 @@ def read_pictures(path: Path, *, colour: Colour = "auto", size: Sequence[int] = 
 def pixels(
     reads: Sequence[Callable[[], bytes]], places: Sequence[str], colour: Colour, size: Sequence[int]
 ) -> Array:
-    """uint8 [n, channels, height, width] of encoded pictures; ``places`` names them in errors."""
+    """uint8 [n, channels, height, width] of encoded pictures; ``places`` names them in errors.
+
+    Args:
+        reads: A function a picture, which gives its encoded bytes.
+        places: What messages call each picture.
+        colour: "grey", "rgb", or "auto".
+        size: [height, width] in pixels; () leaves pictures as they are.
+
+    Returns:
+        One array of all, in the order of ``reads``.
+
+    Raises:
+        FedkinError: One cannot be decoded, or sizes differ.
+    """
     kind = (
         "rgb"
         if colour == "auto" and not all(_grey(read, place) for read, place in zip(reads, places))

@@ -27,7 +27,14 @@ class User(NamedTuple):
 
 
 def is_leaf(path: Path) -> bool:
-    """A .json file, or a folder that holds some, itself or in ``train``."""
+    """A .json file, or a folder that holds some, itself or in ``train``.
+
+    Args:
+        path: Anything that is there.
+
+    Returns:
+        By names alone; no file is opened, but for a folder without ``train``.
+    """
     if path.is_file():
         return path.suffix.lower() == ".json"
     return path.is_dir() and (any((path / "train").glob("*.json")) or _has_users(path))
@@ -41,6 +48,16 @@ def read_leaf(path: Path, *, shape: Sequence[int] = ()) -> Source:
     is one character become tokens of characters (LEAF's Shakespeare). y: whole numbers are classes
     as they are, other values are classes in sorted order, fractions are regression. Users without
     samples are no clients, and ``said`` counts them.
+
+    Args:
+        path: A .json file, or a folder of LEAF's layout.
+        shape: Of one sample; () leaves it a row of numbers.
+
+    Returns:
+        A Source with natural clients.
+
+    Raises:
+        FedkinError: No user has a sample, or a file is not of LEAF's form.
     """
     users = [user for file, test in _files(path) for user in _users(file, test)]
     full = [user for user in users if user.y]

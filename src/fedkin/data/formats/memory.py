@@ -36,6 +36,12 @@ def room() -> int:
 def room_of_compressed(path: Path) -> int:
     """Bytes that a compressed table may take: no more than there is room for, nor many times its
     size.
+
+    Args:
+        path: The file on disk.
+
+    Returns:
+        Bytes of memory.
     """
     return min(room(), LEAST + TIMES * path.stat().st_size)
 
@@ -46,6 +52,13 @@ def within_room(what: object, most: int | None = None) -> Iterator[None]:
 
     The system refuses further memory to this process meanwhile (Linux; elsewhere only what asks for
     more than there is fails). So a small file that inflates ends here, whatever its format.
+
+    Args:
+        what: What messages call it, such as its path.
+        most: Bytes of memory; None: what the machine has now.
+
+    Yields:
+        Nothing: what is inside the ``with`` is the reading.
 
     Raises:
         Halted: it would take more.

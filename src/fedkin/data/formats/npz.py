@@ -43,6 +43,16 @@ def read_npz(
     rows of it), ``names`` or ``class_names``; every further array with a row a sample is kept in
     ``truth``. Integer y is classification, floating y regression. uint8 images get the channel axis
     first. Never unpickles.
+
+    Args:
+        path: The archive.
+        name: Of the data set.
+        classes: How many; None: one more than the largest label, or one a class name.
+        class_names: In the order of the labels; () takes the file's own, if any.
+        parts: Which parts of a divided file are read.
+
+    Returns:
+        The Source of all rows, part after part.
     """
     arrays = load_arrays(path)
     names = class_names or tuple(
@@ -72,7 +82,17 @@ _NONE = np.empty(0, dtype=str)
 
 
 def load_arrays(path: Path) -> dict[str, Array]:
-    """All arrays of an .npz file; FedkinError where it is damaged or needs pickle."""
+    """All arrays of an .npz file; FedkinError where it is damaged or needs pickle.
+
+    Args:
+        path: The archive.
+
+    Returns:
+        Key → array.
+
+    Raises:
+        FedkinError: It is damaged, too large, or holds Python objects.
+    """
     try:
         check_size(path)
         with np.load(path, allow_pickle=False) as file:
@@ -104,6 +124,18 @@ def load_arrays(path: Path) -> dict[str, Array]:
 def divided(arrays: dict[str, Array], path: Path, parts: Sequence[str], wanted: str) -> Divided:
     """x_train, y_train and those of the other ``parts`` that are there; ``wanted`` says what such a
     file holds.
+
+    Args:
+        arrays: Key → array.
+        path: The archive, for messages.
+        parts: The parts that may be there: "train", "test", "public".
+        wanted: What a file of this kind holds, in words.
+
+    Returns:
+        x and y of all parts one after the other, and how many rows each has.
+
+    Raises:
+        FedkinError: A part lacks x or y, or their rows, shapes or types do not fit.
     """
     there = [part for part in parts if f"x_{part}" in arrays]
     for name in (f"{key}_{part}" for part in dict.fromkeys(["train", *there]) for key in "xy"):
@@ -179,5 +211,12 @@ def _client(client: Array, names: Array | None, path: Path) -> Array:
 
 
 def npz_names(folder: Path) -> list[str]:
-    """Names of the .npz files in a folder: what can be loaded besides the known data sets."""
+    """Names of the .npz files in a folder: what can be loaded besides the known data sets.
+
+    Args:
+        folder: The data folder, which need not be there.
+
+    Returns:
+        In alphabetical order, without the ending.
+    """
     return sorted(path.stem for path in folder.glob("*.npz")) if folder.is_dir() else []

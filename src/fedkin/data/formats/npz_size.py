@@ -17,6 +17,9 @@ LONGEST = 100  # bytes before the header: the magic, the version, its length
 def check_size(path: Path) -> None:
     """Refuse an archive that is a bomb: some kilobytes that unpack to more than there is room for.
 
+    Args:
+        path: The archive, which is not unpacked.
+
     Raises:
         FedkinError: too many arrays, too large ones, or a header that promises other sizes than
             the archive has.

@@ -37,6 +37,20 @@ def shakespeare(
     length: symbols before it, 80 characters or 20 words unless given. vocabulary: every character,
     or the 2,000 most frequent words. Words are in lower case, a punctuation mark is one. The others
     as in ``windows``.
+
+    Args:
+        dir: The data folder.
+        task: Whether the next character or the next word is predicted.
+        length: Symbols before it; 0: 80 or 20.
+        vocabulary: Symbols that have a number of their own; 0: all characters, or 2,000 words.
+        stride: Every how manieth symbol is predicted.
+        least: Texts that a client must have.
+
+    Returns:
+        Tokens and the group "speech".
+
+    Raises:
+        FedkinError: The file is missing, or a number is out of range.
     """
     if task not in ("char", "word"):
         raise FedkinError(f"data.task={task!r} is not known: use 'char' or 'word'")
@@ -65,6 +79,18 @@ def stackoverflow(
     The HDF5 file is TensorFlow Federated's: examples/USER/tokens is an array of byte strings, each
     a post of words with blanks between. ``users``: so many are read, in the order of their names
     (0: all), of each the first ``posts``.
+
+    Args:
+        dir: The data folder.
+        length: Words before the one that is predicted.
+        vocabulary: Words that have a number of their own.
+        stride: Every how manieth word is predicted.
+        least: Posts that a client must have.
+        users: How many are read; 0: all.
+        posts: Posts of each that are read.
+
+    Returns:
+        Tokens and the group "post".
     """
     _whole("users", users, 0)
     _whole("posts", posts, 1)
@@ -98,6 +124,21 @@ def windows(
     later test texts included. ``truth[unit]`` [n] numbers the texts: their windows overlap, and
     ``Source.group`` keeps each in one split. Clients with samples from fewer than ``least`` texts
     are left out.
+
+    Args:
+        name: Of the data set.
+        texts: Client → its texts, each a sequence of symbols.
+        unit: What a text is: "speech", "post"; its key in ``truth``.
+        length: Symbols before the one that is predicted.
+        vocabulary: The most frequent symbols that are kept; 0: all.
+        stride: Every how manieth symbol is predicted.
+        least: Texts that a client must have samples from.
+
+    Returns:
+        A Source of tokens whose clients are the keys of ``texts``.
+
+    Raises:
+        FedkinError: A number is out of range, or no client is left.
     """
     for key, value, low in (
         ("length", length, 1),

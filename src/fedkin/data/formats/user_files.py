@@ -53,6 +53,12 @@ FILES = (".npz", ".json", *READERS)  # a name that ends so is a file
 def is_path(name: str) -> bool:
     """Whether the name of a data set is that of a file or a folder (by its ending, or by a slash),
     or of the hub.
+
+    Args:
+        name: The value of data.name.
+
+    Returns:
+        Whether it is one's own data, not a named set.
     """
     return (
         name.startswith(HUB)
@@ -62,7 +68,17 @@ def is_path(name: str) -> bool:
 
 
 def layout_of(path: Path) -> Layout:
-    """The layout of a file or folder that exists."""
+    """The layout of a file or folder that exists.
+
+    Args:
+        path: It is there.
+
+    Returns:
+        The first that fits, in the order of LAYOUTS.
+
+    Raises:
+        FedkinError: Nothing in it ends in an ending that is read.
+    """
     for layout in LAYOUTS.values():
         if layout.fits(path):
             return layout
@@ -79,6 +95,15 @@ def read_own(
     """The Source of a file, a folder or a name of the hub.
 
     Raises FedkinError for an option that it does not take.
+
+    Args:
+        name: As it is typed.
+        folder: The data folder, where relative paths are looked for too.
+        options: The keys of [data], with their values.
+        publicity: Whether it is the private data or a public set.
+
+    Returns:
+        As the layout's reader gives it.
     """
     if name.startswith(HUB):
         only_known(options, _options(read_saved), "a data set of the hub")
@@ -98,7 +123,15 @@ def read_own(
 
 
 def takes(name: str, folder: Path | None) -> list[str]:
-    """The options of the importer that reads a path."""
+    """The options of the importer that reads a path.
+
+    Args:
+        name: As it is typed.
+        folder: The data folder.
+
+    Returns:
+        Names of keys of [data].
+    """
     return _options(read_saved if name.startswith(HUB) else layout_of(place_of(name, folder)).read)
 
 
@@ -107,7 +140,16 @@ def _options(read: Callable[..., Source]) -> list[str]:
 
 
 def only_known(options: Mapping[str, Any], known: Collection[str], what: str) -> None:
-    """Raises FedkinError for an option that is not among those known of ``what``."""
+    """Raises FedkinError for an option that is not among those known of ``what``.
+
+    Args:
+        options: What was given.
+        known: The names that exist.
+        what: What takes them: "a table".
+
+    Raises:
+        FedkinError: Names the nearest option that exists.
+    """
     for name in options:
         if name not in known and not known:
             raise FedkinError(f"{what} takes no parameter {name!r}: leave it out")
@@ -116,7 +158,18 @@ def only_known(options: Mapping[str, Any], known: Collection[str], what: str) ->
 
 
 def place_of(name: str, folder: Path | None) -> Path:
-    """The path, as it stands or in the data folder."""
+    """The path, as it stands or in the data folder.
+
+    Args:
+        name: As it is typed.
+        folder: The data folder; None where there is none.
+
+    Returns:
+        What is there: a file or a folder.
+
+    Raises:
+        FedkinError: There is nothing in either place.
+    """
     path = typed_path(name)
     for candidate in (path, folder / path if folder else path):
         if candidate.exists():

@@ -27,6 +27,20 @@ def choose_classes(
 
     "random": independent draws; "balanced": random, but every class has equally many holders (±1);
     "consecutive": client i holds (i, i+1, …) mod classes, as in pFedMe's public generator.
+
+    Args:
+        clients: How many.
+        classes: How many there are.
+        each: How many a client holds.
+        pairs: How they are drawn: "random", "balanced" or "consecutive".
+        rng: What draws.
+        name: Of the partition, for messages.
+
+    Returns:
+        Class numbers.
+
+    Raises:
+        FedkinError: ``each`` is no number in 1..classes, or ``pairs`` is not known.
     """
     whole(name, "classes", each, 1, classes)
     if pairs == "consecutive":
@@ -63,6 +77,21 @@ def two_class(
     class to its pool; scale="all" shrinks every demand by the factor of the scarcest class, which
     keeps the ratio of the sizes. Samples nobody wants stay unused. truth: "classes" [clients, 2],
     "asked" [clients] (the sizes before scaling).
+
+    Args:
+        labels: [n] classes.
+        clients: How many.
+        rng: What draws.
+        low: The smallest size of a client, in samples.
+        high: The largest.
+        pairs: As in ``choose_classes``.
+        scale: "demand" or "all": what gives way where a class is scarce.
+
+    Returns:
+        Rows a client, and what the generator knows.
+
+    Raises:
+        FedkinError: A number is out of range, or a class cannot serve its holders.
     """
     classes = class_count(labels, clients, "two_class")
     whole("two_class", "low", low, 2)
@@ -104,6 +133,19 @@ def persfl_ds1(
     Reading: shares are uniform random numbers, balanced so that the classes are used about evenly;
     the common total is the largest that no class's pool forbids, and the remaining samples stay
     unused. truth["classes"] [clients, classes].
+
+    Args:
+        labels: [n] classes.
+        clients: How many.
+        rng: What draws.
+        classes: How many a client holds.
+        pairs: As in ``choose_classes``.
+
+    Returns:
+        Rows a client, all of one total, and what the generator knows.
+
+    Raises:
+        FedkinError: A number is out of range, or there are too few samples.
     """
     available = class_count(labels, clients, "persfl_ds1")
     chosen = choose_classes(clients, available, classes, pairs, rng, "persfl_ds1")
@@ -146,6 +188,21 @@ def persfl_ds3(
     gets ``floor`` samples, divided over its classes; each class's remaining samples go to its
     holders in proportion to log-normal draws, one a user and class (the log-normal's mu cancels
     out). All samples of classes that somebody holds are used. truth["classes"] [clients, classes].
+
+    Args:
+        labels: [n] classes.
+        clients: How many.
+        rng: What draws.
+        classes: How many a client holds.
+        sigma: The log-normal's standard deviation, of the logarithm.
+        floor: Samples that everybody gets first.
+        pairs: As in ``choose_classes``.
+
+    Returns:
+        Rows a client, and what the generator knows.
+
+    Raises:
+        FedkinError: A number is out of range, or a class has too few samples for the floor.
     """
     available = class_count(labels, clients, "persfl_ds3")
     positive("persfl_ds3", sigma=sigma)

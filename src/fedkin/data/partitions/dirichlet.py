@@ -38,6 +38,20 @@ def dirichlet(
     over="classes": for each client, shares over the classes ~ Dir(alpha), sizes equal. Clients are
     served in random order until a class runs out; what is then missing comes from what is left, in
     runs of one class. truth["mixture"] [clients, classes] is then the mixture that was asked for.
+
+    Args:
+        labels: [n] classes.
+        clients: How many.
+        rng: What draws.
+        alpha: The concentration, above 0; 0.1 is very uneven, 100 nearly even.
+        over: Whose shares are drawn: those of the "clients", or those of the "classes".
+        floor: The fewest samples of a client (over="clients").
+
+    Returns:
+        Rows a client, and what the generator knows.
+
+    Raises:
+        FedkinError: A number is out of range, or there are too few samples for the floor.
     """
     classes = class_count(labels, clients, "dirichlet")
     positive("dirichlet", alpha=alpha)
@@ -63,7 +77,18 @@ def dirichlet(
 def persfl_ds2(
     labels: Array, clients: int, rng: np.random.Generator, *, alpha: float = 0.9, floor: int = 10
 ) -> Partition:
-    """PersFL's data split 2: each class is shared over the users by Dir(0.9); sizes differ."""
+    """PersFL's data split 2: each class is shared over the users by Dir(0.9); sizes differ.
+
+    Args:
+        labels: [n] classes.
+        clients: How many.
+        rng: What draws.
+        alpha: The concentration.
+        floor: The fewest samples of a client.
+
+    Returns:
+        As ``dirichlet`` gives it.
+    """
     return dirichlet(labels, clients, rng, alpha=alpha, over="clients", floor=floor)
 
 
@@ -72,6 +97,16 @@ def fill(owner: Ints, labels: Array, clients: int, floor: int, rng: np.random.Ge
     to one level.
 
     Needs clients·floor <= samples. No loop over clients, samples or attempts.
+
+    Args:
+        owner: [n] the client of each sample.
+        labels: [n] classes.
+        clients: How many.
+        floor: The fewest samples of a client.
+        rng: What draws who gives what to whom.
+
+    Returns:
+        [n] the new client of each sample.
     """
     sizes = np.bincount(owner, minlength=clients)
     missing = np.maximum(floor - sizes, 0)

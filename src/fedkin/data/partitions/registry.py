@@ -38,6 +38,19 @@ def partition(
 ) -> Partition:
     """The named partition. Raises FedkinError for an unknown name or parameter, with the nearest
     that exists, or a parameter of another kind.
+
+    Args:
+        name: A key of PARTITIONS.
+        labels: [n] classes, or targets where the partition does not ask for classes.
+        clients: How many; None: as many as there are natural ones.
+        rng: What draws.
+        params: The partition's own parameters.
+
+    Returns:
+        Rows a client, and what the generator knows.
+
+    Raises:
+        FedkinError: A name that does not exist, or what the partition itself refuses.
     """
     if name not in PARTITIONS:
         raise unknown("partition", name, PARTITIONS)
@@ -51,7 +64,14 @@ def partition(
 
 
 def parameters(name: str) -> dict[str, Any]:
-    """The partition's own parameters and their defaults."""
+    """The partition's own parameters and their defaults.
+
+    Args:
+        name: A key of PARTITIONS.
+
+    Returns:
+        Name → default.
+    """
     signature = inspect.signature(PARTITIONS[name])
     kinds = signature.parameters.values()
     return {

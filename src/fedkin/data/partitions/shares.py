@@ -27,6 +27,17 @@ class Partition(NamedTuple):
 def class_count(labels: Array, clients: int, name: str) -> int:
     """Number of classes in checked labels; FedkinError where they cannot be divided over the
     clients by class.
+
+    Args:
+        labels: [n].
+        clients: How many.
+        name: Of the partition, for messages.
+
+    Returns:
+        One more than the largest label.
+
+    Raises:
+        FedkinError: They are targets of a regression, negative, or fewer than clients.
     """
     rows(labels, clients, name)
     if labels.dtype.kind not in "bui":
@@ -42,7 +53,19 @@ def class_count(labels: Array, clients: int, name: str) -> int:
 
 
 def rows(labels: Array, clients: int, name: str) -> int:
-    """Number of samples; FedkinError where there are none, or fewer than clients."""
+    """Number of samples; FedkinError where there are none, or fewer than clients.
+
+    Args:
+        labels: [n].
+        clients: How many.
+        name: Of the partition, for messages.
+
+    Returns:
+        n.
+
+    Raises:
+        FedkinError: ``clients`` is no count, or there are fewer samples than clients.
+    """
     if isinstance(clients, bool) or not isinstance(clients, int | np.integer) or clients < 1:
         raise FedkinError(
             f"partition {name}: clients={clients!r} must be a whole number of at least 1"
@@ -59,7 +82,15 @@ def rows(labels: Array, clients: int, name: str) -> int:
 
 
 def positive(name: str, **values: float) -> None:
-    """Refuses parameters that are not finite and greater than 0."""
+    """Refuses parameters that are not finite and greater than 0.
+
+    Args:
+        name: Of the partition, for messages.
+        values: Parameter → value.
+
+    Raises:
+        FedkinError: Names the first that is not.
+    """
     for key, value in values.items():
         if (
             isinstance(value, bool)
@@ -70,7 +101,18 @@ def positive(name: str, **values: float) -> None:
 
 
 def whole(name: str, key: str, value: int, low: int, high: int | None = None) -> None:
-    """Refuses a parameter that is not a whole number in low..high."""
+    """Refuses a parameter that is not a whole number in low..high.
+
+    Args:
+        name: Of the partition, for messages.
+        key: Of the parameter.
+        value: What was given.
+        low: The smallest that fits.
+        high: The largest; None: any.
+
+    Raises:
+        FedkinError: Says which numbers would fit.
+    """
     fits = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= low
     if not fits or (high is not None and value > high):
         upto = f"of at least {low}" if high is None else f"from {low} to {high}"
@@ -80,6 +122,14 @@ def whole(name: str, key: str, value: int, low: int, high: int | None = None) ->
 def deal(labels: Array, counts: Ints, rng: np.random.Generator) -> Ints:
     """Owner of every sample [n] (-1: nobody) when client k draws counts[k, c] random samples of
     class c.
+
+    Args:
+        labels: [n] classes.
+        counts: [clients, classes]; columns sum to at most what there is of a class.
+        rng: What draws.
+
+    Returns:
+        [n].
     """
     owner = np.full(len(labels), -1)
     for c in range(counts.shape[1]):
@@ -89,7 +139,15 @@ def deal(labels: Array, counts: Ints, rng: np.random.Generator) -> Ints:
 
 
 def gather(owner: Ints, clients: int) -> list[Ints]:
-    """One ascending index array a client."""
+    """One ascending index array a client.
+
+    Args:
+        owner: [n] the client of each sample; −1: nobody.
+        clients: How many.
+
+    Returns:
+        Row numbers of each client.
+    """
     order = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
     ends = np.cumsum(np.bincount(owner[owner >= 0], minlength=clients))
     return [order[low:high] for low, high in zip([0, *ends[:-1]], ends, strict=True)]
@@ -100,6 +158,13 @@ def round_columns(shares: npt.NDArray[np.float64], pools: Ints) -> Ints:
     shares sum to 1).
 
     Rounds the running sums, so no remainder has to be handed out afterwards.
+
+    Args:
+        shares: [K, C], columns sum to 1.
+        pools: [C] samples of each class.
+
+    Returns:
+        int64.
     """
     ends = np.rint(np.cumsum(shares, axis=0) * pools).astype(np.int64)
     ends[-1] = pools
@@ -109,6 +174,13 @@ def round_columns(shares: npt.NDArray[np.float64], pools: Ints) -> Ints:
 def round_rows(demand: npt.NDArray[np.float64], totals: Ints) -> Ints:
     """Whole counts [K, C] whose rows sum to the totals: largest remainders (rows of demand sum to
     totals).
+
+    Args:
+        demand: [K, C], rows sum to ``totals``.
+        totals: [K] whole numbers.
+
+    Returns:
+        int64.
     """
     counts = np.floor(demand + 1e-9).astype(np.int64)
     rest = totals - counts.sum(axis=1)

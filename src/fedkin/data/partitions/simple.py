@@ -12,7 +12,16 @@ from fedkin.data.partitions.shares import Partition, class_count, gather, rows, 
 
 
 def iid(labels: Array, clients: int, rng: np.random.Generator) -> Partition:
-    """Every client an equal random share (sizes differ by at most 1)."""
+    """Every client an equal random share (sizes differ by at most 1).
+
+    Args:
+        labels: [n], of any kind.
+        clients: How many.
+        rng: What shuffles.
+
+    Returns:
+        Rows a client; the generator knows nothing more.
+    """
     order = rng.permutation(rows(labels, clients, "iid"))
     return Partition([np.sort(part) for part in np.array_split(order, clients)], {})
 
@@ -25,6 +34,18 @@ def natural(
 
     ``clients`` None or 0 takes all of them, fewer takes a random choice (rows of the others stay
     unused).
+
+    Args:
+        labels: [n], of any kind.
+        clients: How many of them; None or 0: all.
+        rng: What chooses where not all are taken.
+        client: [n] the name of each sample's client.
+
+    Returns:
+        Rows a client, and the clients' names.
+
+    Raises:
+        FedkinError: The data name no clients, or fewer than were asked for.
     """
     if client is None:
         raise FedkinError(
@@ -60,6 +81,15 @@ def shards(
     """McMahan et al.
 
     2017: sort by label, cut into clients·per_client equal shards, deal them at random.
+
+    Args:
+        labels: [n] classes.
+        clients: How many.
+        rng: What shuffles.
+        per_client: Shards of a client; 2 means that it mostly sees two classes.
+
+    Returns:
+        Rows a client; the generator knows nothing more.
     """
     class_count(labels, clients, "shards")
     whole("shards", "per_client", per_client, 1, max(1, len(labels) // clients))
@@ -82,6 +112,18 @@ def label_groups(
     classes), or explicit class lists (classes in no list stay unused). Clients fill the groups in
     order and as evenly as possible (80 over 3: 27, 27, 26); each group's samples are pooled and
     split evenly at random. truth: "group" [clients], "class_group" [classes], -1 where unused.
+
+    Args:
+        labels: [n] classes.
+        clients: How many.
+        rng: What draws.
+        groups: Sizes, or lists of classes.
+
+    Returns:
+        Rows a client, and what the generator knows.
+
+    Raises:
+        FedkinError: Groups do not fit the classes, or there are more groups than clients.
     """
     classes = class_count(labels, clients, "label_groups")
     class_group = _class_groups(groups, classes, rng)

@@ -21,6 +21,15 @@ def client_problems(
 ) -> list[Problem]:
     """The faults of clients; ``sizes`` [clients], ``table`` [clients, classes] or None where there
     are none.
+
+    Args:
+        source: The data as they were read.
+        names: Of the clients.
+        sizes: [clients] samples.
+        table: [clients, classes] samples.
+
+    Returns:
+        One problem for each kind of fault.
     """
     if sizes is None:
         return [_nobody(source)]

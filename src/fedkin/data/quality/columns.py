@@ -13,7 +13,14 @@ SHOWN = 5  # groups of spellings, and spellings of a group, in a sentence
 
 
 def column_problems(columns: Sequence[Seen]) -> list[Problem]:
-    """Columns that are empty, or hold one value only."""
+    """Columns that are empty, or hold one value only.
+
+    Args:
+        columns: All that a model would see.
+
+    Returns:
+        At most one problem a column; its fix drops the column.
+    """
     found = []
     for column in columns:
         known = column.cells[~column.missing]
@@ -40,6 +47,14 @@ def spelling_problems(source: Source, clients: Sequence[str], label: str | None)
     """Spellings of one thing that the data take for several.
 
     Letters as classes (A and a) are no spellings.
+
+    Args:
+        source: The data as they were read.
+        clients: Names.
+        label: The name of the label's column, where there is one.
+
+    Returns:
+        One problem for the labels, one for the clients, one for each column.
     """
     columns = () if source.columns is None else source.columns.columns
     labels = (

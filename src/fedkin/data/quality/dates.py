@@ -23,7 +23,14 @@ LATER = 0.05  # share of the rows in which a date lies after that of the outcome
 
 
 def is_dates(column: Seen) -> bool:
-    """Whether all words of a column are dates."""
+    """Whether all words of a column are dates.
+
+    Args:
+        column: One that a model would see.
+
+    Returns:
+        False for a column of numbers.
+    """
     return bool(column.values) and all(DATE.fullmatch(value.strip()) for value in column.values)
 
 
@@ -34,6 +41,9 @@ def dates(columns: Sequence[Seen], label: str | None) -> list[Problem]:
     Args:
         columns: all that a model would see.
         label: the name of the label's column, whose own date is that of the outcome.
+
+    Returns:
+        One problem a column of dates; its fix drops the column.
     """
     dated = [one for one in columns if is_dates(one)]
     outcome = next((one for one in dated if _of_the_outcome(one.name, label)), None)
@@ -81,7 +91,14 @@ def _problem(column: Seen, outcome: Seen | None) -> Problem:
 
 
 def days(column: Seen) -> Array:
-    """[n] days since 1970, nan where there is no date that is read."""
+    """[n] days since 1970, nan where there is no date that is read.
+
+    Args:
+        column: One of dates.
+
+    Returns:
+        float64.
+    """
     import pandas as pd
 
     texts = pd.Series([value.strip() for value in column.values], dtype=object)

@@ -26,6 +26,9 @@ def drifting(columns: Sequence[Seen], owner: Ints, names: Sequence[str]) -> list
         columns: all that a model would see.
         owner: [n] the number of each row's client.
         names: of the clients.
+
+    Returns:
+        At most one problem a column; it names the clients.
     """
     sizes = np.bincount(owner, minlength=len(names))
     judged = np.flatnonzero(sizes >= FEWEST)

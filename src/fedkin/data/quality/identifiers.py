@@ -26,6 +26,12 @@ NAMED = re.compile(
 def identifiers(columns: Sequence[Seen]) -> list[Problem]:
     """The columns that have another value in nearly every row, as identifiers do, repeated rows
     left aside.
+
+    Args:
+        columns: All that a model would see.
+
+    Returns:
+        One problem a column; its fix drops the column.
     """
     kept = _once(columns)
     return [problem for one in columns if (problem := _identifier(one, one.at(kept)))]

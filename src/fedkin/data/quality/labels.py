@@ -13,7 +13,14 @@ MANY = 20  # classes that are whole numbers, beyond which they are rather amount
 
 
 def label_problems(source: Source) -> list[Problem]:
-    """The faults of a classification's labels."""
+    """The faults of a classification's labels.
+
+    Args:
+        source: The data as they were read.
+
+    Returns:
+        [] for a regression.
+    """
     if not source.classes:
         return []
     counts = np.bincount(source.y, minlength=source.classes)

@@ -38,6 +38,9 @@ def leaks(columns: Sequence[Seen], label: Label, pairs: bool = True) -> list[Pro
         columns: all that a model would see.
         label: of the same rows.
         pairs: whether pairs are looked at too, and columns beside all others; that is slower.
+
+    Returns:
+        One problem for each column, or pair, that nearly tells the label.
     """
     rows = sampled(len(label.y), ROWS)
     label, columns = label._replace(y=label.y[rows]), [one.at(rows) for one in columns]

@@ -35,12 +35,27 @@ class Seen(NamedTuple):
         return found
 
     def at(self, rows: Ints) -> "Seen":
-        """The same column, of these rows."""
+        """The same column, of these rows.
+
+        Args:
+            rows: Row numbers.
+
+        Returns:
+            With the same values.
+        """
         return self._replace(cells=self.cells[rows])
 
 
 def seen_in(columns: Sequence[Column], x: Array) -> list[Seen]:
-    """The columns of a table of cells x [n, columns], without free texts."""
+    """The columns of a table of cells x [n, columns], without free texts.
+
+    Args:
+        columns: What each column of x means.
+        x: Cells [n, columns], nan where one is missing.
+
+    Returns:
+        In the order of the table.
+    """
     return [
         Seen(column.name, x[:, at].astype(np.float64), column.values)
         for at, column in enumerate(columns)
@@ -49,7 +64,15 @@ def seen_in(columns: Sequence[Column], x: Array) -> list[Seen]:
 
 
 def sampled(n: int, most: int = ROWS) -> Ints:
-    """Row numbers, ascending: all of n, or ``most`` of them at random, the same ones every time."""
+    """Row numbers, ascending: all of n, or ``most`` of them at random, the same ones every time.
+
+    Args:
+        n: Rows that there are.
+        most: Rows that are looked at.
+
+    Returns:
+        int64, at most ``most``.
+    """
     if n <= most:
         return np.arange(n)
     rng = np.random.Generator(np.random.Philox(n))
@@ -59,6 +82,12 @@ def sampled(n: int, most: int = ROWS) -> Ints:
 def ranks(cells: Array) -> Array:
     """Cells as whole numbers in their order, a missing one first: equal cells have
     equal numbers.
+
+    Args:
+        cells: [n], nan where one is missing.
+
+    Returns:
+        int64 [n] from 0.
     """
     filled = np.where(np.isnan(cells), -np.inf, cells)
     return np.unique(filled, return_inverse=True)[1].astype(np.int64)

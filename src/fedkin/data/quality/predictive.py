@@ -29,14 +29,29 @@ class Label(NamedTuple):
         return float(len(self.y) - np.bincount(self.y).max())
 
     def wrong(self, rows: Ints, told: Array) -> float:
-        """What ``told`` gets wrong of these rows: counts, or squares."""
+        """What ``told`` gets wrong of these rows: counts, or squares.
+
+        Args:
+            rows: Row numbers that were asked about.
+            told: [rows] predictions.
+
+        Returns:
+            Wrong classes, or the sum of squared errors.
+        """
         if self.classes:
             return float((told != self.y[rows]).sum())
         return float(((told - self.y[rows]) ** 2).sum())
 
 
 def halves(n: int) -> list[tuple[Ints, Ints]]:
-    """(learn from, ask about) twice: a random half each, the same ones every time."""
+    """(learn from, ask about) twice: a random half each, the same ones every time.
+
+    Args:
+        n: Rows.
+
+    Returns:
+        Two pairs of row numbers.
+    """
     order = np.random.Generator(np.random.Philox(7)).permutation(n).astype(np.int64)
     one, two = order[: n // 2], order[n // 2 :]
     return [(one, two), (two, one)]
@@ -48,6 +63,9 @@ def told_alone(codes: Ints, label: Label) -> float:
     Args:
         codes: [n] whole numbers in the order of the column's cells (``ranks``).
         label: the label of these rows.
+
+    Returns:
+        0 where guessing makes no error.
     """
     if label.errors <= 0:
         return 0.0
@@ -63,6 +81,13 @@ def told_alone(codes: Ints, label: Label) -> float:
 def told_by_values(codes: Ints, label: Label) -> float:
     """The same for codes without an order: each value has the label that it had in the
     other half.
+
+    Args:
+        codes: [n] whole numbers.
+        label: The label of these rows.
+
+    Returns:
+        A share in (−∞, 1].
     """
     if label.errors <= 0:
         return 0.0
@@ -70,7 +95,16 @@ def told_by_values(codes: Ints, label: Label) -> float:
 
 
 def told_together(x: Array, label: Label, depth: int = 6) -> float:
-    """The same for several columns x [n, columns] without gaps, by a small decision tree."""
+    """The same for several columns x [n, columns] without gaps, by a small decision tree.
+
+    Args:
+        x: Cells without gaps.
+        label: The label of these rows.
+        depth: Of the tree.
+
+    Returns:
+        A share in (−∞, 1].
+    """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     if label.errors <= 0:
@@ -86,7 +120,15 @@ def told_together(x: Array, label: Label, depth: int = 6) -> float:
 
 
 def told_by_many(x: Array, label: Label) -> float:
-    """The same for all the columns x [n, columns] that are left, by fifty random trees."""
+    """The same for all the columns x [n, columns] that are left, by fifty random trees.
+
+    Args:
+        x: Cells without gaps.
+        label: The label of these rows.
+
+    Returns:
+        A share in (−∞, 1].
+    """
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
     if label.errors <= 0 or not x.shape[1]:
@@ -100,7 +142,14 @@ def told_by_many(x: Array, label: Label) -> float:
 
 
 def joint(codes: Sequence[Ints]) -> Ints:
-    """One number for each combination of codes that occurs."""
+    """One number for each combination of codes that occurs.
+
+    Args:
+        codes: [n] whole numbers each.
+
+    Returns:
+        int64 [n] from 0.
+    """
     return np.unique(np.stack(codes), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
 
 

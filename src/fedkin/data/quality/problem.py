@@ -69,12 +69,25 @@ def toml_value(value: Any) -> str:
 
     >>> toml_value(["a", 1]), toml_value({"age in years": [-1]}), toml_value("drop")
     ('["a", 1]', '{"age in years" = [-1]}', 'drop')
+
+    Args:
+        value: What --set is given.
+
+    Returns:
+        A bare word stays bare.
     """
     return value if isinstance(value, str) else toml_literal(value)
 
 
 def toml_literal(value: Any) -> str:
-    """A value in one line of TOML, texts in quotes."""
+    """A value in one line of TOML, texts in quotes.
+
+    Args:
+        value: Texts, numbers, booleans, lists and tables of them.
+
+    Returns:
+        As it stands in experiment.toml.
+    """
     if isinstance(value, Mapping):
         return (
             "{"
@@ -87,7 +100,14 @@ def toml_literal(value: Any) -> str:
 
 
 def toml_key(name: str) -> str:
-    """A key of TOML, in quotes where it needs them."""
+    """A key of TOML, in quotes where it needs them.
+
+    Args:
+        name: Of a column, say.
+
+    Returns:
+        The name, or the same in quotes.
+    """
     bare = bool(name) and name.isascii() and name.replace("_", "").replace("-", "").isalnum()
     return name if bare else json.dumps(name, ensure_ascii=False)
 
@@ -97,6 +117,12 @@ def merged(fixes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     >>> merged([{"data.drop": ["a"]}, {"data.drop": ["b", "a"]}, {"split.least": 5}])
     {'data.drop': ['a', 'b'], 'split.least': 5}
+
+    Args:
+        fixes: "section.key" → value, of several problems.
+
+    Returns:
+        One fix that is all of them.
     """
     found: dict[str, Any] = {}
     for fix in fixes:

@@ -18,6 +18,15 @@ TIMES = 3.0  # what rows of few values repeat by chance, so often, is no fault
 def repeats(x: Array, y: Array, owner: Ints | None, official: Mask | None) -> dict[str, int]:
     """Samples that an earlier row holds already: in the same client, in another; test rows that are
     training rows.
+
+    Args:
+        x: [n, …] samples.
+        y: [n] labels.
+        owner: [n] the client of each, where they are known.
+        official: [n] which are official test rows, where there are any.
+
+    Returns:
+        "all", "within_clients", "across_clients", "test_in_train" → samples.
     """
     same = same_rows(x, y)
     found = {"all": len(same) - len(np.unique(same))}
@@ -35,6 +44,15 @@ def repeats(x: Array, y: Array, owner: Ints | None, official: Mask | None) -> di
 def by_chance(x: Array, y: Array, owner: Ints | None, official: Mask | None) -> dict[str, float]:
     """The same of a table whose columns were shuffled, each by itself: what its few values make
     repeat anyway.
+
+    Args:
+        x: [n, columns] cells of a table.
+        y: [n] labels.
+        owner: [n] the client of each, where they are known.
+        official: [n] which are official test rows, where there are any.
+
+    Returns:
+        The same keys → the mean over the shuffles.
     """
     rng = np.random.Generator(np.random.Philox(3))
     found: list[dict[str, int]] = []
@@ -47,7 +65,17 @@ def by_chance(x: Array, y: Array, owner: Ints | None, official: Mask | None) -> 
 def repeated(
     twice: Mapping[str, int], chance: Mapping[str, float], samples: int, table: bool
 ) -> list[Problem]:
-    """The faults that repeated samples are, where they are more than chance makes."""
+    """The faults that repeated samples are, where they are more than chance makes.
+
+    Args:
+        twice: What ``repeats`` counts.
+        chance: What ``by_chance`` counts; {} for pictures.
+        samples: How many there are.
+        table: Whether they are rows of a table, which can be dropped.
+
+    Returns:
+        One problem for each kind of repetition.
+    """
     counts = {
         key: count if count > TIMES * chance.get(key, 0) else 0 for key, count in twice.items()
     }

@@ -19,6 +19,12 @@ TIMES = 5.0  # as often as its neighbours, a sentinel beside them
 def sentinels(columns: Sequence[Seen]) -> list[Problem]:
     """Columns with such a number below or above all their other cells; each with its rows and the
     fix.
+
+    Args:
+        columns: All that a model would see.
+
+    Returns:
+        One problem a column; its fix takes the number for a missing cell.
     """
     return [problem for one in columns if one.number for problem in _of(one)]
 

@@ -21,6 +21,17 @@ def with_gaps(read: Read, where: str, roles: Roles) -> Read:
 
     A list is for all columns that models see; a table names columns, the label's among them if need
     be.
+
+    Args:
+        read: The table as it was read.
+        where: The file, for messages.
+        roles: The keys of [data].
+
+    Returns:
+        The same rows.
+
+    Raises:
+        FedkinError: A column that is not there.
     """
     names = [str(name) for name in read.frame.columns]
     apart = {roles.label, roles.client, roles.group}
@@ -34,6 +45,14 @@ def with_gaps(read: Read, where: str, roles: Roles) -> Read:
 def as_trained(read: Read, where: str, options: Mapping[str, Any]) -> Read:
     """Rows that come later, with what the run's [data] says of cells; columns that are not there
     are not missed.
+
+    Args:
+        read: The later table.
+        where: The file, for messages.
+        options: The keys of the run's [data].
+
+    Returns:
+        The same rows, with gaps and spellings as in training.
     """
     names = [str(name) for name in read.frame.columns]
     marks = marks_of(options.get("missing", ()), names)
@@ -44,7 +63,18 @@ def as_trained(read: Read, where: str, options: Mapping[str, Any]) -> Read:
 
 
 def marks_of(missing: Missing, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Column → the cells of it that stand for nothing, as they are spelled."""
+    """Column → the cells of it that stand for nothing, as they are spelled.
+
+    Args:
+        missing: data.missing, a list or a table.
+        columns: The columns that a list is for.
+
+    Returns:
+        Only columns with at least one mark.
+
+    Raises:
+        FedkinError: A column's marks are no list.
+    """
     by_column = missing if isinstance(missing, Mapping) else dict.fromkeys(columns, missing)
     found = {}
     for name, cells in by_column.items():
@@ -81,6 +111,13 @@ def _numbers_again(column: "pd.Series[Any]") -> "pd.Series[Any]":
 def unified(read: Read, columns: Sequence[str]) -> Read:
     """Spellings that differ by case, spaces, hyphens or leading zeros become one, in lower case
     (``folded``).
+
+    Args:
+        read: The table.
+        columns: Names of columns of words.
+
+    Returns:
+        The same rows.
     """
     if not columns:
         return read
@@ -95,6 +132,17 @@ def unified(read: Read, columns: Sequence[str]) -> Read:
 def without_repeats(read: Read, columns: Sequence[str], duplicates: str) -> Read:
     """With "drop", the first of rows that are equal in these columns, whichever clients
     hold them.
+
+    Args:
+        read: The table.
+        columns: What must be equal.
+        duplicates: "keep" or "drop".
+
+    Returns:
+        The rows that stay, and how many went, in words.
+
+    Raises:
+        FedkinError: ``duplicates`` is neither.
     """
     if duplicates not in ("keep", "drop"):
         raise unknown("value of data.duplicates", str(duplicates), ("keep", "drop"))

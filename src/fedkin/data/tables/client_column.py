@@ -19,6 +19,12 @@ PEOPLE = re.compile(
 def likely_clients(source: Source) -> dict[str, int]:
     """name → how many values it has, of the columns whose name and whose repeated values are those
     of clients.
+
+    Args:
+        source: The data as they were read.
+
+    Returns:
+        {} where the data name their clients, or are no table.
     """
     if source.client is not None or source.columns is None:
         return {}
@@ -39,6 +45,12 @@ def likely_clients(source: Source) -> dict[str, int]:
 def ask_for_clients(source: Source) -> None:
     """Raises FedkinError where a table looks as if it had clients, and would be divided among
     invented ones.
+
+    Args:
+        source: The data as they were read.
+
+    Raises:
+        FedkinError: A column looks like the clients; says how to take it.
     """
     likely = likely_clients(source)
     if likely:
@@ -52,5 +64,12 @@ def ask_for_clients(source: Source) -> None:
 
 
 def names_people(name: str) -> bool:
-    """ "Hospital", "hospital_id", "userId", "Site No."; not "site temperature"."""
+    """ "Hospital", "hospital_id", "userId", "Site No."; not "site temperature".
+
+    Args:
+        name: Of a column.
+
+    Returns:
+        Whether it is what columns of clients are called.
+    """
     return PEOPLE.fullmatch(re.sub(r"[\W_]", "", name).lower()) is not None

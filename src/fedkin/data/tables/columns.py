@@ -51,6 +51,17 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
     Auto: numbers and booleans are numbers; text is numbers where all of it can be read so, and
     categories where most of it cannot. Raises FedkinError, with the line, for infinite cells,
     dates, and single cells that are not numbers.
+
+    Args:
+        column: As pandas read it.
+        place: Row → where it stands, in words.
+        wanted: "auto", "category" or "text".
+
+    Returns:
+        Numbers, with nan where a cell is empty, or indices into sorted values.
+
+    Raises:
+        FedkinError: A cell that cannot be read so; says what to do.
     """
     name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
@@ -82,6 +93,16 @@ def numbers_of(column: "pd.Series[Any]", place: Place) -> Cells:
     """The cells of a column that held numbers in training.
 
     Raises FedkinError, with the line, where it does not now.
+
+    Args:
+        column: As pandas read it.
+        place: Row → where it stands, in words.
+
+    Returns:
+        Numbers, with nan where a cell is empty.
+
+    Raises:
+        FedkinError: A cell that is no number.
     """
     name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_complex_dtype(column):
@@ -142,7 +163,14 @@ def _finite(name: str, cells: Array, place: Place) -> Array:
 
 
 def spelled(value: Any) -> str:
-    """A cell as text: 3.0 is 3, as integers with gaps come out of a file."""
+    """A cell as text: 3.0 is 3, as integers with gaps come out of a file.
+
+    Args:
+        value: A cell as pandas read it.
+
+    Returns:
+        The text that a person would see in the file.
+    """
     if (
         isinstance(value, float | np.floating)
         and float(value).is_integer()
@@ -188,6 +216,14 @@ def _unparsed(name: str, codes: Array, texts: list[str], wrong: Array, place: Pl
 def same_columns(ours: tuple[Column, ...], theirs: tuple[Column, ...], where: str) -> None:
     """Raises FedkinError where another table has other columns, or the same in another order or of
     another kind.
+
+    Args:
+        ours: Of the private table.
+        theirs: Of the public table.
+        where: The public file, for messages.
+
+    Raises:
+        FedkinError: Names the first column that differs.
     """
     names, others = [c.name for c in ours], [c.name for c in theirs]
     if names != others:

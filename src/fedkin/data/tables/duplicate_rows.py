@@ -12,6 +12,13 @@ BLOCK = 1 << 22  # numbers that are hashed at a time
 def same_rows(x: Array, y: Array) -> Ints:
     """A number a sample [n], equal for samples whose x and y are equal (two different ones share it
     by chance 2⁻⁶⁴).
+
+    Args:
+        x: [n, …] samples.
+        y: [n] labels.
+
+    Returns:
+        int64 [n] from 0.
     """
     flat = np.ascontiguousarray(x).reshape(len(x), -1)
     words = flat.view(np.uint32) if flat.dtype.itemsize == 4 else flat

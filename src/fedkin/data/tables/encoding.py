@@ -34,6 +34,13 @@ class Number(NamedTuple):
         return [self.name, *([f"{self.name} is missing"] if self.flag else [])]
 
     def write(self, out: Array, cells: Array, values: Sequence[str]) -> None:
+        """Write the outputs of a column of numbers.
+
+        Args:
+            out: [n, outputs] float32, zeros; written to.
+            cells: [n] numbers, nan where one is missing.
+            values: Not used: numbers have none.
+        """
         missing = np.isnan(cells)
         filled = np.where(missing, self.fill, cells.astype(np.float64))
         out[:, 0] = (filled - self.mean) / self.std
@@ -62,6 +69,13 @@ class Category(NamedTuple):
         return [f"{self.name} is missing"] if self.flag else []
 
     def write(self, out: Array, cells: Array, values: Sequence[str]) -> None:
+        """Write the outputs of a column of categories.
+
+        Args:
+            out: [n, outputs] float32, zeros; written to.
+            cells: [n] indices into ``values``, nan where one is missing.
+            values: What the indices mean in this table, which may have others than training.
+        """
         place = {value: position for position, value in enumerate(self.values)}
         other = len(self.values) if self.rest else -1
         none = len(self.values) + self.rest if self.flag else -1
@@ -85,6 +99,13 @@ class Words(NamedTuple):
         return [f"{self.name} has {word}" for word in self.words]
 
     def write(self, out: Array, cells: Array, values: Sequence[str]) -> None:
+        """Write the outputs of a column of texts.
+
+        Args:
+            out: [n, words] float32; written to.
+            cells: [n] indices into ``values``, nan where one is missing.
+            values: The distinct texts.
+        """
         place = {word: position for position, word in enumerate(self.words)}
         bags = np.zeros(
             (len(values) + 1, len(self.words)), dtype=np.float32
@@ -117,6 +138,13 @@ class Encoding(NamedTuple):
     def encode(self, x: Array, columns: Sequence[Column]) -> Array:
         """float32 [n, outputs] from cells [n, columns]; ``columns`` say what the cells
         of x mean.
+
+        Args:
+            x: Cells [n, columns], nan where one is missing.
+            columns: One for each feature, in its order.
+
+        Returns:
+            What a model takes.
         """
         out = np.zeros((len(x), len(self.outputs)), dtype=np.float32)
         at = 0
@@ -132,7 +160,14 @@ class Encoding(NamedTuple):
 
 
 def from_plain(features: Sequence[Mapping[str, Any]]) -> Encoding:
-    """What ``plain`` gave."""
+    """What ``plain`` gave.
+
+    Args:
+        features: One a feature, of JSON's values.
+
+    Returns:
+        The encoding.
+    """
     return Encoding(tuple(_feature(dict(content)) for content in features))
 
 
@@ -154,6 +189,17 @@ def fit(recipe: Recipe, x: Array, rows: Ints) -> Encoding:
     Everything in it is made of sums over clients (counts of values, sums of cells and of their
     squares), so that a federation can have it by adding up what each client sums. A missing number
     becomes the mean.
+
+    Args:
+        recipe: The columns, and how they are scaled.
+        x: Cells, nan where one is missing.
+        rows: Row numbers of training rows.
+
+    Returns:
+        One feature a column.
+
+    Raises:
+        FedkinError: The recipe's scale is not known.
     """
     if recipe.scale not in ("none", "standard"):
         raise FedkinError(f"scale={recipe.scale!r} is not known: use 'none' or 'standard'")
@@ -194,5 +240,12 @@ def _words(column: Column, cells: Array, most: int) -> Words:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, in lower case."""
+    """The words of a text, in lower case.
+
+    Args:
+        text: One cell.
+
+    Returns:
+        In their order, with repetitions.
+    """
     return WORD.findall(text.lower())

@@ -34,6 +34,13 @@ def findings(source: Source, label: str | None = None) -> dict[str, Any]:
     those of a column once; none of them keeps the data from being read. ``clients`` and what is
     counted by client is None where the data name no clients. ``label``: the name of the label's
     column.
+
+    Args:
+        source: The data as they were read.
+        label: The name of the label's column, of a table.
+
+    Returns:
+        JSON's values, as ``fedkin data check --json`` prints them.
     """
     names, owner = _clients(source)
     sizes = None if owner is None else np.bincount(owner, minlength=len(names))
@@ -78,7 +85,14 @@ def _unlike(columns: list[Seen], numbering: list[Problem], source: Source) -> li
 
 
 def label_of(source: Source) -> Label:
-    """The label, of which spellings of one class are one: what tells "yes" need not tell " Yes"."""
+    """The label, of which spellings of one class are one: what tells "yes" need not tell " Yes".
+
+    Args:
+        source: The data as they were read.
+
+    Returns:
+        Numbers of folded classes, or targets.
+    """
     if not source.classes:
         return Label(source.y.astype(np.float64), 0)
     place: dict[str, int] = {}

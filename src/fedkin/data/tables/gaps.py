@@ -13,7 +13,20 @@ from fedkin.data.tables.columns import MISSING, Place
 
 
 def labeled(read: Read, label: str, unlabeled: str) -> Read:
-    """The rows with a label. Without being asked, none is left out."""
+    """The rows with a label. Without being asked, none is left out.
+
+    Args:
+        read: The table.
+        label: The name of the label's column.
+        unlabeled: "refuse" or "drop".
+
+    Returns:
+        The rows that stay, and how many went, in words.
+
+    Raises:
+        Unreadable: Rows have no label, and "refuse" stands; it carries the fix.
+        FedkinError: No row has a label, or ``unlabeled`` is not known.
+    """
     if unlabeled not in ("refuse", "drop"):
         raise FedkinError(f"data.unlabeled={unlabeled!r} is not known: use 'refuse' or 'drop'")
     gaps = gaps_of(read.frame[label])
@@ -40,7 +53,15 @@ def labeled(read: Read, label: str, unlabeled: str) -> Read:
 
 
 def filled(column: "pd.Series[Any]", place: Place) -> None:
-    """Raises FedkinError where a cell is empty."""
+    """Raises FedkinError where a cell is empty.
+
+    Args:
+        column: Of labels, clients or groups.
+        place: Row → where it stands, in words.
+
+    Raises:
+        FedkinError: Names the first empty cell.
+    """
     empty = np.flatnonzero(_blank(column))  # "NA" may be a site's name
     if len(empty):
         raise FedkinError(f"{gap_told(column, empty, place)}: fill it")
@@ -49,6 +70,12 @@ def filled(column: "pd.Series[Any]", place: Place) -> None:
 def gaps_of(column: "pd.Series[Any]") -> Array:
     """Which cells of a label's column hold nothing: empty ones, and what stands for that in columns
     of numbers.
+
+    Args:
+        column: As pandas read it.
+
+    Returns:
+        bool [n].
     """
     gaps: Array = _blank(column) | column.isin(sorted(MISSING)).to_numpy()
     return gaps
@@ -68,7 +95,16 @@ def _blank(column: "pd.Series[Any]") -> Array:
 
 
 def gap_told(column: "pd.Series[Any]", empty: Array, place: Place) -> str:
-    """What the first of the empty cells holds, and how many more there are."""
+    """What the first of the empty cells holds, and how many more there are.
+
+    Args:
+        column: As pandas read it.
+        empty: Row numbers of its empty cells, at least one.
+        place: Row → where it stands, in words.
+
+    Returns:
+        The beginning of a message.
+    """
     first = int(empty[0])
     what = (
         "is empty"

@@ -28,6 +28,18 @@ def read_later(
 
     ``options``: those of the run's [data], for how its files are written. ``others``: columns that
     are text as it is written, a label not among them. Raises FedkinError for a missing column.
+
+    Args:
+        path: A table.
+        encoding: Of the run's training rows.
+        options: The keys of the run's [data].
+        others: Names of columns.
+
+    Returns:
+        Its rows.
+
+    Raises:
+        FedkinError: It lacks a column that the run was trained with.
     """
     apart = [feature.name for feature in encoding.features if feature.kind in WANTED]
     read = read_file(path, style(options, (*apart, *others)))
@@ -48,6 +60,14 @@ def encoded(
 
     ``others``: columns that are there for something else. Raises FedkinError for words where there
     were numbers.
+
+    Args:
+        read: The later table.
+        encoding: Of the run's training rows.
+        others: Names of columns.
+
+    Returns:
+        Numbers for the model, sentences for the reader.
     """
     found = [_cells(feature, read) for feature in encoding.features]
     cells, columns = (
@@ -62,7 +82,15 @@ def encoded(
 
 
 def style(options: Mapping[str, Any], as_text: tuple[str, ...] = ()) -> Style:
-    """How the run's files are written."""
+    """How the run's files are written.
+
+    Args:
+        options: The keys of the run's [data].
+        as_text: Columns whose cells stay as they are written.
+
+    Returns:
+        Separator, decimal mark and encoding, where they are named.
+    """
     return Style(as_text, **{key: str(options[key]) for key in SPELLED if key in options})
 
 

@@ -43,6 +43,17 @@ def as_asked(read: Read, where: str, roles: Roles) -> tuple[Read, Roles]:
     """A private table as it is.
 
     Of a public one, what no model sees is left out where it is there, and not missed.
+
+    Args:
+        read: The table as it was read.
+        where: The file, for messages.
+        roles: The keys of [data], for the private table.
+
+    Returns:
+        The rows, and the roles that this table can play.
+
+    Raises:
+        FedkinError: A labelled public table has no label.
     """
     if roles.publicity == "private":
         return read, roles
@@ -87,7 +98,18 @@ LISTS = ("drop", "about", "categorical", "text", "unify")
 
 
 def listed(key: str, names: Any) -> tuple[str, ...]:
-    """The names of columns that a key of [data] holds."""
+    """The names of columns that a key of [data] holds.
+
+    Args:
+        key: Of [data], for the message.
+        names: One name, or a list of them.
+
+    Returns:
+        Always several.
+
+    Raises:
+        FedkinError: It is neither.
+    """
     if isinstance(names, str):
         names = [names]
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):

@@ -10,6 +10,12 @@ WIDTH = 200  # letters of a name that are looked at
 def alike(names: Iterable[str]) -> list[list[str]]:
     """Groups of two or more different names that differ by case, spaces, hyphens, width or leading
     zeros only.
+
+    Args:
+        names: Of classes, clients or values.
+
+    Returns:
+        Each group in the order of ``names``.
     """
     groups: dict[str, list[str]] = {}
     for name in names:
@@ -22,6 +28,12 @@ def folded(name: str) -> str:
 
     >>> folded(" Yes"), folded("Site_01")
     ('yes', 'site 1')
+
+    Args:
+        name: Anybody's; only its first WIDTH characters count.
+
+    Returns:
+        Equal for spellings of one thing.
     """
     text = " ".join(unicodedata.normalize("NFKC", name[:WIDTH]).casefold().split())
     joined = re.sub(

@@ -52,6 +52,33 @@ def read_table(
 ) -> Source:
     """``table_source`` of one table (.csv, .parquet, .arrow), or of a folder with a table for each
     client.
+
+    Args:
+        path: A file, or a folder of files.
+        publicity: Whether it is the private table, or a public one with or without labels.
+        client: The column that names each row's client.
+        label: The column to predict.
+        task: "classification", "regression", or "auto".
+        scale: "standard" or "none", of columns of numbers.
+        drop: Columns to leave out.
+        categorical: Columns whose cells are categories.
+        text: Columns whose cells are texts.
+        group: A column whose equal values stay in one split.
+        most: Categories, or words, that a column may have.
+        unlabeled: "refuse" or "drop": what becomes of rows without a label.
+        about: Columns that are kept in ``truth`` and that no model sees.
+        missing: Cells that stand for nothing: a list, or a list for each column.
+        unify: Columns whose spellings become one.
+        duplicates: "keep" or "drop", of equal rows.
+        separator: What stands between cells (.csv).
+        decimal: What stands before a fraction (.csv).
+        encoding: Of the file's bytes (.csv).
+
+    Returns:
+        The Source of its cells.
+
+    Raises:
+        FedkinError: It cannot be read as it stands; names file, line and column.
     """
     folder = path.is_dir()
     if folder and client is not None and publicity == "private":
@@ -93,6 +120,18 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     booleans and whole numbers are classes, numbered in sorted order (``class_names`` keeps the
     values). Raises FedkinError with file, line and column for anything that cannot be read as it
     stands.
+
+    Args:
+        read: The rows.
+        name: Of the data set.
+        where: The file, for messages.
+        roles: The keys of [data].
+
+    Returns:
+        The Source of its cells.
+
+    Raises:
+        FedkinError: It cannot be read as it stands; names file, line and column.
     """
     _choices(roles)
     read, roles = as_asked(read, where, roles)
@@ -169,6 +208,16 @@ def _spelled(roles: Roles) -> tuple[str, ...]:
 def numbers_only(source: Source, where: str) -> Array:
     """The cells of a table of which all columns are numbers and no cell is missing: such a one
     needs no encoding.
+
+    Args:
+        source: Of a table.
+        where: The file, for messages.
+
+    Returns:
+        float [n, columns].
+
+    Raises:
+        FedkinError: A column of text, or a missing cell.
     """
     assert source.columns is not None
     for at, column in enumerate(source.columns.columns):
@@ -218,6 +267,17 @@ def _missing(where: str, role: str, name: str, columns: list[str]) -> FedkinErro
 def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array, tuple[str, ...]]:
     """Regression targets as float64 without names, or class numbers with the sorted values as
     names.
+
+    Args:
+        column: The label's, without gaps.
+        task: "classification", "regression", or "auto".
+        place: Row → where it stands, in words.
+
+    Returns:
+        (y [n], class names).
+
+    Raises:
+        FedkinError: Regression is asked for, and a cell is no number.
     """
     fractional = pd.api.types.is_float_dtype(column) and bool((column % 1 != 0).any())
     if task == "regression" or (task == "auto" and fractional):

@@ -19,6 +19,15 @@ def strange(
 ) -> Iterator[str]:
     """Sentences about cells [rows, columns] that the encoding cannot tell apart, or that lie far
     outside.
+
+    Args:
+        features: Of the run's encoding.
+        cells: nan where one is missing.
+        columns: What they mean in this table.
+        place: Row → where it stands, in words.
+
+    Yields:
+        A sentence for the reader.
     """
     empty = np.flatnonzero(np.isnan(cells).all(axis=1))
     if len(empty):

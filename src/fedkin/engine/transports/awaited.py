@@ -29,12 +29,20 @@ class Awaited:
         }
 
     def answered(self, client: int) -> None:
-        """A client's answer came."""
+        """A client's answer came.
+
+        Args:
+            client: Its number.
+        """
         for clients in self._clients.values():
             clients.pop(client, None)
 
     def say(self, workers: Iterable[int]) -> None:
-        """One sentence a worker that has not answered; the next one after twice the time."""
+        """One sentence a worker that has not answered; the next one after twice the time.
+
+        Args:
+            workers: Numbers of those that still work.
+        """
         for worker in sorted(workers):
             pid, clients = self._pids[worker], self._clients.get(worker, {})
             held = f" with clients {some(map(str, clients))}" if clients else ""

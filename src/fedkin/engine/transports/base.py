@@ -16,16 +16,44 @@ class Transport(Protocol):
     """Hosts, from where the coordinator stands. Answers may come in any order."""
 
     def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
-        """Hand orders to the hosts that own the clients; yield their answers as they come."""
+        """Hand orders to the hosts that own the clients; yield their answers as they come.
+
+        Args:
+            op: One of OPS: "local", "evaluate", "views", …
+            round: From 1.
+            orders: Client and encoded message.
+
+        Yields:
+            An answer for each.
+        """
 
     def save(self, folder: Path, round: int) -> list[int]:
-        """Let every host write its changed states; returns whose."""
+        """Let every host write its changed states; returns whose.
+
+        Args:
+            folder: Of a checkpoint; it is there.
+            round: The last one that is over.
+
+        Returns:
+            Ascending client numbers.
+        """
 
     def load(self, states: Mapping[int, Path]) -> None:
-        """Let every host take over its clients' states."""
+        """Let every host take over its clients' states.
+
+        Args:
+            states: Client → file.
+        """
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
-        """sha256 of clients' personal states."""
+        """sha256 of clients' personal states.
+
+        Args:
+            clients: Their numbers.
+
+        Returns:
+            {client: 64 hexadecimal digits}.
+        """
 
     def said(self) -> list[str]:
         """What the hosts' runtimes want in the record."""
@@ -44,16 +72,48 @@ class InProcess:
         self.host = host
 
     def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
+        """Let the host work; it answers in the order of ``orders``.
+
+        Args:
+            op: One of OPS.
+            round: From 1.
+            orders: Client and encoded message.
+
+        Yields:
+            An answer for each.
+        """
         with one_thread():
             yield from self.host.do(op, round, orders)
 
     def save(self, folder: Path, round: int) -> list[int]:
+        """Let the host write its changed states.
+
+        Args:
+            folder: Of a checkpoint; it is there.
+            round: The last one that is over.
+
+        Returns:
+            Ascending client numbers.
+        """
         return self.host.save(folder, round)
 
     def load(self, states: Mapping[int, Path]) -> None:
+        """Let the host take over states.
+
+        Args:
+            states: Client → file.
+        """
         self.host.load(states)
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        """sha256 of clients' personal states.
+
+        Args:
+            clients: Their numbers.
+
+        Returns:
+            {client: 64 hexadecimal digits}.
+        """
         return {client: self.host.digest(client) for client in clients}
 
     def said(self) -> list[str]:

@@ -21,7 +21,15 @@ MEMORY = Path("/dev/shm")
 
 
 def offer(connection: "Connection[Any, Any]", beside: IO[bytes]) -> "Line":
-    """The end that makes the files and hands them over, and another one ``beside`` them."""
+    """The end that makes the files and hands them over, and another one ``beside`` them.
+
+    Args:
+        connection: To a process that calls ``accept``.
+        beside: An open file that both ends share.
+
+    Returns:
+        The line, ready to be used.
+    """
     out, into = (tempfile.TemporaryFile(dir=folder_in_memory()) for _ in range(2))  # noqa: SIM115 (the line closes them)
     with _socket(connection) as end:
         socket.send_fds(end, [b"3"], [out.fileno(), into.fileno(), beside.fileno()])
@@ -32,6 +40,15 @@ def accept(connection: "Connection[Any, Any]") -> "tuple[Line, IO[bytes]]":
     """The end that is handed them, and the file beside them.
 
     Raises EOFError where the other end is gone.
+
+    Args:
+        connection: To a process that calls ``offer``.
+
+    Returns:
+        The line, and the shared file.
+
+    Raises:
+        EOFError: The other end is gone.
     """
     with _socket(connection) as end:
         _, files, _, _ = socket.recv_fds(end, 1, 3)
@@ -68,12 +85,23 @@ class Line:
         self._used = 0
 
     def ask(self, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> None:
-        """A question: the first thing that is sent after all answers have come."""
+        """A question: the first thing that is sent after all answers have come.
+
+        Args:
+            header: What JSON can hold.
+            blobs: Encoded messages.
+        """
         self.begin()
         self.tell(header, blobs)
 
     def tell(self, header: dict[str, Any], blobs: Sequence[bytes] = ()) -> None:
-        """One header and so many blobs."""
+        """One header and so many blobs.
+
+        Args:
+            header: What JSON can hold.
+            blobs: Encoded messages; each goes through the file, or the connection where it does not
+                fit.
+        """
         places = [self._put(blob) for blob in blobs]
         self.connection.send_bytes(json.dumps({**header, "blobs": places}).encode())
         for blob, place in zip(blobs, places, strict=True):

@@ -14,6 +14,13 @@ FEW = 4  # different messages that each worker is sent, in case it comes to need
 def place(infos: Mapping[int, ClientInfo], workers: int) -> list[list[int]]:
     """Clients over workers by load: the largest first, each to the worker with the fewest samples
     so far.
+
+    Args:
+        infos: Client → what is known of it.
+        workers: How many.
+
+    Returns:
+        Ascending client numbers of each worker.
     """
     loads, places = [0] * workers, [[] for _ in range(workers)]  # type: list[int], list[list[int]]
     for client in sorted(infos, key=lambda k: (-infos[k].samples, k)):
@@ -24,7 +31,15 @@ def place(infos: Mapping[int, ClientInfo], workers: int) -> list[list[int]]:
 
 
 def piles_of(orders: Iterable[Task], owner: Mapping[int, int]) -> dict[int, list[Task]]:
-    """A round's orders by the worker who has the client, in their order."""
+    """A round's orders by the worker who has the client, in their order.
+
+    Args:
+        orders: Of one round.
+        owner: Client → worker.
+
+    Returns:
+        Worker → its orders; no entry for who has none.
+    """
     piles: dict[int, list[Task]] = {}
     for order in orders:
         piles.setdefault(owner[order.client], []).append(order)
@@ -34,7 +49,16 @@ def piles_of(orders: Iterable[Task], owner: Mapping[int, int]) -> dict[int, list
 def shared_out(
     clients: Iterable[int], owner: Callable[[int], int], workers: int
 ) -> list[list[int]]:
-    """Clients by the worker who has them, in their order; [] for who has none of these."""
+    """Clients by the worker who has them, in their order; [] for who has none of these.
+
+    Args:
+        clients: Their numbers.
+        owner: Client → worker.
+        workers: How many.
+
+    Returns:
+        A list for each worker.
+    """
     shares: list[list[int]] = [[] for _ in range(workers)]
     for client in clients:
         shares[owner(client)].append(client)
@@ -66,19 +90,45 @@ class Placing:
         self._owner = {} if roam else dict(self._home)
 
     def known(self, worker: int) -> list[int]:
-        """The clients that a worker may be asked to work for."""
+        """The clients that a worker may be asked to work for.
+
+        Args:
+            worker: Its number.
+
+        Returns:
+            Ascending client numbers.
+        """
         return sorted(self._sizes) or self.homes[worker]
 
     def owner(self, client: int) -> int:
-        """Who has the client's personal state; where it has none, who tells what it would be."""
+        """Who has the client's personal state; where it has none, who tells what it would be.
+
+        Args:
+            client: Its number.
+
+        Returns:
+            A worker's number.
+        """
         return self._owner.get(client, self._home[client])
 
     def bind(self, client: int, worker: int) -> None:
-        """The client has a personal state now, and the worker has it."""
+        """The client has a personal state now, and the worker has it.
+
+        Args:
+            client: Its number.
+            worker: Its number.
+        """
         self._owner[client] = worker
 
     def deal(self, orders: Iterable[Task]) -> Dealt:
-        """The largest of the free ones come first: so the last to be done is a small one."""
+        """The largest of the free ones come first: so the last to be done is a small one.
+
+        Args:
+            orders: Of one round.
+
+        Returns:
+            What only one worker can do, and what any can.
+        """
         orders = list(orders)
         free = [order for order in orders if order.client not in self._owner]
         if not free or len({order.message for order in free}) > FEW:

@@ -79,6 +79,16 @@ class Processes:
             raise
 
     def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
+        """Hand orders to the workers; whoever is free takes the next of those that any can do.
+
+        Args:
+            op: One of OPS.
+            round: From 1.
+            orders: Client and encoded message.
+
+        Yields:
+            An answer for each, as it comes.
+        """
         piles, free = self._placing.deal(orders)
         self._claims.begin()
         asked = list(range(len(self._processes))) if free else list(piles)
@@ -110,10 +120,24 @@ class Processes:
                         yield answer
 
     def save(self, folder: Path, round: int) -> list[int]:
+        """Let every worker write its changed states.
+
+        Args:
+            folder: Of a checkpoint; it is there.
+            round: The last one that is over.
+
+        Returns:
+            Ascending client numbers.
+        """
         answers = self._everyone({"call": "save", "folder": str(folder), "round": round})
         return sorted(client for answer in answers for client in answer["result"])
 
     def load(self, states: Mapping[int, Path]) -> None:
+        """Let the workers take over states; each has its clients' from now on.
+
+        Args:
+            states: Client → file.
+        """
         for worker, own in enumerate(self._shares(states)):
             for client in own:
                 self._placing.bind(client, worker)
@@ -125,6 +149,14 @@ class Processes:
             self._answer(worker)
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        """sha256 of clients' personal states.
+
+        Args:
+            clients: Their numbers.
+
+        Returns:
+            {client: 64 hexadecimal digits}.
+        """
         for worker, own in enumerate(self._shares(clients)):
             self._send(worker, {"call": "digests", "clients": own}, [])
         answers = [self._answer(worker)[0] for worker in range(len(self._processes))]
@@ -236,6 +268,12 @@ def _deaf() -> Iterator[None]:
 def pack(orders: list[Task]) -> tuple[list[tuple[int, int | None]], list[bytes]]:
     """Orders as (client, blob number) pairs and the distinct blobs: a broadcast crosses to a worker
     once.
+
+    Args:
+        orders: Of one worker.
+
+    Returns:
+        The pairs, for a header; the blobs, in the order of their numbers.
     """
     numbers: dict[bytes, int] = {}
     header = []
@@ -248,6 +286,11 @@ def pack(orders: list[Task]) -> tuple[list[tuple[int, int | None]], list[bytes]]
 def serve(address: str, worker: str, build: Any) -> None:
     """The loop of a worker process: ``build(setup) → Host`` once, then calls until the coordinator
     hangs up.
+
+    Args:
+        address: Of the coordinator, as JSON.
+        worker: Its number, as text.
+        build: Setup → host; raises FedkinError, which the coordinator is told.
     """
     # the coordinator may be gone at any moment, also between two answers: then there is nobody left
     # to tell

@@ -40,6 +40,13 @@ class Actor:
     def call(self, name: str, *arguments: Any) -> dict[str, Any]:
         """One of the calls below; a mistake comes back as a sentence, since Ray would send its
         traceback.
+
+        Args:
+            name: A key of CALLS.
+            arguments: What it takes.
+
+        Returns:
+            {"result": …}, or {"failed": sentence}.
         """
         try:
             return {"result": CALLS[name](self, *arguments)}
@@ -54,7 +61,13 @@ class Actor:
         return self._host
 
     def build(self, build: Build, setup: dict[str, Any], files: dict[str, bytes]) -> None:
-        """The host, on a copy of the population."""
+        """The host, on a copy of the population.
+
+        Args:
+            build: Setup → host.
+            setup: What JSON can hold.
+            files: Name → content, of a saved population.
+        """
         population = self._folder / "population"
         population.mkdir()
         for name, content in files.items():
@@ -73,16 +86,39 @@ class Actor:
     def do(
         self, op: str, round: int, header: list[tuple[int, int | None]], blobs: list[bytes]
     ) -> list[dict[str, Any]]:
+        """Do one kind of work for several clients.
+
+        Args:
+            op: One of OPS.
+            round: From 1.
+            header: (client, number of its blob or None) of each order.
+            blobs: The distinct messages.
+
+        Returns:
+            The fields of each answer.
+        """
         orders = [Task(client, None if n is None else blobs[n]) for client, n in header]
         return [answer._asdict() for answer in self.host.do(op, round, orders)]
 
     def save(self, round: int) -> dict[str, bytes]:
-        """The files of ``Host.save``, which the coordinator keeps."""
+        """The files of ``Host.save``, which the coordinator keeps.
+
+        Args:
+            round: The last one that is over.
+
+        Returns:
+            File name → content.
+        """
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             self.host.save(Path(folder), round)
             return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
     def load(self, states: dict[int, bytes]) -> None:
+        """Let the host take over states.
+
+        Args:
+            states: Client → content of its file.
+        """
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             for client, content in states.items():
                 (Path(folder) / str(client)).write_bytes(content)
@@ -134,6 +170,16 @@ class Actors:
             raise
 
     def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
+        """Hand orders to the actors that own the clients.
+
+        Args:
+            op: One of OPS.
+            round: From 1.
+            orders: Client and encoded message.
+
+        Yields:
+            An answer for each, actor by actor as they are done.
+        """
         piles = piles_of(orders, self._owner)
         running = {
             self._start(worker, "do", op, round, *pack(pile)): worker
@@ -145,6 +191,15 @@ class Actors:
                 yield TaskResult(**content)
 
     def save(self, folder: Path, round: int) -> list[int]:
+        """Write the changed states of every actor here.
+
+        Args:
+            folder: Of a checkpoint; it is there.
+            round: The last one that is over.
+
+        Returns:
+            Ascending client numbers.
+        """
         changed = []
         for files in self._everyone("save", round):
             for name, content in files.items():
@@ -153,12 +208,25 @@ class Actors:
         return sorted(changed)
 
     def load(self, states: Mapping[int, Path]) -> None:
+        """Send the actors their clients' states.
+
+        Args:
+            states: Client → file.
+        """
         own = self._shares(states)
         self._all(
             [("load", {client: states[client].read_bytes() for client in part}) for part in own]
         )
 
     def digests(self, clients: Iterable[int]) -> dict[int, str]:
+        """sha256 of clients' personal states.
+
+        Args:
+            clients: Their numbers.
+
+        Returns:
+            {client: 64 hexadecimal digits}.
+        """
         found = self._all([("digests", part) for part in self._shares(clients)])
         return {client: digest for part in found for client, digest in part.items()}
 

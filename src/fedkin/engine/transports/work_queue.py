@@ -25,7 +25,14 @@ class Claims:
         os.lseek(self.file.fileno(), 0, os.SEEK_SET)
 
     def up_to(self, end: int) -> Iterator[int]:
-        """Places below ``end`` that nobody else gets, until there is none left."""
+        """Places below ``end`` that nobody else gets, until there is none left.
+
+        Args:
+            end: How many places there are.
+
+        Yields:
+            Ascending numbers from 0.
+        """
         while (place := os.lseek(self.file.fileno(), 1, os.SEEK_CUR) - 1) < end:
             yield place
 

@@ -44,6 +44,18 @@ class VmapBatcher:
         blocks: Iterable[Tree],
         constants: tuple[Tree, ...],
     ) -> Tree:
+        """Walk beside the other tasks that wait with the same step.
+
+        Args:
+            step: A pure function of one client's step.
+            model: Whose parameters it moves.
+            carry: What goes from step to step.
+            blocks: Trees of batches along a first axis.
+            constants: What is the same in all steps.
+
+        Returns:
+            The carry after the last step.
+        """
         seat: ClientThread[Any] | None = getattr(self._here, "seat", None)
         if seat is None:
             return self.runtime.scan(step, model, carry, blocks, constants)
@@ -56,7 +68,14 @@ class VmapBatcher:
         )
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """The results of the tasks, which may scan. Raises what the first failing one raised."""
+        """The results of the tasks, which may scan. Raises what the first failing one raised.
+
+        Args:
+            tasks: One a client.
+
+        Returns:
+            In the order of ``tasks``.
+        """
         seats = [ClientThread(task, self._here) for task in tasks]
         try:
             while waiting := [seat for seat in seats if seat.goes_on()]:
@@ -121,6 +140,13 @@ def side_by_side(step: Step, shared: tuple[bool, ...]) -> Step:
     stay where they are.
 
     shared: of each constant, whether it is one for all rather than stacked.
+
+    Args:
+        step: Of one client.
+        shared: One entry a constant.
+
+    Returns:
+        The step of all.
     """
 
     def many(model: Model, carry: Tree, batch: tuple[Tensor, Tree], *constants: Tree) -> Tree:
@@ -141,6 +167,13 @@ def abreast(walks: Sequence[Iterator[Tree]], width: int) -> Iterator[tuple[Tenso
     longest walk ends.
 
     Who has ended, and places beyond the clients, repeat a batch that is there, and do not live.
+
+    Args:
+        walks: Blocks of each client.
+        width: Places, at least as many as walks.
+
+    Yields:
+        For ``side_by_side``.
     """
     last: list[Tree] = [None] * len(walks)
     while True:

@@ -70,7 +70,14 @@ class ClientThread(Generic[T]):
         return not self._done
 
     def alone(self, runtime: Runtime) -> Tree:
-        """Its walk by itself, with its own draws."""
+        """Its walk by itself, with its own draws.
+
+        Args:
+            runtime: What walks.
+
+        Returns:
+            The carry after the last step.
+        """
         walk = self.walk
         found: list[Tree] = []
         self._drawing(
@@ -81,7 +88,17 @@ class ClientThread(Generic[T]):
         return found[0]
 
     def wait(self, walk: ScanRequest) -> Tree:
-        """Called by the task: where the walk ends."""
+        """Called by the task: where the walk ends.
+
+        Args:
+            walk: What is asked for.
+
+        Returns:
+            The carry after its last step.
+
+        Raises:
+            Exception: What the step raised.
+        """
         self.walk = walk
         self._paused.release()
         self._mine.acquire()
