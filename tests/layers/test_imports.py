@@ -15,6 +15,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 RANKS = {
     "core": 0,
     "runtime": 1,
+    "masks": 1,
     "transforms": 2,
     "methods": 3,
     "data": 3,
@@ -87,7 +88,7 @@ THIRD_PARTY = {  # where a part that is bought may be used
     "subprocess": {"engine", "flower"},
     "multiprocessing": {"engine", "flower"},
     "flwr": {"flower"},
-    "cryptography": {"flower"},
+    "cryptography": {"flower", "masks"},
     "onnxruntime": {"export"},
     "onnxscript": {"export"},
     "PIL": {"data"},

@@ -1,0 +1,91 @@
+"""A round of secure aggregation among clients of one process, with whatever goes wrong."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from fedkin.core.rng import Key
+from fedkin.masks.client import MaskingClient
+from fedkin.masks.server import MaskedSum
+from fedkin.masks.terms import Terms
+from fedkin.masks.vectors import Vector
+from fedkin.masks.wire import Refused
+
+Change = Callable[[int, bytes], bytes]
+STAGES = ("advertise", "shares", "masked", "reveal")
+
+
+class Gone(NamedTuple):
+    """Who does not answer which stage, and what others send in place of what they should."""
+
+    advertise: Collection[int] = ()
+    shares: Collection[int] = ()
+    masked: Collection[int] = ()
+    reveal: Collection[int] = ()
+    changed: Mapping[str, Change] = {}
+
+
+class Outcome(NamedTuple):
+    """The sum, whose it is, and who was refused for what."""
+
+    total: Vector
+    survivors: list[int]
+    refused: dict[int, str]
+    liars: dict[int, str]
+
+
+def vectors_of(clients: Collection[int], size: int, seed: int = 5) -> dict[int, Vector]:
+    """Numbers over the whole range, so that sums wrap around."""
+    return {
+        client: Key(seed, 0, client)
+        .numpy("numbers")
+        .integers(0, 2**64, size, dtype=np.uint64, endpoint=False)
+        for client in clients
+    }
+
+
+def plain_sum(vectors: Mapping[int, Vector], clients: Collection[int]) -> Vector:
+    """The sum modulo 2^64 that everybody may know."""
+    return np.sum([vectors[client] for client in clients], axis=0, dtype=np.uint64)
+
+
+def play(vectors: Mapping[int, Vector], threshold: int, gone: Gone | None = None) -> Outcome:
+    """One whole round."""
+    gone = gone or Gone()
+    size = len(next(iter(vectors.values())))
+    terms = Terms(7, threshold, size)
+    server = MaskedSum(terms, vectors)
+    clients = {client: MaskingClient(client, terms) for client in vectors}
+    refused: dict[int, str] = {}
+
+    def stage(
+        name: str,
+        who: Collection[int],
+        answer: Callable[[int], bytes],
+        take: Callable[[int, bytes], None],
+    ) -> None:
+        for client in sorted(who):
+            if client in getattr(gone, name):
+                continue
+            blob = answer(client)
+            change = gone.changed.get(name)
+            try:
+                take(client, blob if change is None else change(client, blob))
+            except Refused as error:
+                refused[client] = str(error)
+
+    stage("advertise", vectors, lambda one: clients[one].advertise(), server.advertised)
+    roster = server.roster()
+    there = [one for one in vectors if one in server.advertising]
+    stage("shares", there, lambda one: clients[one].share(roster), server.shared)
+    deliveries = {one: server.delivery(one) for one in server.sharing}
+    stage(
+        "masked",
+        server.sharing,
+        lambda one: clients[one].mask(deliveries[one], vectors[one]),
+        server.masked,
+    )
+    asking, survivors = server.asking(), server.survivors
+    stage("reveal", survivors, lambda one: clients[one].reveal(asking), server.revealed)
+    return Outcome(server.total(), survivors, refused, server.liars)

@@ -1,0 +1,252 @@
+"""Clients that lie, repeat themselves or come late: the round ends right, or is refused."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Secret, seeded
+from fedkin.masks import keys
+from fedkin.masks.client import MaskingClient
+from fedkin.masks.randomness import not_private
+from fedkin.masks.server import MaskedSum
+from fedkin.masks.terms import Terms, check_terms
+from fedkin.masks.wire import HEADER, MAGIC, Refused, Stage, of_client, sealed
+from tests.masks.rounds import STAGES, Gone, plain_sum, play, vectors_of
+
+CLIENTS = [2, 3, 5, 7, 11, 13, 17]
+THRESHOLD = 5
+ENTRY = 4 + 1 + 36  # of what is revealed: client, whose secret, share
+
+
+def _of(liars: list[int], change: Callable[[bytes], bytes]) -> Callable[[int, bytes], bytes]:
+    return lambda client, blob: change(blob) if client in liars else blob
+
+
+def _false_shares(blob: bytes) -> bytes:
+    """Every share another one; the form stays."""
+    found = bytearray(blob)
+    for at in range(HEADER.size, len(blob), ENTRY):
+        found[at + 5] ^= 1
+    return bytes(found)
+
+
+def _beyond_the_field(blob: bytes) -> bytes:
+    found = bytearray(blob)
+    for at in range(HEADER.size, len(blob), ENTRY):
+        found[at + 5 : at + 9] = b"\xff" * 4
+    return bytes(found)
+
+
+@pytest.mark.parametrize("change", [_false_shares, _beyond_the_field])
+@pytest.mark.parametrize("liars", [[2], [17], [2, 11], [5, 7]])
+@pytest.mark.parametrize("dropped", [[], [3]])
+def test_false_shares_are_found_out(
+    liars: list[int], dropped: list[int], change: Callable[[bytes], bytes]
+) -> None:
+    vectors = vectors_of(CLIENTS, 3)
+    gone = Gone(masked=dropped, changed={"reveal": _of(liars, change)})
+    left = set(CLIENTS) - set(dropped)
+    if len(left) - len(liars) < THRESHOLD:
+        with pytest.raises(FedkinError, match=r"somebody lies|are needed"):
+            play(vectors, THRESHOLD, gone)
+        return
+    found = play(vectors, THRESHOLD, gone)
+    assert np.array_equal(found.total, plain_sum(vectors, left))
+    if change is _false_shares and 2 in liars:  # who is heard first is found out
+        assert set(found.liars) >= {2}
+    assert set(found.liars) <= set(liars)
+
+
+def test_too_many_false_shares_are_refused_not_believed() -> None:
+    vectors = vectors_of(CLIENTS, 3)
+    with pytest.raises(FedkinError, match="cannot be taken off: shares of a secret contradict"):
+        play(vectors, THRESHOLD, Gone(changed={"reveal": _of([2, 5, 13], _false_shares)}))
+
+
+def test_shares_that_nobody_can_read_need_enough_others() -> None:
+    """One client hides junk: nobody can reveal its secrets, and the round is refused, not wrong."""
+    vectors = vectors_of(CLIENTS, 3)
+
+    def junk(blob: bytes) -> bytes:
+        found = bytearray(blob)
+        for at in range(HEADER.size, len(blob), 4 + 88):
+            found[at + 10] ^= 1
+        return bytes(found)
+
+    with pytest.raises(FedkinError, match="masks of client 7 cannot be taken off: 1 shares"):
+        play(vectors, THRESHOLD, Gone(changed={"shares": _of([7], junk)}))
+
+    def junk_for_two(blob: bytes) -> bytes:
+        found = bytearray(blob)
+        for at in range(HEADER.size, HEADER.size + 2 * 92, 92):
+            found[at + 10] ^= 1
+        return bytes(found)
+
+    found = play(vectors, THRESHOLD, Gone(changed={"shares": _of([7], junk_for_two)}))
+    assert np.array_equal(found.total, plain_sum(vectors, CLIENTS))
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda blob: blob[:-1], "bytes"),
+        (lambda blob: blob + b"\0", "bytes"),
+        (lambda blob: b"", "no message"),
+        (lambda blob: b"x" * len(blob), "no message"),
+        (lambda blob: HEADER.pack(MAGIC, 9, 7, 0, 0), "another stage"),
+    ],
+)
+def test_a_malformed_message_leaves_its_sender_out(
+    stage: str, change: Callable[[bytes], bytes], why: str
+) -> None:
+    vectors = vectors_of(CLIENTS, 3)
+    found = play(vectors, THRESHOLD, Gone(changed={stage: _of([5], change)}))
+    assert set(found.refused) == {5}
+    assert why in found.refused[5]
+    left = set(CLIENTS) - ({5} if stage != "reveal" else set())
+    assert np.array_equal(found.total, plain_sum(vectors, left))
+
+
+def test_an_old_rounds_message_is_refused() -> None:
+    vectors = vectors_of(CLIENTS, 3)
+
+    def old(blob: bytes) -> bytes:
+        magic, stage, round, number, count = HEADER.unpack_from(blob)
+        return HEADER.pack(magic, stage, round - 1, number, count) + blob[HEADER.size :]
+
+    found = play(vectors, THRESHOLD, Gone(changed={"masked": _of([13], old)}))
+    assert found.refused == {13: "masked: a message of round 6 arrived in round 7"}
+    assert np.array_equal(found.total, plain_sum(vectors, set(CLIENTS) - {13}))
+
+
+def test_another_clients_keys_are_refused() -> None:
+    vectors = vectors_of(CLIENTS, 3)
+    first: list[bytes] = []
+
+    def copied(client: int, blob: bytes) -> bytes:
+        first.append(blob)
+        return first[0] if client == 7 else blob
+
+    found = play(vectors, THRESHOLD, Gone(changed={"advertise": copied}))
+    assert found.refused == {7: "advertise: one of its keys was sent before"}
+    assert np.array_equal(found.total, plain_sum(vectors, set(CLIENTS) - {7}))
+
+
+def test_a_key_that_agrees_with_everybody_is_refused() -> None:
+    vectors = vectors_of(CLIENTS, 3)
+
+    def weak(blob: bytes) -> bytes:
+        return blob[: HEADER.size] + bytes(32) + blob[HEADER.size + 32 :]
+
+    found = play(vectors, THRESHOLD, Gone(changed={"advertise": _of([7], weak)}))
+    assert "no point" in found.refused[7]
+
+
+def _started() -> tuple[MaskedSum, dict[int, MaskingClient]]:
+    terms = Terms(7, 3, 2)
+    server = MaskedSum(terms, range(4))
+    clients = {one: MaskingClient(one, terms) for one in range(4)}
+    for one, client in clients.items():
+        server.advertised(one, client.advertise())
+    return server, clients
+
+
+def test_who_comes_late_or_twice_or_unasked_is_refused() -> None:
+    server, clients = _started()
+    terms = server.terms
+    with pytest.raises(Refused, match="answered already"):
+        server.advertised(1, MaskingClient(1, terms).advertise())
+    with pytest.raises(Refused, match="nobody asked"):
+        server.advertised(9, MaskingClient(9, terms).advertise())
+    roster = server.roster()
+    with pytest.raises(Refused, match="closed"):
+        server.advertised(3, MaskingClient(3, terms).advertise())
+    for one in range(3):
+        server.shared(one, clients[one].share(roster))
+    deliveries = {one: server.delivery(one) for one in range(3)}
+    with pytest.raises(Refused, match="closed"):
+        server.shared(3, clients[3].share(roster))
+    values = np.arange(2, dtype=np.uint64)
+    with pytest.raises(Refused, match="nobody asked"):
+        server.masked(3, clients[0].mask(deliveries[0], values))
+    server.masked(1, clients[1].mask(deliveries[1], values))
+    with pytest.raises(FedkinError, match="needs 3 of 4 clients, and 1 answered masked"):
+        server.asking()
+
+
+def test_a_client_answers_each_stage_once_and_in_order() -> None:
+    server, clients = _started()
+    client, roster = clients[0], server.roster()
+    with pytest.raises(Refused, match="comes next"):
+        client.advertise()
+    with pytest.raises(Refused, match="comes next"):
+        client.reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in range(4)]))
+    client.share(roster)
+    with pytest.raises(Refused, match="roster was asked for, and delivery comes next"):
+        client.share(roster)
+
+
+def test_a_server_cannot_have_both_secrets_of_a_client() -> None:
+    """A client that was asked who survived does not answer for another set of survivors."""
+    server, clients = _started()
+    roster = server.roster()
+    for one, client in clients.items():
+        server.shared(one, client.share(roster))
+    values = np.zeros(2, dtype=np.uint64)
+    for one in range(4):
+        server.masked(one, clients[one].mask(server.delivery(one), values))
+    clients[0].reveal(server.asking())
+    with pytest.raises(Refused, match="comes next"):
+        clients[0].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1, 2)]))
+    with pytest.raises(Refused, match="2 clients are left, and the threshold is 3"):
+        clients[1].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1)]))
+    with pytest.raises(Refused, match="not among those who shared"):
+        clients[2].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1, 2, 8)]))
+
+
+def test_a_roster_that_is_not_the_experiments_is_refused() -> None:
+    server, clients = _started()
+    roster = server.roster()
+    fewer = HEADER.pack(MAGIC, Stage.ROSTER, 7, 2, 4) + roster[HEADER.size :]
+    with pytest.raises(Refused, match="threshold of 2, and the experiment says 3"):
+        clients[0].share(fewer)
+    with pytest.raises(Refused, match="not those that it made"):
+        clients[2].share(roster[:-100] + bytes(100 - 68) + roster[-68:])
+    other = roster[: HEADER.size] + roster[HEADER.size :].replace(
+        clients[1]._channel.public, bytes(range(32))
+    )
+    with pytest.raises(Refused, match="not those that it made"):
+        clients[1].share(other)
+    many = [of_client(9 + one, bytes(64)) for one in range(2)]
+    crowd = HEADER.pack(MAGIC, Stage.ROSTER, 7, 3, 6) + roster[HEADER.size :] + b"".join(many)
+    with pytest.raises(FedkinError, match="above half of the 6"):
+        clients[3].share(crowd)
+    twice = HEADER.pack(MAGIC, Stage.ROSTER, 7, 3, 5) + roster[HEADER.size :] + roster[-68:]
+    _, others = _started()
+    with pytest.raises(Refused, match="twice"):
+        others[3].share(twice)
+
+
+def test_terms_that_protect_nobody_are_refused() -> None:
+    for threshold, clients, why in (
+        (2, 2, "3 participants"),
+        (8, 7, "above the 7 participants of a round: take 5"),
+        (3, 6, "above half of the 6"),
+        (0, 6, "above half"),
+        (6000, 10_001, "at most 10,000"),
+    ):
+        with pytest.raises(FedkinError, match=why):
+            check_terms(Terms(1, threshold, 1), clients)
+    check_terms(Terms(1, 4, 1), 7)
+
+
+def test_a_secret_that_protects_makes_no_repeatable_keys() -> None:
+    with pytest.raises(ValueError, match="come from the system"):
+        not_private(Secret(bytes(32)), 1, 0)
+    draw = not_private(seeded(3), 1, 0)
+    assert draw("seed", 32) == draw("seed", 32) != draw("key", 32)
+    assert not_private(seeded(3), 2, 0)("seed", 32) != draw("seed", 32)
+    assert len(keys.commitment(draw("seed", 32))) == 32

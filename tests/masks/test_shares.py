@@ -1,0 +1,57 @@
+"""Shamir's sharing: any t of n shares, and no t − 1."""
+
+import os
+from itertools import combinations
+
+import pytest
+
+from fedkin.masks.shares import PARTS, PRIME, SHARE, randomness, recover, split
+from fedkin.masks.wire import Refused
+
+EDGES = [bytes(32), b"\xff" * 32, bytes(range(32)), b"\x01" + bytes(31), bytes(31) + b"\x80"]
+
+
+def _drawn(threshold: int) -> bytes:
+    return os.urandom(randomness(threshold))
+
+
+@pytest.mark.parametrize("secret", EDGES)
+def test_any_t_of_n_tell_it(secret: bytes) -> None:
+    points = [1, 4, 9, 10_000, 1_000_001]
+    shares = dict(zip(points, split(secret, 3, points, _drawn(3))))
+    assert {len(share) for share in shares.values()} == {SHARE}
+    for chosen in combinations(points, 3):
+        few = {point: shares[point] for point in chosen}
+        assert recover(few, 3, lambda found: True).secret == secret
+
+
+def test_fewer_are_refused_and_tell_nothing() -> None:
+    points = [1, 2, 3, 4]
+    shares = dict(zip(points, split(EDGES[2], 3, points, _drawn(3))))
+    with pytest.raises(Refused, match="2 shares of a secret arrived, and 3 are needed"):
+        recover({1: shares[1], 2: shares[2]}, 3, lambda found: True)
+    # t − 1 shares fit every secret: as a polynomial of a lower degree they give another one
+    with pytest.raises(Refused, match="contradict"):
+        recover({1: shares[1], 2: shares[2]}, 2, lambda found: found == EDGES[2])
+
+
+def test_a_share_is_spread_over_the_field() -> None:
+    """Of one secret, one client's share is another number every time."""
+    seen = {split(bytes(32), 2, [5, 6], _drawn(2))[0] for _ in range(50)}
+    assert len(seen) == 50
+
+
+def test_the_field_is_a_prime_field() -> None:
+    assert PRIME == 2_147_483_647
+    assert all(PRIME % k for k in range(2, 46_341))
+    assert PARTS * 30 >= 256
+
+
+def test_many_false_shares_among_more_right_ones() -> None:
+    points = list(range(1, 31))
+    shares = dict(zip(points, split(EDGES[2], 20, points, _drawn(20))))
+    for point in (2, 3, 9):
+        shares[point] = os.urandom(3) + b"\0" + shares[point][4:]
+    found = recover(shares, 20, lambda secret: secret == EDGES[2])
+    assert found.secret == EDGES[2]
+    assert set(found.liars) == {2, 3, 9}

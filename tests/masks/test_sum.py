@@ -1,0 +1,90 @@
+"""The sum under masks is the plain sum, whoever drops out; with too few left there is none."""
+
+import random
+
+import numpy as np
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.masks.client import MaskingClient
+from fedkin.masks.terms import Terms, usual_threshold
+from fedkin.masks.wire import HEADER
+from tests.masks.rounds import STAGES, Gone, plain_sum, play, vectors_of
+
+SCHEDULES = 200
+
+
+def _schedule(number: int) -> tuple[list[int], int, Gone]:
+    """Clients with awkward numbers, a threshold, and up to n − t losses over the stages."""
+    drawn = random.Random(number)
+    n = drawn.randint(3, 11)
+    clients = sorted(drawn.sample(range(500), n))
+    threshold = drawn.randint(n // 2 + 1, n)
+    lost = drawn.sample(clients, drawn.randint(0, n - threshold))
+    at = {client: drawn.choice(STAGES) for client in lost}
+    stages = {name: [one for one, stage in at.items() if stage == name] for name in STAGES}
+    return clients, threshold, Gone(**stages)
+
+
+@pytest.mark.parametrize("tens", range(SCHEDULES // 20))
+def test_any_losses_up_to_n_minus_t_give_the_plain_sum(tens: int) -> None:
+    for number in range(20 * tens, 20 * tens + 20):
+        clients, threshold, gone = _schedule(number)
+        vectors = vectors_of(clients, size=1 + number % 7, seed=number)
+        found = play(vectors, threshold, gone)
+        left = set(clients) - set(gone.advertise) - set(gone.shares) - set(gone.masked)
+        assert found.survivors == sorted(left)
+        assert np.array_equal(found.total, plain_sum(vectors, left)), (number, gone)
+        assert not found.liars
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_one_loss_more_is_refused(stage: str) -> None:
+    clients, threshold = [3, 5, 8, 13, 21, 34, 55], 5
+    vectors = vectors_of(clients, 4)
+    fine = Gone(**{stage: clients[:2]})
+    assert len(play(vectors, threshold, fine).survivors) >= threshold
+    with pytest.raises(FedkinError, match=r"needs 5 of 7 clients, and 4 answered"):
+        play(vectors, threshold, Gone(**{stage: clients[1:4]}))
+
+
+def test_the_schedules_lose_somebody_at_every_stage() -> None:
+    lost = dict.fromkeys(STAGES, 0)
+    for number in range(SCHEDULES):
+        for name in STAGES:
+            lost[name] += len(getattr(_schedule(number)[2], name))
+    assert min(lost.values()) > 20
+
+
+def test_what_is_sent_is_not_what_is_summed() -> None:
+    """A masked vector of zeros looks like any other: each bit is set about half of the time."""
+    clients = [0, 1, 2, 3]
+    sent: dict[int, bytes] = {}
+
+    def look(client: int, blob: bytes) -> bytes:
+        sent[client] = blob[HEADER.size :]
+        return blob
+
+    vectors = {one: np.zeros(512, dtype=np.uint64) for one in clients}
+    assert not play(vectors, 3, Gone(changed={"masked": look})).total.any()
+    for blob in sent.values():
+        ones = np.unpackbits(np.frombuffer(blob, dtype=np.uint8)).mean()
+        assert 0.48 < ones < 0.52
+    words = [np.frombuffer(blob, dtype="<u8") for blob in sent.values()]
+    for k in range(len(words)):  # the sum without one of them is as random: none is unmasked alone
+        rest = np.sum([w for j, w in enumerate(words) if j != k], axis=0, dtype=np.uint64)
+        assert np.unpackbits(rest.view(np.uint8)).mean() > 0.48
+
+
+def test_keys_are_made_for_one_round_by_the_system() -> None:
+    terms = Terms(1, 2, 3)
+    first, second = (MaskingClient(0, terms).advertise() for _ in range(2))
+    content = [blob[HEADER.size :] for blob in (first, second)]
+    assert len(content[0]) == 96
+    assert not {content[0][k : k + 32] for k in (0, 32, 64)} & {
+        content[1][k : k + 32] for k in (0, 32, 64)
+    }
+
+
+def test_the_usual_threshold_is_above_two_thirds() -> None:
+    assert [usual_threshold(n) for n in (3, 4, 5, 6, 10, 40)] == [3, 3, 4, 5, 7, 27]
