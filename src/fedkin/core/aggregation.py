@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from fedkin.core.rng import Secret
-from fedkin.core.tree import Tree, weighted_mean
+from fedkin.core.sums.exact import ExactSum
+from fedkin.core.tree import Tree
 
 Weights = Literal["samples", "uniform"]
 
@@ -122,17 +123,11 @@ def aggregated(
 
 
 def _mean(how: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
-    weights: list[float] = []
-    each: dict[int, Tree] = {}
-
-    def summed() -> Iterator[Tree]:
-        for client, (message, samples) in replies.items():  # each is read once, perhaps from disk
-            weights.append(samples if how.weight == "samples" else 1.0)
-            each[client] = _but(how, message)
-            yield _of(how, message)
-
-    mean = weighted_mean(summed(), (weights[k] for k in range(len(replies))))
-    return Mean(tuple(replies), mean, each, sum(weights))
+    total, each = ExactSum(), {}
+    for client, (message, samples) in replies.items():  # each is read once, perhaps from disk
+        total.add(_of(how, message), samples if how.weight == "samples" else 1.0)
+        each[client] = _but(how, message)
+    return Mean(tuple(replies), total.mean(), each, total.weight)
 
 
 def _ruled(
@@ -165,8 +160,10 @@ def mean_of(given: Contributions) -> Combined:
     Returns:
         Their weighted mean, and nothing beside it.
     """
-    weights = (given.replies[client].weight for client in given.replies)
-    return Combined(weighted_mean((one.message for one in given.replies.values()), weights))
+    total = ExactSum()
+    for message, weight in given.replies.values():
+        total.add(message, weight)
+    return Combined(total.mean())
 
 
 def _of(how: WeightedSum, message: Tree) -> Tree:

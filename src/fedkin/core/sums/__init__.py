@@ -1,0 +1,1 @@
+"""Exact sums: of numbers as integers, and of trees."""

@@ -1,0 +1,114 @@
+"""Weighted sums of trees that are the same bits in every order, and for every tree of partial sums.
+
+A sum of floating-point numbers depends on its order, because every addition rounds. Here each term
+is an integer (``fedkin.core.sums.digits``), so the terms may be added anywhere: at workers, up a
+tree, or under masks.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.sums.digits import MOST, Whole, deposit, places_for, value_of
+from fedkin.core.tree import Tree, fill, map_tree, named_leaves
+
+WHOLE = float(1 << 53)  # weights, and their sum, are whole numbers up to here
+
+
+class ExactSum:
+    """Σ weight · tree, and Σ weight.
+
+    ``digits[k]`` [n] int64 holds digit k of every number of the sum: all leaves one after another,
+    in the order of their paths. ``like`` has an empty tensor [0, *shape] of each leaf's dtype.
+    """
+
+    def __init__(self) -> None:
+        self.weight = 0.0
+        self.terms = 0
+        self.like: Tree = None
+        self.digits: list[Whole] = []
+
+    def add(self, tree: Tree, weight: float) -> None:
+        """One term.
+
+        Args:
+            tree: Tensors of finite numbers, of one structure in all terms.
+            weight: A whole number, not negative: below 2^29 it loses nothing with numbers of 24
+                bits.
+
+        Raises:
+            FedkinError: The sum has too many terms to be exact.
+        """
+        self._count(weight, 1)
+        found = [(leaf.detach().reshape(-1), leaf.numel()) for _, leaf in _in_order(tree)]
+        if self.like is None:
+            self.like = map_tree(lambda leaf: leaf.new_empty((0, *leaf.shape)), tree)
+        first, n = 0, sum(size for _, size in found)
+        for numbers, size in found:
+            places = places_for(numbers, weight)
+            while len(self.digits) < places:
+                self.digits.append(np.zeros(n, dtype=np.int64))
+            here = [digit[first : first + size] for digit in self.digits[:places]]
+            deposit(numbers, weight, here)
+            first += size
+
+    def merge(self, other: "ExactSum") -> None:
+        """The terms of another sum too; the other one is used up.
+
+        Args:
+            other: A sum of trees of the same structure.
+
+        Raises:
+            FedkinError: The sum has too many terms to be exact.
+        """
+        self._count(other.weight, other.terms)
+        if self.like is None:
+            self.like = other.like
+        for k, theirs in enumerate(other.digits):
+            if k < len(self.digits):
+                self.digits[k] += theirs
+            else:
+                self.digits.append(theirs)
+
+    def mean(self) -> Tree:
+        """Σ weight · tree / Σ weight, rounded to float64 and then to each leaf's dtype."""
+        if self.like is None or self.weight <= 0:
+            raise ValueError("a weighted mean needs at least one tree and a positive total weight")
+        if not self.digits:  # no tensor in any tree
+            return self.like
+        numbers = torch.from_numpy(value_of(self.digits) / self.weight)
+        found: dict[str, Tensor] = {}
+        first = 0
+        for path, leaf in _in_order(self.like):
+            shape = leaf.shape[1:]
+            here = numbers[first : first + shape.numel()]
+            found[path] = here.reshape(shape).to(leaf.dtype, copy=True)
+            first += shape.numel()
+        return fill(self.like, (found[path] for path, _ in named_leaves(self.like)))
+
+    def packed(self) -> Tree:
+        """The sum as a tree that the codec takes; ``unpacked`` reads it."""
+        digits = tuple(torch.from_numpy(digit) for digit in self.digits)
+        like = () if self.like is None else (self.like,)
+        return {"digits": digits, "like": like, "terms": self.terms, "weight": self.weight}
+
+    def _count(self, weight: float, terms: int) -> None:
+        if weight < 0 or weight != int(weight) or self.weight + weight > WHOLE:
+            raise ValueError(f"weights of an exact sum are whole numbers up to 2^53, not {weight}")
+        if self.terms + terms > MOST:
+            raise FedkinError(f"a sum of more than {MOST:,} messages would not be exact")
+        self.weight, self.terms = self.weight + weight, self.terms + terms
+
+
+def unpacked(tree: Tree) -> ExactSum:
+    """The sum that ``ExactSum.packed`` made this of."""
+    found = ExactSum()
+    found.digits = [digit.numpy() for digit in tree["digits"]]
+    found.like = tree["like"][0] if tree["like"] else None
+    found.terms, found.weight = tree["terms"], tree["weight"]
+    return found
+
+
+def _in_order(tree: Tree) -> list[tuple[str, Tensor]]:
+    return sorted(named_leaves(tree), key=lambda leaf: leaf[0])
