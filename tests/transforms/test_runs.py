@@ -19,6 +19,11 @@ CASES = {
     "label_flip": ("ppfl", [{"name": "attack", "kind": "label_flip"}, {"name": "median"}]),
     "alie": ("fedavg", [{"name": "attack", "kind": "alie", "share": 0.4}]),
     "in ppfl": ("ppfl", [{"name": "median"}]),
+    "top_k": ("fedavg", [{"name": "top_k", "share": 0.1}, {"name": "median"}]),
+    "random_k": ("scaffold", [{"name": "random_k", "share": 0.2, "feedback": False}]),
+    "quantize": ("cgpfl", [{"name": "quantize", "bits": 2}]),
+    "predictions": ("comet", [{"name": "quantize"}]),
+    "bfloat16": ("fedfomo", [{"name": "bfloat16"}]),
 }
 
 

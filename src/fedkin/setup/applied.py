@@ -26,14 +26,18 @@ def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method
         methods_with_a_sum,
         federation.infos,
     )
-    asked = spec.privacy
-    method = transformed(method, [Asked(one.name, one.options) for one in spec.transforms], setting)
-    if asked.clip is None or not isinstance(asked.noise, float):
-        return method
-    guarantee = Guarantee(asked.clip, asked.noise, asked.where == "client")
-    private = keep_private(method, setting, guarantee)
-    check_privacy(spec, setting.clients, method.needs.sampling)
-    return private
+
+    def noised(method: Method) -> Method:
+        asked = spec.privacy
+        if asked.clip is None or not isinstance(asked.noise, float):
+            return method
+        guarantee = Guarantee(asked.clip, asked.noise, asked.where == "client")
+        private = keep_private(method, setting, guarantee)
+        check_privacy(spec, setting.clients, method.needs.sampling)
+        return private
+
+    listed = [Asked(one.name, one.options) for one in spec.transforms]
+    return transformed(method, listed, setting, noised)
 
 
 def told_secret(federation: Federation, told: tuple[str, bool] | None) -> Federation:

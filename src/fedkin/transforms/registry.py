@@ -1,7 +1,7 @@
 """Every transform by name, and the order in which they may stand.
 
 A message passes the transforms in the order of the list: first what an attacker does, then what
-makes it short, then what the server does with all of them.
+compresses it, then what the server does: it shortens each, then takes a rule of all of them.
 """
 
 import inspect
@@ -13,11 +13,16 @@ from pydantic import ConfigDict, ValidationError, validate_call
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
-from fedkin.transforms import attacks, rules
+from fedkin.transforms import attacks, compression, rules
 from fedkin.transforms.setting import Change, Setting
 
 FINITE = ConfigDict(allow_inf_nan=False)
-STAGES = ("attack", "bound", "rule")
+COMPRESSION = "compression"
+STAGES = ("attack", COMPRESSION, "bound", "rule")
+ONE_OF = {
+    COMPRESSION: "both compress what a client sends",
+    "rule": "both stand in the place of the mean",
+}
 
 
 class Transform(NamedTuple):
@@ -37,6 +42,10 @@ class Asked(NamedTuple):
 
 TRANSFORMS: dict[str, Transform] = {
     "attack": Transform("attack", attacks.attack, simulated=True),
+    "top_k": Transform(COMPRESSION, compression.top_k),
+    "random_k": Transform(COMPRESSION, compression.random_k),
+    "quantize": Transform(COMPRESSION, compression.quantize),
+    "bfloat16": Transform(COMPRESSION, compression.bfloat16),
     "norm_bound": Transform("bound", rules.norm_bound),
     "median": Transform("rule", rules.median),
     "trimmed_mean": Transform("rule", rules.trimmed_mean),
@@ -45,20 +54,38 @@ TRANSFORMS: dict[str, Transform] = {
 }
 
 
-def transformed(method: Method, asked: Sequence[Asked], setting: Setting) -> Method:
+def _as_it_is(method: Method) -> Method:
+    return method
+
+
+def transformed(
+    method: Method,
+    asked: Sequence[Asked],
+    setting: Setting,
+    noised: Callable[[Method], Method] = _as_it_is,
+) -> Method:
     """The method with these transforms around it, the first one innermost.
+
+    Compression stands around all others and around noise: it is the last thing that happens to a
+    message at a client and is undone before anything else at the server. What it makes of a noised
+    message tells no more than the message.
 
     Args:
         method: What is transformed.
         asked: Names and parameters, in the order in which a message passes them.
         setting: The experiment around the method.
+        noised: What [privacy] puts around it.
 
     Raises:
         FedkinError: A name or a parameter is unknown or out of range, the order breaks what a
             transform promises, or the method has nothing that a transform works on.
     """
     check_order([one.name for one in asked])
+    last = [one for one in asked if _named(one.name).stage == COMPRESSION]
     for one in asked:
+        method = method if one in last else made(one)(method, setting)
+    method = noised(method)
+    for one in last:
         method = made(one)(method, setting)
     return method
 
@@ -94,14 +121,13 @@ def check_order(names: Sequence[str]) -> None:
                 f"transforms: {before} stands before {after}, and a message passes {after} "
                 f"first: write {after} above {before} ({' → '.join(STAGES)})"
             )
-    last = [name for name in names if _named(name).stage == "rule"]
-    if len(last) > 1:
-        raise FedkinError(
-            f"transforms: {last[0]} and {last[1]} both stand in the place of the mean: choose one"
-        )
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise FedkinError(f"transforms: {twice[0]} stands there twice: once is enough")
+    for stage, why in ONE_OF.items():
+        found = [name for name in names if _named(name).stage == stage]
+        if len(found) > 1:
+            raise FedkinError(f"transforms: {found[0]} and {found[1]} {why}: choose one")
 
 
 def check_deployable(names: Sequence[str]) -> None:

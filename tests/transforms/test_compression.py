@@ -1,0 +1,277 @@
+"""Compressed messages: what arrives, what is left out, what the ledger counts, what is refused."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import ClientInfo
+from fedkin.core.rng import Key
+from fedkin.core.tree import map_tree
+from fedkin.engine.codec import check, encode
+from fedkin.experiment.run import run
+from fedkin.methods.fedavg import fedavg
+from fedkin.methods.scaffold import scaffold
+from fedkin.runs.database import read_only
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
+from fedkin.transforms import compressors
+from fedkin.transforms.registry import Asked, made
+from fedkin.transforms.setting import Setting
+from tests.engine.small import content
+
+INFO = ClientInfo(4, "net", 10, torch.ones(3), 0, 3)
+SETTING = Setting(9, 9, 1.0, 5, 7, infos={4: INFO, 6: INFO._replace(client=6)})
+SIZES = (7, 1, 11)
+VECTOR = torch.sin(torch.arange(19.0).double() * 2.3) * torch.linspace(0.1, 3, 19).double()
+WAYS = {
+    "top_k": compressors.top_k(0.3),
+    "random_k": compressors.random_k(0.3, scaled=True),
+    "8 bits": compressors.quantizer(8),
+    "4 bits": compressors.quantizer(4),
+    "2 bits": compressors.quantizer(2),
+    "bfloat16": compressors.bfloat16(),
+}
+
+
+def through(how, vector, number=0):
+    return how.unpack(how.pack(vector, SIZES, Key(number)), SIZES)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_sent_has_the_shape_that_is_expected(way):
+    for sizes in (SIZES, (19,), (0, 5)):
+        vector = VECTOR[: sum(sizes)]
+        sent = WAYS[way].pack(vector, sizes, Key(3, 2, 1))
+        check({"parameters": sent}, {"parameters": WAYS[way].like(sizes)})
+        assert len(WAYS[way].unpack(sent, sizes)) == sum(sizes)
+
+
+def test_top_k_takes_the_largest_and_the_first_of_equal_ones():
+    vector = torch.tensor([0.5, -3.0, 0.0, 2.0, -2.0, 1.0], dtype=torch.float64)
+    sent = compressors.top_k(0.34).pack(vector, (2, 4), Key(0))
+    assert sent["places"].tolist() == [1, 3, 4]
+    assert sent["values"].tolist() == [-3.0, 2.0, -2.0]
+    assert compressors.kept(0.07, 100) == 7  # 0.07 · 100 is above 7 in floating point
+
+
+def test_random_k_is_unbiased_where_it_is_scaled_and_a_part_where_not():
+    drawn = torch.stack([through(WAYS["random_k"], VECTOR, k) for k in range(6000)]).double()
+    k, d = 6, 19
+    sigma = VECTOR.abs() * math.sqrt((d / k - 1) / 6000)
+    assert bool(((drawn.mean(0) - VECTOR).abs() < 5 * sigma + 1e-6).all())
+    part = through(compressors.random_k(0.3, scaled=False), VECTOR)
+    assert int((part != 0).sum()) == k
+    assert torch.equal(part[part != 0], VECTOR.float()[part != 0])
+
+
+@pytest.mark.parametrize("bits", [8, 4, 2])
+def test_quantized_numbers_are_unbiased_and_no_further_off_than_a_level(bits):
+    how = compressors.quantizer(bits)
+    drawn = torch.stack([through(how, VECTOR, k) for k in range(4000)]).double()
+    step = torch.cat(
+        [
+            ((part.max() - part.min()) / (2**bits - 1)).expand(len(part))
+            for part in VECTOR.split(list(SIZES))
+        ]
+    )
+    assert bool(((drawn - VECTOR).abs() <= step + 1e-6).all())
+    assert bool(((drawn.mean(0) - VECTOR).abs() < 5 * step / 2 / math.sqrt(4000) + 1e-6).all())
+    assert len(how.pack(VECTOR, SIZES, Key(0))["codes"]) == math.ceil(19 * bits / 8)
+
+
+def test_codes_survive_their_bytes():
+    for bits in (8, 4, 2):
+        codes = (torch.arange(13) * 5 % 2**bits).to(torch.uint8)
+        assert torch.equal(compressors.unpacked(compressors.packed(codes, bits), bits)[:13], codes)
+
+
+def test_a_tensor_of_one_value_is_exact():
+    vector = torch.tensor([0.7, 0.7, 0.7, -1.0], dtype=torch.float64)
+    how = compressors.quantizer(2)
+    assert how.unpack(how.pack(vector, (3, 1), Key(0)), (3, 1)).tolist() == vector.float().tolist()
+
+
+@pytest.mark.parametrize("places", [[3, 3], [5, 2], [-1, 2], [0, 19]])
+def test_places_that_are_not_there_are_refused(places):
+    sent = {"values": torch.ones(2), "places": torch.tensor(places, dtype=torch.int32)}
+    with pytest.raises(FedkinError, match="not among the 19 that there are"):
+        WAYS["top_k"].unpack(sent, SIZES)
+
+
+RECEIVED = {
+    "parameters": {
+        "w": torch.tensor([[1.0, -2.0, 0.5], [3.0, 0.0, 9.0]]),
+        "buffer:count": torch.tensor(5),
+        "b": torch.tensor([10.0]),
+    }
+}
+
+
+def update(round, client):
+    """What a client changes in a round: awkward, and known."""
+    size = torch.sin(torch.arange(6.0) * (round + 2) + client).reshape(2, 3)
+    return {"w": size, "buffer:count": torch.tensor(3), "b": torch.tensor([0.01 * round])}
+
+
+def moving(method=None):
+    """A method whose clients change what they get by ``update``."""
+
+    def client_update(received, own, data):
+        changed = map_tree(
+            lambda a, b: a + b, received["parameters"], update(data.key.round, data.info.client)
+        )
+        return {"rounds": own.get("rounds", 0) + 1}, {"parameters": changed}
+
+    return (method or fedavg(lr=0.1))._replace(
+        client_update=client_update, client=lambda initial, info: {}
+    )
+
+
+def compressed(name, method=None, **parameters):
+    return made(Asked(name, parameters))(moving(method), SETTING)
+
+
+def sent_by(method, own, round, client=4):
+    data = SimpleNamespace(info=SETTING.infos[client], key=Key(7, round, client))
+    own, message = method.client_update(RECEIVED, own, data)
+    expected = method.expected_update(RECEIVED, data.info)
+    check(message, expected)
+    return own, message
+
+
+def arrived(method, replies):
+    return aggregated(method.aggregation, replies, lambda: Around(lambda one: RECEIVED, 1, None))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("top_k", {"share": 0.3}),
+        ("random_k", {"share": 0.3}),
+        ("quantize", {"bits": 2}),
+        ("quantize", {"bits": 4}),
+        ("bfloat16", {}),
+    ],
+)
+def test_what_was_sent_and_what_was_left_out_are_all_updates(name, parameters):
+    method = compressed(name, **parameters)
+    own = method.client({}, INFO)
+    total, arrived_total = torch.zeros(7).double(), torch.zeros(7).double()
+    for round in range(1, 9):
+        own, message = sent_by(method, own, round)
+        found = arrived(method, {4: Reply(message, 10.0)}).mean["parameters"]
+        assert list(found) == ["w", "buffer:count", "b"]
+        assert int(found["buffer:count"]) == 8  # whole numbers are sent as they are
+        truth = update(round, 4)
+        total += torch.cat([truth["w"].reshape(-1), truth["b"]]).double()
+        arrived_total += torch.cat(
+            [(found[one] - RECEIVED["parameters"][one]).reshape(-1) for one in ("w", "b")]
+        ).double()
+    left = own["left_out"]["parameters"].double()
+    assert own["own"] == {"rounds": 8}
+    assert float(left.norm()) > 1e-4
+    assert (arrived_total + left).tolist() == pytest.approx(total.tolist(), abs=2e-5)
+
+
+def test_without_feedback_nothing_is_kept():
+    method = compressed("top_k", share=0.3, feedback=False)
+    assert method.client({}, INFO) == {}
+    own, message = sent_by(method, {}, 1)
+    assert own == {"rounds": 1}
+    assert len(encode(message)) < len(encode({"parameters": update(1, 4)})) + 200
+
+
+def test_differences_are_compressed_as_they_are():
+    method = compressed("bfloat16", scaffold(lr=0.1))
+    assert isinstance(method.aggregation, WeightedSum)
+    _, message = sent_by(method, method.client({}, INFO), 2)
+    sent = message["parameters"]["update"]["values"].float()
+    changed = RECEIVED["parameters"]["w"] + update(2, 4)["w"]
+    assert sent[:6].tolist() == pytest.approx(changed.reshape(-1).tolist(), rel=1e-2)
+
+
+def test_a_mean_of_two_is_that_of_what_they_sent():
+    method = compressed("top_k", share=1.0)
+    replies = {
+        client: Reply(sent_by(method, method.client({}, INFO), 3, client)[1], weight)
+        for client, weight in ((4, 1.0), (6, 3.0))
+    }
+    found = arrived(method, replies).mean["parameters"]["w"]
+    mean = RECEIVED["parameters"]["w"] + (update(3, 4)["w"] + 3 * update(3, 6)["w"]) / 4
+    assert found.reshape(-1).tolist() == pytest.approx(mean.reshape(-1).tolist(), abs=1e-6)
+
+
+def test_numbers_that_are_not_finite_are_told_as_training_that_diverged():
+    method = moving()._replace(
+        client_update=lambda received, own, data: (own, map_tree(lambda x: x / 0, received))
+    )
+    method = made(Asked("random_k", {"share": 0.2}))(method, SETTING)
+    with pytest.raises(FedkinError, match=r"NaN or infinity$"):
+        sent_by(method, method.client({}, INFO), 1)
+
+
+BAD = {
+    "share": ("fedavg", [{"name": "top_k", "share": 0.0}], "share: input should be greater than 0"),
+    "bits": ("fedavg", [{"name": "quantize", "bits": 3}], "bits: input should be 8, 4 or 2"),
+    "no updates": ("comet", [{"name": "top_k", "share": 0.1}], "send no updates: try quantize"),
+    "two": (
+        "fedavg",
+        [{"name": "top_k", "share": 0.1}, {"name": "quantize"}],
+        "top_k and quantize both compress what a client sends: choose one",
+    ),
+    "order": (
+        "fedavg",
+        [{"name": "median"}, {"name": "quantize"}],
+        "median stands before quantize, and a message passes quantize first",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_mistake_gets_one_sentence_before_training(case):
+    method, asked, sentence = BAD[case]
+    with pytest.raises(FedkinError, match=sentence) as told:
+        assemble(parse({**content(method), "transforms": asked})[0])
+    assert "\n" not in str(told.value)
+
+
+def bytes_up(folder):
+    with read_only(folder) as database:
+        rows = database.rows("SELECT bytes FROM messages WHERE direction = 'up' AND round = 2")
+    return {size for (size,) in rows}
+
+
+def test_the_ledger_counts_what_is_sent(tmp_path):
+    def size(*transforms):
+        given = {**content("fedavg", run__rounds=2), "transforms": list(transforms)}
+        (found,) = bytes_up(run(parse(given)[0], tmp_path / str(len(list(tmp_path.iterdir())))))
+        return found
+
+    d, header = 650, 400  # digits: 64 · 10 + 10
+    plain = size()
+    assert 4 * d < plain < 4 * d + header
+    assert 0 <= size({"name": "top_k", "share": 0.1}) - 65 * 8 < header  # values and places
+    assert 0 <= size({"name": "random_k", "share": 0.1}) - 65 * 4 < header
+    assert 0 <= size({"name": "quantize", "bits": 4}) - d / 2 < header
+    assert 0 <= size({"name": "bfloat16"}) - 2 * d < header
+
+
+PRIVACY = {"noise": 0.8, "clip": 0.5, "delta": 1e-5, "seeded": True}
+
+
+@pytest.mark.parametrize("where", ["server", "client"])
+def test_noise_stands_within_compression(where, tmp_path):
+    """With every entry sent, a compressed private run is the private run, to rounding."""
+    told = {}
+    for name, transforms in {"plain": [], "all": [{"name": "top_k", "share": 1.0}]}.items():
+        given = content("fedavg", run__rounds=2)
+        given |= {"privacy": {**PRIVACY, "where": where}, "transforms": transforms}
+        folder = run(parse(given)[0], tmp_path / name)
+        with read_only(folder) as database:
+            rows = "SELECT client, loss FROM metrics WHERE round = 2 AND split = 'val'"
+            told[name] = [loss for _, loss in sorted(database.rows(rows))]
+    assert told["all"] == pytest.approx(told["plain"], rel=1e-4)
