@@ -147,7 +147,8 @@ def _drawn(draw: int, share: float, d: int) -> Tensor:
     rng = Key(draw).numpy("places")
     places = rng.choice(d, kept(share, d), replace=False)
     places.sort()
-    return torch.from_numpy(places)
+    found: Tensor = torch.from_numpy(places)
+    return found
 
 
 def _range(part: Tensor) -> Tensor:
