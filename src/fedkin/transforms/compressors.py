@@ -140,15 +140,15 @@ def packed(codes: Tensor, bits: int) -> Tensor:
 def unpacked(sent: Tensor, bits: int) -> Tensor:
     """The codes [d, padded to whole bytes] in bytes."""
     shifts = torch.arange(BYTE // bits, dtype=torch.uint8) * bits
-    return ((sent.unsqueeze(1) >> shifts) & (2**bits - 1)).reshape(-1)
+    codes: Tensor = (sent.unsqueeze(1) >> shifts) & (2**bits - 1)
+    return codes.reshape(-1)
 
 
 def _drawn(draw: int, share: float, d: int) -> Tensor:
     rng = Key(draw).numpy("places")
     places = rng.choice(d, kept(share, d), replace=False)
     places.sort()
-    found: Tensor = torch.from_numpy(places)
-    return found
+    return torch.from_numpy(places)
 
 
 def _range(part: Tensor) -> Tensor:
