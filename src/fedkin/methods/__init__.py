@@ -224,7 +224,13 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
     Raises FedkinError for an unknown method or hyper-parameter, a missing one, or a value out of
     range.
     """
-    name, function = _looked_up(name)
+    return made_by(*_looked_up(name), given, shared)
+
+
+def made_by(
+    name: str, function: Callable[..., Method], given: dict[str, Any], shared: dict[str, Any]
+) -> Method:
+    """The same of a function that need not be registered; ``name``: what messages call it."""
     accepted = _accepted(name, function, given)
     chosen = {**{key: value for key, value in shared.items() if key in accepted}, **given}
     missing = [key for key, p in accepted.items() if p.default is p.empty and key not in chosen]

@@ -1,0 +1,226 @@
+"""A whole suite: cases in worker processes, rows appended as they come, and gone on with where it
+was stopped.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from shutil import rmtree
+from typing import NamedTuple
+
+from filelock import FileLock, Timeout
+
+from fedkin.bench.case import Allowance, Case, case_of, outside_of, rows_of
+from fedkin.bench.outside import allow, checked_name
+from fedkin.bench.row import Row, append, read_rows, whole_cases
+from fedkin.bench.suite import BASELINES, Content, Suite
+from fedkin.core.errors import FedkinError, Halted, unknown
+from fedkin.core.measures import measure_named
+from fedkin.runs.spec import parse
+from fedkin.setup.population import population_of
+
+ROWS, LOCK, RUNS = "rows.jsonl", ".lock", "runs"
+ALONE, SHARED = BASELINES
+SAME = 1e-9  # accuracies that differ by less are equal
+
+
+class Asked(NamedTuple):
+    """What is to be run. ``methods``, ``settings``: empty for all of the suite's. ``own``: values
+    that a method of somebody's module tries.
+    """
+
+    name: str
+    suite: Suite
+    out: Path
+    workers: int
+    data_dir: str | None = None
+    methods: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    own: tuple[Content, ...] = ()
+    keep_runs: bool = False
+
+
+Tell = Callable[[str], None]
+
+
+def bench(asked: Asked, tell: Tell) -> list[Row]:
+    """All rows of what is asked for, those of earlier sessions too.
+
+    Raises FedkinError for what does not exist, before anything is run, and Halted where it is
+    stopped: what is finished stays, and the same command goes on.
+    """
+    methods = _methods(asked)
+    chosen = _settings(asked)
+    try:
+        asked.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FedkinError(f"{asked.out} cannot be made: {error.strerror}") from None
+    with _alone(asked.out):
+        digests = _digests(asked, chosen, tell)
+        cases = [
+            case_of(asked.name, asked.suite, label, method, found, _own(asked, method))
+            for method in methods
+            for label, found in digests.items()
+        ]
+        baselines = [case for case in cases if case.method in BASELINES]
+        _all(asked, baselines, tell)
+        _all(asked, [case for case in cases if case.method not in BASELINES], tell)
+        return _done(asked.out, cases)
+
+
+def _methods(asked: Asked) -> tuple[str, ...]:
+    named = tuple(checked_name(name) for name in asked.methods)
+    return tuple(dict.fromkeys((*BASELINES, *named))) if named else asked.suite.all_methods
+
+
+def _settings(asked: Asked) -> list[str]:
+    for label in asked.settings:
+        if label not in asked.suite.settings:
+            raise unknown("setting", label, asked.suite.settings)
+    return list(asked.settings or asked.suite.settings)
+
+
+def _own(asked: Asked, method: str) -> list[Content] | None:
+    return list(asked.own) if method in asked.methods and asked.own else None
+
+
+def _digests(asked: Asked, labels: Sequence[str], tell: Tell) -> dict[str, str]:
+    """The digest of each setting's data; a setting whose data are not here is left out."""
+    found: dict[str, str] = {}
+    reasons = []
+    for label in labels:
+        spec = asked.suite.settings[label].spec
+        data = {**spec["data"], **({} if asked.data_dir is None else {"dir": asked.data_dir})}
+        first = {**spec.get("run", {}), "seed": asked.suite.seeds[0]}
+        try:
+            whole = parse({**spec, "data": data, "run": first}, where=label)[0]
+            found[label] = population_of(whole, wanted=True).digest()[:12]
+        except FedkinError as error:
+            reasons.append(f"{label} is left out: {error}")
+            tell(reasons[-1])
+    if not found:
+        raise FedkinError(f"no setting can be run: {reasons[0]}")
+    return found
+
+
+def _all(asked: Asked, cases: Sequence[Case], tell: Tell) -> None:
+    """Run the cases that are not done, and append their rows."""
+    there = {row.case for row in _rows(asked.out)}
+    left = [case for case in cases if case.digest not in there]
+    if len(left) < len(cases):
+        tell(f"{len(cases) - len(left)} of {len(cases)} are done already")
+    jobs = ((case, _allowance(asked, case)) for case in left)
+    for number, (case, rows) in enumerate(_worked(asked, jobs), start=1):
+        rows = _beside_local(rows, _rows(asked.out))
+        append(asked.out / ROWS, rows)
+        if not asked.keep_runs:
+            rmtree(_folder(asked, case), ignore_errors=True)
+        tell(f"{number}/{len(left)}  {case.label}  {case.method}  {_told(rows)}")
+
+
+def _worked(
+    asked: Asked, jobs: Iterator[tuple[Case, Allowance | None]]
+) -> Iterator[tuple[Case, list[Row]]]:
+    """(case, its rows) as they come; one process computes one case, with one thread."""
+    waiting: dict[Future[list[Row]], Case] = {}
+    with ProcessPoolExecutor(asked.workers, mp_context=get_context("spawn")) as pool:
+        try:
+            for case, allowance in jobs:
+                job = pool.submit(
+                    _work, case, _folder(asked, case), allowance, asked.data_dir, outside_of(case)
+                )
+                waiting[job] = case
+            while waiting:
+                for job in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    yield waiting.pop(job), job.result()
+        except (KeyboardInterrupt, Halted):
+            raise Halted(
+                f"stopped: the same command goes on where it was, with the rows of {asked.out}"
+            ) from None
+        except BrokenProcessPool:
+            raise Halted(
+                "a worker process was killed (out of memory?): the same command goes on where it "
+                "was; --workers 1 needs the least"
+            ) from None
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _work(
+    case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None, code: list[str]
+) -> list[Row]:
+    allow(code)
+    return rows_of(case, folder, allowance, data_dir)
+
+
+def _allowance(asked: Asked, case: Case) -> Allowance | None:
+    """What fedavg used in the setting's rounds; None of the two baselines."""
+    if case.method in BASELINES:
+        return None
+    for row in _rows(asked.out):
+        mine = row.method == SHARED and row.setting == case.label and not row.missing
+        if mine and row.data_digest == case.data_digest and row.rounds == case.setting.rounds:
+            return Allowance(row.bytes, row.flops)
+    raise FedkinError(f"{case.label}: {SHARED} could not be run, so there is no budget")
+
+
+def _beside_local(rows: Sequence[Row], known: Sequence[Row]) -> list[Row]:
+    """The rows with the shares of clients that are better and worse than alone, under the same
+    seed.
+    """
+    alone = {
+        (row.setting, row.data_digest, row.seed): row.clients
+        for row in known
+        if row.method == ALONE and row.clients
+    }
+    return [
+        _compared(row, alone.get((row.setting, row.data_digest, row.seed)))
+        if row.method != ALONE
+        else row
+        for row in rows
+    ]
+
+
+def _compared(row: Row, alone: Mapping[str, float] | None) -> Row:
+    both = [] if alone is None else [name for name in row.clients if name in alone]
+    if alone is None or not both:
+        return row
+    sign = 1 if measure_named(row.measure).higher else -1
+    gains = [sign * (row.clients[name] - alone[name]) for name in both]
+    helped = sum(gain > SAME for gain in gains) / len(gains)
+    hurt = sum(gain < -SAME for gain in gains) / len(gains)
+    return row.model_copy(update={"helped": helped, "hurt": hurt})
+
+
+def _told(rows: Sequence[Row]) -> str:
+    if rows[0].missing:
+        return f"not run: {rows[0].missing}"
+    means = [row.mean for row in rows if row.mean is not None and "rounds" in row.budgets]
+    seconds = sum(row.seconds for row in rows)
+    return f"{rows[0].measure} {sum(means) / max(1, len(means)):.4f}  {seconds:.0f} s of its rows"
+
+
+def _folder(asked: Asked, case: Case) -> Path:
+    return asked.out / RUNS / f"{case.label}-{case.digest}"
+
+
+def _rows(out: Path) -> list[Row]:
+    path = out / ROWS
+    return whole_cases(read_rows(path)) if path.exists() else []
+
+
+def _done(out: Path, cases: Sequence[Case]) -> list[Row]:
+    wanted = {case.digest for case in cases}
+    return [row for row in _rows(out) if row.case in wanted]
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    try:
+        with FileLock(out / LOCK, timeout=0):
+            yield
+    except Timeout:
+        raise FedkinError(f"{out} is another bench's, which is running: choose another --out") from None

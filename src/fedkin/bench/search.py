@@ -1,0 +1,50 @@
+"""What a method tries: the same number of trials for every one, over rates and a few values of its
+own.
+"""
+
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from fedkin.bench.suite import Content
+
+Hyper = dict[str, Any]
+
+
+def trials(rates: Sequence[float], own: Sequence[Hyper], number: int) -> list[tuple[float, Hyper]]:
+    """(rate, values of its own) of each trial, spread over the grid; all of the grid where
+    ``number`` is as large.
+
+    >>> trials([0.1, 0.3], [{"k": 1}, {"k": 2}], 3)
+    [(0.1, {'k': 1}), (0.3, {'k': 2}), (0.1, {'k': 2})]
+    """
+    own = own or [{}]
+    period = math.lcm(len(rates), len(own))  # after so many, the same pairs would come again
+    return [
+        (rates[n % len(rates)], own[(n + n // period) % len(own)])
+        for n in range(min(number, len(rates) * len(own)))
+    ]
+
+
+def search_of(method: str) -> tuple[list[Hyper], Hyper]:
+    """(values of its own that are tried, what is fixed)."""
+    told = _searches().get(method, {})
+    return list(told.get("own", [])), dict(told.get("fixed", {}))
+
+
+def content_of(spec: Content, method: str, rate: float, hyper: Mapping[str, Any]) -> Content:
+    """The specification of a trial, but for its seed."""
+    return {
+        **spec,
+        "method": {"name": method, **hyper},
+        "train": {**spec.get("train", {}), "lr": rate},
+    }
+
+
+@cache
+def _searches() -> dict[str, Any]:
+    text = resources.files("fedkin.bench").joinpath("searches.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)

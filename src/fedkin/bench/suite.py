@@ -1,0 +1,124 @@
+"""A suite is data: settings, methods, seeds and budgets, in a TOML file. fedkin's own stand in
+``suites``.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.methods import METHODS, known_name
+from fedkin.runs.section import Section
+from fedkin.runs.spec import parse, read
+
+Content = dict[str, Any]
+Budget = Literal["rounds", "bytes", "compute"]
+BASELINES = ("local", "fedavg")  # whose rows every suite has
+MOST_TRIALS = 64
+
+
+class Setting(Section):
+    """One federation: its title, and all of its specification but method, rate and seed."""
+
+    title: str
+    spec: Content
+
+    @property
+    def rounds(self) -> int:
+        return parse(self.spec)[0].run.rounds
+
+
+class Suite(Section):
+    """Settings × methods × seeds.
+
+    ``trials``: hyper-parameters that each method may try, at ``rates``. ``budgets``: what is equal,
+    each by itself; ``fedavg`` at the setting's rounds says how many bytes and multiplications that
+    is, plus ``slack``. ``stretch``: cheaper methods get at most so many times the rounds.
+    """
+
+    title: str
+    about: str = ""
+    methods: tuple[str, ...] = ()  # default: all of fedkin's
+    trials: Annotated[int, Field(ge=1, le=MOST_TRIALS)] = 4
+    rates: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1)]
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0, lt=2**63)], ...], Field(min_length=1)]
+    budgets: Annotated[tuple[Budget, ...], Field(min_length=1)] = ("rounds", "bytes", "compute")
+    stretch: Annotated[float, Field(ge=1, le=100)] = 1.0
+    slack: Annotated[float, Field(ge=0, le=1)] = 0.05
+    settings: Annotated[dict[str, Setting], Field(min_length=1)]
+
+    @field_validator("methods")
+    @classmethod
+    def _known(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name if ":" in name else _name(name) for name in methods)
+
+    @property
+    def all_methods(self) -> tuple[str, ...]:
+        """Those of the suite, the two baselines first."""
+        return tuple(dict.fromkeys((*BASELINES, *(self.methods or METHODS))))
+
+
+def _name(name: str) -> str:
+    try:
+        return known_name(name)
+    except FedkinError as error:
+        raise ValueError(str(error)) from None
+
+
+def names() -> list[str]:
+    """fedkin's own suites, the shortest first."""
+    order = ("small", "standard", "full")
+    return sorted(_packaged(), key=lambda name: order.index(name) if name in order else len(order))
+
+
+def suite(name: str) -> Suite:
+    """One of fedkin's suites, or that of a TOML file.
+
+    Raises FedkinError for a name that does not exist, and for what a suite cannot have.
+    """
+    if name in _packaged():
+        content = read(Path(str(_packaged()[name])))[0]
+    elif name.endswith(".toml"):
+        content = read(Path(name))[0]
+    else:
+        raise unknown("suite", name, [*_packaged(), "your_own.toml"])
+    return parsed(content, name)
+
+
+def parsed(content: Content, where: str) -> Suite:
+    """A checked suite. Raises FedkinError with one sentence for the first mistake."""
+    try:
+        found = Suite.model_validate(content)
+    except ValidationError as error:
+        raise FedkinError(f"{where}: {_said(error)}") from None
+    for label, setting in found.settings.items():
+        for key in ("method", "transforms"):
+            if key in setting.spec:
+                raise FedkinError(f"{where}: settings.{label}.spec.{key} is the suite's to choose")
+        parse(setting.spec, where=f"{where}: settings.{label}.spec")
+    return found
+
+
+def digest(content: Any) -> str:
+    """Twelve letters that stand for plain values."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _said(error: ValidationError) -> str:
+    first = error.errors()[0]
+    key, reason = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+    return f"{key or 'suite'}: {reason[0].lower()}{reason[1:]}"
+
+
+@cache
+def _packaged() -> Mapping[str, Any]:
+    folder = resources.files("fedkin.bench").joinpath("suites")
+    files = sorted(folder.iterdir(), key=lambda file: file.name)
+    return {file.name.removesuffix(".toml"): file for file in files if file.name.endswith(".toml")}
