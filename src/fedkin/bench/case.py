@@ -83,9 +83,7 @@ def rows_of(
     work = _work(content, folder, data_dir)
     plan = _plan(case, allowance, first, work)
     runs = [
-        (seed, rounds, budgets)
-        for rounds, budgets in plan.items()
-        for seed in case.suite.seeds
+        (seed, rounds, budgets) for rounds, budgets in plan.items() for seed in case.suite.seeds
     ]
     found = []
     for seed, rounds, budgets in runs:
@@ -119,9 +117,7 @@ def _searched(
     return tried, best
 
 
-def _plan(
-    case: Case, allowance: Allowance | None, first: Ran, work: Work
-) -> dict[int, list[Any]]:
+def _plan(case: Case, allowance: Allowance | None, first: Ran, work: Work) -> dict[int, list[Any]]:
     """{rounds: the budgets that it keeps}; a budget that not one round fits has none."""
     rounds = case.setting.rounds
     plan: dict[int, list[Any]] = {}

@@ -1,5 +1,5 @@
-"""Methods of other people's modules, by ``package.module:function``. This is the one place where the
-leaderboard imports what a name says: only names that a person has typed, or allowed.
+"""Methods of other people's modules, by ``package.module:function``. Here alone the leaderboard
+imports what a name says: only names that a person has typed, or allowed.
 """
 
 import importlib

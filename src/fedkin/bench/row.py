@@ -45,7 +45,7 @@ class Row(Section):
     split: str
     model: str
     method: str
-    hyper: Content = {}
+    hyper: Content = Field(default_factory=dict)
     trials: tuple[Tried, ...] = ()
     seed: int = 0
     rounds: int = 0
@@ -54,7 +54,7 @@ class Row(Section):
     measure: str = "accuracy"
     mean: float | None = None
     worst_decile: float | None = None
-    clients: dict[str, float] = {}
+    clients: dict[str, float] = Field(default_factory=dict)
     helped: Share | None = None
     hurt: Share | None = None
     bytes_up: Amount = 0
@@ -63,10 +63,10 @@ class Row(Section):
     seconds: Amount = 0
     epsilon: float | None = None
     fingerprint: str = ""
-    content: Content = {}
+    content: Content = Field(default_factory=dict)
     commit: str = ""
-    versions: dict[str, str] = {}
-    machine: dict[str, str] = {}
+    versions: dict[str, str] = Field(default_factory=dict)
+    machine: dict[str, str] = Field(default_factory=dict)
     date: str = ""
 
     @property

@@ -14,11 +14,12 @@ from typing import NamedTuple
 from filelock import FileLock, Timeout
 
 from fedkin.bench.case import Allowance, Case, case_of, outside_of, rows_of
-from fedkin.bench.outside import allow, checked_name
+from fedkin.bench.outside import allow, checked_name, is_outside
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.bench.suite import BASELINES, Content, Suite
 from fedkin.core.errors import FedkinError, Halted, unknown
 from fedkin.core.measures import measure_named
+from fedkin.experiment.training import Interrupted
 from fedkin.runs.spec import parse
 from fedkin.setup.population import population_of
 
@@ -44,6 +45,7 @@ class Asked(NamedTuple):
 
 
 Tell = Callable[[str], None]
+Job = tuple[Case, Allowance | None]
 
 
 def bench(asked: Asked, tell: Tell) -> list[Row]:
@@ -52,6 +54,7 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
     Raises FedkinError for what does not exist, before anything is run, and Halted where it is
     stopped: what is finished stays, and the same command goes on.
     """
+    allow(name for name in asked.methods if is_outside(name))
     methods = _methods(asked)
     chosen = _settings(asked)
     try:
@@ -65,9 +68,9 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
             for method in methods
             for label, found in digests.items()
         ]
-        baselines = [case for case in cases if case.method in BASELINES]
-        _all(asked, baselines, tell)
-        _all(asked, [case for case in cases if case.method not in BASELINES], tell)
+        stages = [[case for case in cases if case.method == name] for name in BASELINES]
+        for stage in (*stages, [case for case in cases if case.method not in BASELINES]):
+            _all(asked, stage, tell)
         return _done(asked.out, cases)
 
 
@@ -107,60 +110,70 @@ def _digests(asked: Asked, labels: Sequence[str], tell: Tell) -> dict[str, str]:
 
 
 def _all(asked: Asked, cases: Sequence[Case], tell: Tell) -> None:
-    """Run the cases that are not done, and append their rows."""
-    there = {row.case for row in _rows(asked.out)}
+    """Run the cases that are not done, and append their rows. What they are held against is done
+    before.
+    """
+    known = _rows(asked.out)
+    there = {row.case for row in known}
     left = [case for case in cases if case.digest not in there]
     if len(left) < len(cases):
         tell(f"{len(cases) - len(left)} of {len(cases)} are done already")
-    jobs = ((case, _allowance(asked, case)) for case in left)
+    jobs = [(case, _allowance(case, known)) for case in left]
     for number, (case, rows) in enumerate(_worked(asked, jobs), start=1):
-        rows = _beside_local(rows, _rows(asked.out))
+        rows = _beside_local(rows, known)
         append(asked.out / ROWS, rows)
         if not asked.keep_runs:
             rmtree(_folder(asked, case), ignore_errors=True)
         tell(f"{number}/{len(left)}  {case.label}  {case.method}  {_told(rows)}")
 
 
-def _worked(
-    asked: Asked, jobs: Iterator[tuple[Case, Allowance | None]]
-) -> Iterator[tuple[Case, list[Row]]]:
-    """(case, its rows) as they come; one process computes one case, with one thread."""
-    waiting: dict[Future[list[Row]], Case] = {}
-    with ProcessPoolExecutor(asked.workers, mp_context=get_context("spawn")) as pool:
+def _worked(asked: Asked, jobs: Sequence[Job]) -> Iterator[tuple[Case, list[Row]]]:
+    """(case, its rows) as they come; a process computes one case at a time, with one thread."""
+    with _pool(asked.workers) as pool:
         try:
+            if pool is None:
+                for case, allowance in jobs:
+                    yield case, _work(case, _folder(asked, case), allowance, asked.data_dir)
+                return
+            waiting: dict[Future[list[Row]], Case] = {}
             for case, allowance in jobs:
-                job = pool.submit(
-                    _work, case, _folder(asked, case), allowance, asked.data_dir, outside_of(case)
-                )
-                waiting[job] = case
+                what = (case, _folder(asked, case), allowance, asked.data_dir)
+                waiting[pool.submit(_work, *what)] = case
             while waiting:
                 for job in wait(waiting, return_when=FIRST_COMPLETED).done:
                     yield waiting.pop(job), job.result()
-        except (KeyboardInterrupt, Halted):
-            raise Halted(
-                f"stopped: the same command goes on where it was, with the rows of {asked.out}"
-            ) from None
+        except (KeyboardInterrupt, Interrupted):
+            raise Interrupted(f"stopped: the same command goes on with {asked.out}") from None
         except BrokenProcessPool:
             raise Halted(
                 "a worker process was killed (out of memory?): the same command goes on where it "
                 "was; --workers 1 needs the least"
             ) from None
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _work(
-    case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None, code: list[str]
-) -> list[Row]:
-    allow(code)
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
+    """Worker processes; None for this one."""
+    if workers == 1:
+        yield None
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _work(case: Case, folder: Path, allowance: Allowance | None, data_dir: str | None) -> list[Row]:
+    allow(outside_of(case))  # the person at this bench has typed its name
     return rows_of(case, folder, allowance, data_dir)
 
 
-def _allowance(asked: Asked, case: Case) -> Allowance | None:
+def _allowance(case: Case, known: Sequence[Row]) -> Allowance | None:
     """What fedavg used in the setting's rounds; None of the two baselines."""
     if case.method in BASELINES:
         return None
-    for row in _rows(asked.out):
+    for row in known:
         mine = row.method == SHARED and row.setting == case.label and not row.missing
         if mine and row.data_digest == case.data_digest and row.rounds == case.setting.rounds:
             return Allowance(row.bytes, row.flops)
@@ -223,4 +236,6 @@ def _alone(out: Path) -> Iterator[None]:
         with FileLock(out / LOCK, timeout=0):
             yield
     except Timeout:
-        raise FedkinError(f"{out} is another bench's, which is running: choose another --out") from None
+        raise FedkinError(
+            f"{out} is another bench's, which is running: choose another --out"
+        ) from None

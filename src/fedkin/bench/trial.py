@@ -1,6 +1,6 @@
 """One run of the leaderboard: from a specification to what it scored, sent and computed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,14 +14,16 @@ from fedkin.core.method import Method
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Progress
+from fedkin.methods import make
 from fedkin.report.comparison.run_row import Seen, look
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import clocked, cost
 from fedkin.runs.directory import begun
-from fedkin.runs.record import EPSILON, Record
+from fedkin.runs.record import EPSILON
 from fedkin.runs.spec import Spec, parse
 
-PROBED = 3  # rounds of a run that only counts; the second has neither setup nor evaluation
+PROBED = 3  # rounds of a run that only counts; what the second one needs, each further one needs
+STEPS = ("setup_message", "setup_update", "client_update", "server_update", "finalize")
 DIVERGED = "the validation score is no finite number"
 
 
@@ -36,7 +38,7 @@ class Sent(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Multiplications and additions of matrices and convolutions, without evaluation."""
+    """Multiplications and additions of matrices and convolutions by the steps of a method."""
 
     once: float
     round: float
@@ -109,24 +111,36 @@ def work_of(content: Content, folder: Path, data_dir: str | None) -> Work:
     """Counted in a run of three rounds by autograd: the same on every machine."""
     short = {**content.get("run", {}), "rounds": PROBED, "evaluate_every": PROBED}
     spec = spec_of({**content, "run": short}, data_dir, engine="never")
+    plain = method_of(content) or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+    method, counts = counted(plain)
     marks: list[tuple[str, int]] = []
-    with FlopCounterMode(display=False) as counter:
-
-        def progress(record: Record) -> None:
-            marks.append((record.phase, counter.get_total_flops()))
-
-        run(spec, folder, method=method_of(content), progress=progress)
-    return _parts(marks)
-
-
-def _parts(marks: list[tuple[str, int]]) -> Work:
-    """``marks``: (phase, count when it was done), in order."""
+    run(
+        spec,
+        folder,
+        method=method,
+        progress=lambda record: marks.append((record.phase, sum(counts))),
+    )
     rounds = [at for phase, at in marks if phase == "round"]
-    setup = next((at for phase, at in marks if phase == "setup"), 0)
     each = rounds[1] - rounds[0]
-    evaluated = max(0, rounds[2] - rounds[1] - each)
-    finish = max(0, marks[-1][1] - rounds[-1] - evaluated)
-    return Work(float(setup + finish), float(each))
+    return Work(float(marks[-1][1] - PROBED * each), float(each))
+
+
+def counted(method: Method) -> tuple[Method, list[int]]:
+    """The method, and a list to which each of its steps adds what it multiplied."""
+    counts: list[int] = []
+
+    def counting(step: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*given: Any) -> Any:
+            with FlopCounterMode(display=False) as counter:
+                found = step(*given)
+            counts.append(counter.get_total_flops())
+            return found
+
+        return made
+
+    steps = {name: getattr(method, name) for name in STEPS}
+    told = {name: counting(step) for name, step in steps.items() if step is not None}
+    return method._replace(**told), counts
 
 
 def _begun(spec: Spec, method: Method | None, folder: Path, progress: Progress) -> Path:

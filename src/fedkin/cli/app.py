@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fedkin.cli import data, deploy, doctor, export, init, join, reading, reproduce, sweep, track
+from fedkin.cli import (
+    bench,
+    data,
+    deploy,
+    doctor,
+    export,
+    init,
+    join,
+    reading,
+    reproduce,
+    sweep,
+    track,
+)
 from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given, method_names
 from fedkin.cli.training import train, train_quietly
 from fedkin.core.errors import FedkinError
@@ -64,6 +76,7 @@ app = typer.Typer(
 )
 app.add_typer(deploy.app)
 app.add_typer(data.app)
+app.add_typer(bench.app)
 
 WHAT, HOW, WHERE = "What is trained", "How it is trained", "Where"
 

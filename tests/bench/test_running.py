@@ -1,0 +1,199 @@
+"""A suite from its beginning to its rows; killed and gone on with; equal budgets."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedkin.bench import case as cases
+from fedkin.bench import running
+from fedkin.bench.case import Allowance
+from fedkin.bench.row import Row, append, read_rows, row_of, whole_cases
+from fedkin.bench.running import ROWS, bench
+from fedkin.bench.trial import Ran, Sent, Work
+from fedkin.core.errors import FedkinError, Halted
+from tests.bench.tiny import asked, quiet, tiny
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
+    out = tmp_path_factory.mktemp("bench")
+    return out, bench(asked(out), quiet)
+
+
+def test_every_method_has_its_rows_and_the_baselines_too(done: tuple[Path, list[Row]]) -> None:
+    out, rows = done
+    assert {row.method for row in rows} == {"local", "fedavg", "ditto"}
+    assert rows == read_rows(out / ROWS)
+    assert not any((out / "runs").iterdir())
+
+
+def test_validation_chose_and_every_method_had_as_many_trials(
+    done: tuple[Path, list[Row]],
+) -> None:
+    for row in done[1]:
+        assert len(row.trials) == 2
+        assert row.hyper["lr"] == 0.2  # at 0.0001 nothing is learned
+        best = max(row.trials, key=lambda one: one.validation or 0.0)
+        assert best.hyper == row.hyper
+
+
+def test_budgets_are_what_fedavg_used(done: tuple[Path, list[Row]]) -> None:
+    """Ditto trains twice: as many bytes at as many rounds, half of them for as much work."""
+    by = {(row.method, budget): row for row in done[1] for budget in row.budgets}
+    assert by["fedavg", "rounds"].rounds == by["ditto", "bytes"].rounds == 4
+    assert by["ditto", "compute"].rounds == 2
+    assert by["ditto", "compute"].flops <= 1.05 * by["fedavg", "compute"].flops
+    assert by["ditto", "rounds"].flops == pytest.approx(2 * by["fedavg", "rounds"].flops)
+    assert by["ditto", "rounds"].bytes == by["fedavg", "rounds"].bytes > 0
+    assert by["local", "rounds"].bytes == 0
+
+
+def test_who_was_helped_is_counted_client_by_client(done: tuple[Path, list[Row]]) -> None:
+    local, fedavg = (next(r for r in done[1] if r.method == name) for name in ("local", "fedavg"))
+    gains = [fedavg.clients[k] - local.clients[k] for k in local.clients]
+    assert fedavg.helped == sum(gain > 0 for gain in gains) / 3
+    assert fedavg.hurt == sum(gain < 0 for gain in gains) / 3
+    assert local.helped is None
+
+
+def test_the_same_command_repeats_nothing(
+    done: tuple[Path, list[Row]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, rows = done
+
+    def never(*given: Any) -> list[Row]:
+        raise AssertionError("it was run again")
+
+    monkeypatch.setattr(running, "rows_of", never)
+    assert bench(asked(out), quiet) == rows
+
+
+def test_a_killed_bench_goes_on(
+    tmp_path: Path, done: tuple[Path, list[Row]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped in fedavg's second trial: local's rows and fedavg's first trial stay."""
+    real, count = cases.ran, iter(range(100))
+
+    def stopping(content: Any, folder: Path, data_dir: str | None) -> Ran:
+        if next(count) == 4:  # local: two trials and its row, one trial of fedavg
+            raise KeyboardInterrupt
+        return real(content, folder, data_dir)
+
+    monkeypatch.setattr(cases, "ran", stopping)
+    with pytest.raises(Halted, match="the same command goes on"):
+        bench(asked(tmp_path), quiet)
+    assert [row.method for row in read_rows(tmp_path / ROWS)] == ["local"]
+    with open(tmp_path / ROWS, "ab") as file:
+        file.write(b'{"id": "half a row')
+    began: list[Path] = []
+
+    def noting(content: Any, folder: Path, data_dir: str | None) -> Ran:
+        if (folder / "run.db").exists():
+            began.append(folder)
+        return real(content, folder, data_dir)
+
+    monkeypatch.setattr(cases, "ran", noting)
+    rows = bench(asked(tmp_path), quiet)
+    assert began
+    assert [row.fingerprint for row in rows] == [row.fingerprint for row in done[1]]
+    assert len(read_rows(tmp_path / ROWS)) == len(rows)
+
+
+def test_a_method_that_does_not_fit_is_a_row_that_says_why(tmp_path: Path) -> None:
+    found = bench(asked(tmp_path, suite=tiny(methods=["fedbn"], seeds=[5])), quiet)
+    (row,) = [row for row in found if row.method == "fedbn"]
+    assert "batch norm" in row.missing
+    assert row.mean is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "work", "plan"),
+    [
+        (Sent(0, 1000, 0, 500, 500), Work(0, 50), {10: ["rounds", "bytes", "compute"]}),
+        (Sent(0, 2000, 0, 1000, 1000), Work(0, 100), {10: ["rounds"], 5: ["bytes", "compute"]}),
+        (Sent(600, 1000, 0, 800, 800), Work(0, 10), {10: ["rounds", "compute"], 4: ["bytes"]}),
+        (Sent(2000, 0, 0, 1000, 1000), Work(900, 1), {10: ["rounds"]}),
+        (Sent(0, 0, 0, 0, 0), Work(0, 52), {10: ["rounds", "bytes", "compute"]}),
+    ],
+)
+def test_a_budget_is_as_many_rounds_as_fit(
+    sent: Sent, work: Work, plan: dict[int, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"a": {"title": "A", "spec": {"data": {"name": "digits"}, "run": {"rounds": 10}}}}
+    given = cases.case_of("tiny", tiny(settings=settings), "a", "ditto", "digest")
+    first = Ran(None, {}, sent, 1.0, 0.5)  # type: ignore[arg-type]
+    assert cases._plan(given, Allowance(1000, 500), first, work) == plan
+
+
+def test_cheaper_methods_may_stretch() -> None:
+    settings = {"a": {"title": "A", "spec": {"data": {"name": "digits"}, "run": {"rounds": 10}}}}
+    suite = tiny(settings=settings, stretch=3, budgets=["bytes"], slack=0.0)
+    given = cases.case_of("tiny", suite, "a", "ditto", "digest")
+    for rounds, expected in [(500, 20), (100, 30)]:
+        first = Ran(None, {}, Sent(0, rounds, 0, rounds, 0), 1.0, 0.5)  # type: ignore[arg-type]
+        plan = cases._plan(given, Allowance(1000, 500), first, Work(0, 1))
+        assert list(plan) == [expected]
+
+
+def _lines(change: Callable[[dict[str, Any]], None], path: Path) -> str:
+    content = json.loads(path.read_text().splitlines()[0])
+    change(content)
+    return json.dumps(content)
+
+
+def test_a_file_that_is_not_ours_is_refused_with_its_line(
+    done: tuple[Path, list[Row]], tmp_path: Path
+) -> None:
+    path = done[0] / ROWS
+    for line, said in [
+        ("{}", "id: field required"),
+        ("nonsense", "it is no JSON"),
+        (_lines(lambda row: row.update(hurt=2.0), path), "hurt: input should be less"),
+        (_lines(lambda row: row.update(mean="a"), path), "mean: input should be a valid number"),
+    ]:
+        with pytest.raises(FedkinError, match=f"rows: line 7 is no row of a leaderboard: {said}"):
+            row_of(line, "rows: line 7")
+
+
+def test_rows_of_half_a_search_do_not_count(done: tuple[Path, list[Row]], tmp_path: Path) -> None:
+    rows = [row for row in done[1] if row.method == "ditto"]
+    append(tmp_path / ROWS, rows[:1])
+    assert whole_cases(read_rows(tmp_path / ROWS)) == []
+    append(tmp_path / ROWS, rows)
+    assert whole_cases(read_rows(tmp_path / ROWS)) == rows
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"methods": ("dito",)}, "did you mean 'ditto'"),
+        ({"settings": ("digit",)}, "unknown setting 'digit': did you mean 'digits'"),
+        ({"methods": ("nowhere:method",)}, "cannot be imported: ModuleNotFoundError"),
+        ({"methods": ("os:sep",)}, "is no function that makes a method"),
+    ],
+)
+def test_what_does_not_exist_is_refused_before_anything_is_run(
+    change: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(FedkinError, match=said):
+        bench(asked(tmp_path / "out", **change), quiet)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_setting_without_its_data_is_left_out(tmp_path: Path) -> None:
+    settings = {
+        "digits": tiny().settings["digits"].model_dump(),
+        "gone": {"title": "Gone", "spec": {"data": {"name": "femnist", "dir": str(tmp_path)}}},
+    }
+    said: list[str] = []
+    found = bench(
+        asked(tmp_path / "out", suite=tiny(settings=settings, methods=["local"])), said.append
+    )
+    assert {row.setting for row in found} == {"digits"}
+    assert any(text.startswith("gone is left out") for text in said)
+    only = tiny(settings={"gone": settings["gone"]}, methods=["local"])
+    with pytest.raises(FedkinError, match="no setting can be run: gone is left out"):
+        bench(asked(tmp_path / "none", suite=only), quiet)

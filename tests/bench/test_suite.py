@@ -1,0 +1,75 @@
+"""Suites are data: fedkin's own are whole, and every mistake in one's own is one sentence."""
+
+import re
+from typing import Any
+
+import pytest
+
+from fedkin.bench.search import search_of, trials
+from fedkin.bench.suite import BASELINES, names, parsed, suite
+from fedkin.core.errors import FedkinError
+from fedkin.methods import METHODS, taken
+from tests.bench.tiny import CONTENT, tiny
+
+
+@pytest.mark.parametrize("name", names())
+def test_fedkins_own_suites_have_every_method_and_both_baselines_first(name: str) -> None:
+    found = suite(name)
+    assert found.all_methods[:2] == BASELINES
+    assert set(found.all_methods) == set(METHODS)
+    assert all(one.spec.get("public") for one in found.settings.values())
+
+
+@pytest.mark.parametrize("method", list(METHODS))
+def test_what_a_method_tries_is_its_own(method: str) -> None:
+    own, fixed = search_of(method)
+    taken(method, [key for values in [*own, fixed] for key in values])
+
+
+@pytest.mark.parametrize(("rates", "own"), [(3, 2), (4, 2), (4, 6), (3, 1)])
+def test_trials_are_spread_and_then_the_whole_grid(rates: int, own: int) -> None:
+    values = [{"k": n} for n in range(own)]
+    points = trials([0.1 * n for n in range(1, rates + 1)], values, 64)
+    assert len({(lr, hyper["k"]) for lr, hyper in points}) == len(points) == rates * own
+    few = trials([0.1 * n for n in range(1, rates + 1)], values, rates)
+    assert len({lr for lr, _ in few}) == rates
+
+
+def test_a_suite_without_methods_has_all_and_baselines_are_always_there() -> None:
+    assert tiny(methods=["ditto"]).all_methods == ("local", "fedavg", "ditto")
+    assert len(tiny(methods=[]).all_methods) == len(METHODS)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"trials": 0}, "tiny: trials: input should be greater than or equal to 1"),
+        ({"rates": []}, "tiny: rates: tuple should have at least 1 item"),
+        ({"seeds": [-1]}, "tiny: seeds.0: input should be greater than or equal to 0"),
+        ({"budgets": ["time"]}, "tiny: budgets.0: input should be 'rounds', 'bytes' or 'compute'"),
+        ({"methods": ["dito"]}, "tiny: methods: unknown method 'dito': did you mean 'ditto'?"),
+        ({"stretch": 0.5}, "tiny: stretch: input should be greater than or equal to 1"),
+        ({"settings": {}}, "tiny: settings: dictionary should have at least 1 item"),
+        ({"extra": 1}, "tiny: extra: extra inputs are not permitted"),
+    ],
+)
+def test_a_mistake_is_one_sentence(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(FedkinError, match=re.escape(said)) as told:
+        parsed({**CONTENT, **change}, "tiny")
+    assert "\n" not in str(told.value)
+
+
+def test_a_setting_is_checked_like_an_experiment() -> None:
+    spec = CONTENT["settings"]["digits"]["spec"]
+    for change, said in [
+        ({"run": {"rounds": 0}}, "run.rounds: input should be greater than or equal to 1"),
+        ({"method": {"name": "fedavg"}}, "settings.a.spec.method is the suite's to choose"),
+    ]:
+        settings = {"a": {"title": "A", "spec": {**spec, **change}}}
+        with pytest.raises(FedkinError, match=re.escape(said)):
+            parsed({**CONTENT, "settings": settings}, "tiny")
+
+
+def test_an_unknown_suite_names_the_nearest() -> None:
+    with pytest.raises(FedkinError, match="did you mean 'small'"):
+        suite("smal")
