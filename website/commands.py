@@ -83,6 +83,10 @@ def _names(one: Any) -> str:
 
 def _said(one: Any) -> str:
     several = " Repeatable." if one.multiple and "epeatable" not in (one.help or "") else ""
-    plain = one.default not in (None, [], ()) and not callable(one.default) and not one.is_flag
+    plain = (
+        one.default not in (None, [], ())
+        and not callable(one.default)
+        and not getattr(one, "is_flag", False)
+    )
     default = f" Default: `{one.default}`." if plain else " Required." if one.required else ""
     return (one.help or "").strip() + several + default

@@ -23,10 +23,11 @@ from fedkin.cli import (
     sweep,
     track,
 )
+from fedkin.cli.mistakes import interrupted, of_the_system, told, usage
 from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given, method_names
 from fedkin.cli.training import train, train_quietly
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.terminal import any_encoding, ends_tidily, say, tell_hints, warn
+from fedkin.experiment.terminal import any_encoding, ends_tidily, say, tell_hints
 
 if TYPE_CHECKING:
     from fedkin.runs.record import Record
@@ -49,21 +50,19 @@ class Commands(TyperGroup):
             if code == STOPPED:  # newer versions of typer return it, older ones raise Abort
                 raise KeyboardInterrupt
         except (typer.Abort, KeyboardInterrupt):
-            code = _told("stopped", STOPPED)
+            code = told("stopped", STOPPED)
         except FedkinError as error:
             code = (
-                _told(str(error), STOPPED)
-                if _interrupted(error)
-                else _told(f"error: {error}", WRONG)
+                told(str(error), STOPPED) if interrupted(error) else told(f"error: {error}", WRONG)
             )
         except (OSError, sqlite3.Error) as error:  # a full disk, a folder that may not be written
-            code = _told(f"error: {_of_the_system(error)}", WRONG)
+            code = told(f"error: {of_the_system(error)}", WRONG)
         except Exception as error:
             if not hasattr(
                 error, "format_message"
             ):  # what the parser of the command line raises has it
                 raise
-            code = _told(f"error: {_usage(error)}", WRONG)
+            code = told(f"error: {usage(error)}", WRONG)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -278,36 +277,3 @@ def _resumed(
     from fedkin.experiment.resume import resume as go_on
 
     return go_on(folder, progress=progress, workers=workers, trust_code=trust_code)
-
-
-def _told(sentence: str, code: int) -> int:
-    """One line on stderr, whatever the sentence holds."""
-    warn(sentence)
-    return code
-
-
-def _of_the_system(error: OSError | sqlite3.Error) -> str:
-    """What the operating system refused, without its numbers."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename} cannot be read or written: {error.strerror}"
-    return str(error)
-
-
-def _interrupted(error: FedkinError) -> bool:
-    training = sys.modules.get(
-        "fedkin.experiment.training"
-    )  # who has not loaded it was not interrupted in it
-    return training is not None and isinstance(error, training.Interrupted)
-
-
-def _usage(error: Any) -> str:
-    """What was wrong with the command line; other libraries' names of options lead to ours."""
-    from fedkin.runs.spec import USUAL_NAMES
-
-    option = str(getattr(error, "option_name", "") or "").lstrip("-").replace("-", "_")
-    if option in USUAL_NAMES:
-        return (
-            f"--{option.replace('_', '-')} is called {USUAL_NAMES[option]} here: --set "
-            f"{USUAL_NAMES[option]}=VALUE"
-        )
-    return str(error.format_message())

@@ -1,0 +1,41 @@
+"""What a command says of a mistake: one line on stderr."""
+
+import sqlite3
+import sys
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.experiment.terminal import warn
+
+
+def told(sentence: str, code: int) -> int:
+    """One line on stderr, whatever the sentence holds."""
+    warn(sentence)
+    return code
+
+
+def of_the_system(error: OSError | sqlite3.Error) -> str:
+    """What the operating system refused, without its numbers."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename} cannot be read or written: {error.strerror}"
+    return str(error)
+
+
+def interrupted(error: FedkinError) -> bool:
+    training = sys.modules.get(
+        "fedkin.experiment.training"
+    )  # who has not loaded it was not interrupted in it
+    return training is not None and isinstance(error, training.Interrupted)
+
+
+def usage(error: Any) -> str:
+    """What was wrong with the command line; other libraries' names of options lead to ours."""
+    from fedkin.runs.spec import USUAL_NAMES
+
+    option = str(getattr(error, "option_name", "") or "").lstrip("-").replace("-", "_")
+    if option in USUAL_NAMES:
+        return (
+            f"--{option.replace('_', '-')} is called {USUAL_NAMES[option]} here: --set "
+            f"{USUAL_NAMES[option]}=VALUE"
+        )
+    return str(error.format_message())
