@@ -139,7 +139,7 @@ def counted(method: Method) -> tuple[Method, list[int]]:
         return made
 
     steps = {name: getattr(method, name) for name in STEPS}
-    told = {name: counting(step) for name, step in steps.items() if step is not None}
+    told: dict[str, Any] = {name: counting(step) for name, step in steps.items() if step}
     return method._replace(**told), counts
 
 
