@@ -15,7 +15,7 @@ from fedkin import Experiment, FedkinError, Result, run
 from fedkin.report.summary import summary
 from tests.cli.command import fedkin
 from tests.cli.test_documents import ROOT
-from tests.handover.clinics import write_clinics
+from tests.export.clinics import write_clinics
 
 SMALL: dict[str, Any] = {"rounds": 1, "steps": 2, "engine": "inprocess"}
 

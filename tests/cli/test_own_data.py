@@ -10,7 +10,7 @@ import pytest
 from fedkin.data.sources import load
 from tests.cli.command import fedkin
 from tests.cli.test_documents import ROOT, block
-from tests.handover.clinics import write_clinics
+from tests.export.clinics import write_clinics
 
 SHORT = ["--rounds", "2", "--engine", "inprocess", "--set", "train.steps=3"]
 

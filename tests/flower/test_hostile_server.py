@@ -13,7 +13,7 @@ from fedkin.flower.envelope import Base, Place, Reply, Step, sealed
 from fedkin.flower.node import limits
 from fedkin.flower.node.data import facts_of, read
 from tests.engine.small import small
-from tests.flower.test_node import RUN, ask, down, made, request
+from tests.flower.node.test_host import RUN, ask, down, made, request
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from fedkin.models.build import MODELS, build
 from fedkin.models.head import some_samples, with_head
 from fedkin.runtime.precision import lowered
 from fedkin.runtime.replay import Runtime
-from tests.models.test_models import SHAPES, inputs_of
+from tests.models.test_build import SHAPES, inputs_of
 
 HEADS = {  # name → (shape, the head's parameters, numbers in a row)
     "dnn": ((1, 8, 8), "3", 128),

@@ -19,7 +19,7 @@ from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary
 from tests import awkward
 from tests.awkward import LOST, ORDERS, ROUNDS, TAKING_PART, VIEWS, accuracy, auc, loss
-from tests.report.test_html import figures, parsed
+from tests.report.page.test_report import figures, parsed
 
 LAST = ROUNDS[-1]
 CLIENTS = range(len(awkward.SHUFFLED))

@@ -22,7 +22,7 @@ from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import METHODS, small
 from tests.engine.test_runtime import Dropped
-from tests.models.test_models import SHAPES, inputs_of
+from tests.models.test_build import SHAPES, inputs_of
 
 LINEAR = build.build("mlr", (3,), 2, Key(0))
 
@@ -124,7 +124,7 @@ class Norm(nn.Module):
 
 @pytest.mark.parametrize("buffers", ["global", "local"])
 def test_batch_norm(buffers, tmp_path, walked):
-    same("fedavg", tmp_path, model__name="tests.engine.test_together:Norm", model__buffers=buffers)
+    same("fedavg", tmp_path, model__name="tests.engine.vmap.test_batcher:Norm", model__buffers=buffers)
     assert 3 in walked
 
 

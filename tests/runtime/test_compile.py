@@ -20,7 +20,7 @@ from fedkin.runtime import code_cache, compile
 from fedkin.runtime.code_cache import kept
 from fedkin.runtime.compile import compiled, named
 from fedkin.runtime.replay import Runtime, _recorded
-from tests.engine.test_replay import over
+from tests.runtime.test_replay import over
 
 pytestmark = [
     pytest.mark.skipif(
@@ -57,7 +57,7 @@ import torch
 from fedkin.core.model import from_module
 from fedkin.core.private import private_folder, state_folder
 from fedkin.runtime.replay import Runtime
-from tests.engine.test_replay import over
+from tests.runtime.test_replay import over
 torch.manual_seed(0)
 found = over(Runtime("always"), from_module("linear", torch.nn.Linear(5, 3)), 3)
 print(found["weight"].sum().item(), "torch._inductor.compile_fx" in sys.modules)

@@ -15,7 +15,7 @@ from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.paired import interval, signed_rank, statistics
 from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import FACTS, write
-from tests.report.test_compare import printed, shift
+from tests.report.comparison.test_compare import printed, shift
 
 
 def validated(folder: Path, by: float) -> Path:

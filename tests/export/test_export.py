@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from fedkin import Result
 from fedkin.models.small import dnn
 from tests.cli.command import fedkin, told
-from tests.handover.clinics import write_clinics
+from tests.export.clinics import write_clinics
 
 SMALL = ["--engine", "inprocess", "--rounds", "2", "--set", "train.steps=3"]
 

@@ -21,7 +21,7 @@ from fedkin.runtime.device import CPU, device_named, placed
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import METHODS, content, small
-from tests.models.test_models import SHAPES, inputs_of
+from tests.models.test_build import SHAPES, inputs_of
 
 GPU = torch.device("meta")
 
@@ -103,8 +103,8 @@ class Weighing(nn.Module):
 
 
 def test_tables_of_a_module_go_there_too():
-    allow(["tests.engine.test_device:Weighing"])
-    model = build.build("tests.engine.test_device:Weighing", (5,), 3, Key(0))
+    allow(["tests.runtime.test_device:Weighing"])
+    model = build.build("tests.runtime.test_device:Weighing", (5,), 3, Key(0))
     batch = Batch(torch.zeros(4, 5), torch.tensor([0, 1, 2, 1]), torch.full((4,), 0.25))
     assert devices(sgd_step, model, model.initial, batch, torch.tensor(0.1)) == {GPU}
 

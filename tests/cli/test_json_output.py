@@ -21,7 +21,7 @@ from fedkin.report.intervals import FEW
 from fedkin.report.records import opened
 from fedkin.setup.build import assemble
 from tests.cli.command import SMALL, fedkin
-from tests.handover.clinics import write_clinics
+from tests.export.clinics import write_clinics
 
 
 def printed(*arguments: object) -> Any:
