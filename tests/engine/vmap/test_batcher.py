@@ -124,7 +124,12 @@ class Norm(nn.Module):
 
 @pytest.mark.parametrize("buffers", ["global", "local"])
 def test_batch_norm(buffers, tmp_path, walked):
-    same("fedavg", tmp_path, model__name="tests.engine.vmap.test_batcher:Norm", model__buffers=buffers)
+    same(
+        "fedavg",
+        tmp_path,
+        model__name="tests.engine.vmap.test_batcher:Norm",
+        model__buffers=buffers,
+    )
     assert 3 in walked
 
 
