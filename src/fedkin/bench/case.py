@@ -208,6 +208,7 @@ def _filled(row: Row, done: Ran, flops: float, budgets: tuple[Any, ...]) -> Row:
         "seconds": round(done.seconds, 3),
         "epsilon": epsilon_of(done.found),
         "fingerprint": done.found["fingerprint"],
+        "own_digest": done.data_digest,
     }
     return row.model_copy(update=numbers)
 

@@ -63,6 +63,7 @@ class Row(Section):
     seconds: Amount = 0
     epsilon: float | None = None
     fingerprint: str = ""
+    own_digest: str = ""  # of the data under this seed
     content: Content = Field(default_factory=dict)
     commit: str = ""
     versions: dict[str, str] = Field(default_factory=dict)

@@ -16,6 +16,7 @@ from fedkin.experiment.run import run
 from fedkin.experiment.training import Progress
 from fedkin.methods import make
 from fedkin.report.comparison.run_row import Seen, look
+from fedkin.report.records import opened
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import clocked, cost
 from fedkin.runs.directory import begun
@@ -55,6 +56,7 @@ class Ran(NamedTuple):
     sent: Sent
     seconds: float
     validation: float
+    data_digest: str = ""
 
 
 def spec_of(content: Content, data_dir: str | None = None, engine: str = "auto") -> Spec:
@@ -90,7 +92,9 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
         raise FedkinError(DIVERGED)
     spent = cost(folder)
     seconds = found["seconds"]["total"] if spent is None else spent.total
-    return Ran(seen, found, sent_of(found["communication"]), seconds, seen.validation)
+    with opened(folder) as record:
+        digest = str(record.facts.get("data_digest", ""))[:12]
+    return Ran(seen, found, sent_of(found["communication"]), seconds, seen.validation, digest)
 
 
 def sent_of(told: Mapping[str, Any]) -> Sent:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fedkin.cli.export import find_own_code
 from fedkin.cli.json_output import print_json
-from fedkin.cli.reading import AsJson, DataDir, as_given
+from fedkin.cli.reading import AsJson, DataDir, TrustCode, as_given
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.terminal import console, say, warn
 
@@ -73,6 +74,81 @@ def run_(
     _run(suite, _names(methods), settings, out, workers, keep_runs, data_dir, as_json)
 
 
+@app.command()
+def add(
+    method: Annotated[
+        str,
+        typer.Argument(
+            metavar="METHOD",
+            help="my_package:method, or the name of one that is installed.",
+            show_default=False,
+        ),
+    ],
+    suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help="As in bench run.")] = (
+        "small"
+    ),
+    try_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--try", metavar="KEY=V,KEY=V", help="Hyper-parameters of one trial. Repeatable."
+        ),
+    ] = None,
+    settings: Settings = None,
+    out: Out = Path("bench"),
+    workers: Workers = None,
+    keep_runs: KeepRuns = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a method in, with the budgets of all others. A module that you name is imported."""
+    own = tuple(_hyper(text) for text in try_ or [])
+    _run(suite, (method,), settings, out, workers, keep_runs, data_dir, as_json, own)
+
+
+@app.command()
+def verify(
+    row: Annotated[
+        str,
+        typer.Argument(metavar="ROW", help="A row's id, or its first letters.", show_default=False),
+    ],
+    rows: Annotated[
+        Path | None,
+        typer.Option("--rows", metavar="FILE", help="Where it stands; default: bench/rows.jsonl."),
+    ] = None,
+    trust_code: TrustCode = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a row again and compare the bits; exit status 1 where they differ."""
+    from fedkin.bench.outside import allow
+    from fedkin.bench.row import read_rows
+    from fedkin.bench.running import ROWS
+    from fedkin.bench.verify import named, outside_in
+    from fedkin.bench.verify import verify as again
+
+    found = named(read_rows(rows or Path("bench") / ROWS), row)
+    if trust_code:
+        find_own_code()
+        allow(outside_in(found))
+    done = again(found, as_given(data_dir))
+    if as_json:
+        print_json({**done._asdict(), "row": found.id})
+    else:
+        say(done.sentence)
+    if not done.same:
+        raise typer.Exit(1)
+
+
+def _hyper(text: str) -> "Content":
+    """``lam=0.1,clusters=3`` as values."""
+    from fedkin.runs.spec import literal
+
+    pieces = [piece.partition("=") for piece in text.split(",")]
+    if not all(key.strip() and equals for key, equals, _ in pieces):
+        raise FedkinError(f"--try {text} is not understood: write --try lam=0.1,clusters=3")
+    return {key.strip(): literal(value.strip()) for key, _, value in pieces}
+
+
 def _run(
     suite: str,
     methods: tuple[str, ...],
@@ -87,6 +163,7 @@ def _run(
     from fedkin.bench.running import ROWS, Asked, bench
     from fedkin.bench.suite import suite as found
 
+    find_own_code()
     asked = Asked(
         Path(suite).stem,
         found(suite),

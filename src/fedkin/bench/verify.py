@@ -1,0 +1,96 @@
+"""A row run again: the same bits, or what differs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from fedkin.bench.machine import commit, differences, machine, versions
+from fedkin.bench.outside import is_outside
+from fedkin.bench.row import Row
+from fedkin.bench.trial import ran, spec_of
+from fedkin.core.errors import FedkinError
+from fedkin.setup.population import population_of
+
+SHORTEST = 4  # letters of an id
+
+
+class Verified(NamedTuple):
+    """``same``: the final state has the same bits. ``apart``: the largest difference of a client's
+    score; None where it has the same clients no more. ``differs``: what the machines differ in.
+    """
+
+    row: Row
+    same: bool
+    fingerprint: str
+    mean: float
+    apart: float | None
+    differs: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What came of it, and why it may have."""
+        row = self.row
+        name = f"{row.id}: {row.method} on {row.setting}, seed {row.seed}"
+        if self.same:
+            return f"{name}: the same bits, {row.measure} {self.mean:.4f}"
+        told = f"{self.mean:.4f}, not {row.mean or 0.0:.4f}"
+        far = "" if self.apart is None else f"; a client's differs by {self.apart:.4f} at most"
+        why = "; ".join(self.differs) or "nothing that a row tells of: version, machine and threads"
+        return f"{name}: other bits: {row.measure} is {told}{far}. What differs: {why}"
+
+
+def named(rows: Sequence[Row], name: str) -> Row:
+    """The row of that id, or of its first letters.
+
+    Raises FedkinError where there is none, several, or one that cannot be run again.
+    """
+    found = {row.id: row for row in rows if row.id.startswith(name)}
+    if len(name) < SHORTEST or not found:
+        raise FedkinError(
+            f"no row has the id {name!r}: an id has twelve letters, of which the first "
+            f"{SHORTEST} or more say which it is"
+        )
+    if len(found) > 1:
+        raise FedkinError(f"{name!r} begins {len(found)} ids: write more of it")
+    (row,) = found.values()
+    if row.missing:
+        raise FedkinError(f"{row.id} cannot be repeated, for it was not run: {row.missing}")
+    return row
+
+
+def verify(row: Row, data_dir: str | None) -> Verified:
+    """Run a row again, in a folder that is removed afterwards.
+
+    Raises FedkinError where it cannot be run here: no data, other data, an unknown method.
+    """
+    if not row.content or not row.fingerprint:
+        raise FedkinError(f"{row.id} cannot be repeated: it has no specification or fingerprint")
+    population = population_of(spec_of(row.content, data_dir), wanted=True)
+    if row.own_digest and population.digest()[:12] != row.own_digest:
+        raise FedkinError(
+            f"{row.id} cannot be repeated: the data of {row.setting} here are not those that it "
+            "was run on"
+        )
+    with TemporaryDirectory(prefix="fedkin-verify-") as folder:
+        done = ran(row.content, Path(folder) / "run", data_dir)
+    fingerprint, personal = str(done.found["fingerprint"]), done.seen.personal
+    scores = {str(client): value for client, value in personal.items()}
+    same_clients = set(scores) == set(row.clients)
+    apart = max((abs(scores[k] - row.clients[k]) for k in scores), default=0.0)
+    then = {"commit": {"commit": row.commit}, "versions": row.versions, "machine": row.machine}
+    now = {"commit": {"commit": commit()}, "versions": versions(), "machine": machine()}
+    return Verified(
+        row,
+        fingerprint == row.fingerprint,
+        fingerprint,
+        sum(scores.values()) / max(1, len(scores)),
+        apart if same_clients else None,
+        tuple(differences(then, now)),
+    )
+
+
+def outside_in(row: Row) -> list[str]:
+    """The code of somebody's own that a row names."""
+    name = str(row.content.get("method", {}).get("name", ""))
+    return [one for one in {name, row.method} if is_outside(one)]
