@@ -21,6 +21,7 @@ Content = dict[str, Any]
 Budget = Literal["rounds", "bytes", "compute"]
 BASELINES = ("local", "fedavg")  # whose rows every suite has
 MOST_TRIALS = 64
+PUBLIC = {"source": "held-out", "labeled": True}  # unless the setting says
 
 
 class Setting(Section):
@@ -28,6 +29,12 @@ class Setting(Section):
 
     title: str
     spec: Content
+
+    @field_validator("spec")
+    @classmethod
+    def _same_data(cls, spec: Content) -> Content:
+        """Who needs no public set has the same clients' data as who needs one."""
+        return {"public": PUBLIC, **spec}
 
     @property
     def rounds(self) -> int:

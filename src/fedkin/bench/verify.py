@@ -66,7 +66,7 @@ def verify(row: Row, data_dir: str | None) -> Verified:
     """
     if not row.content or not row.fingerprint:
         raise FedkinError(f"{row.id} cannot be repeated: it has no specification or fingerprint")
-    population = population_of(spec_of(row.content, data_dir), wanted=True)
+    population = population_of(spec_of(row.content, data_dir), wanted=False)
     if row.own_digest and population.digest()[:12] != row.own_digest:
         raise FedkinError(
             f"{row.id} cannot be repeated: the data of {row.setting} here are not those that it "
@@ -77,7 +77,7 @@ def verify(row: Row, data_dir: str | None) -> Verified:
     fingerprint, personal = str(done.found["fingerprint"]), done.seen.personal
     scores = {str(client): value for client, value in personal.items()}
     same_clients = set(scores) == set(row.clients)
-    apart = max((abs(scores[k] - row.clients[k]) for k in scores), default=0.0)
+    both = [abs(scores[k] - row.clients[k]) for k in scores if k in row.clients]
     then = {"commit": {"commit": row.commit}, "versions": row.versions, "machine": row.machine}
     now = {"commit": {"commit": commit()}, "versions": versions(), "machine": machine()}
     return Verified(
@@ -85,7 +85,7 @@ def verify(row: Row, data_dir: str | None) -> Verified:
         fingerprint == row.fingerprint,
         fingerprint,
         sum(scores.values()) / max(1, len(scores)),
-        apart if same_clients else None,
+        max(both, default=0.0) if same_clients else None,
         tuple(differences(then, now)),
     )
 
