@@ -37,6 +37,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "feddyn": {"alpha": 0.1},
     "fedntd": {},
     "fedpac": {},
+    "fedu": {"pull": 0.3},
+    "feddbe": {"kappa": 2.0, "momentum": 0.3},
     "local": {},
     "centralized": {},
     "fedavg": {},

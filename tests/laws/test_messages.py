@@ -94,6 +94,10 @@ EXPECTED = {
         copies=M,
         first={"parameters": D, **PROTOTYPES},  # the same for all
     ),
+    "fedu": Ledger({"parameters": W}, {"parameters": W}, copies=M, first={"parameters": W}),
+    "feddbe": Ledger(
+        {"parameters": D, "centroids": HIDDEN}, {"parameters": D}, setup={"centroids": HIDDEN}
+    ),
     "feddyn": Ledger({"parameters": W}, {"parameters": W}),
     "fedntd": Ledger({"parameters": W}, {"parameters": W}),
     "finetune": Ledger({"parameters": W}, {"parameters": W}),
@@ -237,6 +241,7 @@ PERSONAL = {
     "fedala": "cells",
     "fedproto": "parameters",
     "fedrod": "head",
+    "feddbe": "memory",
     "knn_per": "features",
     "finetune": "parameters",
     "apfl": "parameters",

@@ -25,6 +25,7 @@ from fedkin.methods.fedamp import fedamp
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.fedbabu import fedbabu
 from fedkin.methods.fedbn import fedbn
+from fedkin.methods.feddbe import feddbe
 from fedkin.methods.feddf import feddf
 from fedkin.methods.feddyn import feddyn
 from fedkin.methods.fedem import fedem
@@ -38,6 +39,7 @@ from fedkin.methods.fedprox import fedprox
 from fedkin.methods.fedrep import fedrep
 from fedkin.methods.fedrod import fedrod
 from fedkin.methods.fedsim import fedsim
+from fedkin.methods.fedu import fedu
 from fedkin.methods.finetune import finetune
 from fedkin.methods.hypcluster import hypcluster
 from fedkin.methods.ifca import ifca
@@ -96,6 +98,8 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fedpac": fedpac,
     "feddyn": feddyn,
     "fedntd": fedntd,
+    "feddbe": feddbe,
+    "fedu": fedu,
 }
 
 ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ make no difference
@@ -125,6 +129,7 @@ ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ ma
     "rod": "fedrod",
     "fomo": "fedfomo",
     "ntd": "fedntd",
+    "dbe": "feddbe",
     "cfl": "clustered_fl",
     "clusteredfl": "clustered_fl",
     "sattler": "clustered_fl",

@@ -1,0 +1,117 @@
+"""FedU (Dinh, Vu, Tran, Dao & Zhang, 2022): multi-task learning with a Laplacian regularizer: a
+graph draws the models of neighbours together. Algorithm 1.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from fedkin.core.aggregation import Reply
+from fedkin.core.errors import FedkinError
+from fedkin.core.hyperparameters import NotNegative, declared
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    FederationInit,
+    Method,
+    ServerContext,
+)
+from fedkin.core.ops import scan
+from fedkin.core.tree import Params, Tree, weighted_mean
+from fedkin.methods.fedavg import sgd_step
+
+Graph = Literal["complete"] | Sequence[Sequence[float]]
+
+
+@declared
+def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Method:
+    """FedU: min Σ F_k(w_k) + η/2 Σ_k Σ_ℓ a_kℓ ‖w_k − w_ℓ‖²: client k trains w_k by SGD, then the
+    server takes w_k ← w_k − μ̃η Σ_ℓ a_kℓ (w_k − w_ℓ) for the participants.
+
+    lr: learning rate of local SGD. pull: μ̃η, the server's step times the weight of the
+    regularizer, times the round's decay. graph: a_kℓ, symmetric, one row a client; "complete" is
+    1 / (clients − 1) for every pair, so that pull is the way to the mean of the others.
+
+    Readings: the paper's μ̃ is the local rate times the local steps, which differ among clients
+    here; μ̃ and η act through their product alone. Who is away counts with its last model.
+    Above 1, pull times a row's sum would overshoot the neighbours, and is refused. A new client
+    starts from the mean of all models; it has no neighbours in a graph that was given.
+    """
+    rows = None if isinstance(graph, str) else edges(graph)
+
+    def weights(client: int, count: int) -> Tensor:
+        """a_k [count], 0 at the client itself."""
+        found = torch.zeros(count, dtype=torch.float64)
+        if rows is None:
+            found[:] = 1 / max(count - 1, 1)
+        elif client < len(rows):
+            found[: len(rows)] = rows[client]
+        found[client] = 0.0
+        return found
+
+    def drawn(models: Sequence[Params], client: int, decay: float) -> Params:
+        """w_k − μ̃η Σ_ℓ a_kℓ (w_k − w_ℓ), as a mean of models."""
+        share = pull * decay * weights(client, len(models))
+        share[client] = 1.0 - share.sum()
+        counted = torch.nonzero(share)[:, 0].tolist()
+        return weighted_mean([models[k] for k in counted], share[counted].tolist())
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        w = scan(sgd_step, received["parameters"], data.batches(), lr * data.decay)
+        return own, {"parameters": w}
+
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+        trained = list(state["models"])
+        for client, reply in replies.items():
+            trained[client] = reply.message["parameters"]
+        moved = list(trained)
+        for client in replies:
+            moved[client] = drawn(trained, client, server.decay)
+        return {"models": tuple(moved)}
+
+    def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
+        first = weighted_mean(state["models"], [1.0] * newcomer)
+        return ({"models": (*state["models"], first)},)
+
+    def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
+        models = (*state["models"][:newcomer], reply.message["parameters"])
+        return {"models": (*models[:newcomer], drawn(models, newcomer, server.decay))}
+
+    def check(start: FederationInit, participants: int) -> None:
+        count = len(start.clients)
+        if rows is not None and len(rows) != count:
+            raise FedkinError(f"method.graph of fedu: {count} clients need as many rows")
+        most = max(float(weights(k, count).sum()) for k in range(count))
+        if pull * most > 1:
+            raise FedkinError(
+                f"fedu: pull times the sum of a client's row is {pull * most:.3g}, and above 1 the "
+                "server's step overshoots the neighbours: lower method.pull"
+            )
+
+    return Method(
+        name="fedu",
+        server=lambda start: {"models": (start.only(),) * len(start.clients)},
+        client=lambda initial, info: {},
+        broadcast=lambda state, client: {"parameters": state["models"][client]},
+        client_update=client_update,
+        expected_update=lambda received, info: received,
+        server_update=server_update,
+        personal_models=lambda received, own, data: {"personal": received["parameters"]},
+        newcomer_placements=newcomer_placements,
+        update_newcomer=update_newcomer,
+        check=check,
+    )
+
+
+def edges(graph: Sequence[Sequence[float]]) -> Tensor:
+    """a [clients, clients]. Raises FedkinError where it is none of a graph."""
+    square = all(len(row) == len(graph) for row in graph)
+    rows = torch.tensor(graph, dtype=torch.float64) if square else torch.empty(0)
+    if not square or (rows < 0).any() or not torch.equal(rows, rows.T):
+        raise FedkinError(
+            "method.graph of fedu: rows of as many numbers as clients, none negative, the same "
+            "from k to l as from l to k"
+        )
+    return rows

@@ -1,0 +1,85 @@
+"""FedAvg with DBE, with plain loops. Zhang et al. 2023: z = f(x) + z̄_i^p enters the head; beside
+the loss κ times the mean square of z̄_i^g − z̄^g, z̄_i^g a moving average over mini-batches of which
+only the newest has a slope; z̄^g from one epoch of every client, before the first round.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tests.reference.headed import backward, features, scores
+from tests.reference.local_fedavg import Plan, train
+from tests.reference.model import (
+    Batch,
+    Client,
+    Params,
+    Snapshot,
+    at,
+    combine,
+    copy,
+    cross_entropy_dlogits,
+    size,
+)
+
+
+def consensus(
+    start: Params, data: Mapping[int, Client], first: Mapping[int, Sequence[Batch]], lr: float
+) -> np.ndarray:
+    """z̄^g."""
+    total = sum(size(client) for client in data.values())
+    mean = np.zeros(len(start["hidden.bias"]))
+    for k, client in data.items():
+        w = train(start, client, first[k], lr)
+        for z in features(w, client["x"]):
+            mean = mean + z / total
+    return mean
+
+
+def trained(
+    w: Params,
+    memory: np.ndarray,
+    client: Client,
+    batches: Sequence[Batch],
+    goal: np.ndarray,
+    lr: float,
+    kappa: float,
+    mu: float,
+) -> tuple[Params, np.ndarray]:
+    w, memory, mean = copy(w), np.array(memory), np.zeros(len(goal))
+    for index, weight in batches:
+        x, y = client["x"][index], client["y"][index]
+        h = features(w, x)
+        mean = (1 - mu) * mean + mu * sum(r * row for r, row in zip(weight, h, strict=True))
+        dscores = cross_entropy_dlogits(scores(w, h + memory), y, weight)
+        pull = np.outer(weight, kappa * 2.0 * (mean - goal) / len(goal) * mu)
+        slope = backward(w, x, dscores, pull)
+        slope["out.weight"] = dscores.T @ (h + memory)
+        down = (dscores @ w["out.weight"]).sum(axis=0)
+        w = {name: value - lr * slope[name] for name, value in w.items()}
+        memory = memory - lr * down
+    return w, memory
+
+
+def feddbe(
+    start: Params,
+    data: Mapping[int, Client],
+    plan: Plan,
+    goal: np.ndarray,
+    participants: Sequence[Sequence[int]],
+    lr: Sequence[float],
+    kappa: float,
+    mu: float,
+) -> list[Snapshot]:
+    """{"global": w, "memory": {k: z̄_k^p of those that have one}} after each round."""
+    w, memory = copy(start), {}
+    history: list[Snapshot] = []
+    for t in range(len(plan)):
+        up = {}
+        for k in participants[t]:
+            mine = memory.get(k, np.zeros(len(goal)))
+            rates = at(lr, t), kappa, mu
+            up[k], memory[k] = trained(w, mine, data[k], plan[t][k], goal, *rates)
+        total = sum(size(data[k]) for k in up)
+        w = combine(list(up.values()), [size(data[k]) / total for k in up])
+        history.append({"global": copy(w), "memory": dict(memory)})
+    return history
