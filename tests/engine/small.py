@@ -37,6 +37,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "feddyn": {"alpha": 0.1},
     "fedntd": {},
     "fedpac": {},
+    "fedtgp": {"server_epochs": 3, "server_lr": 0.1},
     "fedu": {"pull": 0.3},
     "feddbe": {"kappa": 2.0, "momentum": 0.3},
     "local": {},

@@ -39,6 +39,7 @@ from fedkin.methods.fedprox import fedprox
 from fedkin.methods.fedrep import fedrep
 from fedkin.methods.fedrod import fedrod
 from fedkin.methods.fedsim import fedsim
+from fedkin.methods.fedtgp import fedtgp
 from fedkin.methods.fedu import fedu
 from fedkin.methods.finetune import finetune
 from fedkin.methods.hypcluster import hypcluster
@@ -98,6 +99,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fedpac": fedpac,
     "feddyn": feddyn,
     "fedntd": fedntd,
+    "fedtgp": fedtgp,
     "feddbe": feddbe,
     "fedu": fedu,
 }
@@ -129,6 +131,7 @@ ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ ma
     "rod": "fedrod",
     "fomo": "fedfomo",
     "ntd": "fedntd",
+    "tgp": "fedtgp",
     "dbe": "feddbe",
     "cfl": "clustered_fl",
     "clusteredfl": "clustered_fl",

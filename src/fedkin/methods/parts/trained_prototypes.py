@@ -1,0 +1,75 @@
+"""FedTGP's server: prototypes that a small network makes, and the contrast that trains it."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedkin.core.tree import Params
+
+
+def generator(classes: int, size: int, dtype: torch.dtype, draw: torch.Generator) -> Params:
+    """P̊ [classes, size], standard normal, and F: two linear layers, uniform within 1/√size."""
+
+    def layer(*shape: int) -> Tensor:
+        return (2 * torch.rand(*shape, generator=draw, dtype=torch.float64) - 1) / size**0.5
+
+    drawn = {
+        "raw": torch.randn(classes, size, generator=draw, dtype=torch.float64),
+        "hidden.weight": layer(size, size),
+        "hidden.bias": layer(size),
+        "out.weight": layer(size, size),
+        "out.bias": layer(size),
+    }
+    return {name: value.to(dtype) for name, value in drawn.items()}
+
+
+def generated(w: Params) -> Tensor:
+    """P̂ = F(P̊) [classes, size]."""
+    hidden = torch.relu(w["raw"] @ w["hidden.weight"].T + w["hidden.bias"])
+    return hidden @ w["out.weight"].T + w["out.bias"]
+
+
+def margin_of(sent: Tensor, has: Tensor, most: float) -> float:
+    """δ = min(max_{c ≠ c'} ‖Q^c − Q^c'‖, τ), over the classes that somebody sent.
+
+    Args:
+        sent: P_i^c [clients, classes, size].
+        has: who sent which class [clients, classes].
+        most: τ.
+    """
+    counts = has.sum(0)
+    means = (sent * has[:, :, None]).sum(0)[counts > 0] / counts[counts > 0][:, None]
+    return min(float((means[:, None] - means).norm(dim=2).max()), most)
+
+
+def contrast(w: Params, points: Tensor, classes: Tensor, delta: float) -> Tensor:
+    """The mean over sent prototypes [rows, size] of −log of the share of their own class."""
+    apart = (points[:, None] - generated(w)).norm(dim=2)
+    own = torch.nn.functional.one_hot(classes, apart.shape[1]).to(apart.dtype)
+    return torch.nn.functional.cross_entropy(-(apart + delta * own), classes)
+
+
+def separated(
+    w: Params,
+    sent: Tensor,
+    has: Tensor,
+    rng: np.random.Generator,
+    epochs: int,
+    size: int,
+    lr: float,
+    most: float,
+) -> Params:
+    """w after SGD on the prototypes that were sent, ``size`` of them a step, in rng's order."""
+    clients, classes = torch.nonzero(has, as_tuple=True)
+    delta = margin_of(sent, has, most)
+    with torch.inference_mode(False), torch.enable_grad():
+        points, labels = sent[clients, classes].clone(), classes.clone()
+        w = {name: value.clone().requires_grad_() for name, value in w.items()}
+        steps = torch.optim.SGD(list(w.values()), lr=lr)
+        for _ in range(epochs):
+            order = torch.from_numpy(rng.permutation(len(points)))
+            for rows in order.split(size):
+                steps.zero_grad()
+                contrast(w, points[rows], labels[rows], delta).backward()
+                steps.step()
+        return {name: value.detach() for name, value in w.items()}
