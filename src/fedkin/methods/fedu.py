@@ -56,7 +56,8 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
         share = pull * decay * weights(client, len(models))
         share[client] = 1.0 - share.sum()
         counted = torch.nonzero(share)[:, 0].tolist()
-        return weighted_mean([models[k] for k in counted], share[counted].tolist())
+        mean: Params = weighted_mean([models[k] for k in counted], share[counted].tolist())
+        return mean
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w = scan(sgd_step, received["parameters"], data.batches(), lr * data.decay)

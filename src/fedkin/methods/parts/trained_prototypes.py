@@ -1,5 +1,7 @@
 """FedTGP's server: prototypes that a small network makes, and the contrast that trains it."""
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -10,8 +12,10 @@ from fedkin.core.tree import Params
 def generator(classes: int, size: int, dtype: torch.dtype, draw: torch.Generator) -> Params:
     """P̊ [classes, size], standard normal, and F: two linear layers, uniform within 1/√size."""
 
+    root = math.sqrt(size)
+
     def layer(*shape: int) -> Tensor:
-        return (2 * torch.rand(*shape, generator=draw, dtype=torch.float64) - 1) / size**0.5
+        return torch.rand(*shape, generator=draw, dtype=torch.float64).mul(2).sub(1) / root
 
     drawn = {
         "raw": torch.randn(classes, size, generator=draw, dtype=torch.float64),
@@ -68,8 +72,8 @@ def separated(
         steps = torch.optim.SGD(list(w.values()), lr=lr)
         for _ in range(epochs):
             order = torch.from_numpy(rng.permutation(len(points)))
-            for rows in order.split(size):
+            for rows in torch.split(order, size):
                 steps.zero_grad()
-                contrast(w, points[rows], labels[rows], delta).backward()
+                torch.autograd.backward(contrast(w, points[rows], labels[rows], delta))
                 steps.step()
         return {name: value.detach() for name, value in w.items()}
