@@ -29,7 +29,7 @@ from tests.reference.model import cross_entropy_of_logits
 
 LR, ROUNDS = 0.3, 4
 WORK = {
-    "all": {"epochs": 1},
+    "all": {"epochs": 2},
     "some, decay": {"steps": 3, "participation": 0.4, "milestones": (2,), "decay": 0.5},
 }
 HYPER = {"default": {}, "slow mean": {"kappa": 3.0, "momentum": 0.2}}
