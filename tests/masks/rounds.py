@@ -56,7 +56,7 @@ def play(vectors: Mapping[int, Vector], threshold: int, gone: Gone | None = None
     size = len(next(iter(vectors.values())))
     terms = Terms(7, threshold, size)
     server = MaskedSum(terms, vectors)
-    clients = {client: MaskingClient(client, terms) for client in vectors}
+    clients = {client: MaskingClient(client, terms.round, threshold) for client in vectors}
     refused: dict[int, str] = {}
 
     def stage(
@@ -83,7 +83,7 @@ def play(vectors: Mapping[int, Vector], threshold: int, gone: Gone | None = None
     stage(
         "masked",
         server.sharing,
-        lambda one: clients[one].mask(deliveries[one], vectors[one]),
+        lambda one: clients[one].mask(deliveries[one], lambda told: vectors[one]),
         server.masked,
     )
     asking, survivors = server.asking(), server.survivors

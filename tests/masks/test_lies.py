@@ -148,7 +148,7 @@ def test_a_key_that_agrees_with_everybody_is_refused() -> None:
 def _started() -> tuple[MaskedSum, dict[int, MaskingClient]]:
     terms = Terms(7, 3, 2)
     server = MaskedSum(terms, range(4))
-    clients = {one: MaskingClient(one, terms) for one in range(4)}
+    clients = {one: MaskingClient(one, 7, 3) for one in range(4)}
     for one, client in clients.items():
         server.advertised(one, client.advertise())
     return server, clients
@@ -156,14 +156,13 @@ def _started() -> tuple[MaskedSum, dict[int, MaskingClient]]:
 
 def test_who_comes_late_or_twice_or_unasked_is_refused() -> None:
     server, clients = _started()
-    terms = server.terms
     with pytest.raises(Refused, match="answered already"):
-        server.advertised(1, MaskingClient(1, terms).advertise())
+        server.advertised(1, MaskingClient(1, 7, 3).advertise())
     with pytest.raises(Refused, match="nobody asked"):
-        server.advertised(9, MaskingClient(9, terms).advertise())
+        server.advertised(9, MaskingClient(9, 7, 3).advertise())
     roster = server.roster()
     with pytest.raises(Refused, match="closed"):
-        server.advertised(3, MaskingClient(3, terms).advertise())
+        server.advertised(3, MaskingClient(3, 7, 3).advertise())
     for one in range(3):
         server.shared(one, clients[one].share(roster))
     deliveries = {one: server.delivery(one) for one in range(3)}
@@ -171,8 +170,8 @@ def test_who_comes_late_or_twice_or_unasked_is_refused() -> None:
         server.shared(3, clients[3].share(roster))
     values = np.arange(2, dtype=np.uint64)
     with pytest.raises(Refused, match="nobody asked"):
-        server.masked(3, clients[0].mask(deliveries[0], values))
-    server.masked(1, clients[1].mask(deliveries[1], values))
+        server.masked(3, clients[0].mask(deliveries[0], lambda told: values))
+    server.masked(1, clients[1].mask(deliveries[1], lambda told: values))
     with pytest.raises(FedkinError, match="needs 3 of 4 clients, and 1 answered masked"):
         server.asking()
 
@@ -197,7 +196,7 @@ def test_a_server_cannot_have_both_secrets_of_a_client() -> None:
         server.shared(one, client.share(roster))
     values = np.zeros(2, dtype=np.uint64)
     for one in range(4):
-        server.masked(one, clients[one].mask(server.delivery(one), values))
+        server.masked(one, clients[one].mask(server.delivery(one), lambda told: values))
     clients[0].reveal(server.asking())
     with pytest.raises(Refused, match="comes next"):
         clients[0].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1, 2)]))

@@ -7,7 +7,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.masks.client import MaskingClient
-from fedkin.masks.terms import Terms, usual_threshold
+from fedkin.masks.terms import usual_threshold
 from fedkin.masks.wire import HEADER
 from tests.masks.rounds import STAGES, Gone, plain_sum, play, vectors_of
 
@@ -77,8 +77,7 @@ def test_what_is_sent_is_not_what_is_summed() -> None:
 
 
 def test_keys_are_made_for_one_round_by_the_system() -> None:
-    terms = Terms(1, 2, 3)
-    first, second = (MaskingClient(0, terms).advertise() for _ in range(2))
+    first, second = (MaskingClient(0, 1, 2).advertise() for _ in range(2))
     content = [blob[HEADER.size :] for blob in (first, second)]
     assert len(content[0]) == 96
     assert not {content[0][k : k + 32] for k in (0, 32, 64)} & {

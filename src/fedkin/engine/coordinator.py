@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import Mean, Reply
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext, updated
 from fedkin.core.rng import Key, Secret
@@ -22,8 +22,9 @@ from fedkin.engine.codec import LARGEST, NOT_FINITE, BadMessage, Counted, count,
 from fedkin.engine.contexts import ServerTools
 from fedkin.engine.evaluated import ALL, PARTICIPANTS, panel
 from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.masked_round import MaskedRound
 from fedkin.engine.reply_spool import Spool
-from fedkin.engine.server_guard import NotFinite, Without, guarded
+from fedkin.engine.server_guard import NotFinite, Without, check_finite, guarded
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.runs.record import Record, Sent
 from fedkin.runtime.under_way import arriving
@@ -47,6 +48,7 @@ class Federation(NamedTuple):
     evaluate: str = ALL  # whom an evaluation asks (``fedkin.engine.evaluated``)
     poisson: bool = False  # each client takes part by itself, by a chance that the secret draws
     secret: Secret | None = None  # of a run with noise
+    threshold: int | None = None  # of secure aggregation; None: messages arrive as they are
 
     def named(self, client: int) -> str:
         """A client as whoever runs the experiment knows it.
@@ -111,12 +113,38 @@ class Coordinator:
         missing: dict[int, str] = {}
         orders, downs = self._orders(who, sent)
         answers = self.transport.ask("local", number, orders)
-        replies = self._replies(answers, downs, sent, missing, number)
-        at = {"local": time.perf_counter() - began}
-        self._update(partial(updated, self.method), replies, missing, number)
+        masked = self._masked(number, downs)
+        if masked is not None:
+            mean = masked.mean(self.transport, answers)
+            at = {"local": time.perf_counter() - began}
+            self._update_by(mean, number)
+            missing |= masked.missing
+        else:
+            replies = self._replies(answers, downs, sent, missing, number)
+            at = {"local": time.perf_counter() - began}
+            self._update(partial(updated, self.method), replies, missing, number)
         at["server"] = time.perf_counter() - began - at["local"]
         asked = self._asked(who, last) if evaluate else []
-        return self._record(number, "round", who, sent, missing, began, at, "evaluate", asked)
+        record = self._record(number, "round", who, sent, missing, began, at, "evaluate", asked)
+        return record if masked is None else record._replace(sent=[*record.sent, *masked.sent])
+
+    def _masked(self, number: int, downs: Mapping[int, Tree]) -> MaskedRound | None:
+        """The round's messages under masks, where the experiment asks for them."""
+        method, infos = self.method, self.federation.infos
+        if self.federation.threshold is None:
+            return None
+        expected = {one: method.expected_update(down, infos[one]) for one, down in downs.items()}
+        return MaskedRound(method, infos, self.federation.threshold, number, expected)
+
+    def _update_by(self, mean: Mean, number: int) -> None:
+        """The server's update by a mean of messages that nobody can look at one by one."""
+        with one_thread():
+            after = self.method.server_update(self.state, mean, self._tools(number))
+        try:
+            check_finite(after, self.state)
+        except NotFinite as error:
+            raise FedkinError(_diverged(number, str(error), self.method)) from None
+        self.state = after
 
     def finish(self, number: int) -> Record:
         """After the last round: every client's ``finish`` (its message is the last one down), and a

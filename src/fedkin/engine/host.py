@@ -21,6 +21,7 @@ from fedkin.core.tree import Tree
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
 from fedkin.engine.contexts import LocalData, Schedule
+from fedkin.engine.masking import STAGES, Masking
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.vmap.batcher import VmapBatcher
 from fedkin.runtime.replay import Runtime
@@ -54,7 +55,8 @@ class Host:
     An exception of one client's work becomes its Answer's ``error``, and its personal state stays
     as it was. ``block``: how many clients' steps are made together
     (``fedkin.engine.vmap.batcher``). ``measure``: of the experiment, taken in every evaluation.
-    ``secret``: where its clients' secrets come from, if they add noise.
+    ``secret``: where its clients' secrets come from, if they add noise. ``masking``: what hides
+    their messages from the server.
     """
 
     def __init__(
@@ -70,10 +72,11 @@ class Host:
         block: int = 1,
         measure: str = "",
         secret: Secret | None = None,
+        masking: Masking | None = None,
     ) -> None:
         self.method, self.models, self.infos = method, models, infos
         self.population, self.schedule, self.block = population, schedule, block
-        self.measure, self.secret = measure, secret
+        self.measure, self.secret, self.masking = measure, secret, masking
         self._together = VmapBatcher(runtime)
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
@@ -233,13 +236,15 @@ class Host:
             self.store.put(client, state)
             self._dirty.add(client)
 
-    def answer(self, client: int, message: Tree, down: Tree) -> TaskResult:
-        """Check a message against what the method promises, and encode it.
+    def answer(self, client: int, message: Tree, down: Tree, round: int) -> TaskResult:
+        """Check a message against what the method promises, and encode it; under masks it waits
+        here, and its client's public keys go in its place.
 
         Args:
             client: Its number.
             message: What its update returned.
             down: What it had received, on which the expected form may depend.
+            round: Counts from 1.
 
         Returns:
             The encoded message, with the number of training samples as its weight.
@@ -247,7 +252,10 @@ class Host:
         info = self.infos[client]
         check_kinds(message, self.method.name)
         check(message, self.method.expected_update(down, info))
-        return TaskResult(client, encode(message), float(info.samples))
+        samples = float(info.samples)
+        if self.masking is not None:
+            return TaskResult(client, self.masking.begin(round, client, message, samples), samples)
+        return TaskResult(client, encode(message), samples)
 
 
 @contextmanager
@@ -284,7 +292,7 @@ def _local(host: Host, round: int, order: Task) -> TaskResult:
     state, message = host.method.client_update(
         down, host.own(order.client), host.training(round, order.client)
     )
-    answer = host.answer(order.client, message, down)
+    answer = host.answer(order.client, message, down, round)
     host.keep(order.client, state)
     return answer
 
@@ -353,6 +361,13 @@ def _views(host: Host, round: int, order: Task) -> TaskResult:
     return TaskResult(order.client, encode(_viewed(host, round, order)[2]))
 
 
+def _masks(stage: str, host: Host, round: int, order: Task) -> TaskResult:
+    """A later stage of secure aggregation."""
+    if host.masking is None or order.message is None:
+        raise FedkinError(f"{stage} was asked for, and this experiment has no secure aggregation")
+    return TaskResult(order.client, host.masking.answer(stage, round, order.client, order.message))
+
+
 OPS: dict[str, Callable[[Host, int, Task], TaskResult]] = {
     "introduce": _introduce,
     "local": _local,
@@ -360,5 +375,6 @@ OPS: dict[str, Callable[[Host, int, Task], TaskResult]] = {
     "evaluate": _evaluate,
     "evaluate_all": _evaluate_all,
     "views": _views,
+    **{stage: partial(_masks, stage) for stage in STAGES},
 }
 CHANGING = ("local", "finish")  # what leaves another personal state

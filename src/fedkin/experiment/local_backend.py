@@ -42,9 +42,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
         else:
             shared = stack.enter_context(scratch())
             _share(parts, shared)
-            placing = Placing(
-                parts.infos, workers, engine.name == "processes" and _stateless(parts)
-            )
+            placing = Placing(parts.infos, workers, engine.name == "processes" and _roaming(parts))
             setups = [
                 {
                     **setup_of(parts.spec, shared, placing.known(worker), state),
@@ -82,9 +80,11 @@ def _too_small_for_workers(parts: Assembled) -> bool:
     return not learners and work < WORTH_WORKERS
 
 
-def _stateless(parts: Assembled) -> bool:
-    """Whether no client begins with a personal state."""
-    return not any(
+def _roaming(parts: Assembled) -> bool:
+    """Whether any worker may work for a client: it begins with no personal state, and nothing of a
+    round waits in its worker to be masked.
+    """
+    return parts.federation.threshold is None and not any(
         parts.method.client(parts.models[info.architecture].initial, info)
         for info in parts.infos.values()
     )

@@ -31,6 +31,7 @@ from fedkin.setup.build import Assembled
 from fedkin.setup.opened import committed
 from fedkin.setup.privacy import remarks_of, secret_for, spent
 from fedkin.setup.remarks import remarks
+from fedkin.setup.secure_aggregation import masks_said
 
 Progress = Callable[[Record], None]
 
@@ -113,7 +114,13 @@ def _train(
         recorder.commit(
             finished=True,
             fingerprint=coordinator.fingerprint(),
-            said=[*parts.population.said, *remarks(parts), *remarks_of(spec), *transport.said()],
+            said=[
+                *parts.population.said,
+                *remarks(parts),
+                *remarks_of(spec),
+                *masks_said(spec, parts.federation),
+                *transport.said(),
+            ],
             baselines={} if "deployment" in engine.facts else _baselines(parts),
         )
 

@@ -4,10 +4,12 @@ A client that is asked for anything out of order, of another round, or twice, re
 every other client one of two secrets, never both.
 """
 
+from collections.abc import Callable
+
 from fedkin.masks import keys, vectors
 from fedkin.masks.randomness import Randomness, of_the_system
 from fedkin.masks.shares import SHARE, randomness, split
-from fedkin.masks.terms import Terms, check_majority, direction, pairing, point_of
+from fedkin.masks.terms import check_majority, direction, pairing, point_of
 from fedkin.masks.wire import (
     CLIENT,
     MOST_CLIENTS,
@@ -29,25 +31,28 @@ class MaskingClient:
 
     Args:
         client: Its number.
-        terms: Round, threshold and size as the client's own experiment says: the server's word
-            counts for nothing.
+        round: Counts from 1.
+        threshold: t, as the client's own experiment says: the server's word counts for nothing.
         draw: Where its secrets come from.
     """
 
-    def __init__(self, client: int, terms: Terms, draw: Randomness = of_the_system) -> None:
-        self.client, self.terms, self._draw = client, terms, draw
+    def __init__(
+        self, client: int, round: int, threshold: int, draw: Randomness = of_the_system
+    ) -> None:
+        self.client, self.round, self.threshold, self._draw = client, round, threshold, draw
         self._next = Stage.ADVERTISE
         self._channel = keys.pair_of(draw("channel key", keys.KEY))
         self._masking = keys.pair_of(draw("masking key", keys.KEY))
         self._seed = draw("seed", keys.KEY)
         self._roster: dict[int, bytes] = {}
+        self._sharing: list[int] = []
         self._given: dict[int, bytes] = {}  # the pair of shares that each client gave this one
 
     def advertise(self) -> bytes:
         """Its public keys, and a commitment to its seed."""
         self._step(Stage.ADVERTISE, Stage.ROSTER)
         content = self._channel.public + self._masking.public + keys.commitment(self._seed)
-        return sealed(Stage.ADVERTISE, self.terms.round, [content])
+        return sealed(Stage.ADVERTISE, self.round, [content])
 
     def share(self, roster: bytes) -> bytes:
         """Shares of its seed and of its masking key, one hidden pair for each other client.
@@ -60,21 +65,20 @@ class MaskingClient:
         """
         self._step(Stage.ROSTER, Stage.DELIVERY)
         size = CLIENT.size + 2 * keys.KEY
-        found = opened(Stage.ROSTER, self.terms.round, roster, size, MOST_CLIENTS)
+        found = opened(Stage.ROSTER, self.round, roster, size, MOST_CLIENTS)
         self._roster = by_client(found.entries, "roster")
-        if found.number != self.terms.threshold:
+        if found.number != self.threshold:
             raise Refused(
-                f"roster: a threshold of {found.number}, and the experiment says "
-                f"{self.terms.threshold}"
+                f"roster: a threshold of {found.number}, and the experiment says {self.threshold}"
             )
         if self._roster.get(self.client) != self._channel.public + self._masking.public:
             raise Refused("roster: the keys of this client are not those that it made")
         self._enough(len(self._roster), "roster")
-        check_majority(self.terms.threshold, len(self._roster))
-        return sealed(Stage.SHARES, self.terms.round, self._hidden_pairs())
+        check_majority(self.threshold, len(self._roster))
+        return sealed(Stage.SHARES, self.round, self._hidden_pairs())
 
     def _hidden_pairs(self) -> list[bytes]:
-        threshold, points = self.terms.threshold, [point_of(one) for one in self._roster]
+        threshold, points = self.threshold, [point_of(one) for one in self._roster]
         both = [
             split(secret, threshold, points, self._draw(what, randomness(threshold)))
             for what, secret in (("seed's", self._seed), ("key's", self._masking.private))
@@ -84,45 +88,45 @@ class MaskingClient:
             if other == self.client:
                 self._given[other] = of_seed + of_key
                 continue
-            purpose = direction(self.terms.round, self.client, other)
+            purpose = direction(self.round, self.client, other)
             key = keys.agreed(self._channel.private, self._roster[other][: keys.KEY], purpose)
             hidden = keys.hidden(key, of_seed + of_key, purpose.encode())
             entries.append(of_client(other, hidden))
         return entries
 
-    def mask(self, delivery: bytes, values: vectors.Vector) -> bytes:
+    def mask(self, delivery: bytes, values_of: Callable[[int], vectors.Vector]) -> bytes:
         """Its vector [size], masked against everybody who shared its secrets.
 
         Args:
-            delivery: The pairs of shares that the others made for this client.
-            values: Numbers modulo 2^64.
+            delivery: The pairs of shares that the others made for this client, and the number that
+                all are told with it.
+            values_of: That number → the vector, of numbers modulo 2^64.
 
         Raises:
             Refused: Too few have shared, or one who is not on the roster.
         """
         self._step(Stage.DELIVERY, Stage.SURVIVORS)
-        if len(values) != self.terms.size:
-            raise ValueError(f"{len(values)} numbers, not {self.terms.size}")
         size = CLIENT.size + SECRET
-        found = opened(Stage.DELIVERY, self.terms.round, delivery, size, MOST_CLIENTS)
+        found = opened(Stage.DELIVERY, self.round, delivery, size, MOST_CLIENTS)
         hidden = by_client(found.entries, "delivery")
         self._sharing = sorted({*hidden, self.client})
         if not set(hidden) <= set(self._roster) - {self.client}:
             raise Refused("delivery: shares of somebody who is not on the roster")
         self._enough(len(self._sharing), "delivery")
+        values = values_of(found.number)
         for other, content in hidden.items():
             self._take(other, content)
         total = values + vectors.mask_of(self._seed, len(values))
         for other in hidden:
             public = self._roster[other][keys.KEY :]
-            purpose = pairing(self.terms.round, self.client, other)
+            purpose = pairing(self.round, self.client, other)
             key = keys.agreed(self._masking.private, public, purpose)
             vectors.add_pair(total, key, self.client, other)
-        return vectors.packed(self.terms.round, total)
+        return vectors.packed(self.round, total)
 
     def _take(self, other: int, hidden: bytes) -> None:
         """Open a pair of shares; what cannot be read is not revealed later, and others' will do."""
-        purpose = direction(self.terms.round, other, self.client)
+        purpose = direction(self.round, other, self.client)
         key = keys.agreed(self._channel.private, self._roster[other][: keys.KEY], purpose)
         content = keys.shown(key, hidden, purpose.encode())
         if content is not None:
@@ -139,7 +143,7 @@ class MaskingClient:
             Refused: They are too few, or others than those who shared.
         """
         self._step(Stage.SURVIVORS, Stage.REVEAL)
-        found = opened(Stage.SURVIVORS, self.terms.round, survivors, CLIENT.size, MOST_CLIENTS)
+        found = opened(Stage.SURVIVORS, self.round, survivors, CLIENT.size, MOST_CLIENTS)
         there = set(by_client(found.entries, "survivors"))
         if not there <= set(self._sharing) or self.client not in there:
             raise Refused("survivors: they are not among those who shared, with this client")
@@ -151,12 +155,12 @@ class MaskingClient:
             of_seed, of_key = self._given[other][:SHARE], self._given[other][SHARE:]
             content = OF_SEED + of_seed if other in there else OF_KEY + of_key
             entries.append(of_client(other, content))
-        return sealed(Stage.REVEAL, self.terms.round, entries)
+        return sealed(Stage.REVEAL, self.round, entries)
 
     def _enough(self, clients: int, name: str) -> None:
-        if clients < self.terms.threshold:
+        if clients < self.threshold:
             raise Refused(
-                f"{name}: {clients} clients are left, and the threshold is {self.terms.threshold}"
+                f"{name}: {clients} clients are left, and the threshold is {self.threshold}"
             )
 
     def _step(self, asked: Stage, then: Stage) -> None:
@@ -164,6 +168,6 @@ class MaskingClient:
         if self._next != asked:
             raise Refused(
                 f"{asked.name.lower()} was asked for, and {self._next.name.lower()} comes next in "
-                f"round {self.terms.round}"
+                f"round {self.round}"
             )
         self._next = then

@@ -31,10 +31,11 @@ class MaskedSum:
     Args:
         terms: Round, threshold and size.
         asked: Who takes part.
+        told: A number that all are told with their delivery.
     """
 
-    def __init__(self, terms: Terms, asked: Iterable[int]) -> None:
-        self.terms = terms
+    def __init__(self, terms: Terms, asked: Iterable[int], told: int = 0) -> None:
+        self.terms, self._told = terms, told
         self.asked = frozenset(asked)
         check_terms(terms, len(self.asked))
         self._public: dict[int, bytes] = {}
@@ -87,7 +88,7 @@ class MaskedSum:
             self._close(Stage.SHARES, Stage.MASKED, self._hidden)
         others = sorted(set(self._hidden) - {client})
         entries = [of_client(other, self._hidden[other][client]) for other in others]
-        return sealed(Stage.DELIVERY, self.terms.round, entries)
+        return sealed(Stage.DELIVERY, self.terms.round, entries, self._told)
 
     @property
     def sharing(self) -> list[int]:

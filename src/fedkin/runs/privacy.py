@@ -15,6 +15,15 @@ class NoiseTarget(Section):
     delta: float
 
 
+class SecureAggregation(Section):
+    """Masks on updates: ``secure_aggregation = {threshold = 7}``.
+
+    threshold: participants without whom a round is refused; default: more than two thirds.
+    """
+
+    threshold: int | None = None
+
+
 class PrivacySection(Section):
     """[privacy] each client's update is clipped and noised, so that nobody learns from the models
     whether a client took part.
@@ -25,7 +34,9 @@ class PrivacySection(Section):
     delta: float | None = None  # δ, below 1 / clients
     where: Literal["server", "client"] = "server"  # who adds the noise
     budget: float | None = None  # ε at which the run ends
-    seeded: bool = False  # for tests: noise that everybody can compute
+    seeded: bool = False  # for tests: noise, and keys, that everybody can compute
+    # true, or { threshold }: the server sees sums of updates, and no update
+    secure_aggregation: SecureAggregation | None = None
 
     @property
     def on(self) -> bool:
@@ -41,6 +52,17 @@ class PrivacySection(Section):
             return _target(value)
         return _above_zero("noise", value)
 
+    @field_validator("secure_aggregation", mode="before")
+    @classmethod
+    def _masks(cls, value: Any) -> "SecureAggregation | None":
+        if value is None or isinstance(value, SecureAggregation):
+            return value
+        if isinstance(value, bool):
+            return SecureAggregation() if value else None
+        if isinstance(value, dict) and set(value) <= {"threshold"}:
+            return SecureAggregation(threshold=_participants(value.get("threshold")))
+        raise ValueError("write true, or {threshold = 7}, a number of participants")
+
     @field_validator("clip", "budget", mode="plain")
     @classmethod
     def _above(cls, value: Any) -> float | None:
@@ -54,7 +76,8 @@ class PrivacySection(Section):
     @model_validator(mode="after")
     def _whole(self) -> "PrivacySection":
         if self.noise is None:
-            given = sorted(self.model_fields_set - {"noise"})
+            apart = {"secure_aggregation", *({"seeded"} if self.secure_aggregation else ())}
+            given = sorted(self.model_fields_set - {"noise", *apart})
             if any(getattr(self, name) not in (None, False, "server") for name in given):
                 raise ValueError(
                     f"{given[0]} protects nobody without noise: set privacy.noise, such as 1.0 or "
@@ -77,6 +100,12 @@ def _target(value: dict[str, Any]) -> NoiseTarget:
     return NoiseTarget(
         epsilon=_above_zero("epsilon", value["epsilon"]), delta=_chance(value["delta"])
     )
+
+
+def _participants(value: Any) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise ValueError("threshold must be a number of participants, such as 7")
+    return value
 
 
 def _above_zero(name: str, value: Any) -> float:

@@ -193,7 +193,7 @@ class Spec(Section):
     def _sections(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what is not asked for: an experiment of before it was there reads as ever."""
         content: dict[str, Any] = whole(self)
-        unasked = {"transforms": not self.transforms, "privacy": not self.privacy.on}
+        unasked = {"transforms": not self.transforms, "privacy": self.privacy == PrivacySection()}
         return {key: value for key, value in content.items() if not unasked.get(key)}
 
     @model_validator(mode="before")

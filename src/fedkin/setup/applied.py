@@ -11,11 +11,13 @@ from fedkin.setup.requirements import methods_with_a_sum
 from fedkin.transforms.private import Guarantee, keep_private
 from fedkin.transforms.registry import Asked, transformed
 from fedkin.transforms.setting import Setting
+from fedkin.transforms.under_masks import sum_under_masks
 
 
 def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method:
     """The method with [[transforms]] and [privacy] around it."""
-    if not spec.transforms and not spec.privacy.on:
+    masks = federation.threshold
+    if not spec.transforms and not spec.privacy.on and masks is None:
         return method
     setting = Setting(
         len(federation.infos),
@@ -37,7 +39,8 @@ def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method
         return private
 
     listed = [Asked(one.name, one.options) for one in spec.transforms]
-    return transformed(method, listed, setting, noised)
+    changed = transformed(method, listed, setting, noised)
+    return changed if masks is None else sum_under_masks(changed, setting, masks)
 
 
 def told_secret(federation: Federation, told: tuple[str, bool] | None) -> Federation:

@@ -38,6 +38,7 @@ from fedkin.setup.architectures import (
 from fedkin.setup.population import population_of, rooted
 from fedkin.setup.requirements import check_needs, check_optimizer
 from fedkin.setup.resolved import resolved
+from fedkin.setup.secure_aggregation import masking_of, with_threshold
 from fedkin.transforms.black_box_models import allow_black_box_models
 from fedkin.transforms.kept_optimizer import keep_optimizer
 from fedkin.transforms.local_batch_norm import keep_batch_norm_local
@@ -140,7 +141,7 @@ def around(
     # a round that nobody happens to be drawn for is a round as well
     least = 0 if poisson and spec.run.min_replies == 1 else spec.run.min_replies
     asked = least, population.names, spec.run.evaluate, poisson
-    federation = Federation(start, infos, spec.run.seed, share, tools, *asked)
+    federation = with_threshold(Federation(start, infos, spec.run.seed, share, tools, *asked), spec)
     method = transformed_by(spec, for_models(spec, method, models), federation)
     check_needs(method, federation, population, models, architectures)
     return Assembled(spec, method, population, models, infos, federation)
@@ -203,6 +204,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:
         block=spec.engine.block or (1 if spec.engine.device == "cpu" else GPU_BLOCK),
         measure=spec.run.measure,
         secret=parts.federation.secret if spec.privacy.where == "client" else None,
+        masking=masking_of(spec, parts.method, parts.federation.threshold),
     )
 
 

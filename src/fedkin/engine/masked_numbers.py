@@ -1,0 +1,78 @@
+"""Messages as whole numbers modulo 2^64, which masks can hide and a server can only add."""
+
+import numpy as np
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.sums.digits import DIGIT, LOWEST
+from fedkin.core.sums.exact import ExactSum
+from fedkin.core.tree import Tree, leaves, map_tree
+from fedkin.masks.vectors import Vector
+from fedkin.masks.wire import Refused
+
+USUAL = 1024.0  # numbers up to here always fit
+FEWEST, MOST = 2, 4  # digits
+HIGHEST = 1 << (DIGIT + 1)  # of one client's digit
+
+
+def digits_for(weight: float) -> int:
+    """How many digits carry weight · x for every |x| up to ``USUAL``."""
+    found = FEWEST
+    while largest_of(found) < weight * USUAL:
+        found += 1
+    return found
+
+
+def largest_of(digits: int) -> float:
+    """The largest number that so many digits carry."""
+    return 2.0 ** (DIGIT * digits + LOWEST + 1)
+
+
+def vector_of(message: Tree, weight: float, digits: int) -> Vector:
+    """weight · message as the digits of ``core.sums.digits``, one place after another.
+
+    Raises:
+        Refused: A number is too large.
+    """
+    if not FEWEST <= digits <= MOST:
+        raise Refused(f"numbers of {digits} digits: {FEWEST} to {MOST} are sent")
+    one = ExactSum()
+    one.add(message, weight)
+    if len(one.digits) > digits:
+        raise Refused(
+            f"a number of its message, times its weight {weight:g}, is above "
+            f"{largest_of(digits):.3g}, which is the most that masks of {digits} digits carry"
+        )
+    size = size_of(message)
+    rows = [*one.digits, *[np.zeros(size, np.int64)] * (digits - len(one.digits))]
+    return np.concatenate(rows).view(np.uint64)
+
+
+def size_of(message: Tree) -> int:
+    """How many numbers a message has."""
+    return sum(leaf.numel() for leaf in leaves(message))
+
+
+def mean_of(total: Vector, like: Tree, weight: float, clients: int) -> Tree:
+    """What a sum of such vectors is the mean of: the bits of the plain mean.
+
+    Args:
+        total: Of so many ``clients``.
+        like: A message of the same structure.
+        weight: Of all of them.
+
+    Raises:
+        FedkinError: It is no sum of so many vectors: one of them was masked with other keys.
+    """
+    whole = total.view(np.int64)
+    most = clients * HIGHEST
+    if len(whole) and (int(whole.max()) > most or int(whole.min()) < -most):
+        raise FedkinError(
+            "the sum under masks is no sum of messages: a client did not mask what it sent with "
+            "the keys that it advertised"
+        )
+    found = ExactSum()
+    found.add(map_tree(lambda leaf: leaf.new_zeros(leaf.shape), like), 0.0)
+    found.weight = weight
+    size = size_of(like)
+    found.digits = [whole[at : at + size] for at in range(0, len(whole), size)]
+    return found.mean()

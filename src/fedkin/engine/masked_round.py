@@ -1,0 +1,122 @@
+"""A round's messages under masks: the coordinator's side, from keys to the mean."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fedkin.core.aggregation import Mean, WeightedSum
+from fedkin.core.errors import FedkinError
+from fedkin.core.kinds import KINDS
+from fedkin.core.method import ClientInfo, Method
+from fedkin.core.tree import Tree
+from fedkin.engine.codec import check_kinds, count
+from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.masked_numbers import digits_for, mean_of, size_of
+from fedkin.engine.masking import STAGES
+from fedkin.engine.transports.base import Transport
+from fedkin.masks.server import MaskedSum
+from fedkin.masks.terms import Terms
+from fedkin.masks.wire import Refused
+from fedkin.runs.record import Sent
+
+NOTHING = dict.fromkeys(KINDS, 0)
+
+
+@dataclass
+class MaskedRound:
+    """One round of clients whose messages nobody may see.
+
+    threshold: t. infos: of the clients; what they said of their samples before training weighs
+    them. expected: what each client's message must look like. sent: every message of the protocol.
+    missing: who is not in the sum, with the reason.
+    """
+
+    method: Method
+    infos: Mapping[int, ClientInfo]
+    threshold: int
+    number: int
+    expected: Mapping[int, Tree]
+    sent: list[Sent] = field(default_factory=list)
+    missing: dict[int, str] = field(default_factory=dict)
+
+    def mean(self, transport: Transport, worked: Iterable[TaskResult]) -> Mean:
+        """The mean of the messages, from the answers to the round's work on.
+
+        Raises:
+            FedkinError: Fewer than the threshold are left at some stage, or lie.
+        """
+        try:
+            return self._mean(transport, worked)
+        except FedkinError as error:
+            first = [f"client {one}: {why}" for one, why in sorted(self.missing.items())[:3]]
+            raise FedkinError("; ".join([str(error), *first])) from None
+
+    def _mean(self, transport: Transport, worked: Iterable[TaskResult]) -> Mean:
+        how = self.method.aggregation
+        assert isinstance(how, WeightedSum)
+        like = _one_of_all(self.expected, self.method)
+        weights = {
+            client: float(self.infos[client].samples) if how.weight == "samples" else 1.0
+            for client in self.expected
+        }
+        digits = digits_for(max(weights.values()))
+        terms = Terms(self.number, self.threshold, digits * size_of(like))
+        server = MaskedSum(terms, self.expected, digits)
+        self._take(worked, server.advertised)
+        roster = server.roster()
+        self._ask(transport, STAGES[0], dict.fromkeys(server.advertising, roster), server.shared)
+        sharing = {client: server.delivery(client) for client in server.sharing}
+        scalars = count(like, b"").scalars
+        self._ask(transport, STAGES[1], sharing, server.masked, scalars)
+        asking = server.asking()
+        self._ask(transport, STAGES[2], dict.fromkeys(server.survivors, asking), server.revealed)
+        clients = tuple(server.survivors)
+        weight = sum(weights[client] for client in clients)
+        mean = mean_of(server.total(), like, weight, len(clients))
+        for client in clients:  # who is in the sum took part, however it went on
+            self.missing.pop(client, None)
+        return Mean(clients, mean, {}, weight)
+
+    def _ask(
+        self,
+        transport: Transport,
+        stage: str,
+        messages: Mapping[int, bytes],
+        take: Callable[[int, bytes], None],
+        scalars: Mapping[str, int] = NOTHING,
+    ) -> None:
+        seen: set[bytes] = set()
+        for client, blob in messages.items():
+            self.sent.append(Sent(client, "down", int(blob in seen), dict(NOTHING), len(blob)))
+            seen.add(blob)
+        orders = [Task(client, blob) for client, blob in messages.items()]
+        self._take(transport.ask(stage, self.number, orders), take, scalars)
+
+    def _take(
+        self,
+        answers: Iterable[TaskResult],
+        take: Callable[[int, bytes], None],
+        scalars: Mapping[str, int] = NOTHING,
+    ) -> None:
+        for answer in answers:
+            client = answer.client
+            try:
+                if answer.message is None:
+                    raise Refused(answer.error or "no message")
+                take(client, answer.message)
+            except Refused as error:
+                self.missing[client] = str(error)
+                continue
+            size = len(answer.message)
+            self.sent.append(Sent(client, "up", 0, dict(scalars), size))
+
+
+def _one_of_all(expected: Mapping[int, Tree], method: Method) -> Tree:
+    """What every client's message looks like; they are added number by number."""
+    like = next(iter(expected.values()))
+    check_kinds(like, method.name)
+    if len({size_of(one) for one in expected.values()}) > 1:
+        raise FedkinError(
+            f"[privacy] secure_aggregation adds messages of one form, and clients of {method.name} "
+            "send different ones"
+        )
+    return like

@@ -1,0 +1,61 @@
+"""The clients' side of secure aggregation in a host: messages that wait here until they are masked.
+
+Nothing of it is written anywhere: keys, seeds and messages are of one round, and of one process.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fedkin.core.aggregation import WeightedSum
+from fedkin.core.tree import Tree
+from fedkin.engine.masked_numbers import vector_of
+from fedkin.masks.client import MaskingClient
+from fedkin.masks.randomness import Randomness
+from fedkin.masks.wire import Refused
+
+STAGES = ("shares", "masked", "reveal")  # what a client is asked after its work, in order
+
+
+class _Waiting(NamedTuple):
+    """A client's round: its protocol, and what it will send."""
+
+    client: MaskingClient
+    message: Tree
+    weight: float
+
+
+class Masking:
+    """What a host does under masks.
+
+    Args:
+        threshold: t of the experiment.
+        how: The sum that the method declares.
+        draw: (round, client) → where its secrets come from.
+    """
+
+    def __init__(
+        self, threshold: int, how: WeightedSum, draw: Callable[[int, int], Randomness]
+    ) -> None:
+        self._threshold, self._how, self._draw = threshold, how, draw
+        self._waiting: dict[int, _Waiting] = {}
+
+    def begin(self, round: int, client: int, message: Tree, samples: float) -> bytes:
+        """Keep a round's message back; what the client says in its place."""
+        weight = samples if self._how.weight == "samples" else 1.0
+        masking = MaskingClient(client, round, self._threshold, self._draw(round, client))
+        self._waiting[client] = _Waiting(masking, message, weight)
+        return masking.advertise()
+
+    def answer(self, stage: str, round: int, client: int, message: bytes) -> bytes:
+        """A client's answer to a later stage. Raises Refused where nothing waits for it."""
+        waiting = self._waiting.get(client)
+        if waiting is None or waiting.client.round != round:
+            raise Refused(f"{stage}: this client has no work of round {round} that waits")
+        if stage == "shares":
+            return waiting.client.share(message)
+        if stage == "masked":
+            return waiting.client.mask(
+                message, lambda digits: vector_of(waiting.message, waiting.weight, digits)
+            )
+        del self._waiting[client]  # the last thing that it is asked
+        return waiting.client.reveal(message)

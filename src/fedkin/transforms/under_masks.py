@@ -1,0 +1,48 @@
+"""Which methods can do with a sum that nobody sees the terms of."""
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import FederationInit, Method
+from fedkin.core.tree import named_leaves
+from fedkin.masks.terms import Terms, check_terms
+from fedkin.transforms.setting import Setting, declared_sum
+
+ASKED = "[privacy] secure_aggregation"
+
+
+def sum_under_masks(method: Method, setting: Setting, threshold: int) -> Method:
+    """The method, checked before training: its server needs a sum and nothing beside it.
+
+    Args:
+        method: With all that is put around it.
+        setting: The experiment around it.
+        threshold: t, participants without whom a round is refused.
+
+    Raises:
+        FedkinError: The server needs messages one by one.
+    """
+    summed = declared_sum(method, "", setting, ASKED)
+    check_terms(Terms(0, threshold, 0), setting.participants)
+    if summed.rule is not None or summed.steps:
+        raise FedkinError(
+            f"{ASKED} shows the server a sum alone, and a robust rule, a norm bound or noise at "
+            "the server works on each message: take it out of [[transforms]], or let clients clip "
+            "and add noise (privacy.where = 'client')"
+        )
+
+    def check(start: FederationInit, participants: int) -> None:
+        method.check(start, participants)
+        if method.setup_message is not None:
+            raise FedkinError(
+                f"{ASKED}: clients of {method.name} introduce themselves before the first round, "
+                f"one by one: try {setting.summing()}"
+            )
+        received = method.broadcast(method.server(start), setting.first)
+        sent = named_leaves(method.expected_update(received, setting.infos[setting.first]))
+        beside = [path for path, _ in sent if path.partition("/")[0] not in summed.kinds]
+        if beside:
+            raise FedkinError(
+                f"{ASKED}: clients of {method.name} send {beside[0]} beside the sum, one by one: "
+                f"try {setting.summing()}"
+            )
+
+    return method._replace(check=check)

@@ -1,0 +1,212 @@
+"""Whole runs under masks: the plain run's bits, for every method with a sum; refused for others."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.engine import masked_round
+from fedkin.engine.host import OPS, TaskResult
+from fedkin.engine.transports import processes
+from fedkin.engine.transports.base import InProcess
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
+from fedkin.flower.deployable import check_deployable
+from fedkin.methods import registry
+from fedkin.runs.database import read_only
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
+from tests.engine.small import FORKED, METHODS, content, outcome
+
+CLIENTS = 6
+
+
+def spec(method="fedavg", masks=True, privacy=None, transforms=(), **settings):
+    given = content(method, **{"run__participation": 1.0, **settings})
+    asked = {"secure_aggregation": masks} if masks is not None else {}
+    given["privacy"] = {**asked, **(privacy or {})}
+    return parse({**given, "transforms": list(transforms)})[0]
+
+
+def told(folder):
+    """All of a run's outcome but what masks may change: messages and their sizes."""
+    found = outcome(folder)
+    return {key: value for key, value in found.items() if key not in ("messages", "events")}
+
+
+# one of each kind of sum: samples and uniform weights, changes, several kinds, personal states
+METHOD_CASES = ("fedavg", "scaffold", "fedproto", "apfl", "fedem", "persfl", "fedbn", "l2sgd")
+
+
+@pytest.mark.parametrize("method", METHOD_CASES)
+def test_the_sum_under_masks_is_the_plain_sum_to_the_bit(method, tmp_path):
+    plain = told(run(spec(method, masks=None), tmp_path / "plain"))
+    assert told(run(spec(method), tmp_path / "masked")) == plain
+
+
+def test_processes_and_resumed_runs_give_the_same_bits(tmp_path, monkeypatch):
+    plain = outcome(run(spec("ditto", run__participation=0.6), tmp_path / "plain"))
+    monkeypatch.setattr(processes, "subprocess", FORKED)
+    engine = {"engine__name": "processes", "engine__workers": 2, "engine__state": "disk"}
+    two = spec("ditto", run__participation=0.6, **engine)
+    assert outcome(run(two, tmp_path / "two")) == plain
+    free = spec("fedavg", run__participation=0.6, **engine)  # clients without a state of their own
+    bits = outcome(run(free, tmp_path / "free"))
+    assert bits == outcome(run(spec("fedavg", run__participation=0.6), tmp_path / "one"))
+
+    class Stop(Exception):
+        pass
+
+    def stop(record):
+        if record.round == 2:
+            raise Stop
+
+    with pytest.raises(Stop):
+        run(spec("ditto", run__participation=0.6), tmp_path / "stopped", progress=stop)
+    assert outcome(resume(tmp_path / "stopped")) == plain
+
+
+def test_the_ledger_counts_every_stage(tmp_path):
+    folder = run(spec(), tmp_path / "masked")
+    with read_only(folder) as database:
+        rows = database.rows(
+            "SELECT direction, copy, bytes, parameters FROM messages WHERE round = 1"
+        )
+        facts = database.facts()
+    up = sorted(size for direction, _, size, _ in rows if direction == "up")
+    header, n, numbers = 17, CLIENTS, 650
+    assert up[:n] == [header + 96] * n  # keys
+    assert up[n : 2 * n] == [header + n * (4 + 1 + 36)] * n  # shares that are revealed
+    assert up[2 * n : 3 * n] == [header + (n - 1) * (4 + 2 * 36 + 16)] * n
+    assert up[3 * n :] == [header + 3 * 8 * numbers] * n  # three digits a number
+    assert sum(count for direction, *_, count in rows if direction == "up") == n * numbers
+    down = [(copy, size) for direction, copy, size, _ in rows if direction == "down"]
+    assert down.count((0, header + n * (4 + 64))) == 1  # the roster, the same for all
+    assert down.count((1, header + n * (4 + 64))) == n - 1
+    assert any("no update; scores, notes and numbers of samples" in line for line in facts["said"])
+    assert facts["spec"]["privacy"]["secure_aggregation"] == {"threshold": None}
+
+
+def _silent(monkeypatch, gone):
+    """Clients that do not answer a stage of round 2."""
+    ask = InProcess.ask
+
+    def some(self, op, round, orders):
+        for answer in ask(self, op, round, orders):
+            if round == 2 and answer.client in gone.get(op, ()):
+                answer = TaskResult(answer.client, error="its node is not connected")
+            yield answer
+
+    monkeypatch.setattr(InProcess, "ask", some)
+
+
+def test_who_drops_out_is_left_out_and_the_round_ends_right(tmp_path, monkeypatch):
+    """Gone before its vector: the sum of the others. Gone after it: its vector counts."""
+    _silent(monkeypatch, {"local": [0]})
+    plain = told(run(spec(masks=None), tmp_path / "plain"))["fingerprint"]
+    for stage in ("shares", "masked"):
+        _silent(monkeypatch, {stage: [0]})
+        folder = run(spec(masks={"threshold": 4}), tmp_path / stage)
+        found = outcome(folder)
+        assert found["fingerprint"] == plain, stage
+        assert [row for row in found["events"] if "not connected" in repr(row)]
+    monkeypatch.undo()
+    whole = told(run(spec(masks=None), tmp_path / "whole"))["fingerprint"]
+    _silent(monkeypatch, {"reveal": [0, 3]})
+    late = outcome(run(spec(masks={"threshold": 4}), tmp_path / "late"))
+    assert late["fingerprint"] == whole
+    assert not [row for row in late["events"] if "not connected" in repr(row)]
+
+
+def test_too_few_are_refused(tmp_path, monkeypatch):
+    _silent(monkeypatch, {"shares": [0], "masked": [1], "reveal": [2]})
+    with pytest.raises(FedkinError, match="round 2: secure aggregation needs 4 of 6 clients, and"):
+        run(spec(masks={"threshold": 4}), tmp_path / "few")
+
+
+def test_a_client_whose_numbers_do_not_fit_is_left_out_with_the_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(masked_round, "digits_for", lambda weight: 5)
+    with pytest.raises(FedkinError, match=r"0 answered masked .*client 0: numbers of 5 digits"):
+        run(spec(), tmp_path / "digits")
+    monkeypatch.setattr(masked_round, "digits_for", lambda weight: 2)
+    with pytest.raises(FedkinError, match=r"client [0-5]: a number of its message, times"):
+        run(spec(train__lr=1e4), tmp_path / "large")
+
+
+REFUSED = [
+    ({"method": "comet"}, "works on a declared sum of updates, and comet needs every message"),
+    ({"method": "ppfl"}, "clients of ppfl .*try apfl"),
+    ({"transforms": [{"name": "median"}]}, "shows the server a sum alone, and a robust rule"),
+    ({"transforms": [{"name": "norm_bound", "bound": 1.0}]}, "shows the server a sum alone"),
+    ({"masks": {"threshold": 7}}, "7, above the 6 participants of a round: take 5"),
+    ({"masks": {"threshold": 3}}, "3, and must be above half of the 6"),
+    ({"run__participation": 0.3}, "3 participants a round or more, and there are 2"),
+    (
+        {"privacy": {"noise": 1.0, "clip": 1.0, "delta": 1e-5}},
+        "noise at the server works on each message",
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "why"), REFUSED)
+def test_what_breaks_the_promise_is_refused_before_training(settings, why):
+    with pytest.raises(FedkinError, match=why):
+        assemble(spec(**settings))
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("yes", "write true, or"),
+        ({"threshold": 0}, "threshold must be a number of participants"),
+        ({"threshold": 0.7}, "threshold must be a number of participants"),
+        ({"treshold": 4}, "write true, or"),
+        (3, "write true, or"),
+    ],
+)
+def test_what_is_no_setting_is_refused(asked, why):
+    with pytest.raises(FedkinError, match=why):
+        spec(masks=asked)
+
+
+def test_every_method_with_a_sum_is_taken_or_refused_in_one_sentence():
+    taken, refused = [], {}
+    for name in registry():
+        if name not in METHODS:
+            continue
+        try:
+            assemble(spec(name))
+            taken.append(name)
+        except FedkinError as error:
+            refused[name] = str(error)
+    assert all("secure_aggregation" in why for why in refused.values()), refused
+    assert {*METHOD_CASES, "feddyn", "fedrod", "moon", "fedala"} <= set(taken)
+    assert not {"comet", "fedmd", "ifca", "fedamp", "krum", "ppfl", "centralized"} & set(taken)
+
+
+def test_noise_at_the_clients_goes_with_masks(tmp_path):
+    noise = {"noise": 0.5, "clip": 1.0, "delta": 1e-5, "where": "client", "seeded": True}
+    plain = told(run(spec(masks=None, privacy=noise), tmp_path / "plain"))
+    folder = run(spec(privacy=noise), tmp_path / "masked")
+    assert told(folder) == plain
+    with read_only(folder) as database:
+        assert any("NOT PRIVATE: privacy.seeded makes" in line for line in database.facts()["said"])
+
+
+def test_keys_are_not_in_the_run_directory(tmp_path):
+    folder = run(spec(), tmp_path / "masked")
+    assert not [path for path in folder.rglob("*") if path.name == "secret"]
+    with closing(sqlite3.connect(folder / "run.db")) as database:
+        assert database.execute("SELECT count(*) FROM rounds").fetchone() == (5,)
+
+
+def test_nodes_do_no_such_thing_yet():
+    with pytest.raises(FedkinError, match="secure_aggregation is for simulations"):
+        check_deployable(spec())
+
+
+def test_no_stage_answers_without_masks():
+    parts = assemble(spec(masks=None))
+    assert {"shares", "masked", "reveal"} <= set(OPS)
+    assert parts.federation.threshold is None
