@@ -15,7 +15,14 @@ HIGHEST = 1 << (DIGIT + 1)  # of one client's digit
 
 
 def digits_for(weight: float) -> int:
-    """How many digits carry weight · x for every |x| up to ``USUAL``."""
+    """How many digits carry weight · x for every |x| up to ``USUAL``.
+
+    Args:
+        weight: The largest of the round.
+
+    Returns:
+        Digits of 40 bits, two or more.
+    """
     found = FEWEST
     while largest_of(found) < weight * USUAL:
         found += 1
@@ -23,12 +30,27 @@ def digits_for(weight: float) -> int:
 
 
 def largest_of(digits: int) -> float:
-    """The largest number that so many digits carry."""
+    """The largest number that so many digits carry.
+
+    Args:
+        digits: Of 40 bits.
+
+    Returns:
+        2^(40 digits − 63).
+    """
     return 2.0 ** (DIGIT * digits + LOWEST + 1)
 
 
 def vector_of(message: Tree, weight: float, digits: int) -> Vector:
-    """weight · message as the digits of ``core.sums.digits``, one place after another.
+    """weight · message as digits (``core.sums.digits``), one place after another.
+
+    Args:
+        message: Tensors of finite numbers.
+        weight: A whole number.
+        digits: As many for each number.
+
+    Returns:
+        Whole numbers modulo 2^64, [digits · numbers].
 
     Raises:
         Refused: A number is too large.
@@ -48,7 +70,14 @@ def vector_of(message: Tree, weight: float, digits: int) -> Vector:
 
 
 def size_of(message: Tree) -> int:
-    """How many numbers a message has."""
+    """How many numbers a message has.
+
+    Args:
+        message: A tree of tensors.
+
+    Returns:
+        The sum over its leaves.
+    """
     return sum(leaf.numel() for leaf in leaves(message))
 
 
@@ -59,6 +88,9 @@ def mean_of(total: Vector, like: Tree, weight: float, clients: int) -> Tree:
         total: Of so many ``clients``.
         like: A message of the same structure.
         weight: Of all of them.
+
+    Returns:
+        A tree of the structure of ``like``.
 
     Raises:
         FedkinError: It is no sum of so many vectors: one of them was masked with other keys.

@@ -41,6 +41,13 @@ class MaskedRound:
     def mean(self, transport: Transport, worked: Iterable[TaskResult]) -> Mean:
         """The mean of the messages, from the answers to the round's work on.
 
+        Args:
+            transport: Reaches the clients.
+            worked: Their answers to the round's work: public keys.
+
+        Returns:
+            The mean of those who are in the sum.
+
         Raises:
             FedkinError: Fewer than the threshold are left at some stage, or lie.
         """

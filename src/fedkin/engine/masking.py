@@ -40,14 +40,37 @@ class Masking:
         self._waiting: dict[int, _Waiting] = {}
 
     def begin(self, round: int, client: int, message: Tree, samples: float) -> bytes:
-        """Keep a round's message back; what the client says in its place."""
+        """Keep a round's message back.
+
+        Args:
+            round: Counts from 1.
+            client: Whose it is.
+            message: What its update returned.
+            samples: Its number of training samples.
+
+        Returns:
+            What it says in the message's place: its public keys.
+        """
         weight = samples if self._how.weight == "samples" else 1.0
         masking = MaskingClient(client, round, self._threshold, self._draw(round, client))
         self._waiting[client] = _Waiting(masking, message, weight)
         return masking.advertise()
 
     def answer(self, stage: str, round: int, client: int, message: bytes) -> bytes:
-        """A client's answer to a later stage. Raises Refused where nothing waits for it."""
+        """A client's answer to a later stage.
+
+        Args:
+            stage: One of ``STAGES``.
+            round: Counts from 1.
+            client: Who is asked.
+            message: What came for it.
+
+        Returns:
+            Its answer.
+
+        Raises:
+            Refused: Nothing waits for this question.
+        """
         waiting = self._waiting.get(client)
         if waiting is None or waiting.client.round != round:
             raise Refused(f"{stage}: this client has no work of round {round} that waits")

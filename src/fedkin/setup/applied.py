@@ -9,9 +9,9 @@ from fedkin.runs.spec import Spec
 from fedkin.setup.privacy import check_privacy
 from fedkin.setup.requirements import methods_with_a_sum
 from fedkin.transforms.private import Guarantee, keep_private
-from fedkin.transforms.registry import Asked, transformed
+from fedkin.transforms.registry import Asked, compressing, transformed
 from fedkin.transforms.setting import Setting
-from fedkin.transforms.under_masks import sum_under_masks
+from fedkin.transforms.under_masks import check_uncompressed, sum_under_masks
 
 
 def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method:
@@ -40,7 +40,10 @@ def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method
 
     listed = [Asked(one.name, one.options) for one in spec.transforms]
     changed = transformed(method, listed, setting, noised)
-    return changed if masks is None else sum_under_masks(changed, setting, masks)
+    if masks is None:
+        return changed
+    check_uncompressed(compressing([one.name for one in spec.transforms]))
+    return sum_under_masks(changed, setting, masks)
 
 
 def told_secret(federation: Federation, told: tuple[str, bool] | None) -> Federation:

@@ -90,6 +90,11 @@ def transformed(
     return method
 
 
+def compressing(names: Sequence[str]) -> list[str]:
+    """Those of the transforms that compress messages."""
+    return [name for name in names if _named(name).stage == COMPRESSION]
+
+
 def made(asked: Asked) -> Change:
     """One transform from its parameters. Raises FedkinError for what it does not take."""
     function = _named(asked.name).make

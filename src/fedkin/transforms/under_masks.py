@@ -1,5 +1,7 @@
 """Which methods can do with a sum that nobody sees the terms of."""
 
+from collections.abc import Sequence
+
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import FederationInit, Method
 from fedkin.core.tree import named_leaves
@@ -7,6 +9,15 @@ from fedkin.masks.terms import Terms, check_terms
 from fedkin.transforms.setting import Setting, declared_sum
 
 ASKED = "[privacy] secure_aggregation"
+
+
+def check_uncompressed(names: Sequence[str]) -> None:
+    """Raise FedkinError where messages are compressed: what is compressed cannot be added."""
+    if names:
+        raise FedkinError(
+            f"{ASKED} adds numbers that nobody can read, and {names[0]} sends only some of them "
+            f"or their codes: take {names[0]} out of [[transforms]]"
+        )
 
 
 def sum_under_masks(method: Method, setting: Setting, threshold: int) -> Method:

@@ -139,6 +139,8 @@ REFUSED = [
     ({"method": "ppfl"}, "clients of ppfl .*try apfl"),
     ({"transforms": [{"name": "median"}]}, "shows the server a sum alone, and a robust rule"),
     ({"transforms": [{"name": "norm_bound", "bound": 1.0}]}, "shows the server a sum alone"),
+    ({"transforms": [{"name": "top_k", "share": 0.1}]}, "top_k sends only some of them"),
+    ({"transforms": [{"name": "bfloat16"}]}, "take bfloat16 out of"),
     ({"masks": {"threshold": 7}}, "7, above the 6 participants of a round: take 5"),
     ({"masks": {"threshold": 3}}, "3, and must be above half of the 6"),
     ({"run__participation": 0.3}, "3 participants a round or more, and there are 2"),
