@@ -61,7 +61,8 @@ class Tally:
         if record.phase == "round":
             self._paces = [*self._paces[-WINDOW:], now - self._last]
         self._last, self.under_way = now, ""
-        self.round, self.phase = min(record.round, self.rounds), record.phase
+        self.phase = record.phase
+        self.round = self.round if self.phase == "finish" else record.round
         self.sent += sum(message.bytes for message in record.sent)
         self.left_out = record.missing
         self.epsilon = max(record.lens.get(EPSILON, {}).values(), default=None)

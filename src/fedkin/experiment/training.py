@@ -16,9 +16,10 @@ from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.interrupts import interrupts
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
+from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.run_facts import clients_of, facts_of
-from fedkin.newcomers.local import held_out
+from fedkin.newcomers.local import Learned, held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create
 from fedkin.runs.directory import RECORD
@@ -26,6 +27,7 @@ from fedkin.runs.record import EPSILON, Record
 from fedkin.runs.recorder import Recorder
 from fedkin.runs.secret_file import new_secret
 from fedkin.runs.spec import Spec
+from fedkin.runtime.replay import Runtime
 from fedkin.setup.applied import with_secret
 from fedkin.setup.build import Assembled
 from fedkin.setup.opened import committed
@@ -101,9 +103,13 @@ def _train(
             checkpoint.tidy(folder, states)
             _restore(coordinator, states)
         taken = _taken_part(database)
+        stopping = _stopping(parts, database)
         for number in range(done + 1, spec.run.rounds + 2):
+            if stopping.over and number <= spec.run.rounds:
+                continue  # the finish keeps its number, whatever went before
             record = _accounted(_one(coordinator, spec, number), spec, taken)
             recorder.add(record)
+            stopping.add(record)
             progress(record)
             if interrupted() and number <= spec.run.rounds:
                 recorder.commit()
@@ -120,9 +126,19 @@ def _train(
                 *remarks_of(spec),
                 *masks_said(spec, parts.federation),
                 *transport.said(),
+                *stopping.said(spec.run.rounds),
             ],
             baselines={} if "deployment" in engine.facts else _baselines(parts),
         )
+
+
+def _stopping(parts: Assembled, database: Database) -> EarlyStopping:
+    """Where the committed rounds left [run] patience."""
+    run = parts.spec.run
+    sizes = {client: len(rows) for client, rows in enumerate(parts.population.val)}
+    stopping = EarlyStopping(run.patience, run.measure, sizes)
+    stopping.again(database)
+    return stopping
 
 
 def _taken_part(database: Database) -> Counter[int]:
@@ -157,7 +173,9 @@ def _join(
     recorder.commit()
     known = recorder.database.facts().get("newcomers", [])
     done = len({one["client"] for one in known})
-    for found in held_out(parts, coordinator.state, done):
+    trained = recorder.database.last_trained()
+    run = Learned(parts, coordinator.state, trained, Runtime(parts.spec.engine.compile))
+    for found in held_out(run, done):
         known = [*known, *found]
         recorder.commit(newcomers=known)
         if interrupted():

@@ -36,7 +36,7 @@ class Opened:
         self.folder = folder
         self.coordinator, self.parts, self.at = load(folder, method=method, trust_code=trust_code)
         self.names = self.parts.population.names
-        self.round = min(self.at.round, self.parts.spec.run.rounds)
+        self.round = self.at.trained
 
     def member(self, client: str | int) -> Member:
         """The client that is called so, or has this number; one that joined, by its name or the

@@ -85,7 +85,7 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
         "run": str(out),
         "client": name,
         "method": run.parts.method.name,
-        "after_round": min(run.round, run.parts.spec.run.rounds),
+        "after_round": run.round,
         **told_of(found, facts.train, facts.val, facts.test),
         "model": f"on its node, in state/{run_of(about.run, found.seat)}",
     }
@@ -109,7 +109,7 @@ def _learned(
         config.fingerprint(spec), str(at.facts.get("deployment", "")), versions()["fedkin"]
     )
     fleet = Fleet(deployment, Dispatcher(grid, deployment, about), known_facts(out / NODES))
-    return Learned(fleet.assemble(spec, None), state, at.round, Runtime()), about
+    return Learned(fleet.assemble(spec, None), state, at.trained, Runtime()), about
 
 
 def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, ClientInfo]:
@@ -139,7 +139,7 @@ def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, ClientInfo]:
         classes=people.classes,
         architecture=architecture,
         data=facts.digest,
-        joined=min(run.round, run.parts.spec.run.rounds),
+        joined=run.round,
     )
     public = 0 if people.public is None else len(people.public)
     return place, ClientInfo(

@@ -57,7 +57,7 @@ def join(
         for part in (MODEL, FOUND):
             inside(run, FOLDER, name, part)
         _not_anothers(folder, own.names[0], file)
-    learned = Learned(parts, coordinator.state, at.round, Runtime(parts.spec.engine.compile))
+    learned = Learned(parts, coordinator.state, at.trained, Runtime(parts.spec.engine.compile))
     found, guest = joined(learned, own, rounds, architecture)
     (info,) = guest.host.infos.values()
     content = {
@@ -68,7 +68,7 @@ def join(
         "seed": parts.spec.run.seed,
         "data_digest": parts.population.digest(),
         "architecture": info.architecture,
-        "after_round": min(at.round, parts.spec.run.rounds),
+        "after_round": at.trained,
         **told(found, own),
         "said": list(own.said),
         "model": str(folder / MODEL),

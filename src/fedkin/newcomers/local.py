@@ -56,8 +56,9 @@ def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
             f"{method.name} chooses by validation: the newcomer needs validation samples"
         )
     seed = parts.spec.run.seed
-    last = min(run.round, parts.spec.run.rounds)  # the finish is no round
-    return Standing(method, run.state, last, parts.federation.tools, seed, info, validation > 0)
+    return Standing(
+        method, run.state, run.round, parts.federation.tools, seed, info, validation > 0
+    )
 
 
 def place_for(run: Assembled, samples: int, architecture: str | None) -> tuple[int, str]:
@@ -100,16 +101,16 @@ def _guest(run: Learned, own: Population, architecture: str | None) -> AtHome:
     return AtHome(host, number)
 
 
-def held_out(parts: Assembled, state: Tree, done: int = 0) -> Iterator[list[dict[str, Any]]]:
+def held_out(run: Learned, done: int = 0) -> Iterator[list[dict[str, Any]]]:
     """[run] holdout_clients: every one joins, with few labelled samples and with all; beyond the
     first ``done`` ones.
 
     Yields a client's results, one a number of labelled samples (those that train and those that
     choose).
     """
+    parts = run.parts
     if parts.held_out is None:
         return
-    run = Learned(parts, state, parts.spec.run.rounds, Runtime(parts.spec.engine.compile))
     for client in range(done, parts.held_out.clients):
         own = parts.held_out.only([client])
         have = len(own.train[0]) + len(own.val[0])

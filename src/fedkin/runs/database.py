@@ -105,6 +105,11 @@ class Database:
         """The last committed round, -1 if there is none."""
         return int(self.rows("SELECT coalesce(max(round), -1) FROM rounds")[0][0])
 
+    def last_trained(self) -> int:
+        """The last committed round of training, 0 if there is none: setup and finish are none."""
+        query = "SELECT coalesce(max(round), 0) FROM rounds WHERE phase = 'round'"
+        return int(self.rows(query)[0][0])
+
     def close(self) -> None:
         self._connection.close()
         if self._aside is not None:

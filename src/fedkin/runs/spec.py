@@ -142,6 +142,9 @@ class RunSection(Section):
     seed: int = Field(default=0, ge=0, lt=2**63)
     min_replies: int = Field(default=1, ge=1)
     evaluate_every: int = Field(default=1, ge=1)
+    patience: int | None = Field(
+        default=None, ge=1
+    )  # evaluations without a better validation score that end training; default: never
     evaluate: str = "all"  # whom rounds before the last evaluate: all, panel:N or participants
     commit_every: float = Field(default=2.0, ge=0)  # seconds between commits
     holdout_clients: float = Field(

@@ -36,7 +36,7 @@ from fedkin.setup.architectures import (
     with_measure,
 )
 from fedkin.setup.population import population_of, rooted
-from fedkin.setup.requirements import check_needs, check_optimizer
+from fedkin.setup.requirements import check_needs, check_patience, check_optimizer
 from fedkin.setup.resolved import resolved
 from fedkin.setup.secure_aggregation import masking_of, with_threshold
 from fedkin.transforms.black_box_models import allow_black_box_models
@@ -144,6 +144,7 @@ def around(
     federation = with_threshold(Federation(start, infos, spec.run.seed, share, tools, *asked), spec)
     method = transformed_by(spec, for_models(spec, method, models), federation)
     check_needs(method, federation, population, models, architectures)
+    check_patience(spec, population)
     return Assembled(spec, method, population, models, infos, federation)
 
 

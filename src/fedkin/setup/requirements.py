@@ -11,7 +11,24 @@ from fedkin.data.population import Population
 from fedkin.engine.coordinator import Federation, participants_of
 from fedkin.engine.evaluated import check_panel
 from fedkin.methods import make, registry
+from fedkin.runs.spec import Spec
 from fedkin.setup.population import HELD_OUT
+
+
+def check_patience(spec: Spec, population: Population) -> None:
+    """Raise FedkinError where [run] patience has nothing to go by."""
+    if spec.run.patience is None:
+        return
+    if spec.run.evaluate == "participants":
+        raise FedkinError(
+            "run.patience compares rounds, and run.evaluate = 'participants' evaluates others in "
+            "each: choose all or panel:N"
+        )
+    if not any(len(rows) for rows in population.val):
+        raise FedkinError(
+            "run.patience goes by validation, and no client has validation samples: raise "
+            "split.val, or leave run.patience out"
+        )
 
 
 def check_needs(

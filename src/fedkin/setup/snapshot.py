@@ -12,11 +12,12 @@ TRIES = 10  # for a run that commits while its states are copied
 
 
 class Snapshot(NamedTuple):
-    """``round``: the last one of the commit, -1 before the first. ``states``: by client, SERVER
-    among them.
+    """``round``: the last one of the commit, -1 before the first. ``trained``: the last one that
+    trained. ``states``: by client, SERVER among them.
     """
 
     round: int
+    trained: int
     facts: dict[str, Any]
     states: Copies
 
@@ -41,14 +42,11 @@ def snapshot(run: Path, aside: Path) -> Snapshot:
     found: Snapshot | None = None
     for _ in range(TRIES):
         with read_only(run) as database, database.reading():
-            last, facts, states = (
-                database.last_round(),
-                database.facts(),
-                checkpoint.named(run, database),
-            )
+            last, trained = database.last_round(), database.last_trained()
+            facts, states = database.facts(), checkpoint.named(run, database)
         if found is not None and found.round == last:
             break
-        found = Snapshot(last, facts, Copies(aside, states))
+        found = Snapshot(last, trained, facts, Copies(aside, states))
         if not found.states.lost:
             break
     assert found is not None

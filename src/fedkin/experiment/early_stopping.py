@@ -1,0 +1,117 @@
+"""[run] patience: training ends where validation has not become better for so many evaluations.
+
+What decides is written in run.db, so that a resumed run ends where it would have ended. The models
+are those of the last round: earlier ones are not kept.
+"""
+
+import math
+from collections.abc import Mapping
+
+from fedkin.core.measures import measure_named
+from fedkin.runs import bounds
+from fedkin.runs.database import Database
+from fedkin.runs.record import Record
+
+VIEW, SPLIT = "personal", "val"
+SCORES = (
+    "SELECT round, client, loss, accuracy FROM metrics WHERE view = ? AND split = ? "
+    "AND round IN (SELECT round FROM rounds WHERE phase = 'round') ORDER BY round"
+)
+MEASURES = "SELECT round, client, name, value FROM measures WHERE view = ? AND split = ?"
+IN_SCORES = {"loss": 0, "accuracy": 1}  # their places in a client's scores
+Scores = Mapping[int, tuple[float | None, float | None]]  # client → (loss, accuracy)
+Named = Mapping[int, Mapping[str, float | None]]  # client → other measures by name
+
+
+class EarlyStopping:
+    """The best validation score so far, and for how many evaluations it has stood.
+
+    Args:
+        patience: Evaluations without a better score after which training ends; None: never.
+        measure: Of the experiment; "auto": what each round's record holds.
+        sizes: Validation samples of each client, its weight in the mean.
+    """
+
+    def __init__(self, patience: int | None, measure: str, sizes: Mapping[int, int]) -> None:
+        self.patience, self.measure, self.sizes = patience, measure, sizes
+        self.best, self.round, self.last, self.waited = math.nan, 0, 0, 0
+
+    @property
+    def over(self) -> bool:
+        """Whether training ends."""
+        return self.patience is not None and self.waited >= self.patience
+
+    def add(self, record: Record) -> None:
+        """A round happened; one that was not evaluated says nothing."""
+        if self.patience is None or record.phase != "round":
+            return
+        scores = {
+            client: (bounds.loss(loss), bounds.accuracy(accuracy))
+            for client, views in record.scores.items()
+            if VIEW in views and SPLIT in views[VIEW]
+            for loss, accuracy in [views[VIEW][SPLIT]]
+        }
+        named = {
+            client: {name: bounds.loss(value) for name, value in views[VIEW][SPLIT].items()}
+            for client, views in record.measures.items()
+            if VIEW in views and SPLIT in views[VIEW]
+        }
+        if scores:
+            self._judge(record.round, scores, named)
+
+    def again(self, database: Database) -> None:
+        """The committed rounds of a run that is resumed."""
+        if self.patience is None:
+            return
+        scores: dict[int, dict[int, tuple[float | None, float | None]]] = {}
+        for round, client, loss, accuracy in database.rows(SCORES, VIEW, SPLIT):
+            scores.setdefault(round, {})[client] = (loss, accuracy)
+        named: dict[int, dict[int, dict[str, float | None]]] = {}
+        there = database.rows("SELECT 1 FROM sqlite_master WHERE name = 'measures'")
+        for round, client, name, value in database.rows(MEASURES, VIEW, SPLIT) if there else ():
+            named.setdefault(round, {}).setdefault(client, {})[name] = value
+        for round, found in scores.items():
+            self._judge(round, found, named.get(round, {}))
+
+    def said(self, rounds: int) -> list[str]:
+        """Why training ended before its last round, in one sentence."""
+        if not self.over or self.last == rounds:
+            return []
+        return [
+            f"training ended after round {self.last} of {rounds}: validation {self.measure} was best in "
+            f"round {self.round} ({self.best:.4g}), and run.patience = {self.patience}"
+        ]
+
+    def _judge(self, round: int, scores: Scores, named: Named) -> None:
+        self.measure = self.measure if self.last else self._choice(scores, named)
+        self.last = round
+        known = [
+            (value, self.sizes.get(client, 0))
+            for client, value in self._values(scores, named).items()
+            if value is not None
+        ]
+        weight = sum(size for _, size in known)
+        if not weight:  # it diverged: no better one
+            self.waited += 1
+            return
+        mean = math.fsum(value * size for value, size in known) / weight
+        better = mean > self.best if measure_named(self.measure).higher else mean < self.best
+        if better or math.isnan(self.best):
+            self.best, self.round, self.waited = mean, round, 0
+        else:
+            self.waited += 1
+
+    def _choice(self, scores: Scores, named: Named) -> str:
+        """The experiment's measure, where the first evaluation has it."""
+        of = [name for one in named.values() for name in one]
+        if self.measure in of or self.measure == "loss":
+            return self.measure
+        if self.measure == "auto" and of:
+            return of[0]
+        right = any(accuracy is not None for _, accuracy in scores.values())
+        return "accuracy" if right else "loss"
+
+    def _values(self, scores: Scores, named: Named) -> dict[int, float | None]:
+        if self.measure in IN_SCORES:
+            return {client: pair[IN_SCORES[self.measure]] for client, pair in scores.items()}
+        return {client: one.get(self.measure) for client, one in named.items()}

@@ -1,0 +1,120 @@
+"""[run] patience: when training ends, and that everything afterwards knows which round was last."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.experiment.early_stopping import EarlyStopping
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
+from fedkin.experiment.training import Interrupted
+from fedkin.export.opened import Opened
+from fedkin.runs.database import read_only
+from fedkin.runs.record import Record
+from tests.engine.small import outcome, small
+
+SIZES = {0: 3, 1: 1}
+LATE = {"run__rounds": 40, "run__patience": 2, "train__lr": 2.0, "run__participation": 1.0}
+
+
+def record(round: int, *right: float, phase: str = "round", **measures: float) -> Record:
+    """A round in which clients 0 and 1 were right so often on their validation samples."""
+    scores = {
+        k: {"personal": {"val": (2.0 - value, value), "test": (9.0, 0.5)}}
+        for k, value in enumerate(right)
+    }
+    named = {k: {"personal": {"val": dict(measures)}} for k in range(len(right))}
+    return Record(round, phase, [], [], {}, scores, {}, {}, {}, named if measures else {})
+
+
+def judged(measure: str, *records: Record, patience: int | None = 2) -> EarlyStopping:
+    stopping = EarlyStopping(patience, measure, SIZES)
+    for one in records:
+        stopping.add(one)
+    return stopping
+
+
+def test_the_mean_is_weighted_by_validation_samples():
+    # ¾ · 0.4 + ¼ · 0.8 = 0.5, then ¾ · 0.44 + ¼ · 0.6 = 0.48 though the plain mean falls less
+    stopping = judged("accuracy", record(1, 0.4, 0.8), record(2, 0.44, 0.6))
+    assert (stopping.round, stopping.waited) == (1, 1)
+    assert math.isclose(stopping.best, 0.5)
+    assert not stopping.over
+
+
+def test_equal_is_not_better_and_rounds_without_evaluation_do_not_count():
+    stopping = judged("accuracy", record(1, 0.5, 0.5), record(2), record(3, 0.5, 0.5))
+    assert stopping.waited == 1
+    stopping.add(record(4, 0.4, 0.4))
+    assert stopping.over
+    assert stopping.said(9) == [
+        "training ended after round 4 of 9: validation accuracy was best in round 1 (0.5), and "
+        "run.patience = 2"
+    ]
+    assert not stopping.said(4)  # it was the last round anyway
+
+
+def test_a_measure_of_which_less_is_better():
+    rounds = [record(k, 0.5, 0.5, log_loss=value) for k, value in enumerate((3.0, 2.0, 2.5), 1)]
+    stopping = judged("log_loss", *rounds)
+    assert (stopping.round, stopping.best, stopping.waited) == (2, 2.0, 1)
+
+
+def test_where_nothing_has_a_number_it_waits():
+    stopping = judged("loss", *(record(k, math.nan, math.inf) for k in (1, 2)))
+    assert stopping.over
+    assert not judged("accuracy", record(0, 0.1, 0.1, phase="setup"), record(1, 0.1, 0.1)).waited
+
+
+@pytest.mark.parametrize("none", [None])
+def test_without_patience_nothing_ends(none: Any):
+    rounds = [record(k, 0.1, 0.1) for k in range(1, 30)]
+    assert not judged("accuracy", *rounds, patience=none).over
+
+
+def ended(folder: Path) -> tuple[int, int, bool]:
+    """(the last round that trained, the last row's round, whether it is finished)."""
+    with read_only(folder) as database:
+        return database.last_trained(), database.last_round(), database.facts()["finished"]
+
+
+def test_a_run_ends_early_and_its_models_say_after_which_round(tmp_path: Path):
+    folder = run(small("fedavg", **LATE), tmp_path / "run")
+    trained, last, finished = ended(folder)
+    assert finished
+    assert trained < 40
+    assert last == 41  # the finish keeps its number
+    assert Opened(folder).round == trained
+    with read_only(folder) as database:
+        (said,) = [one for one in database.facts()["said"] if "run.patience = 2" in one]
+    assert said.startswith(f"training ended after round {trained} of 40: validation accuracy")
+
+
+def test_an_interrupted_run_ends_where_it_would_have(tmp_path: Path):
+    whole = outcome(run(small("ditto", **LATE), tmp_path / "whole"))
+    folder = tmp_path / "cut"
+
+    def stop(one: Record) -> None:
+        if one.round == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        run(small("ditto", **LATE), folder, progress=stop)
+    resume(folder)
+    assert ended(folder)[0] < 40
+    assert outcome(folder) == whole
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"run__evaluate": "participants"}, "run.evaluate = 'participants' evaluates others"),
+        ({"split__val": 0.0}, "no client has validation samples"),
+    ],
+)
+def test_what_patience_cannot_go_by(tmp_path: Path, settings: dict[str, Any], said: str):
+    with pytest.raises(FedkinError, match=said):
+        run(small("fedavg", run__patience=3, **settings), tmp_path / "run")
