@@ -36,7 +36,7 @@ from fedkin.setup.architectures import (
     with_measure,
 )
 from fedkin.setup.population import population_of, rooted
-from fedkin.setup.requirements import check_needs, check_patience, check_optimizer
+from fedkin.setup.requirements import check_needs, check_optimizer, check_patience
 from fedkin.setup.resolved import resolved
 from fedkin.setup.secure_aggregation import masking_of, with_threshold
 from fedkin.transforms.black_box_models import allow_black_box_models
