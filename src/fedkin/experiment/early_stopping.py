@@ -78,8 +78,8 @@ class EarlyStopping:
         if not self.over or self.last == rounds:
             return []
         return [
-            f"training ended after round {self.last} of {rounds}: validation {self.measure} was best in "
-            f"round {self.round} ({self.best:.4g}), and run.patience = {self.patience}"
+            f"training ended after round {self.last} of {rounds}: validation {self.measure} was "
+            f"best in round {self.round} ({self.best:.4g}), and run.patience = {self.patience}"
         ]
 
     def _judge(self, round: int, scores: Scores, named: Named) -> None:
