@@ -60,7 +60,10 @@ def site(folder: Path, method: str, **settings) -> tuple[Fleet, Learned]:
         assert result(plain)["fingerprint"] == result(deployed)["fingerprint"]
         coordinator, parts, _ = load(plain)
     return fleet, Learned(
-        parts._replace(held_out=people.only([4])), coordinator.state, 3, Runtime("trace")
+        parts._replace(held_out=people.only([4])),
+        coordinator.state,
+        parts.spec.run.rounds,
+        Runtime("trace"),
     )
 
 
