@@ -75,6 +75,35 @@ def run_(
 
 
 @app.command()
+def page(
+    rows: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="ROWS…", help="Files of rows; default: bench/rows.jsonl."),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The page.")] = Path(
+        "leaderboard.html"
+    ),
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Write a table as Markdown instead."),
+    ] = None,
+) -> None:
+    """Write the leaderboard as one page, to be opened in a browser."""
+    from fedkin.bench.page import markdown as as_markdown
+    from fedkin.bench.page import write_page
+    from fedkin.bench.row import read_rows, whole_cases
+    from fedkin.bench.running import ROWS
+    from fedkin.runs.outside import write_outside
+
+    files = rows or [Path("bench") / ROWS]
+    found = whole_cases([row for file in files for row in read_rows(file)])
+    if markdown is not None:
+        say(write_outside(markdown, as_markdown(found)))
+    else:
+        say(write_page(found, out))
+
+
+@app.command()
 def add(
     method: Annotated[
         str,

@@ -65,6 +65,14 @@
     [...body.rows].sort((a, b) => up * order(key(a), key(b))).forEach(row => body.append(row));
   });
 
+  for (const box of document.querySelectorAll("input.filter")) box.addEventListener("input", () => {
+    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const row of document.querySelectorAll("#" + box.dataset.table + " tbody tr")) {
+      const cells = [...row.cells].map(cell => cell.textContent.toLowerCase()).join(" ");
+      row.hidden = !words.every(word => cells.includes(word));
+    }
+  });
+
   async function draw(figure) {
     const place = get("chart-" + figure.name);
     try {

@@ -1,0 +1,172 @@
+"""What rows come to: one entry a method, federation and budget, over its seeds."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+import numpy as np
+
+from fedkin.bench.row import Row
+from fedkin.bench.statistics import Ranked, agreement, holm, ranked
+from fedkin.core.measures import measure_named
+from fedkin.report.comparison.paired import signed_rank
+
+ALONE = "local"
+BUDGETS = ("rounds", "bytes", "compute")
+POOLED = "centralized"  # has all data in one place: beside the others, never a winner
+
+
+class Entry(NamedTuple):
+    """Means over seeds. ``gain``: on local, None of itself."""
+
+    setting: str
+    method: str
+    budget: str
+    measure: str
+    seeds: tuple[int, ...]
+    rounds: int
+    mean: float
+    spread: float | None
+    worst_decile: float | None
+    gain: float | None
+    helped: float | None
+    hurt: float | None
+    bytes: float
+    flops: float
+    seconds: float
+    epsilon: float | None
+    hyper: str
+    ids: tuple[str, ...]
+
+    @property
+    def higher(self) -> bool:
+        return measure_named(self.measure).higher
+
+
+def entries(rows: Iterable[Row]) -> list[Entry]:
+    """By federation and budget, the best first. Rows that were not run are in none."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        for budget in row.budgets if row.mean is not None else ():
+            groups.setdefault((row.setting, budget, row.method), []).append(row)
+    found = [_entry(*key, group) for key, group in groups.items()]
+    alone = {(one.setting, one.measure): one.mean for one in found if one.method == ALONE}
+    told = [
+        one._replace(gain=one.mean - alone[one.setting, one.measure])
+        if one.method != ALONE and (one.setting, one.measure) in alone
+        else one
+        for one in found
+    ]
+    return sorted(
+        told,
+        key=lambda one: (one.setting, BUDGETS.index(one.budget), _worse(one)),
+    )
+
+
+def _worse(one: Entry) -> float:
+    return -one.mean if one.higher else one.mean
+
+
+def _entry(setting: str, budget: str, method: str, group: Sequence[Row]) -> Entry:
+    means = [row.mean for row in group if row.mean is not None]
+    worst = [row.worst_decile for row in group if row.worst_decile is not None]
+    spent = [row.epsilon for row in group if row.epsilon is not None]
+    hyper = ", ".join(f"{key} {value}" for key, value in group[0].hyper.items())
+    return Entry(
+        setting,
+        method,
+        budget,
+        group[0].measure,
+        tuple(row.seed for row in group),
+        group[0].rounds,
+        fmean(means),
+        stdev(means) if len(means) > 1 else None,
+        fmean(worst) if worst else None,
+        None,
+        _mean(row.helped for row in group),
+        _mean(row.hurt for row in group),
+        fmean(row.bytes for row in group),
+        fmean(row.flops for row in group),
+        fmean(row.seconds for row in group),
+        max(spent) if spent else None,
+        hyper,
+        tuple(row.id for row in group),
+    )
+
+
+def order(found: Sequence[Entry], budget: str) -> Ranked | None:
+    """Mean ranks over federations. Left out: who lacks one, and the pooled comparator."""
+    scores: dict[str, dict[str, float]] = {}
+    for one in found:
+        if one.budget == budget and one.method != POOLED:
+            scores.setdefault(one.method, {})[one.setting] = one.mean * (1 if one.higher else -1)
+    return ranked(scores)
+
+
+class Stability(NamedTuple):
+    """A method's rank under each seed, over the federations; ``ranks`` in the order of seeds."""
+
+    method: str
+    ranks: tuple[float, ...]
+
+
+def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float | None]:
+    """(mean ranks under each seed, Kendall's W of the seeds' orders)."""
+    mine = [row for row in rows if budget in row.budgets and row.mean is not None]
+    seeds = sorted({row.seed for row in mine})
+    orders: list[Mapping[str, float]] = []
+    for seed in seeds:
+        scores: dict[str, dict[str, float]] = {}
+        for row in mine:
+            if row.seed == seed and row.method != POOLED and row.mean is not None:
+                sign = 1 if measure_named(row.measure).higher else -1
+                scores.setdefault(row.method, {})[row.setting] = sign * row.mean
+        one = ranked(scores)
+        orders.append({} if one is None else dict(zip(one.names, one.ranks, strict=True)))
+    names = [name for name in orders[0] if all(name in other for other in orders)] if orders else []
+    told = [Stability(name, tuple(other[name] for other in orders)) for name in names]
+    return told, agreement(np.array([[o[n] for n in names] for o in orders])) if names else None
+
+
+class Beside(NamedTuple):
+    """A method against the best of its federation, client by client, over all seeds.
+
+    ``p``: Wilcoxon's signed-rank test, corrected for all methods by Holm.
+    """
+
+    method: str
+    difference: float
+    p: float
+
+
+def against_best(rows: Sequence[Row], setting: str, budget: str) -> tuple[str, list[Beside]]:
+    """(the best method, every other against it)."""
+    scores: dict[str, dict[tuple[int, str], float]] = {}
+    for row in rows:
+        if row.setting == setting and budget in row.budgets and row.method != POOLED:
+            sign = 1 if measure_named(row.measure).higher else -1
+            told = {(row.seed, client): sign * v for client, v in row.clients.items()}
+            scores.setdefault(row.method, {}).update(told)
+    scores = {name: told for name, told in scores.items() if told}
+    if not scores:
+        return "", []
+    best = max(scores, key=lambda name: fmean(scores[name].values()))
+    others = [name for name in scores if name != best]
+    apart = [_apart(scores[name], scores[best]) for name in others]
+    chances = holm([1.0 if (p := signed_rank(one)) is None else p for one in apart])
+    return best, [
+        Beside(name, float(one.mean()) if len(one) else 0.0, p)
+        for name, one, p in zip(others, apart, chances, strict=True)
+    ]
+
+
+def _apart(
+    one: Mapping[tuple[int, str], float], other: Mapping[tuple[int, str], float]
+) -> np.ndarray:
+    both = [key for key in one if key in other]
+    return np.round(np.array([one[key] - other[key] for key in both], dtype=float), 9)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None

@@ -1,0 +1,220 @@
+"""The charts of the leaderboard, from its entries and rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from fedkin.bench.board import ALONE, POOLED, Entry, Stability
+from fedkin.bench.row import Row
+from fedkin.bench.statistics import Ranked
+from fedkin.core.measures import measure_named
+from fedkin.report import formatting
+from fedkin.report.charts.base import BLUE, GREEN, ORANGE, ROWS, Figure, figure
+
+LINE = 18  # pixels of a method
+RANKS = alt.Scale(zero=False, padding=8)
+COLUMNS = {"bytes": "bytes sent", "flops": "multiplications"}
+
+
+def critical(found: Ranked | None, budget: str) -> Figure | None:
+    """Mean ranks with bars over those that cannot be told apart."""
+    if found is None:
+        return None
+    rows: list[dict[str, Any]] = [
+        {"kind": "rank", "method": name, "rank": round(rank, 4), "end": round(rank, 4)}
+        for name, rank in zip(found.names, found.ranks, strict=True)
+    ]
+    for first, last in found.groups:
+        rows.append(
+            {
+                "kind": "group",
+                "method": found.names[first],
+                "rank": found.ranks[first],
+                "end": found.ranks[last],
+                "last": found.names[last],
+            }
+        )
+    x = alt.X("rank:Q", title="mean rank (1 is the best)", scale=RANKS)
+    y = alt.Y("method:N", sort=found.names, title=None)
+    base = alt.Chart(ROWS)
+    bars = (
+        base.transform_filter("datum.kind == 'group'")
+        .mark_bar(height=4, color=ORANGE, opacity=0.7)
+        .encode(x=x, x2="end:Q", y=y, tooltip=["method:N", "last:N"])
+    )
+    dots = (
+        base.transform_filter("datum.kind == 'rank'")
+        .mark_circle(size=70, color=BLUE, opacity=1)
+        .encode(x=x, y=y, tooltip=["method:N", "rank:Q"])
+    )
+    differ = "differ" if found.p < 0.05 else "may all be alike"
+    note = (
+        f"Over {found.blocks} federations, with equal {budget}, each a mean over its seeds. "
+        f"Friedman: the methods {differ} (p = {found.p:.2g}). Bars: mean ranks within "
+        f"{found.difference:.2f} of the first, which cannot be told apart (Nemenyi, 5 %)."
+    )
+    return figure(
+        f"critical-{budget}",
+        f"Ranks with their critical difference, equal {budget}",
+        note,
+        alt.layer(bars, dots),
+        rows,
+        max(120, LINE * len(found.names)),
+    )
+
+
+def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) -> Figure | None:
+    """Score against bytes or multiplications, with the front of those that none beats in both."""
+    rows: list[dict[str, Any]] = [
+        {
+            "method": one.method,
+            "federation": titles.get(one.setting, one.setting),
+            "cost": getattr(one, column),
+            "value": round(one.mean, 5),
+            "budget": one.budget,
+            "up": one.higher,
+        }
+        for one in found
+        if one.budget == "rounds" and one.method != POOLED
+    ]
+    if len(rows) < 2:
+        return None
+    for row in rows:
+        mates = [other for other in rows if other["federation"] == row["federation"]]
+        row["front"] = not any(_beats(other, row) for other in mates)
+    names = list(dict.fromkeys(row["federation"] for row in rows))
+    menu = alt.binding_select(options=names, name="federation: ")
+    chosen = alt.param(name=f"of_{column}", value=names[0], bind=menu)
+    what = found[0].measure
+    scale = alt.Scale(type="symlog", constant=1000, nice=False)
+    base = (
+        alt.Chart(ROWS)
+        .transform_filter(f"datum.federation == of_{column}")
+        .encode(
+            x=alt.X(
+                "cost:Q",
+                title=f"{COLUMNS[column]}, whole run",
+                scale=scale,
+                axis=alt.Axis(format=".2~s", tickCount=5),
+            ),
+            y=alt.Y(
+                "value:Q",
+                title=f"mean test {formatting.label(what)}",
+                scale=alt.Scale(zero=False),
+                axis=alt.Axis(format="~%") if formatting.share(what) else alt.Axis(),
+            ),
+        )
+    )
+    front = base.transform_filter("datum.front").mark_line(
+        color="#777", strokeDash=[4, 3], interpolate="step-after"
+    )
+    dots = base.mark_circle(size=80, opacity=0.8).encode(
+        color=alt.condition("datum.front", alt.value(GREEN), alt.value(BLUE)),
+        tooltip=["method:N", "value:Q", alt.Tooltip("cost:Q", format=".4s")],
+    )
+    names_of = (
+        base.transform_filter("datum.front || datum.method == 'fedavg'")
+        .mark_text(align="left", dx=7, dy=-5, fontSize=11, color="#777")
+        .encode(text="method:N")
+    )
+    note = "At equal rounds. Green, dashed: methods that no other beats in both (Pareto)."
+    return figure(
+        f"cost-{column}",
+        f"Test {formatting.label(what)} against {COLUMNS[column]}",
+        note,
+        alt.layer(front, dots, names_of).add_params(chosen),
+        rows,
+        320,
+    )
+
+
+def _beats(other: dict[str, Any], row: dict[str, Any]) -> bool:
+    sign = 1 if row["up"] else -1
+    better, worse = sign * other["value"], sign * row["value"]
+    cheaper = bool(other["cost"] < row["cost"]) and better == worse
+    return cheaper or bool(other["cost"] <= row["cost"] and better > worse)
+
+
+def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
+    """What each method gave clients beside training alone: deciles, quartiles, median."""
+    alone = {
+        (row.setting, row.seed): row.clients
+        for row in rows
+        if row.method == ALONE and "rounds" in row.budgets
+    }
+    gains: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        by_itself = alone.get((row.setting, row.seed), {})
+        if row.method in (ALONE, POOLED) or "rounds" not in row.budgets:
+            continue
+        sign = 1 if measure_named(row.measure).higher else -1
+        told = [sign * (v - by_itself[k]) for k, v in row.clients.items() if k in by_itself]
+        gains.setdefault((row.setting, row.method), []).extend(told)
+    marks = ("low", "quarter", "median", "three", "high")
+    drawn: list[dict[str, Any]] = []
+    for (setting, method), told in gains.items():
+        if told:
+            values = np.quantile(told, [0.1, 0.25, 0.5, 0.75, 0.9])
+            numbers = {name: round(float(v), 5) for name, v in zip(marks, values, strict=True)}
+            hurt = sum(gain < 0 for gain in told) / len(told)
+            drawn.append(
+                {"federation": titles.get(setting, setting), "method": method, **numbers}
+                | {"hurt": round(hurt, 4)}
+            )
+    if not drawn:
+        return None
+    names = list(dict.fromkeys(row["federation"] for row in drawn))
+    menu = alt.binding_select(options=names, name="federation: ")
+    chosen = alt.param(name="of_clients", value=names[0], bind=menu)
+    axis = alt.Axis(format="+~%") if formatting.share(rows[0].measure) else alt.Axis()
+    y = alt.Y("method:N", sort=alt.EncodingSortField("median", order="descending"), title=None)
+    base = (
+        alt.Chart(ROWS)
+        .transform_filter("datum.federation == of_clients")
+        .encode(y=y, tooltip=["method:N", *(f"{name}:Q" for name in (*marks, "hurt"))])
+    )
+    x = alt.X("low:Q", title="gain of a client on training alone", axis=axis)
+    wide = base.mark_bar(height=3, color=BLUE, opacity=0.5).encode(x=x, x2="high:Q")
+    half = base.mark_bar(height=9, color=BLUE).encode(x="quarter:Q", x2="three:Q")
+    middle = base.mark_tick(color=ORANGE, thickness=3, size=13).encode(x="median:Q")
+    zero = alt.Chart(ROWS).mark_rule(color="#777", strokeDash=[4, 3]).encode(x=alt.datum(0))
+    note = (
+        "At equal rounds, over all seeds. Thin: eight tenths of the clients; thick: half of them; "
+        "orange: the median. Left of the dashed line a client is worse off than alone."
+    )
+    count = max(sum(row["federation"] == name for row in drawn) for name in names)
+    return figure(
+        "clients",
+        "What clients gain on training alone",
+        note,
+        alt.layer(zero, wide, half, middle).add_params(chosen),
+        drawn,
+        max(120, LINE * count),
+    )
+
+
+def steadiness(found: Sequence[Stability], agree: float | None, budget: str) -> Figure | None:
+    """Each method's mean rank under every seed."""
+    if not found or len(found[0].ranks) < 2:
+        return None
+    order = sorted(found, key=lambda one: (sum(one.ranks), one.method))
+    rows = [{"method": one.method, "rank": round(rank, 4)} for one in order for rank in one.ranks]
+    y = alt.Y("method:N", sort=[one.method for one in order], title=None)
+    x = alt.X("rank:Q", title="mean rank under a seed", scale=RANKS)
+    base = alt.Chart(ROWS).encode(y=y)
+    span = base.mark_rule(color="#999").encode(x=alt.X("min(rank):Q"), x2="max(rank):Q")
+    dots = base.mark_point(filled=True, size=45, color=BLUE).encode(
+        x=x, tooltip=["method:N", "rank:Q"]
+    )
+    said = "" if agree is None else f" The seeds' orders agree by W = {agree:.2f} (1: all alike)."
+    note = f"With equal {budget}. A point is the mean rank over federations under one seed.{said}"
+    return figure(
+        "stability",
+        "How ranks change with the seed",
+        note,
+        alt.layer(span, dots),
+        rows,
+        max(120, LINE * len(order)),
+    )

@@ -1,0 +1,195 @@
+"""The leaderboard as one offline page, and as tables in Markdown."""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from fedkin.bench.board import (
+    ALONE,
+    BUDGETS,
+    POOLED,
+    Entry,
+    against_best,
+    entries,
+    order,
+    stability,
+)
+from fedkin.bench.charts import against_cost, clients, critical, steadiness
+from fedkin.bench.row import Row
+from fedkin.bench.suite import BASELINES, names, suite
+from fedkin.core.errors import FedkinError
+from fedkin.report import formatting
+from fedkin.report.charts.base import Figure
+from fedkin.report.page.document import document, places
+from fedkin.report.page.figures import content_of
+from fedkin.report.page.tables import section, table
+from fedkin.runs.outside import write_outside
+
+CHANCE = 0.05
+
+
+def write_page(rows: Sequence[Row], target: Path) -> Path:
+    """Write the page and return its path. Raises FedkinError where there is nothing to show."""
+    return write_outside(target, page(rows))
+
+
+def page(rows: Sequence[Row]) -> str:
+    """The whole page."""
+    found = entries(rows)
+    if not found:
+        raise FedkinError("there is no finished row to show")
+    titles = titles_of(rows)
+    drawn = figures(rows, found, titles)
+    methods = len({one.method for one in found})
+    parts = [
+        "<h1>Leaderboard</h1>",
+        f'<p class="soft">{escape(_about(rows, methods))}</p>',
+        _to_beat(rows, found, titles),
+        _all(found, titles),
+        *places(drawn),
+        *_missing(rows, titles),
+    ]
+    return document("Leaderboard", parts, content_of(drawn))
+
+
+def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]) -> list[Figure]:
+    """Every chart that the rows can fill."""
+    drawn = [critical(order(found, budget), budget) for budget in BUDGETS]
+    drawn += [against_cost(found, "bytes", titles), against_cost(found, "flops", titles)]
+    drawn += [clients(rows, titles), steadiness(*stability(rows, "rounds"), "rounds")]
+    return [figure for figure in drawn if figure is not None]
+
+
+def titles_of(rows: Sequence[Row]) -> dict[str, str]:
+    """Titles of the federations that fedkin's own suites have; others go by their labels."""
+    known = {
+        (name, label): setting.title
+        for name in names()
+        for label, setting in suite(name).settings.items()
+    }
+    return {row.setting: known.get((row.suite, row.setting), row.setting) for row in rows}
+
+
+def _about(rows: Sequence[Row], methods: int) -> str:
+    suites = ", ".join(dict.fromkeys(row.suite for row in rows))
+    settings = len({row.setting for row in rows})
+    versions = ", ".join(sorted({row.versions.get("fedkin", "?") for row in rows}))
+    return (
+        f"Suite {suites}: {formatting.many(methods, 'method')} on "
+        f"{formatting.many(settings, 'federation')}, {formatting.many(len(rows), 'row')}, fedkin "
+        f"{versions}. Hyper-parameters were chosen on validation data, with as many trials for "
+        "every method. Test data were read once."
+    )
+
+
+def _to_beat(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]) -> str:
+    """What a new method must beat, by federation and budget."""
+    head = [("federation", ""), ("equal", ""), ("best", ""), ("test", "n")]
+    head += [(name, "n") for name in BASELINES] + [("not told apart from the best", "long")]
+    lines = []
+    for setting in dict.fromkeys(one.setting for one in found):
+        for budget in BUDGETS:
+            mine = [one for one in found if (one.setting, one.budget) == (setting, budget)]
+            ranked = [one for one in mine if one.method != POOLED]
+            if not ranked:
+                continue
+            best, others = against_best(rows, setting, budget)
+            near = [one.method for one in others if one.p >= CHANCE]
+            top = next((one for one in ranked if one.method == best), ranked[0])
+            base = {one.method: one for one in mine if one.method in BASELINES}
+            cells: list[Any] = [titles[setting], budget, top.method, _value(top)]
+            cells += [_value(base[name]) if name in base else "–" for name in BASELINES]
+            lines.append([*cells, ", ".join(near) or "nobody"])
+    note = (
+        "Means over clients and seeds. Not told apart: Wilcoxon's signed-rank test over all "
+        "clients and seeds, Holm's correction, 5 %."
+    )
+    return section(
+        "to-beat", "What a new method must beat", note, table(head, lines, marks=[""] * len(lines))
+    )
+
+
+def _all(found: Sequence[Entry], titles: dict[str, str]) -> str:
+    head = [("federation", ""), ("equal", ""), ("method", ""), ("test", "n"), ("± seeds", "n")]
+    head += [("on local", "n"), ("worst decile", "n"), ("helped", "n"), ("hurt", "n")]
+    head += [("rounds", "n"), ("sent", "n"), ("multiplied", "n"), ("time", "n"), ("ε", "n")]
+    head += [("chosen", "long"), ("rows", "long")]
+    lines = [_line(one, titles) for one in found]
+    note = (
+        "Choose a heading to sort; write words above the table to filter, such as “digits rounds”. "
+        "On local: points gained on training alone. Helped, hurt: shares of clients. Rows: ids for "
+        "fedkin bench verify."
+    )
+    content = table(head, lines, marks=[""] * len(lines))
+    whole = section("all", "All methods", note, content, tall=True)
+    box = (
+        '<p class="find"><label>Filter: <input type="search" class="filter" '
+        'data-table="all"></label></p>'
+    )
+    return whole.replace('<div class="scroll', box + '<div class="scroll', 1)
+
+
+def _line(one: Entry, titles: dict[str, str]) -> list[Any]:
+    points = None if one.gain is None else 100 * one.gain
+    return [
+        titles[one.setting],
+        one.budget,
+        one.method,
+        _value(one),
+        (_points(one.spread), one.spread),
+        (formatting.NONE if points is None else f"{points:+.2f}", points),
+        (formatting.value(one.measure, one.worst_decile), one.worst_decile),
+        (formatting.percent(one.helped), one.helped),
+        (formatting.percent(one.hurt), one.hurt),
+        one.rounds,
+        (formatting.size(one.bytes), one.bytes),
+        (formatting.count(one.flops), one.flops),
+        (formatting.seconds(one.seconds), one.seconds),
+        (formatting.decimal(one.epsilon, 2), one.epsilon),
+        one.hyper,
+        " ".join(one.ids),
+    ]
+
+
+def _value(one: Entry) -> tuple[str, float]:
+    return formatting.value(one.measure, one.mean), one.mean
+
+
+def _points(spread: float | None) -> str:
+    return formatting.NONE if spread is None else f"{100 * spread:.2f}"
+
+
+def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
+    """Who was not run, and why."""
+    lines = [[titles[row.setting], row.method, row.missing] for row in rows if row.missing]
+    if not lines:
+        return []
+    head = [("federation", ""), ("method", ""), ("why", "long")]
+    return [section("missing", "Not run", "", table(head, lines))]
+
+
+def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
+    """One row a method: mean test score by federation, the mean gain on local, clients hurt."""
+    found = [one for one in entries(rows) if one.budget == budget]
+    titles = titles_of(rows)
+    settings = list(dict.fromkeys(one.setting for one in found))
+    by = {(one.method, one.setting): one for one in found}
+    whole = {
+        name: [by[name, setting] for setting in settings]
+        for name in dict.fromkeys(one.method for one in found)
+        if all((name, setting) in by for setting in settings)
+    }
+    ranks = order(found, budget)
+    mean_rank = {} if ranks is None else dict(zip(ranks.names, ranks.ranks, strict=True))
+    head = ["method", *(titles[setting] for setting in settings), "on local", "hurt", "mean rank"]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for name in sorted(whole, key=lambda one: (mean_rank.get(one, 1e9), one)):
+        cells = [formatting.value(one.measure, one.mean) for one in whole[name]]
+        gains = [one.gain for one in whole[name] if one.gain is not None]
+        hurt = [one.hurt for one in whole[name] if one.hurt is not None]
+        gain = f"{100 * sum(gains) / len(gains):+.1f}" if gains and name != ALONE else "–"
+        share = formatting.percent(sum(hurt) / len(hurt)) if hurt else "–"
+        rank = f"{mean_rank[name]:.1f}" if name in mean_rank else "–"
+        lines.append(f"| {' | '.join([name, *cells, gain, share, rank])} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,134 @@
+"""Which differences between methods may be chance: Friedman's test with Nemenyi's critical
+difference over federations, and paired tests over clients with Holm's correction.
+
+Sources: Demšar, Statistical Comparisons of Classifiers over Multiple Data Sets (JMLR 2006), eq. in
+section 3.2.2; Holm (1979).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVEL = 0.05
+FEWEST = 2  # federations, and methods
+
+
+class Ranked(NamedTuple):
+    """Mean ranks over blocks, best first, 1 is the best.
+
+    ``p``: of Friedman's test that all are alike. ``difference``: mean ranks that lie closer cannot
+    be told apart at the 5 % level (Nemenyi). ``groups``: runs of such methods, by place.
+    """
+
+    names: list[str]
+    ranks: list[float]
+    blocks: int
+    p: float
+    difference: float
+    groups: list[tuple[int, int]]
+
+
+def ranked(scores: Mapping[str, Mapping[str, float]], higher: bool = True) -> Ranked | None:
+    """Mean ranks of methods that every block has.
+
+    Args:
+        scores: {method: {block: score}}; a block is a federation, averaged over its seeds.
+        higher: Whether more is better.
+
+    Returns:
+        None for fewer than two blocks or methods.
+    """
+    blocks = sorted({block for told in scores.values() for block in told})
+    names = [name for name, told in scores.items() if all(block in told for block in blocks)]
+    if len(blocks) < FEWEST or len(names) < FEWEST:
+        return None
+    from scipy.stats import chi2, rankdata  # late: slow to load
+
+    table = np.array([[scores[name][block] for name in names] for block in blocks])
+    each = rankdata(-table if higher else table, axis=1)
+    means = each.mean(0)
+    p = float(chi2.sf(friedman(each), len(names) - 1))
+    order = sorted(range(len(names)), key=lambda k: (means[k], names[k]))
+    sorted_means = [float(means[k]) for k in order]
+    gap = critical_difference(len(names), len(blocks))
+    named = [names[k] for k in order]
+    return Ranked(named, sorted_means, len(blocks), p, gap, groups(sorted_means, gap))
+
+
+def friedman(ranks: NDArray[np.float64]) -> float:
+    """χ² of Friedman's test, corrected for ties.
+
+    Args:
+        ranks: [blocks, methods].
+
+    >>> round(friedman(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [2.0, 1.0, 3.0]])), 4)
+    4.6667
+    """
+    blocks, methods = ranks.shape
+    ties = 0.0
+    for row in ranks:
+        _, counts = np.unique(row, return_counts=True)
+        ties += float((counts**3 - counts).sum())
+    correction = 1 - ties / (blocks * methods * (methods**2 - 1))
+    if correction <= 0:  # every block has all alike
+        return 0.0
+    spread = float(((ranks.sum(0) - blocks * (methods + 1) / 2) ** 2).sum())
+    return float(12 * spread / (blocks * methods * (methods + 1)) / correction)
+
+
+def critical_difference(methods: int, blocks: int) -> float:
+    """Nemenyi's: q √(k (k + 1) / 6N), q the studentized range at 5 % with ∞ degrees, over √2.
+
+    >>> round(critical_difference(4, 14), 3)
+    1.254
+    """
+    from scipy.stats import studentized_range
+
+    q = float(studentized_range.ppf(1 - LEVEL, methods, math.inf)) / math.sqrt(2)
+    return float(q * math.sqrt(methods * (methods + 1) / (6 * blocks)))
+
+
+def groups(ranks: Sequence[float], gap: float) -> list[tuple[int, int]]:
+    """(first, last) of the longest runs of sorted mean ranks within a gap, of two or more.
+
+    >>> groups([1.0, 1.5, 3.0, 3.4], 1.0)
+    [(0, 1), (2, 3)]
+    """
+    found: list[tuple[int, int]] = []
+    for first in range(len(ranks)):
+        last = max(k for k in range(first, len(ranks)) if ranks[k] - ranks[first] <= gap)
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return found
+
+
+def holm(chances: Sequence[float]) -> list[float]:
+    """Holm's correction of several p-values.
+
+    >>> [round(p, 6) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(chances)), key=lambda k: chances[k])
+    found, largest = [0.0] * len(chances), 0.0
+    for place, k in enumerate(order):
+        largest = max(largest, min(1.0, (len(chances) - place) * chances[k]))
+        found[k] = largest
+    return found
+
+
+def agreement(ranks: NDArray[np.float64]) -> float | None:
+    """Kendall's W: how alike several orders of the same methods are, 0 to 1; None of one order.
+
+    Args:
+        ranks: [orders, methods].
+
+    >>> agreement(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    1.0
+    """
+    orders, methods = ranks.shape
+    if orders < FEWEST or methods < FEWEST:
+        return None
+    return float(round(friedman(ranks) / (orders * (methods - 1)), 6))

@@ -1,0 +1,61 @@
+"""The statistics against published numbers and against scipy's."""
+
+import numpy as np
+import pytest
+from scipy.stats import friedmanchisquare
+
+from fedkin.bench.statistics import agreement, critical_difference, friedman, groups, holm, ranked
+
+
+@pytest.mark.parametrize(
+    ("methods", "q"), [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (10, 3.164)]
+)
+def test_the_critical_difference_has_the_published_q(methods: int, q: float) -> None:
+    """Demšar (2006), table 5(a), at 5 %."""
+    expected = q * np.sqrt(methods * (methods + 1) / (6 * 7))
+    assert critical_difference(methods, 7) == pytest.approx(expected, rel=5e-4)
+
+
+def test_friedman_is_that_of_scipy_with_ties_too() -> None:
+    rng = np.random.default_rng(4)
+    table = np.round(rng.random((6, 5)), 1)
+    expected = friedmanchisquare(*table.T)
+    scores = {f"m{k}": {f"b{b}": table[b, k] for b in range(6)} for k in range(5)}
+    found = ranked(scores)
+    assert found is not None
+    assert found.p == pytest.approx(expected.pvalue)
+    assert sum(found.ranks) == pytest.approx(15)
+
+
+def test_the_best_has_rank_one_whichever_way_is_better() -> None:
+    scores = {"a": {"x": 0.9, "y": 0.7}, "b": {"x": 0.5, "y": 0.8}, "c": {"x": 0.1, "y": 0.1}}
+    up, down = ranked(scores), ranked(scores, higher=False)
+    assert up is not None
+    assert down is not None
+    assert up.names[-1] == "c"
+    assert down.names[0] == "c"
+    assert down.ranks[0] == 1.0
+
+
+def test_who_lacks_a_block_is_left_out_and_too_few_are_not_ranked() -> None:
+    scores = {"a": {"x": 1.0, "y": 1.0}, "b": {"x": 0.5, "y": 0.0}, "c": {"x": 2.0}}
+    found = ranked(scores)
+    assert found is not None
+    assert found.names == ["a", "b"]
+    assert ranked({"a": {"x": 1.0}, "b": {"x": 0.0}}) is None
+
+
+def test_groups_hold_what_cannot_be_told_apart() -> None:
+    assert groups([1.0, 1.8, 2.5, 4.0], 1.0) == [(0, 1), (1, 2)]
+    assert groups([1.0, 3.0], 1.0) == []
+
+
+def test_holm_never_lowers_a_chance_and_keeps_their_order() -> None:
+    found = holm([0.04, 0.001, 0.02, 0.9])
+    assert found == [pytest.approx(0.08), pytest.approx(0.004), pytest.approx(0.06), 0.9]
+
+
+def test_orders_that_contradict_each_other_do_not_agree() -> None:
+    assert agreement(np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])) == 0.0
+    assert agreement(np.array([[1.0, 2.0, 3.0]])) is None
+    assert friedman(np.ones((3, 4))) == 0.0
