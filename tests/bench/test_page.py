@@ -86,7 +86,7 @@ def test_the_page_draws_sorts_and_filters(browser: Browser, tmp_path: Path, widt
         assert shown.locator("figure .chart svg.marks").count() == 7
         body = shown.locator("#all tbody tr")
         whole = body.count()
-        shown.fill("input.filter", "har ditto compute")
+        shown.fill("input.filter", "subjects ditto compute")
         assert shown.locator("#all tbody tr:visible").count() == 1
         shown.fill("input.filter", "")
         assert shown.locator("#all tbody tr:visible").count() == whole
