@@ -100,7 +100,7 @@ class ClientContext(Protocol):
 
     def batches(
         self,
-        draw: Literal["permuted", "uniform"] = "permuted",
+        draw: Literal["permuted", "uniform", "poisson"] = "permuted",
         purpose: str = "batches",
         *,
         steps: int | None = None,

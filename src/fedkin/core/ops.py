@@ -11,6 +11,10 @@ from torch import Tensor
 
 from fedkin.core.model import Batch, Model, collecting_buffers
 from fedkin.core.optimizers import PLAIN, Descents, Optimizer, current, making, remembered
+from fedkin.core.protected.noise import SampleNoise
+from fedkin.core.protected.noise import stacked as stacked_noise
+from fedkin.core.protected.sealed import Draws, Sealed, Uncovered, sealed
+from fedkin.core.protected.slope import private_slope
 from fedkin.core.tree import Params, Tree, dtype_of, is_buffer, map_tree, row, stack
 
 
@@ -19,7 +23,8 @@ def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
 
     ``buffer:`` entries of the result are not derivatives but the refreshed running statistics;
     ``descend`` puts them in place. Combine losses inside ``function``, rather than gradients
-    afterwards, so that they stay what they are.
+    afterwards, so that they stay what they are. Mini-batches are arguments of ``function``, not
+    taken from around it: where samples are protected, nothing else may open them.
 
     Args:
         function: (w, …) → a 0-d tensor; w is a parameter dict.
@@ -31,6 +36,8 @@ def gradient(function: Callable[..., Tensor]) -> Callable[..., Params]:
     def at(w: Params, *rest: Any) -> Params:
         if (descents := current()) is not None and descents.sought:
             return w  # it is only asked what is descended, not where to
+        if any(isinstance(one, Sealed) for one in rest):
+            return private_slope(function, w, rest)
         fixed = {name: value for name, value in w.items() if is_buffer(name)}
 
         def scalar(weights: Params) -> tuple[Tensor, Params]:
@@ -113,6 +120,8 @@ class Batches(NamedTuple):
     """(first, last) → a batch tree whose leaves have a leading axis [last − first]."""
     chunk: int = 64
     optimizer: Optimizer = PLAIN
+    protected: SampleNoise | None = None
+    """What clips and noises the gradient of each sample; None: nothing."""
 
     def beside(self, other: "Batches") -> "Batches":
         """Batches that are pairs: one of these and one of the others, step by step.
@@ -126,6 +135,7 @@ class Batches(NamedTuple):
         return self._replace(
             steps=min(self.steps, other.steps),
             gather=lambda a, b: (self.gather(a, b), other.gather(a, b)),
+            protected=self.protected or other.protected,
         )
 
     def blocks(self) -> Iterator[Tree]:
@@ -151,6 +161,10 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
         The carry after the last step.
     """
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
+    if batches.protected is not None and batches.steps:
+        step, batches = _covered(step, carry, batches, fixed)
+        if batches.protected is not None and batches.protected.dry:
+            return carry
     if batches.optimizer != PLAIN and batches.steps:
         return _optimized(step, carry, batches, fixed)
     return batches.runtime.scan(step, batches.model, carry, batches.blocks(), fixed)
@@ -174,6 +188,8 @@ def scan_several(
         The last carry of each walk, in the order of ``constants``.
     """
     starts = [tuple(numbers) for numbers in constants]
+    if batches.protected is not None:
+        raise Uncovered("it walks several times through the same mini-batches")
     if batches.optimizer == PLAIN and _stacks(carry, batches.model):
         with suppress(Exception):  # alone, a genuine mistake raises with its own message
             return _abreast(step, carry, batches, starts)
@@ -252,6 +268,41 @@ def _optimized(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree,
     if memory is not None:
         memory.after[walk] = states
     return carry
+
+
+@dataclass(frozen=True)
+class _Covered:
+    """A step whose private gradients are clipped and noised: its batch is (the step's own, noise of
+    each gradient).
+    """
+
+    step: Step
+    clip: float
+
+    def __call__(self, model: Model, carry: Tree, both: tuple[Tree, Tree], *rest: Tree) -> Tree:
+        rows, noises = both
+        return self.step(model, carry, sealed(rows, Draws(self.clip, noises)), *rest)
+
+
+def _covered(
+    step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]
+) -> tuple[Step, Batches]:
+    """The step and its batches with noise; which gradients there are is found by asking it once."""
+    noise = batches.protected
+    assert noise is not None
+    sought = Draws(noise.clip, None)
+    with torch.no_grad():
+        step(batches.model, carry, sealed(row(batches.gather(0, 1), 0), sought), *constants)
+    taken = sought.taken
+    if not taken:
+        return step, batches
+    walk, dtype = noise.begin(taken, batches.steps), dtype_of(batches.model.initial)
+
+    def gather(first: int, last: int) -> Tree:
+        rows = [noise.drawn(walk, number, taken, dtype) for number in range(first, last)]
+        return batches.gather(first, last), stacked_noise(rows)
+
+    return _Covered(step, noise.clip), batches._replace(gather=gather)
 
 
 def _tensor(leaf: Tensor | float) -> Tensor:

@@ -106,6 +106,38 @@ def uniform(n: int, batch: int, steps: int, rng: np.random.Generator, *, pad: bo
     return _plan(np.ascontiguousarray(order), np.full((steps, batch), 1.0 / batch, np.float32))
 
 
+def poisson(n: int, batch: int, drawn: Array) -> Plan:
+    """Every sample is in every batch by itself, with the chance q = min(1, batch / n).
+
+    Args:
+        n: Samples.
+        batch: The expected size of a batch.
+        drawn: Uniform numbers in (0, 1] [steps, n], from a secret.
+
+    Returns:
+        Batches of different sizes, padded to one width. A sample weighs 1 / (q n), whatever the
+        size of its batch.
+    """
+    _check(n, batch, len(drawn), "steps")
+    chosen = drawn <= min(1.0, batch / n)
+    sizes = chosen.sum(1)
+    width = _wide(int(sizes.max()), batch)
+    order = np.argsort(~chosen, axis=1, kind="stable")[:, :width]
+    index = np.zeros((len(drawn), width), np.int64)
+    index[:, : order.shape[1]] = order
+    real = np.arange(width) < sizes[:, None]
+    index[~real] = 0
+    return _plan(index, (real / min(batch, n)).astype(np.float32))
+
+
+def _wide(most: int, batch: int) -> int:
+    """A width that holds ``most``, and that most clients share: 3 deviations above the mean."""
+    width = batch + 3 * batch**0.5
+    while width < most:
+        width *= 1.5
+    return -(-int(width) // 8) * 8 if width >= 8 else 8
+
+
 def _permutations(n: int, count: int, rng: np.random.Generator) -> Array:
     if count == 1:
         return rng.permutation(n)[None]

@@ -51,7 +51,7 @@ def diagnosis(
         "probes": [one._asdict() for one in probes],
         "rounds": rounds,
         "of": spec.run.rounds,
-        "privacy": privacy_of(parts.spec),
+        "privacy": privacy_of(parts),
     }
 
 

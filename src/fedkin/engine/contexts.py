@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.measures import IN_SCORES, TWO
 from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.model import Batch, Model
@@ -19,6 +20,7 @@ from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.data import batching
+from fedkin.data.arrays import Array
 from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
 from fedkin.engine.evaluation import Predict, parts, score
@@ -114,7 +116,7 @@ class LocalData:
 
     def batches(
         self,
-        draw: Literal["permuted", "uniform"] = "permuted",
+        draw: Literal["permuted", "uniform", "poisson"] = "permuted",
         purpose: str = "batches",
         *,
         steps: int | None = None,
@@ -145,14 +147,23 @@ class LocalData:
         self, draw: str, purpose: str, steps: int | None, epochs: int | None
     ) -> batching.Plan:
         n, size, pad = self.info.samples, self.schedule.batch_size, self.model.pads
-        rng = self.key.numpy(purpose)
         if steps is None and epochs is None:
             steps, epochs = self.schedule.steps, self.schedule.epochs
+        if draw == "poisson":
+            steps = steps or (epochs or 1) * -(-n // size)
+            return batching.poisson(n, size, self._by_chance(purpose, steps, n))
+        rng = self.key.numpy(purpose)
         if steps is None:
             return batching.epochs(n, size, epochs or 1, rng, pad=pad)
         if draw == "uniform":
             return batching.uniform(n, size, steps, rng, pad=pad)
         return batching.steps(n, size, steps, rng, pad=pad)
+
+    def _by_chance(self, purpose: str, steps: int, n: int) -> Array:
+        """Uniform numbers [steps, n] that nobody else knows."""
+        if self.secret is None:
+            raise FedkinError("[privacy] needs a secret to draw samples from: the client has none")
+        return self.secret.uniform(purpose, self.key.round, steps * n).reshape(steps, n)
 
     def rows(self, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str) -> Batches:
         """Mini-batches of a public set, as ``ClientContext.rows`` says.

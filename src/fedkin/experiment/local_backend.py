@@ -61,7 +61,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
 def _own_noise(parts: Assembled) -> tuple[str, bool] | None:
     """The secret of clients that add noise themselves: its key, and whether it is seeded."""
     secret = parts.federation.secret
-    if secret is None or parts.spec.privacy.where != "client":
+    if secret is None or not parts.spec.privacy.at_client:
         return None
     return secret.key.hex(), secret.seeded
 

@@ -9,7 +9,6 @@ import tomli_w
 import torch
 
 from fedkin.core.method import Method
-from fedkin.runs.spec import Spec
 from fedkin.setup.architectures import measure_of
 from fedkin.setup.build import Assembled
 from fedkin.setup.privacy import facts_of as facts_of_privacy
@@ -40,13 +39,13 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         "spec": spec.model_dump(mode="json"),
         "versions": versions(),
         "finished": False,
-        **({} if (told := privacy_of(spec)) is None else {"privacy": told}),
+        **({} if (told := privacy_of(parts)) is None else {"privacy": told}),
     }
 
 
-def privacy_of(spec: Spec) -> dict[str, Any] | None:
+def privacy_of(parts: Assembled) -> dict[str, Any] | None:
     """What [privacy] gives; None where nothing was asked for."""
-    return facts_of_privacy(spec)
+    return facts_of_privacy(parts.spec, parts.costs)
 
 
 def clients_of(parts: Assembled) -> list[tuple[Any, ...]]:

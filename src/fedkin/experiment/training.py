@@ -107,7 +107,7 @@ def _train(
         for number in range(done + 1, spec.run.rounds + 2):
             if stopping.over and number <= spec.run.rounds:
                 continue  # the finish keeps its number, whatever went before
-            record = _accounted(_one(coordinator, spec, number), spec, taken)
+            record = _accounted(_one(coordinator, spec, number), parts, taken)
             recorder.add(record)
             stopping.add(record)
             progress(record)
@@ -123,7 +123,7 @@ def _train(
             said=[
                 *parts.population.said,
                 *remarks(parts),
-                *remarks_of(spec),
+                *remarks_of(spec, parts.costs),
                 *masks_said(spec, parts.federation),
                 *transport.said(),
                 *stopping.said(spec.run.rounds),
@@ -147,14 +147,16 @@ def _taken_part(database: Database) -> Counter[int]:
     return Counter(client for (names,) in rows for client in json.loads(names))
 
 
-def _accounted(record: Record, spec: Spec, taken: Counter[int]) -> Record:
+def _accounted(record: Record, parts: Assembled, taken: Counter[int]) -> Record:
     """The record with ε so far, where there is one."""
+    spec = parts.spec
     if not spec.privacy.on:
         return record
     if record.phase == "round":
         taken.update(record.participants)
-    counts = {client: taken[client] for client in record.participants}
-    told = spent(spec, counts, min(record.round, spec.run.rounds))
+    whose = parts.infos if spec.privacy.of_samples else record.participants
+    counts = {client: taken[client] for client in whose}
+    told = spent(spec, counts, min(record.round, spec.run.rounds), parts.costs)
     return record._replace(lens={**record.lens, EPSILON: told})
 
 

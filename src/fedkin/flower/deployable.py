@@ -13,6 +13,11 @@ def check_deployable(spec: Spec) -> None:
             "privacy.secure_aggregation is for simulations: nodes send their updates as they are; "
             "leave it out"
         )
+    if spec.privacy.of_samples:
+        raise FedkinError(
+            "privacy.unit = 'sample' is for simulations: nodes add no noise yet; take 'client', "
+            "which protects clients from those who see the models"
+        )
     if spec.privacy.on and spec.privacy.where == "client":
         raise FedkinError(
             "privacy.where = 'client' is for simulations: nodes add no noise yet; take 'server', "

@@ -197,13 +197,14 @@ def privacy(told: Mapping[str, Any]) -> str:
 
     def shown(name: str) -> str:
         value = told.get(name)
-        return f"{value:.4g}" if isinstance(value, int | float) else str(value)[:40]
+        return f"{value:.4g}" if isinstance(value, int | float) else str(value)[:60]
 
     loud = "NOT PRIVATE (privacy.seeded): " if told.get("seeded") else ""
     return (
-        f"{loud}epsilon {shown('epsilon')} at delta {shown('delta')} for a client against "
-        f"{shown('from')}, after {shown('rounds')} rounds; clip {shown('clip')}, noise "
-        f"{shown('noise')} by the {shown('where')}; outside of it: {shown('outside')}"
+        f"{loud}epsilon {shown('epsilon')} at delta {shown('delta')} for {shown('protects')}, "
+        f"against {shown('from')}, after {shown('rounds')} rounds; clip {shown('clip')}, noise "
+        f"{shown('noise')} by the {shown('where')}; outside of it: "
+        f"{str(told.get('outside'))[:120]}"
     )
 
 

@@ -1,9 +1,9 @@
-"""[privacy] of a specification: differential privacy of each client as a whole."""
+"""[privacy] of a specification: differential privacy of each client, or of each sample."""
 
 import math
 from typing import Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import field_serializer, field_validator, model_validator
 
 from fedkin.runs.section import Section
 
@@ -25,14 +25,15 @@ class SecureAggregation(Section):
 
 
 class PrivacySection(Section):
-    """[privacy] each client's update is clipped and noised, so that nobody learns from the models
-    whether a client took part.
+    """[privacy] each client's update, or the gradient of each sample, is clipped and noised, so
+    that nobody learns from the models whether a client took part, or had a sample.
     """
 
     noise: float | NoiseTarget | None = None  # standard deviation in clips, or { epsilon, delta }
-    clip: float | None = None  # the largest norm of an update
-    delta: float | None = None  # δ, below 1 / clients
-    where: Literal["server", "client"] = "server"  # who adds the noise
+    unit: Literal["client", "sample"] = "client"  # whose presence is hidden
+    clip: float | None = None  # the largest norm of an update, or of a sample's gradient
+    delta: float | None = None  # δ, below 1 / clients or 1 / samples of a client
+    where: Literal["server", "client"] = "server"  # who adds it to updates
     budget: float | None = None  # ε at which the run ends
     seeded: bool = False  # for tests: noise, and keys, that everybody can compute
     # true, or { threshold }: the server sees sums of updates, and no update
@@ -42,6 +43,20 @@ class PrivacySection(Section):
     def on(self) -> bool:
         """Whether anything is protected."""
         return self.noise is not None
+
+    @field_serializer("noise")
+    def _written(self, value: Any) -> Any:
+        return value.model_dump() if isinstance(value, NoiseTarget) else value
+
+    @property
+    def at_client(self) -> bool:
+        """Whether clients add the noise themselves."""
+        return self.on and (self.unit == "sample" or self.where == "client")
+
+    @property
+    def of_samples(self) -> bool:
+        """Whether each sample is protected."""
+        return self.on and self.unit == "sample"
 
     @field_validator("noise", mode="plain")
     @classmethod
@@ -78,7 +93,8 @@ class PrivacySection(Section):
         if self.noise is None:
             apart = {"secure_aggregation", *({"seeded"} if self.secure_aggregation else ())}
             given = sorted(self.model_fields_set - {"noise", *apart})
-            if any(getattr(self, name) not in (None, False, "server") for name in given):
+            plain = type(self).model_fields
+            if any(getattr(self, name) != plain[name].default for name in given):
                 raise ValueError(
                     f"{given[0]} protects nobody without noise: set privacy.noise, such as 1.0 or "
                     "{epsilon = 8, delta = 1e-5}"

@@ -1,16 +1,20 @@
 """What noise gives: ε of so many rounds, by the library dp-accounting (extra ``privacy``).
 
-The neighbouring relation is one client more or less, with all its data. Accounting is by privacy
+The neighbouring relation is one client more or less, with all its data; where samples are
+protected, one sample more or less. Accounting is by privacy
 loss distributions (PLD), with the library's own discretization.
 """
 
 import importlib
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError
 
 TOLERANCE = 1e-3  # of a multiplier that is searched for
+FINE = 1e-4  # the library's own discretization
+COARSE = 1e-3  # ten times as fast, and from above as well
 
 
 class Mechanism(NamedTuple):
@@ -40,10 +44,15 @@ def bound(mechanism: Mechanism, rounds: int, last: int) -> float:
 
     The library takes about a second a call, so that not every round has one of its own.
     """
+    return epsilon(mechanism, next_power(rounds, max(last, rounds)))
+
+
+def next_power(rounds: int, last: int) -> int:
+    """The next power of two, at most ``last``; 0 of 0."""
     at = 1
     while at < rounds:
         at *= 2
-    return epsilon(mechanism, min(at, max(last, rounds)) if rounds else 0)
+    return min(at, last) if rounds else 0
 
 
 @cache
@@ -54,9 +63,64 @@ def noise_for(target: float, delta: float, share: float, rounds: int) -> float:
     def event(noise: float) -> Any:
         return library.SelfComposedDpEvent(_event(noise, share), rounds)
 
+    return _calibrated(event, target, delta, rounds, FINE)
+
+
+class Release(NamedTuple):
+    """A Gaussian mechanism on samples that are drawn by chance.
+
+    noise: σ, in clips. share: q, the chance that a sample is drawn. times: how often.
+    """
+
+    noise: float
+    share: float
+    times: int
+
+
+@cache
+def epsilon_of(releases: tuple[Release, ...], delta: float, interval: float = FINE) -> float:
+    """ε of all of them together, from above; coarser intervals are faster and a little larger."""
+    some = [one for one in releases if one.times]
+    if not some:
+        return 0.0
+    accountant = _fresh(interval)
+    for one in some:
+        accountant.compose(_event(one.noise, one.share), one.times)
+    return float(accountant.get_epsilon(delta))
+
+
+@cache
+def noise_of_samples(
+    target: float, delta: float, releases: tuple[Release, ...], rounds: int
+) -> float:
+    """The smallest factor (to TOLERANCE) of the releases' noise with which they cost at most
+    ε = ``target``.
+    """
+    library = _library()
+
+    def event(noise: float) -> Any:
+        return library.ComposedDpEvent(
+            [
+                library.SelfComposedDpEvent(_event(noise * one.noise, one.share), one.times)
+                for one in releases
+            ]
+        )
+
+    return _calibrated(event, target, delta, rounds, COARSE)
+
+
+def _calibrated(
+    event: Callable[[float], Any], target: float, delta: float, rounds: int, interval: float
+) -> float:
+    library = _library()
     try:
         found = library.calibrate_dp_mechanism(
-            _fresh, event, target, delta, library.LowerEndpointAndGuess(0.0, 1.0), tol=TOLERANCE
+            lambda: _fresh(interval),
+            event,
+            target,
+            delta,
+            library.LowerEndpointAndGuess(0.0, 1.0),
+            tol=TOLERANCE,
         )
     except Exception as error:
         raise FedkinError(
@@ -86,9 +150,9 @@ def _event(noise: float, share: float) -> Any:
     return gaussian if share >= 1 else library.PoissonSampledDpEvent(share, gaussian)
 
 
-def _fresh() -> Any:
+def _fresh(interval: float = FINE) -> Any:
     return importlib.import_module("dp_accounting.pld").PLDAccountant(
-        _library().NeighboringRelation.ADD_OR_REMOVE_ONE
+        _library().NeighboringRelation.ADD_OR_REMOVE_ONE, value_discretization_interval=interval
     )
 
 

@@ -14,7 +14,7 @@ def accounted(spec: Spec) -> Spec:
         FedkinError: The budget allows no round, or the extra ``privacy`` is not installed.
     """
     asked = spec.privacy
-    if not asked.on:
+    if not asked.on or asked.of_samples:  # what samples cost depends on the federation
         return spec
     if isinstance(asked.noise, NoiseTarget):
         target, delta = asked.noise.epsilon, asked.noise.delta

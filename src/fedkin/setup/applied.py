@@ -31,7 +31,7 @@ def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method
 
     def noised(method: Method) -> Method:
         asked = spec.privacy
-        if asked.clip is None or not isinstance(asked.noise, float):
+        if asked.of_samples or asked.clip is None or not isinstance(asked.noise, float):
             return method
         guarantee = Guarantee(asked.clip, asked.noise, asked.where == "client")
         private = keep_private(method, setting, guarantee)

@@ -38,6 +38,7 @@ from fedkin.setup.architectures import (
 from fedkin.setup.population import population_of, rooted
 from fedkin.setup.requirements import check_needs, check_optimizer, check_patience
 from fedkin.setup.resolved import resolved
+from fedkin.setup.sample_privacy import SampleCosts, check_delta, costs_of, protected, with_noise
 from fedkin.setup.secure_aggregation import masking_of, with_threshold
 from fedkin.transforms.black_box_models import allow_black_box_models
 from fedkin.transforms.kept_optimizer import keep_optimizer
@@ -58,6 +59,7 @@ class Assembled(NamedTuple):
     infos: Mapping[int, ClientInfo]
     federation: Federation
     held_out: Population | None = None  # [run] holdout_clients: they never train
+    costs: SampleCosts | None = None  # of [privacy] unit = "sample"
 
 
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
@@ -137,15 +139,21 @@ def around(
     share = (
         1 / len(infos) if method.needs.pooled else spec.run.participation
     )  # one worker has all the data
-    poisson = spec.privacy.on and spec.privacy.where == "server"
+    poisson = spec.privacy.on and not spec.privacy.at_client
     # a round that nobody happens to be drawn for is a round as well
     least = 0 if poisson and spec.run.min_replies == 1 else spec.run.min_replies
     asked = least, population.names, spec.run.evaluate, poisson
     federation = with_threshold(Federation(start, infos, spec.run.seed, share, tools, *asked), spec)
-    method = transformed_by(spec, for_models(spec, method, models), federation)
+    method, costs = for_models(spec, method, models), None
+    if spec.privacy.of_samples:
+        costs = costs_of(spec, method, federation, models, population, schedule_of(spec))
+        spec = with_noise(spec, costs)
+        check_delta(spec, infos)
+        method = protected(spec, method, costs)
+    method = transformed_by(spec, method, federation)
     check_needs(method, federation, population, models, architectures)
     check_patience(spec, population)
-    return Assembled(spec, method, population, models, infos, federation)
+    return Assembled(spec, method, population, models, infos, federation, costs=costs)
 
 
 def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Method:
@@ -204,7 +212,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:
         seed=spec.run.seed,
         block=spec.engine.block or (1 if spec.engine.device == "cpu" else GPU_BLOCK),
         measure=spec.run.measure,
-        secret=parts.federation.secret if spec.privacy.where == "client" else None,
+        secret=parts.federation.secret if spec.privacy.at_client else None,
         masking=masking_of(spec, parts.method, parts.federation.threshold),
     )
 

@@ -8,9 +8,11 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
 from fedkin.runs.secret_file import secret_of
 from fedkin.runs.spec import Spec
-from fedkin.setup.accountant import Mechanism, bound, epsilon
+from fedkin.setup.accountant import COARSE, Mechanism, bound, epsilon, next_power
+from fedkin.setup.sample_privacy import SampleCosts
 
 OUTSIDE = "scores, notes and numbers of samples"  # what clients tell beside their updates
+OUTSIDE_SAMPLES = f"{OUTSIDE}, validation samples and models that stay at home"
 
 
 def mechanism_of(spec: Spec) -> Mechanism:
@@ -41,49 +43,89 @@ def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
         )
 
 
-def facts_of(spec: Spec) -> dict[str, Any] | None:
-    """What the record, the report and a model's card say; None where nothing was asked for."""
+def facts_of(spec: Spec, costs: SampleCosts | None = None) -> dict[str, Any] | None:
+    """What the record, the report and a model's card say; None where nothing was asked for.
+
+    Args:
+        spec: With a multiplier.
+        costs: Of samples, where they are protected.
+    """
     asked = spec.privacy
     if not asked.on:
         return None
-    return {
-        "protects": "a client, with all its data",
-        "from": "whoever sees the models" if asked.where == "server" else "the server too",
-        "where": asked.where,
+    told = {
+        "where": "client" if asked.at_client else "server",
         "clip": asked.clip,
         "noise": asked.noise,
         "delta": asked.delta,
-        "epsilon": epsilon(mechanism_of(spec), spec.run.rounds),
         "rounds": spec.run.rounds,
         "seeded": asked.seeded,
+    }
+    if costs is not None:
+        assert isinstance(asked.noise, float)
+        assert asked.delta is not None
+        return {
+            **told,
+            "protects": "a training sample of a client",
+            "from": "whoever sees what clients send, the server too",
+            "epsilon": costs.epsilon(asked.noise, asked.delta, spec.run.rounds),
+            "outside": OUTSIDE_SAMPLES,
+        }
+    return {
+        **told,
+        "protects": "a client, with all its data",
+        "from": "whoever sees the models" if asked.where == "server" else "the server too",
+        "epsilon": epsilon(mechanism_of(spec), spec.run.rounds),
         "outside": OUTSIDE,
     }
 
 
-def remarks_of(spec: Spec) -> list[str]:
+def remarks_of(spec: Spec, costs: SampleCosts | None = None) -> list[str]:
     """One sentence of what holds, and a loud one where nothing does."""
-    told = facts_of(spec)
+    told = facts_of(spec, costs)
     if told is None:
         return []
     if told["seeded"]:
         return ["NOT PRIVATE: privacy.seeded draws the noise from run.seed, which anybody may know"]
     return [
         f"privacy: epsilon = {told['epsilon']:.3g} at delta = {told['delta']:g} after "
-        f"{told['rounds']} rounds, for a client against {told['from']}; {OUTSIDE} are outside of it"
+        f"{told['rounds']} rounds, for {told['protects']}, against {told['from']}; "
+        f"{told['outside']} are outside of it"
     ]
 
 
-def spent(spec: Spec, counts: Mapping[int, int], round: int) -> dict[int, float]:
+def spent(
+    spec: Spec, counts: Mapping[int, int], round: int, costs: SampleCosts | None = None
+) -> dict[int, float]:
     """{client: ε so far}; under -1 what holds for every client.
 
     Args:
         counts: In how many rounds each client took part.
         round: Rounds so far.
+        costs: Of samples, where they are protected.
     """
-    mechanism, last = mechanism_of(spec), spec.run.rounds
+    last = spec.run.rounds
+    if costs is not None:
+        return _spent_by_samples(spec, counts, round, costs)
+    mechanism = mechanism_of(spec)
     if spec.privacy.where == "server":
         return {-1: bound(mechanism, round, last)}
     return {client: bound(mechanism, count, last) for client, count in counts.items()}
+
+
+def _spent_by_samples(
+    spec: Spec, counts: Mapping[int, int], round: int, costs: SampleCosts
+) -> dict[int, float]:
+    """The largest ε of a client, under -1; after the last round beside it that of each."""
+    noise, delta, last = spec.privacy.noise, spec.privacy.delta, spec.run.rounds
+    assert isinstance(noise, float)
+    assert delta is not None
+    if round < last:
+        at = next_power(round, last)
+        return {-1: costs.epsilon(noise, delta, at, COARSE) if at else 0.0}
+    most = costs.epsilon(noise, delta, last)
+    each = costs.each(noise, delta, counts)
+    return {-1: most, **{client: min(most, value) for client, value in each.items()}}
 
 
 def secret_for(spec: Spec, run: Path) -> Secret:

@@ -51,7 +51,7 @@ class PoisonedData:
 
     def batches(
         self,
-        draw: Literal["permuted", "uniform"] = "permuted",
+        draw: Literal["permuted", "uniform", "poisson"] = "permuted",
         purpose: str = "batches",
         *,
         steps: int | None = None,

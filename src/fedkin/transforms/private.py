@@ -10,11 +10,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Combined, Contributions, Mean, Rule, WeightedSum
+from fedkin.core.aggregation import Combined, Contributions, EachClient, Mean, Rule, WeightedSum
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import ClientContext, FederationInit, Method, ServerContext
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree, named_leaves
+from fedkin.transforms.private_predictions import (
+    PREDICTIONS,
+    PredictionNoise,
+    keep_predictions_private,
+)
 from fedkin.transforms.robust import factor
 from fedkin.transforms.setting import Setting, declared_sum
 from fedkin.transforms.updates import base_of, flattened, unflattened
@@ -45,6 +50,9 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
     Raises:
         FedkinError: The method has no sum, or another rule stands in its place.
     """
+    if asked.at_client and isinstance(method.aggregation, EachClient) and not method.needs.pooled:
+        noise = PredictionNoise(asked.clip, asked.noise)
+        return keep_predictions_private(method._replace(check=_predicting(method, setting)), noise)
     summed = declared_sum(method, "privacy", setting, "[privacy]")
     if summed.rule is not None:
         raise FedkinError(
@@ -156,5 +164,17 @@ def _checked(
                 f"[privacy]: clients of {method.name} send {beyond or 'less'} beside the sum of "
                 f"updates, which no noise covers: try {setting.summing()}"
             )
+
+    return check
+
+
+def _predicting(method: Method, setting: Setting) -> Callable[[FederationInit, int], None]:
+    """The check of a method without a sum: its clients send predictions alone."""
+
+    def check(start: FederationInit, participants: int) -> None:
+        method.check(start, participants)
+        received = method.broadcast(method.server(start), setting.first)
+        if set(method.expected_update(received, setting.infos[setting.first])) != {PREDICTIONS}:
+            declared_sum(method, "privacy", setting, "[privacy]")
 
     return check

@@ -1,0 +1,1 @@
+"""Samples that reach a method through clipped and noised gradients alone."""

@@ -1,0 +1,85 @@
+"""The noise of one client's steps in a round, and how many of them there were."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from fedkin.core.protected.sealed import Shapes
+from fedkin.core.rng import Secret
+from fedkin.core.tree import Params, Tree, map_tree
+
+
+@dataclass
+class SampleNoise:
+    """What protects the samples of one client in one round: every walk through its mini-batches is
+    clipped and noised by it, and is counted.
+
+    Attributes:
+        clip: C, the largest norm of a sample's gradient.
+        noise: σ, in clips.
+        unit: what a sample weighs in a step, 1 / (expected batch size).
+        secret: where noise comes from.
+        round: which one.
+        dry: nothing is walked; steps are counted alone.
+        spent: steps so far, by how often the gradient of each mini-batch was taken in one.
+    """
+
+    clip: float
+    noise: float
+    unit: float
+    secret: Secret
+    round: int
+    dry: bool = False
+    spent: dict[tuple[int, ...], int] = field(default_factory=dict)
+    walks: int = 0
+
+    def begin(self, taken: Sequence[tuple[int, Shapes]], steps: int) -> int:
+        """A walk begins, and is counted.
+
+        Args:
+            taken: The private gradients of each of its steps.
+            steps: How many there are.
+
+        Returns:
+            Its number within the round.
+        """
+        places = [place for place, _ in taken]
+        kind = tuple(places.count(place) for place in sorted(set(places)))
+        self.spent[kind] = self.spent.get(kind, 0) + steps
+        self.walks += 1
+        return self.walks
+
+    def drawn(
+        self, walk: int, step: int, taken: Sequence[tuple[int, Shapes]], dtype: torch.dtype
+    ) -> tuple[Params, ...]:
+        """The noise of one step's gradients: normal, σ C unit; the same whenever it is asked for.
+
+        Args:
+            walk: Its number within the round.
+            step: Its number within the walk.
+            taken: The step's private gradients.
+            dtype: Of the weights.
+
+        Returns:
+            For each gradient, noise like the weights that it is of.
+        """
+        sizes = [torch.Size(shape).numel() for _, shapes in taken for shape in shapes.values()]
+        drawn = self.secret.normal(f"sample noise {walk} {step}", self.round, sum(sizes))
+        height = self.noise * self.clip * self.unit if self.noise else 0.0  # any clip without noise
+        parts = iter(torch.split((height * drawn).to(dtype), sizes))
+        return tuple(
+            {name: next(parts).view(shape) for name, shape in shapes.items()} for _, shapes in taken
+        )
+
+
+def stacked(rows: Sequence[tuple[Params, ...]]) -> Tree:
+    """The noise of several steps along a first axis.
+
+    Args:
+        rows: That of each step.
+
+    Returns:
+        A tree like one of them, its leaves [steps, …].
+    """
+    return map_tree(lambda *each: torch.stack(each), rows[0], *rows[1:])

@@ -1,0 +1,135 @@
+"""Differential privacy of each sample: what a client sends is made of noised gradients alone."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.method import ClientContext, Method
+from fedkin.core.protected.noise import SampleNoise
+from fedkin.core.protected.sealed import Uncovered
+from fedkin.core.tree import Tree
+from fedkin.transforms.protected_data import ProtectedData
+
+ROUNDS = 3  # of a client, after which its work is taken to be what it will be
+
+Steps = dict[tuple[int, ...], int]
+"""Of one client in one round: how many steps, by how often each took the gradient of each of its
+mini-batches. {(1,): 20} are 20 steps of plain SGD.
+"""
+
+
+class SampleGuarantee(NamedTuple):
+    """clip: C, the largest norm of a sample's gradient. noise: σ, in clips. batch: the expected
+    size of a mini-batch.
+    """
+
+    clip: float
+    noise: float
+    batch: int
+
+
+def keep_samples_private(
+    method: Method, asked: SampleGuarantee, promised: Callable[[ClientContext], Steps]
+) -> Method:
+    """The method whose ``client_update`` is DP-SGD. What stays at home after it (``finalize``,
+    personal models) is as it was.
+
+    Args:
+        method: Any that passes ``steps_of``.
+        asked: Clip, noise and expected batch.
+        promised: What was accounted for a client's round; more is refused.
+    """
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        noise = _noise(asked, data)
+        done = method.client_update(received, own, ProtectedData(data, noise))
+        if any(steps > promised(data).get(kind, 0) for kind, steps in noise.spent.items()):
+            raise FedkinError(
+                f"[privacy]: a client of {method.name} took more noised steps than were accounted "
+                "for; its message is not sent"
+            )
+        return done
+
+    def setup_message(own: Tree, data: ClientContext) -> Tree:
+        assert method.setup_message is not None
+        return method.setup_message(own, ProtectedData(data, _noise(asked, data)))
+
+    return method._replace(
+        client_update=client_update,
+        setup_message=None if method.setup_message is None else setup_message,
+    )
+
+
+def steps_of(method: Method, received: Tree, own: Tree, data: ClientContext) -> Steps:
+    """The most noised steps of a client's round, found without training.
+
+    Args:
+        method: Without noise.
+        received: A message to the client.
+        own: Its personal state.
+        data: Its data and tools.
+
+    Raises:
+        FedkinError: Something of its samples would reach a message that no noise covers.
+    """
+    _check(method, received, data)
+    found: Steps = {}
+    try:
+        if method.setup_message is not None and _dry(data, lambda it: _introduced(method, own, it)):
+            raise Uncovered("its clients train before the first round, which is not accounted for")
+        for _ in range(ROUNDS):
+            noise = _dry_noise(data)
+            own, _ = method.client_update(received, own, ProtectedData(data, noise))
+            found = {
+                kind: max(found.get(kind, 0), noise.spent.get(kind, 0))
+                for kind in {**found, **noise.spent}
+            }
+    except Exception as error:  # whatever a method tries with samples that are sealed
+        why = str(error) if isinstance(error, FedkinError) else named_line(error)
+        raise FedkinError(
+            f"privacy.unit = 'sample' does not fit {method.name}: {why}; try fedavg, or ditto"
+        ) from None
+    return found
+
+
+def _check(method: Method, received: Tree, data: ClientContext) -> None:
+    if method.needs.pooled:
+        raise FedkinError(
+            f"privacy.unit = 'sample': {method.name} trains on everybody's samples in one place, "
+            "and sends nothing: try fedavg, or ditto"
+        )
+    if not data.model.pads:
+        raise FedkinError(
+            f"privacy.unit = 'sample': model {data.model.name} mixes the samples of a mini-batch "
+            "(batch norm), and each needs a gradient of its own: take a model without it, such as "
+            "dnn or one with group norm"
+        )
+    if "control" in received:
+        raise FedkinError(
+            f"privacy.unit = 'sample': the server of {method.name} tells clients anew in each "
+            "round how to work, so that nobody can say what it will cost: try fedavg, or ditto"
+        )
+
+
+def _introduced(method: Method, own: Tree, data: ClientContext) -> None:
+    assert method.setup_message is not None
+    method.setup_message(own, data)
+
+
+def _dry(data: ClientContext, work: Callable[[ClientContext], None]) -> Steps:
+    """The noised steps of some work, which is not done."""
+    noise = _dry_noise(data)
+    work(ProtectedData(data, noise))
+    return noise.spent
+
+
+def _dry_noise(data: ClientContext) -> SampleNoise:
+    return replace(_noise(SampleGuarantee(1.0, 0.0, 1), data), dry=True)
+
+
+def _noise(asked: SampleGuarantee, data: ClientContext) -> SampleNoise:
+    if data.secret is None:
+        raise FedkinError("[privacy] needs a secret to draw noise from, and the client has none")
+    unit = 1 / min(asked.batch, data.info.samples)
+    return SampleNoise(asked.clip, asked.noise, unit, data.secret, data.key.round)

@@ -1,0 +1,200 @@
+"""[privacy] unit = "sample" in whole runs."""
+
+from types import SimpleNamespace
+
+import dp_accounting
+import pytest
+from dp_accounting.pld import PLDAccountant
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import seeded
+from fedkin.engine.transports import processes
+from fedkin.experiment.resume import resume
+from fedkin.experiment.run import run
+from fedkin.flower.deployable import check_deployable
+from fedkin.methods import make
+from fedkin.report.summary import summary
+from fedkin.runs.spec import parse
+from fedkin.setup import sample_privacy
+from fedkin.setup.accountant import epsilon_of, noise_of_samples
+from fedkin.setup.build import assemble, host_of
+from fedkin.setup.sample_privacy import Cost
+from fedkin.transforms.per_sample import steps_of
+from tests.engine.small import FORKED, METHODS, content, outcome
+
+PRIVACY = {"unit": "sample", "noise": 1.0, "clip": 0.5, "delta": 1e-5}
+
+
+def spec(method="fedavg", privacy=None, **settings):
+    return parse({**content(method, **settings), "privacy": {**PRIVACY, **(privacy or {})}})[0]
+
+
+@pytest.fixture
+def free(monkeypatch):
+    """What is accounted costs seconds, and these tests ask for something else."""
+    monkeypatch.setattr(sample_privacy, "epsilon_of", lambda *_: 1.0)
+
+
+STEPS = {
+    "fedavg": {(1,): 4},
+    "ditto": {(1,): 8},
+    "cgpfl": {(2,): 4},
+    "pfedme": {(2,): 4},
+    "per_fedavg": {(1, 1, 2): 4},
+    "comet": {(1,): 4},
+    "persfl": {(1,): 4},
+    "apfl": {(1,): 1, (2,): 4},
+}
+
+
+@pytest.mark.parametrize("method", STEPS)
+def test_the_steps_of_a_round_are_known_beforehand(method):
+    assert assemble(spec(method)).costs.steps[0] == STEPS[method]
+
+
+REFUSED = {
+    "centralized": "trains on everybody's samples in one place",
+    "fedbabu": "private samples outside of a gradient",
+    "fedrep": "private samples outside of a gradient",
+    "partial_fl": "private samples outside of a gradient",
+    "fedala": "private samples outside of a gradient",
+    "fedem": "passes over all training samples",
+    "fedproto": "passes over all training samples",
+    "fedpac": "passes over all training samples",
+    "fedrod": "the histogram of their labels",
+    "feddbe": "passes over all training samples",
+    "fedtgp": "passes over all training samples",
+    "ppfl": "tells clients anew in each round how to work",
+    "ifca": "scores models on training samples",
+    "hypcluster": "scores models on training samples",
+    "l2sgd": "tells clients anew in each round how to work",
+    "fedmd": "tells clients anew in each round how to work",
+}
+
+
+@pytest.mark.parametrize("method", REFUSED)
+def test_a_method_that_uses_samples_otherwise_is_refused(method):
+    with pytest.raises(FedkinError, match=REFUSED[method]) as told:
+        assemble(spec(method))
+    assert "\n" not in str(told.value)
+
+
+def test_all_other_methods_are_covered():
+    for method in METHODS.keys() - REFUSED.keys() - STEPS.keys():
+        assert assemble(spec(method)).costs.steps[0]
+
+
+def test_batch_norm_is_refused():
+    normed = SimpleNamespace(model=SimpleNamespace(name="normed", pads=False))
+    with pytest.raises(FedkinError, match="model normed mixes the samples of a mini-batch"):
+        steps_of(make("fedavg", {}, {"lr": 0.1}), {}, {}, normed)
+
+
+def test_a_delta_that_would_publish_a_sample_is_refused():
+    with pytest.raises(FedkinError, match=r"privacy.delta is 0.1, and must be below 1 / \d+ sam"):
+        assemble(spec(privacy={"delta": 0.1}))
+
+
+def test_nodes_refuse_it():
+    with pytest.raises(FedkinError, match=r"privacy\.unit = 'sample' is for sim"):
+        check_deployable(spec())
+
+
+def test_epsilon_is_the_librarys_own_composition():
+    """A mini-batch whose gradient is taken twice is one Gaussian with noise σ / √2."""
+    cost = Cost(0.2, (((1, 2), 3),), 2)
+    inner = dp_accounting.PoissonSampledDpEvent(0.2, dp_accounting.GaussianDpEvent(1.4))
+    twice = dp_accounting.GaussianDpEvent(1.4 / 2**0.5)
+    both = dp_accounting.PoissonSampledDpEvent(0.2, twice)
+    library = PLDAccountant().compose(inner, 6).compose(both, 6).get_epsilon(1e-6)
+    assert epsilon_of(cost.releases(1.4), 1e-6) == pytest.approx(library, abs=1e-6)
+
+
+def test_a_target_is_met_by_the_client_that_pays_most_and_hardly_more():
+    cost = Cost(0.25, (((1,), 4),), 3)
+    noise = noise_of_samples(2.0, 1e-5, cost.releases(1.0), 3)
+    assert 2.0 - 0.02 < epsilon_of(cost.releases(noise), 1e-5) <= 2.0
+
+
+def test_the_largest_cost_is_of_the_smallest_client_that_works_most():
+    costs = assemble(spec(run__participation=0.5)).costs
+    taken = costs.taken(3)
+    assert sum(taken.values()) == 9
+    largest = costs.largest(taken)
+    for client in costs.shares:
+        assert any(costs.of(client, taken[client]).below(one) for one in largest)
+    assert len(largest) < len(costs.shares)
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("method", ["scaffold", "cgpfl"])
+def test_a_resumed_round_repeats_its_noise_whatever_the_engine(method, tmp_path, monkeypatch, free):
+    asked = spec(method, {"seeded": True})
+    plain = outcome(run(asked, tmp_path / "plain"))
+    monkeypatch.setattr(processes, "subprocess", FORKED)
+    other = asked.model_dump(exclude_none=True)
+    other["engine"] = {"name": "processes", "workers": 2, "state": "disk", "compile": "trace"}
+    assert outcome(run(parse(other)[0], tmp_path / "two")) == plain
+
+    def stop(record):
+        if record.round == 2:
+            raise Stop
+
+    with pytest.raises(Stop):
+        run(asked, tmp_path / "stopped", progress=stop)
+    assert outcome(resume(tmp_path / "stopped")) == plain
+
+
+def test_steps_of_several_clients_made_together_end_alike(tmp_path, free):
+    def models(**engine):
+        settings = {f"engine__{key}": value for key, value in engine.items()}
+        folder = run(spec("fedavg", {"seeded": True}, **settings), tmp_path / str(len(engine)))
+        return summary(folder)["accuracy"]["personal"]["final"]["mean"]
+
+    assert models(block=4) == pytest.approx(models(), abs=1e-6)
+
+
+def test_two_runs_of_one_seed_have_other_noise_and_say_what_it_is_worth(tmp_path, free):
+    first, second = run(spec(), tmp_path / "first"), run(spec(), tmp_path / "second")
+    assert outcome(first)["fingerprint"] != outcome(second)["fingerprint"]
+    assert (first / "secret").exists()
+    told = summary(first)
+    assert told["privacy"]["protects"] == "a training sample of a client"
+    assert "validation samples" in told["privacy"]["outside"]
+    assert told["extras"]["epsilon"]["federation"] == 1.0
+    assert len(told["extras"]["epsilon"]) == 7
+
+
+def test_a_client_that_takes_more_steps_than_were_accounted_for_sends_nothing(free):
+    parts = assemble(spec())
+    parts.costs.steps[2].clear()
+    federation = parts.federation._replace(secret=seeded(1))
+    host = host_of(parts._replace(federation=federation), [2], None)
+    received = parts.method.broadcast(parts.method.server(federation.start), 2)
+    with pytest.raises(FedkinError, match="took more noised steps than were accounted for"):
+        parts.method.client_update(received, host.own(2), host.data(1, 2))
+
+
+def test_mini_batches_are_drawn_by_the_secret_and_anew_each_time():
+    parts = assemble(spec())
+    data = {}
+    for key in (1, 1, 2):
+        federation = parts.federation._replace(secret=seeded(key))
+        host = host_of(parts._replace(federation=federation), [0], None)
+        drawn = host.data(1, 0)
+        sizes = [
+            drawn.batches("poisson", f"samples {walk}", steps=30)
+            .gather(0, 30)
+            .weight.gt(0)
+            .sum(1)
+            .tolist()
+            for walk in (1, 2)
+        ]
+        data.setdefault(key, []).append(SimpleNamespace(first=sizes[0], second=sizes[1]))
+    (one, again), (other,) = data[1], data[2]
+    assert one.first == again.first != other.first
+    assert one.first != one.second
+    assert len(set(one.first)) > 3

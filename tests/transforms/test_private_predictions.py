@@ -1,0 +1,74 @@
+"""Noised predictions, against closed forms."""
+
+import math
+
+import pytest
+import torch
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Secret, seeded
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble, host_of
+from fedkin.transforms.private_predictions import PredictionNoise
+from tests.engine.small import content
+
+SECRET = Secret(bytes(range(32)))
+TOLD = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]], dtype=torch.float64)
+PRIVACY = {"noise": 0.5, "clip": 2.0, "delta": 1e-5, "where": "client", "seeded": True}
+
+
+def test_predictions_are_clipped_around_the_uniform_ones():
+    away = TOLD - 1 / 3
+    found = PredictionNoise(float(away.norm()) / 4, 1e-30)(TOLD, SECRET, 1)
+    assert found.tolist() == [pytest.approx(row) for row in (1 / 3 + away / 4).tolist()]
+    whole = PredictionNoise(9.0, 1e-30)(TOLD, SECRET, 1)
+    assert whole.tolist() == [pytest.approx(row) for row in TOLD.tolist()]
+
+
+def test_noise_is_that_of_a_sum_with_its_clip_and_rows_stay_on_the_simplex():
+    rows, how = 40_000, PredictionNoise(0.02, 1.5)
+    uniform = torch.full((rows, 4), 0.25)
+    found = how(uniform, SECRET, 3)
+    assert bool((found >= 0).all())
+    assert float((found.sum(1) - 1).abs().max()) < 1e-6
+    # normalised rows lose the mean of their noise: 3 of 4 dimensions are left
+    spread = float((found.double() - 0.25).square().mean()) * 4 / 3
+    assert spread == pytest.approx(0.03**2, rel=5 * math.sqrt(2 / (3 * rows)) + 0.01)
+    assert torch.equal(found, how(uniform, SECRET, 3))
+    assert not bool((found == how(uniform, SECRET, 4)).any(1).all())
+
+
+def test_predictions_that_are_not_finite_say_nothing():
+    broken = torch.where(TOLD > 0.5, math.nan, TOLD)
+    found = PredictionNoise(1.0, 1e-30)(broken, SECRET, 1)
+    assert found.flatten().tolist() == pytest.approx([1 / 3] * 6)
+
+
+def made(method):
+    parts = assemble(parse({**content(method), "privacy": PRIVACY})[0])
+    federation = parts.federation._replace(secret=seeded(1))
+    return parts.method, federation, host_of(parts._replace(federation=federation), [0], None)
+
+
+@pytest.mark.parametrize("method", ["ds_fl", "kt_pfl", "fedmd"])
+def test_what_leaves_a_client_is_noised(method):
+    noised, federation, host = made(method)
+    state = noised.server(federation.start)
+    data = host.data(1, 0)
+    _, sent = noised.client_update(noised.broadcast(state, 0), host.own(0), data)
+    far = PredictionNoise(2.0, 0.5)(torch.full_like(sent["predictions"], 0.1), data.secret, 1)
+    apart = (sent["predictions"] - far).abs().mean()
+    assert float(apart) < 0.2 < float((far - 0.1).abs().mean()) * 10
+    assert float((sent["predictions"] - 0.1).abs().mean()) > 0.03
+
+
+def test_an_introduction_of_untrained_models_is_sent_as_it_is():
+    method, _, host = made("comet")
+    sent = method.setup_message(host.own(0), host.data(0, 0))
+    assert set(sent) == {"predictions"}
+
+
+@pytest.mark.parametrize("method", ["feddf", "cgpfl"])
+def test_parameters_that_are_no_sum_are_refused(method):
+    with pytest.raises(FedkinError, match=r"\[privacy\] works on a declared sum"):
+        assemble(parse({**content(method), "privacy": PRIVACY})[0])
