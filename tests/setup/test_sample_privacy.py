@@ -19,7 +19,7 @@ from fedkin.setup import sample_privacy
 from fedkin.setup.accountant import epsilon_of, noise_of_samples
 from fedkin.setup.build import assemble, host_of
 from fedkin.setup.sample_privacy import Cost
-from fedkin.transforms.per_sample import steps_of
+from fedkin.transforms.protected.per_sample import steps_of
 from tests.engine.small import FORKED, METHODS, content, outcome
 
 PRIVACY = {"unit": "sample", "noise": 1.0, "clip": 0.5, "delta": 1e-5}

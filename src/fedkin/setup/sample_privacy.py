@@ -17,7 +17,7 @@ from fedkin.engine.coordinator import Federation, participants
 from fedkin.runs.privacy import NoiseTarget, PrivacySection
 from fedkin.runs.spec import Spec
 from fedkin.setup.accountant import COARSE, FINE, Release, epsilon_of, noise_of_samples
-from fedkin.transforms.per_sample import (
+from fedkin.transforms.protected.per_sample import (
     SampleGuarantee,
     Steps,
     keep_samples_private,

@@ -12,7 +12,7 @@ from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
-from fedkin.transforms.protected_data import ProtectedData
+from fedkin.transforms.protected.data import ProtectedData
 
 PREDICTIONS = "predictions"
 

@@ -9,7 +9,7 @@ from fedkin.core.method import ClientContext, Method
 from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.tree import Tree
-from fedkin.transforms.protected_data import ProtectedData
+from fedkin.transforms.protected.data import ProtectedData
 
 ROUNDS = 3  # of a client, after which its work is taken to be what it will be
 
