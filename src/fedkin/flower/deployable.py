@@ -18,8 +18,8 @@ def check_deployable(spec: Spec) -> None:
             "privacy.unit = 'sample' is for simulations: nodes add no noise yet; take 'client', "
             "which protects clients from those who see the models"
         )
-    if spec.privacy.on and spec.privacy.where == "client":
+    if spec.privacy.at_client:
         raise FedkinError(
-            "privacy.where = 'client' is for simulations: nodes add no noise yet; take 'server', "
-            "which protects from those who see the models"
+            f"privacy.where = '{spec.privacy.where}' is for simulations: nodes add no noise yet; "
+            "take 'server', which protects from those who see the models"
         )

@@ -33,7 +33,8 @@ class PrivacySection(Section):
     unit: Literal["client", "sample"] = "client"  # whose presence is hidden
     clip: float | None = None  # the largest norm of an update, or of a sample's gradient
     delta: float | None = None  # δ, below 1 / clients or 1 / samples of a client
-    where: Literal["server", "client"] = "server"  # who adds it to updates
+    # who adds it to updates; "distributed": each client a share, under masks
+    where: Literal["server", "client", "distributed"] = "server"
     budget: float | None = None  # ε at which the run ends
     seeded: bool = False  # for tests: noise, and keys, that everybody can compute
     # true, or { threshold }: the server sees sums of updates, and no update
@@ -51,7 +52,18 @@ class PrivacySection(Section):
     @property
     def at_client(self) -> bool:
         """Whether clients add the noise themselves."""
-        return self.on and (self.unit == "sample" or self.where == "client")
+        return self.on and (self.unit == "sample" or self.where != "server")
+
+    @property
+    def surviving(self) -> float:
+        """The least share of a round's noise that is in its sum: 1, but where each client adds a
+        part of it. A round under masks has more than two thirds of its participants, or more than
+        half where a threshold was chosen.
+        """
+        if not self.on or self.unit == "sample" or self.where != "distributed":
+            return 1.0
+        chosen = self.secure_aggregation is not None and self.secure_aggregation.threshold
+        return 1 / 2 if chosen else 2 / 3
 
     @property
     def of_samples(self) -> bool:
@@ -102,6 +114,11 @@ class PrivacySection(Section):
             return self
         if self.clip is None:
             raise ValueError("noise needs privacy.clip, the largest norm of an update, such as 1.0")
+        if self.where == "distributed" and self.secure_aggregation is None:
+            raise ValueError(
+                "where = 'distributed' gives each update a share of the noise, which hides nothing "
+                "without masks: set privacy.secure_aggregation = true, or where = 'client'"
+            )
         if isinstance(self.noise, NoiseTarget):
             if self.delta is not None and self.delta != self.noise.delta:
                 raise ValueError("delta stands there twice: leave it in noise alone")

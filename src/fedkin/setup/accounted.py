@@ -18,8 +18,8 @@ def accounted(spec: Spec) -> Spec:
         return spec
     if isinstance(asked.noise, NoiseTarget):
         target, delta = asked.noise.epsilon, asked.noise.delta
-        share = 1.0 if asked.where == "client" else spec.run.participation
-        noise = noise_for(target, delta, share, spec.run.rounds)
+        share = 1.0 if asked.at_client else spec.run.participation
+        noise = noise_for(target, delta, share, spec.run.rounds) / asked.surviving**0.5
         asked = asked.model_copy(update={"noise": noise, "delta": delta})
     spec = spec.model_copy(update={"privacy": asked})
     if asked.budget is None:

@@ -33,7 +33,8 @@ def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method
         asked = spec.privacy
         if asked.of_samples or asked.clip is None or not isinstance(asked.noise, float):
             return method
-        guarantee = Guarantee(asked.clip, asked.noise, asked.where == "client")
+        parts = setting.participants if asked.where == "distributed" else 1
+        guarantee = Guarantee(asked.clip, asked.noise / parts**0.5, asked.at_client)
         private = keep_private(method, setting, guarantee)
         check_privacy(spec, setting.clients, method.needs.sampling)
         return private

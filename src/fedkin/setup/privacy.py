@@ -12,6 +12,11 @@ from fedkin.setup.accountant import COARSE, Mechanism, bound, epsilon, next_powe
 from fedkin.setup.sample_privacy import SampleCosts
 
 OUTSIDE = "scores, notes and numbers of samples"  # what clients tell beside their updates
+AGAINST = {
+    "server": "whoever sees the models",
+    "client": "the server too",
+    "distributed": "the server too, which sees sums under masks",
+}
 OUTSIDE_SAMPLES = f"{OUTSIDE}, validation samples and models that stay at home"
 
 
@@ -19,12 +24,13 @@ def mechanism_of(spec: Spec) -> Mechanism:
     """What each client's update goes through in a round.
 
     Noise at the client protects from the server, which knows who takes part: sampling adds nothing.
+    Of distributed noise that counts which is surely in the sum.
     """
     asked = spec.privacy
     assert isinstance(asked.noise, float)
     assert asked.delta is not None
-    share = 1.0 if asked.where == "client" else spec.run.participation
-    return Mechanism(asked.noise, share, asked.delta)
+    share = 1.0 if asked.at_client else spec.run.participation
+    return Mechanism(asked.noise * asked.surviving**0.5, share, asked.delta)
 
 
 def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
@@ -74,7 +80,7 @@ def facts_of(spec: Spec, costs: SampleCosts | None = None) -> dict[str, Any] | N
     return {
         **told,
         "protects": "a client, with all its data",
-        "from": "whoever sees the models" if asked.where == "server" else "the server too",
+        "from": AGAINST[asked.where],
         "epsilon": epsilon(mechanism_of(spec), spec.run.rounds),
         "outside": OUTSIDE,
     }

@@ -1,0 +1,57 @@
+"""What [privacy] of clients is accounted with."""
+
+import pytest
+import torch
+from dp_accounting import GaussianDpEvent
+from dp_accounting.pld import PLDAccountant
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import seeded
+from fedkin.runs.spec import parse
+from fedkin.setup.accountant import epsilon
+from fedkin.setup.build import assemble, host_of
+from fedkin.setup.privacy import mechanism_of
+from fedkin.transforms.private import clipped
+from fedkin.transforms.updates import flattened
+from tests.engine.small import content
+
+PRIVACY = {"noise": 1.5, "clip": 0.5, "delta": 1e-5, "where": "distributed", "seeded": True}
+
+
+def spec(**privacy):
+    given = content("fedavg", run__participation=1.0, model__name="dnn")
+    asked = {**PRIVACY, "secure_aggregation": True, **privacy}
+    return parse({**given, "privacy": {k: v for k, v in asked.items() if v is not None}})[0]
+
+
+def test_shares_of_all_participants_are_the_noise_that_was_asked_for():
+    parts = assemble(spec())
+    federation = parts.federation._replace(secret=seeded(1))
+    host = host_of(parts._replace(federation=federation), list(parts.infos), None)
+    received = parts.method.broadcast(parts.method.server(federation.start), 0)
+    base = flattened(received)
+    noised, plain = torch.zeros_like(base), assemble(spec(noise=1e-9)).method
+    total = torch.zeros_like(base)
+    for client in parts.infos:
+        data = host.data(1, client)
+        noised += flattened(parts.method.client_update(received, {}, data)[1]) - base
+        total += clipped(flattened(plain.client_update(received, {}, data)[1]) - base, 0.5)
+    left = noised - total
+    assert float(left.var()) == pytest.approx(0.75**2, rel=5 * (2 / len(left)) ** 0.5)
+
+
+@pytest.mark.parametrize(("masks", "share"), [(True, 2 / 3), ({"threshold": 4}, 1 / 2)])
+def test_what_surely_survives_is_accounted(masks, share):
+    mechanism = mechanism_of(spec(secure_aggregation=masks))
+    library = PLDAccountant().compose(GaussianDpEvent(1.5 * share**0.5), 3).get_epsilon(1e-5)
+    assert epsilon(mechanism, 3) == pytest.approx(library, abs=1e-6)
+
+
+def test_a_target_is_met_by_what_survives():
+    found = assemble(spec(noise={"epsilon": 4.0, "delta": 1e-5}, delta=None)).spec
+    assert 3.98 < epsilon(mechanism_of(found), 3) <= 4.0
+
+
+def test_a_share_of_the_noise_without_masks_is_refused():
+    with pytest.raises(FedkinError, match="hides nothing without masks"):
+        spec(secure_aggregation=None)
