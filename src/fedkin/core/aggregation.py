@@ -4,7 +4,7 @@ A sum that is declared can be taken anywhere (at workers, up a tree, under masks
 noise, or by a robust rule, and no method changes.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from fedkin.core.rng import Secret
@@ -79,6 +79,19 @@ class WeightedSum(NamedTuple):
     steps: tuple[Step, ...] = ()
     rule: Rule | None = None
 
+    @property
+    def anywhere(self) -> bool:
+        """Whether partial sums do: no rule and no step needs every message by itself."""
+        return self.rule is None and not self.steps
+
+    def weight_of(self, samples: float) -> float:
+        """A reply's weight in the sum.
+
+        Args:
+            samples: The client's number of training samples.
+        """
+        return samples if self.weight == "samples" else 1.0
+
 
 class EachClient(NamedTuple):
     """The server needs every message by itself: its update receives {client: Reply}.
@@ -90,6 +103,42 @@ class EachClient(NamedTuple):
 
 
 Aggregation = WeightedSum | EachClient
+
+
+class Elsewhere(Mapping[int, Reply]):
+    """Replies whose summed kinds stay where they were made; a message holds the other kinds.
+
+    Args:
+        replies: What arrived, in client order.
+        take: Clients → the sum of what they left.
+    """
+
+    def __init__(
+        self, replies: Mapping[int, Reply], take: Callable[[Sequence[int]], ExactSum]
+    ) -> None:
+        self._replies, self._take = replies, take
+
+    def total(self) -> ExactSum:
+        """The sum of all of them."""
+        return self._take(tuple(self._replies))
+
+    def without(self, out: Collection[int]) -> "Elsewhere":
+        """The replies but those of some clients.
+
+        Args:
+            out: Whose are left out.
+        """
+        kept = {client: reply for client, reply in self._replies.items() if client not in out}
+        return Elsewhere(kept, self._take)
+
+    def __getitem__(self, client: int) -> Reply:
+        return self._replies[client]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._replies)
+
+    def __len__(self) -> int:
+        return len(self._replies)
 
 
 class Around(NamedTuple):
@@ -117,16 +166,19 @@ def aggregated(
         A Mean, or the replies themselves.
     """
     if isinstance(how, WeightedSum):
-        plain = how.rule is None and not how.steps
-        return _mean(how, replies) if plain else _ruled(how, replies, around)
+        return _mean(how, replies) if how.anywhere else _ruled(how, replies, around)
     return replies if how.weight == "samples" else _Alike(replies)
 
 
 def _mean(how: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
+    if isinstance(replies, Elsewhere):
+        total = replies.total()
+        each = {client: reply.message for client, reply in replies.items()}
+        return Mean(tuple(replies), total.mean(), each, total.weight)
     total, each = ExactSum(), {}
     for client, (message, samples) in replies.items():  # each is read once, perhaps from disk
-        total.add(_of(how, message), samples if how.weight == "samples" else 1.0)
-        each[client] = _but(how, message)
+        total.add(summed_of(how, message), how.weight_of(samples))
+        each[client] = apart_of(how, message)
     return Mean(tuple(replies), total.mean(), each, total.weight)
 
 
@@ -137,11 +189,8 @@ def _ruled(
     if around is None:
         raise ValueError("a rule in the mean's place needs to know what clients were sent")
     at = around()
-    each = {client: _but(how, reply.message) for client, reply in replies.items()}
-    weights = {
-        client: reply.weight if how.weight == "samples" else 1.0
-        for client, reply in replies.items()
-    }
+    each = {client: apart_of(how, reply.message) for client, reply in replies.items()}
+    weights = {client: how.weight_of(reply.weight) for client, reply in replies.items()}
     summed = _Summed(how, replies, weights)
     given = Contributions(summed, at.received, how.differences, at.round, at.secret)
     for step in how.steps:
@@ -166,11 +215,23 @@ def mean_of(given: Contributions) -> Combined:
     return Combined(total.mean())
 
 
-def _of(how: WeightedSum, message: Tree) -> Tree:
+def summed_of(how: WeightedSum, message: Tree) -> Tree:
+    """The kinds of a message that are summed.
+
+    Args:
+        how: What the method declares.
+        message: {kind: tree}.
+    """
     return {kind: part for kind, part in message.items() if kind in how.kinds}
 
 
-def _but(how: WeightedSum, message: Tree) -> Tree:
+def apart_of(how: WeightedSum, message: Tree) -> Tree:
+    """The kinds of a message that arrive one by one.
+
+    Args:
+        how: What the method declares.
+        message: {kind: tree}.
+    """
     return {kind: part for kind, part in message.items() if kind not in how.kinds}
 
 
@@ -183,7 +244,7 @@ class _Summed(Mapping[int, Reply]):
         self._how, self._replies, self._weights = how, replies, weights
 
     def __getitem__(self, client: int) -> Reply:
-        return Reply(_of(self._how, self._replies[client].message), self._weights[client])
+        return Reply(summed_of(self._how, self._replies[client].message), self._weights[client])
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._replies)

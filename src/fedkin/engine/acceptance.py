@@ -47,13 +47,37 @@ def accepted(method: Method, info: ClientInfo, answer: TaskResult, expected: Tre
     message = decode(answer.message)
     check_kinds(message, method.name)
     largest = check(message, expected)
+    _check_weight(info, answer)
+    return Accepted(Reply(message, answer.weight), _compared(largest))
+
+
+def accepted_held(method: Method, info: ClientInfo, answer: TaskResult) -> Accepted:
+    """What arrived of a message that its host checked and holds for a sum.
+
+    Args:
+        method: Whose message it is.
+        info: What the client told of itself before training.
+        answer: What arrived.
+
+    Raises:
+        BadMessage: With the reason against it.
+    """
+    assert answer.held is not None
+    _check_weight(info, answer)
+    rest = {} if answer.message is None else decode(answer.message)
+    check_kinds(rest, method.name)
+    return Accepted(Reply(rest, answer.weight), _compared(answer.held["largest"]))
+
+
+def _check_weight(info: ClientInfo, answer: TaskResult) -> None:
     if answer.weight != info.samples:
         raise BadMessage(
             f"it says that it has {answer.weight:g} samples, and began with {info.samples}"
         )
-    return Accepted(
-        Reply(message, answer.weight), {kind: largest[kind] for kind in COMPARED if kind in largest}
-    )
+
+
+def _compared(largest: Mapping[str, float]) -> dict[str, float]:
+    return {kind: largest[kind] for kind in COMPARED if kind in largest}
 
 
 def far_off(largest: Mapping[int, Mapping[str, float]]) -> dict[int, str]:

@@ -58,11 +58,22 @@ class Counted(NamedTuple):
     bytes: int
 
 
-def _outline(tree: Tree) -> Any:
+def outline(tree: Tree) -> Any:
+    """A tree's structure as JSON takes it: dicts of names, with "t", "i" or "f" for a leaf.
+
+    Args:
+        tree: Any one that can be sent.
+
+    Returns:
+        Dicts and strings; a tuple is {"(": its parts by number}.
+
+    Raises:
+        FedkinError: A name is no string, or is "(" alone.
+    """
     kids = children(tree)
     if kids is None:
         return "t" if isinstance(tree, Tensor) else "i" if isinstance(tree, int) else "f"
-    parts = {name: _outline(child) for name, child in kids}
+    parts = {name: outline(child) for name, child in kids}
     if not isinstance(tree, dict):
         return {"(": parts}
     if any(not isinstance(name, str) for name in tree) or set(tree) == {"("}:
@@ -93,7 +104,7 @@ def encode(tree: Tree) -> bytes:
     Raises:
         FedkinError: Two entries have one path, or one has the format's own name.
     """
-    outline = json.dumps(_outline(tree))
+    structure = json.dumps(outline(tree))
     named = [(path or ".", _tensor(leaf)) for path, leaf in named_leaves(tree)]
     tensors = {path: _spec(tensor) for path, tensor in named}
     if len(tensors) < len(named) or "__metadata__" in tensors:
@@ -101,7 +112,7 @@ def encode(tree: Tree) -> bytes:
             "two entries of a tree have one path, or one is called __metadata__: "
             f"{sorted(tensors)[:9]}"
         )
-    blob: bytes = serialize(tensors, {"tree": outline})  # reads the memory that ``named`` keeps
+    blob: bytes = serialize(tensors, {"tree": structure})  # reads the memory that ``named`` keeps
     return blob
 
 
@@ -197,12 +208,12 @@ def _join(path: str, name: str) -> str:
     return f"{path}/{name}" if path else name
 
 
-def count(message: Tree, blob: bytes) -> Counted:
+def count(message: Tree, size: int) -> Counted:
     """Scalars by kind of a message {kind: tree}, and its bytes; an empty message is not sent.
 
     Args:
         message: What was sent.
-        blob: The same, encoded.
+        size: Bytes of the same, encoded.
 
     Returns:
         Scalars of each of KINDS, and bytes.
@@ -213,7 +224,7 @@ def count(message: Tree, blob: bytes) -> Counted:
     for kind, part in message.items():
         for _, leaf in named_leaves(part):
             scalars[kind] += leaf.numel() if isinstance(leaf, Tensor) else 1
-    return Counted(scalars, len(blob))
+    return Counted(scalars, size)
 
 
 def check_kinds(message: Tree, method: str) -> None:

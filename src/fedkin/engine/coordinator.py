@@ -12,21 +12,22 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from fedkin.core.aggregation import Mean, Reply
+from fedkin.core.aggregation import Elsewhere, Mean, Reply
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext, updated
 from fedkin.core.rng import Key, Secret
+from fedkin.core.sums.exact import ExactSum
 from fedkin.core.tree import Tree, named_leaves
-from fedkin.engine.acceptance import Accepted, accepted, far_off
+from fedkin.engine.acceptance import Accepted, accepted, accepted_held, far_off
 from fedkin.engine.codec import LARGEST, NOT_FINITE, BadMessage, Counted, count, decode, encode
 from fedkin.engine.contexts import ServerTools
 from fedkin.engine.evaluated import ALL, PARTICIPANTS, panel
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_round import MaskedRound
 from fedkin.engine.reply_spool import Spool
-from fedkin.engine.server_guard import NotFinite, Without, check_finite, guarded
+from fedkin.engine.server_guard import NotFinite, check_finite, guarded, without
 from fedkin.engine.transports.base import Transport, one_thread
-from fedkin.runs.record import Record, Sent
+from fedkin.runs.record import Moved, Record, Sent
 from fedkin.runtime.under_way import arriving
 
 DIVERGED = (
@@ -83,6 +84,7 @@ class Coordinator:
             aside,
         )
         self.state: Tree = method.server(federation.start)
+        self._moved = Moved()
 
     def setup(self) -> Record:
         """Before the first round: the introductions, where a method has them."""
@@ -247,7 +249,7 @@ class Coordinator:
             copy = int(identity in encoded)
             if not copy:
                 blob = encode(down)
-                encoded[identity] = blob, count(down, blob)
+                encoded[identity] = blob, count(down, len(blob))
             seen[id(down)] = identity
             blob, size = encoded[identity]
             sent.append(Sent(client, "down", copy, *size))
@@ -268,10 +270,13 @@ class Coordinator:
         kept: dict[int, Reply] = {}
         largest: dict[int, dict[str, float]] = {}
         spool = None if self.aside is None else Spool(self.aside)
+        elsewhere = False
         for answer in answers:
+            elsewhere |= answer.held is not None
             try:
                 reply, largest[answer.client] = self._accept(answer, downs, sent)
-                if spool is None:
+                self._moved = self._moved.with_one(len(answer.message or b""))
+                if spool is None or answer.held is not None:
                     kept[answer.client] = reply
                 else:
                     spool.put(answer.client, answer.message, reply.weight)
@@ -280,12 +285,22 @@ class Coordinator:
         # what one client sends must not decide whether another counts, where that is protected
         off = {} if self.federation.poisson else far_off(largest)
         missing |= off
-        found = dict(sorted(kept.items())) if spool is None else spool
-        replies = Without(found, off) if off else found
+        found: Mapping[int, Reply] = dict(sorted(kept.items())) if spool is None else spool
+        if elsewhere:
+            found = Elsewhere(dict(sorted(kept.items())), self._summed)
+        replies = without(found, off) if off else found
         if len(replies) < self.federation.min_replies:
             self._too_few(len(replies), missing, number)
         sent.sort(key=lambda item: (item.direction, item.client))
         return replies
+
+    def _summed(self, clients: Sequence[int]) -> ExactSum:
+        """The sum of messages that stayed with their hosts."""
+        total = ExactSum()
+        for part in self.transport.sums(clients):
+            self._moved = self._moved.with_one(part.nbytes)
+            total.merge(part)
+        return total
 
     def _too_few(self, usable: int, missing: Mapping[int, str], number: int) -> NoReturn:
         reasons = "; ".join(
@@ -302,6 +317,11 @@ class Coordinator:
         self, answer: TaskResult, downs: dict[int, Tree] | None, sent: list[Sent]
     ) -> Accepted:
         method, info = self.method, self.federation.infos[answer.client]
+        if answer.held is not None:
+            held = accepted_held(method, info, answer)
+            sizes = answer.held["scalars"], answer.held["bytes"]
+            sent.append(Sent(answer.client, "up", 0, *sizes))
+            return held
         if downs is not None:
             expected = method.expected_update(downs[answer.client], info)
         else:
@@ -309,7 +329,7 @@ class Coordinator:
             expected = method.expected_setup(self.state, info)
         found = accepted(method, info, answer, expected)
         assert answer.message is not None
-        sent.append(Sent(answer.client, "up", 0, *count(found.reply.message, answer.message)))
+        sent.append(Sent(answer.client, "up", 0, *count(found.reply.message, len(answer.message))))
         return found
 
     def _update(
@@ -357,6 +377,7 @@ class Coordinator:
             _some_finite(number, scores, self.method)
         sent = [item for item in sent if item.direction == "down" or item.client not in missing]
         now = time.perf_counter()
+        moved, self._moved = self._moved, Moved()
         seconds = {**at, "evaluation": now - before, "total": now - began}
         return Record(
             number,
@@ -369,6 +390,7 @@ class Coordinator:
             _of(who, self.method.server_metrics(self.state)),
             seconds,
             measures,
+            moved,
         )
 
 

@@ -21,6 +21,7 @@ from fedkin.core.tree import Tree
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
 from fedkin.engine.contexts import LocalData, Schedule
+from fedkin.engine.held import Held
 from fedkin.engine.masking import STAGES, Masking
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.vmap.batcher import VmapBatcher
@@ -46,6 +47,10 @@ class TaskResult(NamedTuple):
     record: Mapping[str, Any] = {}
     seconds: float = 0.0
     kept: bool = False  # it left a personal state
+    held: Mapping[str, Any] | None = (
+        None  # its message stays for a sum: "scalars" by kind, "bytes",
+    )
+    # and "largest", its largest number by kind
 
 
 class Host:
@@ -56,7 +61,8 @@ class Host:
     as it was. ``block``: how many clients' steps are made together
     (``fedkin.engine.vmap.batcher``). ``measure``: of the experiment, taken in every evaluation.
     ``secret``: where its clients' secrets come from, if they add noise. ``masking``: what hides
-    their messages from the server.
+    their messages from the server. ``held``: messages of rounds stay there, and only sums of them
+    leave the host.
     """
 
     def __init__(
@@ -73,10 +79,12 @@ class Host:
         measure: str = "",
         secret: Secret | None = None,
         masking: Masking | None = None,
+        held: Held | None = None,
     ) -> None:
         self.method, self.models, self.infos = method, models, infos
         self.population, self.schedule, self.block = population, schedule, block
-        self.measure, self.secret, self.masking = measure, secret, masking
+        self.measure, self.secret = measure, secret
+        self.masking, self.held = masking, held
         self._together = VmapBatcher(runtime)
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
@@ -94,6 +102,8 @@ class Host:
         Yields:
             An answer for each, in the order of ``orders``.
         """
+        if self.held is not None:
+            self.held.clear()
         waiting = iter(orders)
         while group := list(islice(waiting, self.block)):
             tasks = [partial(self._one, op, round, order) for order in group]
@@ -237,8 +247,8 @@ class Host:
             self._dirty.add(client)
 
     def answer(self, client: int, message: Tree, down: Tree, round: int) -> TaskResult:
-        """Check a message against what the method promises, and encode it; under masks it waits
-        here, and its client's public keys go in its place.
+        """Check a message against what the method promises, and encode it, or hold it for a sum;
+        under masks it waits here, and its client's public keys go in its place.
 
         Args:
             client: Its number.
@@ -247,15 +257,20 @@ class Host:
             round: Counts from 1.
 
         Returns:
-            The encoded message, with the number of training samples as its weight.
+            The encoded message, or what is said of one that stays here; with the number of
+            training samples as its weight.
         """
         info = self.infos[client]
         check_kinds(message, self.method.name)
-        check(message, self.method.expected_update(down, info))
+        largest = check(message, self.method.expected_update(down, info))
         samples = float(info.samples)
         if self.masking is not None:
             return TaskResult(client, self.masking.begin(round, client, message, samples), samples)
-        return TaskResult(client, encode(message), samples)
+        if self.held is None:
+            return TaskResult(client, encode(message), samples)
+        rest, size = self.held.put(client, message, samples)
+        said = {"scalars": size.scalars, "bytes": size.bytes, "largest": largest}
+        return TaskResult(client, rest, samples, held=said)
 
 
 @contextmanager

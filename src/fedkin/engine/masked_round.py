@@ -72,7 +72,7 @@ class MaskedRound:
         roster = server.roster()
         self._ask(transport, STAGES[0], dict.fromkeys(server.advertising, roster), server.shared)
         sharing = {client: server.delivery(client) for client in server.sharing}
-        scalars = count(like, b"").scalars
+        scalars = count(like, 0).scalars
         self._ask(transport, STAGES[1], sharing, server.masked, scalars)
         asking = server.asking()
         self._ask(transport, STAGES[2], dict.fromkeys(server.survivors, asking), server.revealed)

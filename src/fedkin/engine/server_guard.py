@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import Elsewhere, Reply
 from fedkin.core.errors import FedkinError, Halted, named_line
 from fedkin.core.tree import Tree, named_leaves
 
@@ -81,7 +81,7 @@ def _attempt(
     if len(replies) - len(out) < max(least, 1):
         return None
     try:
-        return Updated(_tried(update, state, Without(replies, set(out))), dict.fromkeys(out, ""))
+        return Updated(_tried(update, state, without(replies, set(out))), dict.fromkeys(out, ""))
     except Halted:
         raise
     except Exception:  # what it raises depends on whose messages are there: others are tried
@@ -121,6 +121,16 @@ def _finite(leaf: Any) -> bool:
         or math.isfinite(leaf.sum().item())
         or bool(torch.isfinite(leaf).all())
     )
+
+
+def without(replies: Replies, out: Collection[int]) -> Replies:
+    """Replies but those of some clients.
+
+    Args:
+        replies: What arrived; sums of them are then taken without those clients.
+        out: Whose are left out.
+    """
+    return replies.without(out) if isinstance(replies, Elsewhere) else Without(replies, out)
 
 
 class Without(Mapping[int, Reply]):

@@ -38,7 +38,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, state, ignore_errors=True)
         if engine.name == "inprocess" or _too_small_for_workers(parts):
-            transport: Transport = InProcess(host_of(parts, everyone, state))
+            transport: Transport = InProcess(host_of(parts, everyone, state, holds=True))
         else:
             shared = stack.enter_context(scratch())
             _share(parts, shared)

@@ -188,7 +188,7 @@ def _stay(
                 f"the newcomer's message of round {at + 1} is not usable: {error}"
             ) from None
         assert answers[-1].message is not None
-        sent.append(Sent(info.client, "up", 0, *count(reply.message, answers[-1].message)))
+        sent.append(Sent(info.client, "up", 0, *count(reply.message, len(answers[-1].message))))
         base = at + 1
         with one_thread():
             state = method.update_newcomer(
@@ -199,7 +199,7 @@ def _stay(
 
 def _sealed(server: Standing, down: Tree, sent: list[Sent]) -> bytes:
     blob = encode(down)
-    sent.append(Sent(server.info.client, "down", 0, *count(down, blob)))
+    sent.append(Sent(server.info.client, "down", 0, *count(down, len(blob))))
     return blob
 
 

@@ -93,6 +93,7 @@ COLUMNS = {
         _text("name", LETTERS),
         _number("value", -LOSS, LOSS),
     ],
+    "moved": [_ROUND, _whole("messages", 0, COUNT), _whole("bytes", 0, COUNT)],
 }
 
 

@@ -44,6 +44,10 @@ MEASURES = """CREATE TABLE IF NOT EXISTS measures (round INTEGER, client INTEGER
     PRIMARY KEY (round, client, view, split, name)) WITHOUT ROWID"""
 """Apart from SCHEMA, for there are runs without it: RMSE, AUC and the like."""
 
+MOVED = """CREATE TABLE IF NOT EXISTS moved (round INTEGER PRIMARY KEY, messages INTEGER,
+    bytes INTEGER)"""
+"""Apart from SCHEMA as well. What of a round's replies reached the coordinator."""
+
 
 class Database:
     """A run's records. Opened for writing by its run, read-only by everyone else."""

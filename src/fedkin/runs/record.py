@@ -18,6 +18,23 @@ class Sent(NamedTuple):
     bytes: int
 
 
+class Moved(NamedTuple):
+    """What of a round's replies reached the coordinator: where messages are summed at hosts, their
+    partial sums, and not what the ledger counts.
+    """
+
+    messages: int = 0
+    bytes: int = 0
+
+    def with_one(self, size: int) -> "Moved":
+        """One more, unless it is empty.
+
+        Args:
+            size: Its bytes.
+        """
+        return Moved(self.messages + 1, self.bytes + size) if size else self
+
+
 class Record(NamedTuple):
     """What happened in one round (or in the setup before, or the finish after)."""
 
@@ -34,3 +51,4 @@ class Record(NamedTuple):
     seconds: dict[str, float]  # local, server, evaluation, total
     measures: dict[int, dict[str, dict[str, dict[str, float]]]] = {}  # noqa: RUF012 (read only)
     """client → view → split → {"rmse": …}, after the finish only."""
+    moved: Moved = Moved()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from fedkin.core.aggregation import WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
@@ -17,6 +18,7 @@ from fedkin.core.rng import Key
 from fedkin.data.population import Population
 from fedkin.engine.contexts import Schedule, ServerTools
 from fedkin.engine.coordinator import Federation, participants_of
+from fedkin.engine.held import Held
 from fedkin.engine.host import Host
 from fedkin.engine.store import STORES
 from fedkin.methods import make
@@ -198,7 +200,7 @@ def infos_of(population: Population, architectures: list[str]) -> dict[int, Clie
     }
 
 
-def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:
+def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = False) -> Host:
     """A host that owns ``clients``; ``folder`` is where it may keep states on disk."""
     spec = parts.spec
     return Host(
@@ -214,7 +216,22 @@ def host_of(parts: Assembled, clients: list[int], folder: Path) -> Host:
         measure=spec.run.measure,
         secret=parts.federation.secret if spec.privacy.at_client else None,
         masking=masking_of(spec, parts.method, parts.federation.threshold),
+        held=held_of(parts, folder) if holds else None,
     )
+
+
+def held_of(parts: Assembled, folder: Path) -> Held | None:
+    """Where messages of rounds stay, for a method that needs nothing but their sum; None else.
+
+    Args:
+        parts: The run.
+        folder: Where a host may keep states on disk.
+    """
+    how = parts.method.aggregation
+    masked = parts.federation.threshold is not None
+    if masked or not isinstance(how, WeightedSum) or not how.anywhere:
+        return None
+    return Held(how, folder if parts.spec.engine.state == "disk" else None)
 
 
 def computing(spec: Spec, models: Mapping[str, Model]) -> dict[str, Model]:
@@ -277,4 +294,4 @@ def host_from_setup(setup: dict[str, Any]) -> Host:
     permit(spec)  # as who started this worker was
     parts = around(spec, method_of(spec), Population.load(Path(setup["population"])))
     parts = parts._replace(federation=told_secret(parts.federation, setup.get("secret")))
-    return host_of(parts, setup["clients"], Path(setup["state"]))
+    return host_of(parts, setup["clients"], Path(setup["state"]), holds=True)

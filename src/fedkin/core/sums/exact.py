@@ -41,7 +41,7 @@ class ExactSum:
             FedkinError: The sum has too many terms to be exact.
         """
         self._count(weight, 1)
-        found = [(leaf.detach().reshape(-1), leaf.numel()) for _, leaf in _in_order(tree)]
+        found = [(leaf.detach().cpu().reshape(-1), leaf.numel()) for _, leaf in _in_order(tree)]
         if self.like is None:
             self.like = map_tree(lambda leaf: leaf.new_empty((0, *leaf.shape)), tree)
         first, n = 0, sum(size for _, size in found)
@@ -92,6 +92,11 @@ class ExactSum:
         digits = tuple(torch.from_numpy(digit) for digit in self.digits)
         like = () if self.like is None else (self.like,)
         return {"digits": digits, "like": like, "terms": self.terms, "weight": self.weight}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its digits."""
+        return sum(digit.nbytes for digit in self.digits)
 
     def _count(self, weight: float, terms: int) -> None:
         if weight < 0 or weight != int(weight) or self.weight + weight > WHOLE:

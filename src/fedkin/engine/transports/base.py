@@ -9,6 +9,7 @@ from typing import Protocol
 
 import torch
 
+from fedkin.core.sums.exact import ExactSum
 from fedkin.engine.host import Host, Task, TaskResult
 
 
@@ -25,6 +26,13 @@ class Transport(Protocol):
 
         Yields:
             An answer for each.
+        """
+
+    def sums(self, clients: Iterable[int]) -> list[ExactSum]:
+        """Partial sums of messages that stayed with their hosts, one a host at most.
+
+        Args:
+            clients: Whose messages; they answered the last question with ``held``.
         """
 
     def save(self, folder: Path, round: int) -> list[int]:
@@ -84,6 +92,15 @@ class InProcess:
         """
         with one_thread():
             yield from self.host.do(op, round, orders)
+
+    def sums(self, clients: Iterable[int]) -> list[ExactSum]:
+        """The sum of messages that stayed with the host.
+
+        Args:
+            clients: Whose messages.
+        """
+        assert self.host.held is not None
+        return [self.host.held.sum(clients)]
 
     def save(self, folder: Path, round: int) -> list[int]:
         """Let the host write its changed states.

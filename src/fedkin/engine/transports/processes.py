@@ -20,6 +20,8 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.sums.exact import ExactSum, unpacked
+from fedkin.engine.codec import decode, encode
 from fedkin.engine.host import Host, Task, TaskResult
 from fedkin.engine.transports.awaited import Awaited
 from fedkin.engine.transports.calling import calling_address
@@ -51,6 +53,7 @@ class Processes:
 
     def __init__(self, module: str, setups: list[dict[str, Any]], placing: Placing) -> None:
         self._placing, self._claims = placing, claims()
+        self._holders: dict[int, int] = {}  # client → who has its message of the last round
         self._processes: list[subprocess.Popen[bytes]] = []
         self._lines: list[Line] = []
         key = secrets.token_hex(16)
@@ -116,8 +119,25 @@ class Processes:
                         )
                         if answer.kept:
                             self._placing.bind(answer.client, key.data)
+                        if answer.held is not None:
+                            self._holders[answer.client] = key.data
                         awaited.answered(answer.client)
                         yield answer
+
+    def sums(self, clients: Iterable[int]) -> list[ExactSum]:
+        """Partial sums of messages that stayed with their workers, taken side by side.
+
+        Args:
+            clients: Whose messages.
+
+        Raises:
+            Halted: A worker is gone.
+        """
+        shares = shared_out(clients, self._holders.__getitem__, len(self._processes))
+        asked = [worker for worker, share in enumerate(shares) if share]
+        for worker in asked:
+            self._send(worker, {"call": "sum", "clients": shares[worker]}, [])
+        return [unpacked(decode(self._answer(worker)[1][0])) for worker in asked]
 
     def save(self, folder: Path, round: int) -> list[int]:
         """Let every worker write its changed states.
@@ -323,6 +343,8 @@ def _call(
                 ]
                 messages = [answer.message for answer in answers if answer.message is not None]
                 line.tell({"answers": content, "more": more}, messages)
+        elif header["call"] == "sum":
+            line.tell({}, [sum_at(host, header["clients"])])
         else:
             line.tell({"result": CALLS[header["call"]](host, header)})
     except ConnectionError:
@@ -331,6 +353,17 @@ def _call(
         line.tell({"failed": str(error)})
     except OSError as error:
         line.tell({"failed": str(error), "system": True})
+
+
+def sum_at(host: Host, clients: Iterable[int]) -> bytes:
+    """The partial sum of messages that stayed with a host, encoded.
+
+    Args:
+        host: It holds them.
+        clients: Whose messages.
+    """
+    assert host.held is not None
+    return encode(host.held.sum(clients).packed())
 
 
 def _orders(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Task]:

@@ -15,9 +15,11 @@ import torch
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.files import write_file
+from fedkin.core.sums.exact import ExactSum, unpacked
+from fedkin.engine.codec import decode
 from fedkin.engine.host import Host, Task, TaskResult
 from fedkin.engine.transports.placement import piles_of, shared_out
-from fedkin.engine.transports.processes import pack
+from fedkin.engine.transports.processes import pack, sum_at
 
 PATIENCE = 20.0  # seconds for cores that others keep
 START = 600.0  # seconds for all actors to have their data
@@ -130,6 +132,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "end": Actor.end,
     "home": lambda actor: (str(actor._folder), sorted(p.name for p in actor._folder.iterdir())),
     "do": Actor.do,
+    "sum": lambda actor, clients: sum_at(actor.host, clients),
     "save": Actor.save,
     "load": Actor.load,
     "digests": lambda actor, clients: {client: actor.host.digest(client) for client in clients},
@@ -189,6 +192,18 @@ class Actors:
             (done, *_), _ = self._ray.wait(list(running), num_returns=1)
             for content in self._result(running.pop(done), done):
                 yield TaskResult(**content)
+
+    def sums(self, clients: Iterable[int]) -> list[ExactSum]:
+        """Partial sums of messages that stayed with their actors, taken side by side.
+
+        Args:
+            clients: Whose messages.
+
+        Raises:
+            Halted: An actor is gone.
+        """
+        found = self._all([("sum", share) for share in self._shares(clients)])
+        return [unpacked(decode(blob)) for blob in found]
 
     def save(self, folder: Path, round: int) -> list[int]:
         """Write the changed states of every actor here.
