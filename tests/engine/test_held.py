@@ -2,6 +2,8 @@
 tree; and what the record says of it.
 """
 
+from functools import cache
+
 import pytest
 import torch
 
@@ -78,11 +80,17 @@ def plain(parts):
     return InProcess(host_of(parts, sorted(parts.infos), None))
 
 
-@pytest.mark.parametrize("method", ["fedavg", "scaffold", "fedproto", "ppfl", "fedem"])
-@pytest.mark.parametrize(("hosts", "fan_in"), [(1, 2), (2, 2), (6, 2), (5, 3), (6, 8)])
+@cache
+def expected(method):
+    """What messages sent one by one come to."""
+    return told(*trained(method, plain, **FULL))
+
+
+@pytest.mark.parametrize("method", ["fedavg", "scaffold", "fedproto", "ppfl"])
+@pytest.mark.parametrize(("hosts", "fan_in"), [(1, 2), (6, 2), (5, 3), (6, 8)])
 def test_no_tree_changes_a_bit(method, hosts, fan_in, tmp_path):
     found = trained(method, lambda parts: Several(parts, hosts, fan_in, tmp_path), **FULL)
-    assert told(*found) == told(*trained(method, plain, **FULL))
+    assert told(*found) == expected(method)
 
 
 def spoiling(method):
