@@ -285,9 +285,10 @@ class Coordinator:
         # what one client sends must not decide whether another counts, where that is protected
         off = {} if self.federation.poisson else far_off(largest)
         missing |= off
-        found: Mapping[int, Reply] = dict(sorted(kept.items())) if spool is None else spool
+        whole = spool is None or elsewhere
+        found: Mapping[int, Reply] = dict(sorted(kept.items())) if whole else spool or {}
         if elsewhere:
-            found = Elsewhere(dict(sorted(kept.items())), self._summed)
+            found = Elsewhere(found, self._summed)
         replies = without(found, off) if off else found
         if len(replies) < self.federation.min_replies:
             self._too_few(len(replies), missing, number)
