@@ -89,6 +89,9 @@ class WeightedSum(NamedTuple):
 
         Args:
             samples: The client's number of training samples.
+
+        Returns:
+            The weight.
         """
         return samples if self.weight == "samples" else 1.0
 
@@ -127,6 +130,9 @@ class Elsewhere(Mapping[int, Reply]):
 
         Args:
             out: Whose are left out.
+
+        Returns:
+            The others, in client order.
         """
         kept = {client: reply for client, reply in self._replies.items() if client not in out}
         return Elsewhere(kept, self._take)
@@ -221,6 +227,9 @@ def summed_of(how: WeightedSum, message: Tree) -> Tree:
     Args:
         how: What the method declares.
         message: {kind: tree}.
+
+    Returns:
+        {kind: tree}, perhaps empty.
     """
     return {kind: part for kind, part in message.items() if kind in how.kinds}
 
@@ -231,6 +240,9 @@ def apart_of(how: WeightedSum, message: Tree) -> Tree:
     Args:
         how: What the method declares.
         message: {kind: tree}.
+
+    Returns:
+        {kind: tree}, perhaps empty.
     """
     return {kind: part for kind, part in message.items() if kind not in how.kinds}
 

@@ -59,6 +59,9 @@ def accepted_held(method: Method, info: ClientInfo, answer: TaskResult) -> Accep
         info: What the client told of itself before training.
         answer: What arrived.
 
+    Returns:
+        The kinds that are not summed, and the largest numbers of all.
+
     Raises:
         BadMessage: With the reason against it.
     """

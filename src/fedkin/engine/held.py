@@ -59,6 +59,9 @@ class Held:
 
         Args:
             clients: Those who left a message here since the last question.
+
+        Returns:
+            Sum and weight.
         """
         replies: Mapping[int, Reply] = self._kept if self._spool is None else self._spool
         total = ExactSum()

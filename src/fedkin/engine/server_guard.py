@@ -129,6 +129,9 @@ def without(replies: Replies, out: Collection[int]) -> Replies:
     Args:
         replies: What arrived; sums of them are then taken without those clients.
         out: Whose are left out.
+
+    Returns:
+        The others, in client order.
     """
     return replies.without(out) if isinstance(replies, Elsewhere) else Without(replies, out)
 

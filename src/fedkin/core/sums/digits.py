@@ -28,6 +28,9 @@ def places_for(numbers: Tensor, weight: float) -> int:
     Args:
         numbers: Finite ones, of any shape.
         weight: Not negative.
+
+    Returns:
+        The number of digits.
     """
     if not numbers.numel():
         return 2
@@ -69,6 +72,9 @@ def value_of(digits: Sequence[Whole]) -> Numbers:
 
     Args:
         digits: The lowest first, [n] each.
+
+    Returns:
+        [n] float64.
     """
     value, carry = np.zeros(len(digits[0])), np.zeros(len(digits[0]), dtype=np.int64)
     for k, digit in enumerate(digits):

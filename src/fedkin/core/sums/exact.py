@@ -107,7 +107,14 @@ class ExactSum:
 
 
 def unpacked(tree: Tree) -> ExactSum:
-    """The sum that ``ExactSum.packed`` made this of."""
+    """The sum that ``ExactSum.packed`` made this of.
+
+    Args:
+        tree: With "digits", "like", "terms" and "weight".
+
+    Returns:
+        The sum.
+    """
     found = ExactSum()
     found.digits = [digit.numpy() for digit in tree["digits"]]
     found.like = tree["like"][0] if tree["like"] else None

@@ -33,6 +33,9 @@ class Transport(Protocol):
 
         Args:
             clients: Whose messages; they answered the last question with ``held``.
+
+        Returns:
+            One sum for each host that has some of them.
         """
 
     def save(self, folder: Path, round: int) -> list[int]:
@@ -98,6 +101,9 @@ class InProcess:
 
         Args:
             clients: Whose messages.
+
+        Returns:
+            One sum for each host that has some of them.
         """
         assert self.host.held is not None
         return [self.host.held.sum(clients)]

@@ -130,6 +130,9 @@ class Processes:
         Args:
             clients: Whose messages.
 
+        Returns:
+            One sum for each worker that has some of them.
+
         Raises:
             Halted: A worker is gone.
         """
@@ -361,6 +364,9 @@ def sum_at(host: Host, clients: Iterable[int]) -> bytes:
     Args:
         host: It holds them.
         clients: Whose messages.
+
+    Returns:
+        ``ExactSum.packed`` as bytes of the codec.
     """
     assert host.held is not None
     return encode(host.held.sum(clients).packed())

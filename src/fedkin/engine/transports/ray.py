@@ -199,6 +199,9 @@ class Actors:
         Args:
             clients: Whose messages.
 
+        Returns:
+            One sum for each actor.
+
         Raises:
             Halted: An actor is gone.
         """
