@@ -97,6 +97,12 @@ def test_no_tree_changes_a_bit(fan_in, size):
     assert (up.terms, up.weight) == (16, total_of(terms).weight)
 
 
+def test_a_large_leaf_is_packed():
+    tree = {"w": torch.arange(1_100_000, dtype=torch.float32).reshape(2, -1)}
+    found = unpacked(decode(encode(total_of([(tree, 2.0)]).packed()))).mean()
+    assert torch.equal(found["w"], tree["w"])
+
+
 def test_the_names_of_a_message_may_come_in_any_order():
     w, b = torch.tensor([1.0, 2.0]), torch.tensor([7.0])
     found = total_of([({"w": w, "b": b}, 1.0), ({"b": b, "w": w}, 3.0)]).mean()

@@ -90,7 +90,9 @@ class ExactSum:
     def packed(self) -> Tree:
         """The sum as a tree that the codec takes; ``unpacked`` reads it."""
         digits = tuple(torch.from_numpy(digit) for digit in self.digits)
-        like = () if self.like is None else (self.like,)
+        like = (
+            () if self.like is None else (map_tree(_dtype, self.like), map_tree(_shape, self.like))
+        )
         return {"digits": digits, "like": like, "terms": self.terms, "weight": self.weight}
 
     @property
@@ -117,9 +119,18 @@ def unpacked(tree: Tree) -> ExactSum:
     """
     found = ExactSum()
     found.digits = [digit.numpy() for digit in tree["digits"]]
-    found.like = tree["like"][0] if tree["like"] else None
+    if tree["like"]:
+        found.like = map_tree(lambda one, shape: one.new_empty((0, *shape.tolist())), *tree["like"])
     found.terms, found.weight = tree["terms"], tree["weight"]
     return found
+
+
+def _dtype(leaf: Tensor) -> Tensor:
+    return leaf.new_zeros(())
+
+
+def _shape(leaf: Tensor) -> Tensor:
+    return torch.tensor(leaf.shape[1:], dtype=torch.int64)
 
 
 def _in_order(tree: Tree) -> list[tuple[str, Tensor]]:
