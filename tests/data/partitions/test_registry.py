@@ -377,3 +377,9 @@ def test_regression_targets_have_no_classes(name: str) -> None:
 def test_parameters_are_listed_with_defaults() -> None:
     assert parameters("dirichlet") == {"alpha": 0.1, "over": "clients", "floor": 10}
     assert parameters("natural") == {}
+
+
+@pytest.mark.parametrize("key", ["name", "labels", "clients", "rng"])
+def test_a_key_that_is_called_like_an_argument_is_refused(key: str) -> None:
+    with pytest.raises(FedkinError, match=f"^unknown parameter of partition dirichlet '{key}'"):
+        partition("dirichlet", LABELS, 3, np.random.default_rng(0), **{"alpha": 1.0, key: 6})

@@ -34,7 +34,7 @@ PARTITIONS: dict[str, Callable[..., Partition]] = {
 
 
 def partition(
-    name: str, labels: Array, clients: int | None, rng: np.random.Generator, **params: Any
+    name: str, labels: Array, clients: int | None, rng: np.random.Generator, /, **params: Any
 ) -> Partition:
     """The named partition. Raises FedkinError for an unknown name or parameter, with the nearest
     that exists, or a parameter of another kind.

@@ -1,0 +1,50 @@
+"""The how-to pages, and the tutorials that are commands, work as they stand there."""
+
+import glob
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import fedkin
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [
+    *sorted((DOCS / "howto").glob("*.md")),
+    DOCS / "tutorials" / "figure.md",
+    DOCS / "tutorials" / "first_steps.md",
+]
+SHORT = ["--rounds", "2", "--engine", "inprocess"]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def written(command: str) -> list[str]:
+    """The words of a command, patterns as a shell reads them."""
+    words = shlex.split(command)[1:]
+    return [name for word in words for name in (sorted(glob.glob(word)) if "*" in word else [word])]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    assert blocks
+    space: dict[str, object] = {}
+    for language, text in blocks:
+        if language == "python":
+            exec(compile(text, page.name, "exec"), space)
+        elif language == "toml":
+            short = text.replace("rounds = 10", "rounds = 1") + '[engine]\nname = "inprocess"\n'
+            Path("experiment.toml").write_text(short, encoding="utf-8")
+        else:
+            for command in text.splitlines():
+                words = written(command)
+                done = fedkin(*words, *(SHORT if words[0] == "run" else []))
+                assert done.exit_code == 0, (command, done.output)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_it_opens_with_what_the_reader_can_do(page: Path) -> None:
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert lines[2].startswith("After this page you can ")
