@@ -31,6 +31,7 @@ RANKS = {
     "newcomers": 7,
     "experiment": 8,
     "export": 8,
+    "audit": 9,
     "doctor": 9,
     "sweep": 9,
     "reproduce": 9,
@@ -56,6 +57,7 @@ LONG: dict[str, str] = dict.fromkeys(  # grew when lines were cut at 100 charact
 LINES = 300  # without docstrings
 THIRD_PARTY = {  # where a part that is bought may be used
     "torch": {
+        "audit",
         "core",
         "runtime",
         "transforms",

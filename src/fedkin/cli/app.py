@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from fedkin.cli import (
+    audit,
     bench,
     data,
     deploy,
@@ -253,6 +254,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     reading.methods,
     reading.compare,
     reading.report,
+    audit.audit,
     doctor.doctor,
     reproduce.reproduce,
     sweep.sweep,

@@ -18,6 +18,8 @@ def check_deployable(spec: Spec) -> None:
             "privacy.unit = 'sample' is for simulations: nodes add no noise yet; take 'client', "
             "which protects clients from those who see the models"
         )
+    if spec.audit.canaries:
+        raise FedkinError("audit.canaries is for simulations (fedkin run): nodes change no labels")
     if spec.privacy.at_client:
         raise FedkinError(
             f"privacy.where = '{spec.privacy.where}' is for simulations: nodes add no noise yet; "

@@ -22,6 +22,7 @@ FILES = (
     SECRET,
     *(f"{RECORD}-{kind}" for kind in ("journal", "wal", "shm")),
     "report.html",
+    "audit.html",
     "nodes.json",
 )
 FOLDERS = ("checkpoint", "state", "joined", "export")

@@ -169,6 +169,14 @@ class RunSection(Section):
         raise ValueError(f"write all, participants or panel:N (the nearest: {nearest})")
 
 
+class AuditSection(Section):
+    """[audit] what ``fedkin audit`` needs of the training that it attacks."""
+
+    canaries: int = Field(
+        default=0, ge=0
+    )  # training rows with a wrong label, half of them left out
+
+
 class TransformSection(_Open):
     """[[transforms]] what is put around the method, in this order; further keys are its
     parameters.
@@ -190,6 +198,7 @@ class Spec(Section):
     engine: EngineSection = EngineSection()
     run: RunSection = RunSection()
     privacy: PrivacySection = PrivacySection()
+    audit: AuditSection = AuditSection()
     transforms: tuple[TransformSection, ...] = ()
 
     @model_serializer(mode="wrap")
@@ -197,6 +206,7 @@ class Spec(Section):
         """Without what is not asked for: an experiment of before it was there reads as ever."""
         content: dict[str, Any] = whole(self)
         unasked = {"transforms": not self.transforms, "privacy": self.privacy == PrivacySection()}
+        unasked["audit"] = not self.audit.canaries
         return {key: value for key, value in content.items() if not unasked.get(key)}
 
     @model_validator(mode="before")

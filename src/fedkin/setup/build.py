@@ -15,6 +15,7 @@ from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
 from fedkin.core.optimizers import PLAIN
 from fedkin.core.rng import Key
+from fedkin.data.canaries import plant
 from fedkin.data.population import Population
 from fedkin.engine.contexts import Schedule, ServerTools
 from fedkin.engine.coordinator import Federation, participants_of
@@ -69,10 +70,17 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     spec, method = accounted(rooted(spec)), method_of(spec, method)
     population = population_of(spec, method.needs.public != "none")
     if not population.apart:
-        return around(resolved(spec, method), method, population)
+        return around(resolved(spec, method), method, _planted(spec, population))
     stay = [client for client in range(population.clients) if client not in set(population.apart)]
-    parts = around(resolved(spec, method), method, population.only(stay))
+    trained = _planted(spec, population.only(stay))
+    parts = around(resolved(spec, method), method, trained)
     return parts._replace(held_out=population.only(population.apart))
+
+
+def _planted(spec: Spec, population: Population) -> Population:
+    """The population with the canaries that [audit] asks for."""
+    count = spec.audit.canaries
+    return plant(population, count, Key(spec.run.seed)) if count else population
 
 
 def method_of(spec: Spec, given: Method | None = None) -> Method:

@@ -1,0 +1,1 @@
+"""The red team: what a finished run gives away, measured."""

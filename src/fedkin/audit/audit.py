@@ -1,0 +1,213 @@
+"""``fedkin audit``: attacks on a finished run, and what they prove beside what is accounted."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from fedkin.audit.bounds import clopper_pearson
+from fedkin.audit.guesses import LOW_RATE, proved, told
+from fedkin.audit.labels import correlation, inferred
+from fedkin.audit.losses import MESSAGE, PERSONAL, Seen, seen
+from fedkin.core.errors import FedkinError
+from fedkin.data.arrays import Array
+from fedkin.data.canaries import Canaries, canaries_of
+from fedkin.engine.host import Host
+from fedkin.engine.transports.base import InProcess
+from fedkin.experiment.run_facts import privacy_of
+from fedkin.setup.build import Assembled
+from fedkin.setup.opened import Loaded, load
+from fedkin.setup.privacy import secret_for
+
+MOST = 100  # clients that are attacked
+SHADOWS = 8  # other clients' models that say what a sample costs who never saw it
+CONFIDENCE = 0.95
+DELTA = 1e-5  # where no guarantee names one
+LEAST = 1e-3  # standard deviation of a sample's losses
+
+
+def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
+    """Attack a finished run, which stays as it is.
+
+    Args:
+        folder: The run directory.
+        trust_code: The classes that its specification names may be imported.
+
+    Returns:
+        What ``fedkin audit --json`` prints: "membership", "labels", "canaries", "accounted".
+
+    Raises:
+        FedkinError: It is no run, a deployment's, or not finished.
+    """
+    loaded = load(folder, trust_code=trust_code)
+    coordinator, parts, at = loaded
+    if not at.finished:
+        raise FedkinError(
+            f"{folder} is not finished, and an audit is of the models that come out: fedkin resume "
+            f"{folder}"
+        )
+    host = _host(loaded, folder)
+    clients = sorted(parts.infos)[:MOST]
+    found = {client: seen(coordinator, host, client, parts.spec.run.rounds) for client in clients}
+    canaries = canaries_of(parts.population)
+    planted = set() if canaries is None else set(canaries.rows.tolist())
+    return {
+        "run": str(folder),
+        "method": parts.method.name,
+        "rounds": parts.spec.run.rounds,
+        "clients": len(clients),
+        "of": len(parts.infos),
+        "false_alarms": LOW_RATE,
+        "confidence": CONFIDENCE,
+        "membership": _membership(parts, found, planted),
+        "labels": _labels(parts, found),
+        "canaries": None if canaries is None else _canaries(parts, found, canaries),
+        "accounted": privacy_of(parts),
+    }
+
+
+def _host(loaded: Loaded, folder: Path) -> Host:
+    transport, spec = loaded.coordinator.transport, loaded.parts.spec
+    assert isinstance(transport, InProcess)
+    if spec.privacy.at_client:
+        transport.host.secret = secret_for(spec, folder)
+    return transport.host
+
+
+def _targets(found: Mapping[int, Seen]) -> list[str]:
+    names = {name for one in found.values() for name in one.models}
+    return sorted(names, key=lambda name: (name != PERSONAL, name == MESSAGE, name))
+
+
+def _membership(
+    parts: Assembled, found: Mapping[int, Seen], planted: set[int]
+) -> list[dict[str, Any]]:
+    """Attacks that ask of a client's own samples which of them it trained on."""
+    people = parts.population
+    rows = []
+    for target in _targets(found):
+        scores: dict[str, list[tuple[Array, Array]]] = {"loss": [], "likelihood ratio": []}
+        for client, one in found.items():
+            if target not in one.models:
+                continue
+            members = _but(people.train[client], planted)
+            others = people.test[client]
+            if len(members) == 0 or len(others) == 0:
+                continue
+            both = np.concatenate([members, others])
+            by = {"loss": -_losses(parts, one, target, both)}
+            ratio = _ratio(parts, found, client, target, both)
+            by |= {} if ratio is None else {"likelihood ratio": ratio}
+            for name, value in by.items():
+                scores[name].append((value[: len(members)], value[len(members) :]))
+        for name, pairs in scores.items():
+            if pairs:
+                inside, outside = (np.concatenate(side) for side in zip(*pairs, strict=True))
+                rows.append({"target": target, "attack": name, **told(inside, outside)._asdict()})
+    return rows
+
+
+def _ratio(
+    parts: Assembled, found: Mapping[int, Seen], client: int, target: str, rows: Array
+) -> Array | None:
+    """The likelihood ratio of Carlini et al. (2022), offline: how far a sample's loss lies below
+    its losses on other clients' models, in their standard deviations; None where those are the same
+    model.
+    """
+    own = found[client].models[target]
+    others = [
+        one.models[target]
+        for other, one in found.items()
+        if other != client
+        and target in one.models
+        and one.models[target].model.name == own.model.name
+    ]
+    step = max(1, len(others) // SHADOWS)
+    x, y = _samples(parts, rows)
+    shadows = [one.losses(x, y) for one in others[::step][:SHADOWS]]
+    if len(shadows) < 2:
+        return None
+    usual, spread = np.mean(shadows, 0), np.std(shadows, 0)
+    if float(spread.max()) == 0:  # one model for all
+        return None
+    ratio: Array = (usual - own.losses(x, y)) / np.maximum(spread, LEAST)
+    return ratio
+
+
+def _labels(parts: Assembled, found: Mapping[int, Seen]) -> dict[str, Any] | None:
+    """How well messages tell how many samples of each class their senders have."""
+    classes = parts.population.classes
+    if classes < 2:
+        return None
+    scores = {client: inferred(one, classes) for client, one in found.items()}
+    known = {client: of for client, of in scores.items() if of is not None}
+    histograms = torch.from_numpy(parts.population.histogram("train"))
+    right = correlation(known, histograms)
+    return None if right is None else {"correlation": right, "clients": len(known)}
+
+
+def _canaries(
+    parts: Assembled, found: Mapping[int, Seen], planted: Canaries
+) -> list[dict[str, Any]]:
+    """What guesses on canaries prove of ε, beside what is accounted."""
+    rows = []
+    for target in _targets(found):
+        scores = np.full(len(planted.rows), np.nan)
+        for client, one in found.items():
+            here = planted.clients == client
+            if target in one.models and here.any():
+                wrong = planted.rows[here]
+                ratio = _ratio(parts, found, client, target, wrong)
+                scores[here] = -_losses(parts, one, target, wrong) if ratio is None else ratio
+        used = np.isfinite(scores)
+        if not used.any():
+            continue
+        upper, delta = _guarantee(parts, target)
+        best = proved(scores[used], planted.inside[used], delta, CONFIDENCE)
+        low, high = clopper_pearson(best.right, best.guesses, CONFIDENCE)
+        rows.append(
+            {
+                "target": target,
+                "canaries": int(used.sum()),
+                "guesses": best.guesses,
+                "right": best.right,
+                "share": [low, high],
+                "lower": best.epsilon,
+                "upper": upper,
+                "delta": delta,
+            }
+        )
+    return rows
+
+
+def _guarantee(parts: Assembled, target: str) -> tuple[float | None, float]:
+    """(ε, δ) that [privacy] promises for one row against who sees the target; ε None: nothing.
+
+    Where it protects a client as a whole, who may come or go, a row that comes or goes is a client
+    that goes and another that comes: twice ε, and (1 + e^ε) δ.
+    """
+    facts = privacy_of(parts)
+    if facts is None or facts["seeded"] or target == PERSONAL:
+        return None, DELTA
+    if target == MESSAGE and facts["where"] != "client":
+        return None, DELTA  # its noise, if any, is a share of what protects the sum
+    epsilon, delta = float(facts["epsilon"]), float(facts["delta"])
+    if parts.spec.privacy.of_samples:
+        return epsilon, delta
+    return 2 * epsilon, min(1.0, (1 + math.exp(min(epsilon, 50.0))) * delta)
+
+
+def _losses(parts: Assembled, one: Seen, target: str, rows: Array) -> Array:
+    return one.models[target].losses(*_samples(parts, rows))
+
+
+def _samples(parts: Assembled, rows: Array) -> tuple[torch.Tensor, torch.Tensor]:
+    at = torch.from_numpy(np.asarray(rows, np.int64))
+    return parts.population.x[at], parts.population.y[at]
+
+
+def _but(rows: Array, planted: set[int]) -> Array:
+    return np.array([row for row in rows if row not in planted], np.int64)

@@ -1,0 +1,84 @@
+"""From scores to guesses: how well they tell members from others, and what that proves of ε."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from fedkin.audit.bounds import lower_epsilon
+from fedkin.data.arrays import Array
+
+LOW_RATE = 0.01  # of false alarms, at which attacks are compared
+SHARES = (0.1, 0.3, 1.0)  # of canaries that are guessed; each has its part of the doubt
+
+
+class Told(NamedTuple):
+    """How well scores tell members from others.
+
+    auc: the chance that a member's is the higher one, 0.5 where nothing is told. hits: members
+    found where one of a hundred others is taken for one.
+    """
+
+    auc: float
+    hits: float
+    members: int
+    others: int
+
+
+class Proved(NamedTuple):
+    """A lower bound on ε, and the guesses that prove it."""
+
+    epsilon: float
+    right: int
+    guesses: int
+
+
+def told(members: Array, others: Array) -> Told:
+    """How well scores [n] of members and [k] of others, higher for members, tell them apart.
+
+    Args:
+        members: Scores of what was in the training data, at least one.
+        others: Scores of what was not, at least one.
+
+    Returns:
+        The area under the curve, and hits at a rate of LOW_RATE false alarms.
+    """
+    ranks = rankdata(np.concatenate([members, others]))
+    n, k = len(members), len(others)
+    auc = (ranks[:n].sum() - n * (n + 1) / 2) / (n * k)
+    alarms = int(LOW_RATE * k)  # so many others may lie above the threshold
+    threshold = np.sort(others)[k - 1 - alarms]
+    return Told(float(auc), float((members > threshold).mean()), n, k)
+
+
+def proved(
+    scores: Array,
+    inside: Array,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+    shares: Sequence[float] = SHARES,
+) -> Proved:
+    """The best lower bound on ε from canaries: half of the guesses "in" where scores are highest,
+    half "out" where they are lowest.
+
+    Args:
+        scores: Of the canaries [m], higher where one was trained on.
+        inside: Whether it was [m].
+        delta: δ of the guarantee that is tested.
+        confidence: Of the bound; where several numbers of guesses are tried each has its part of
+            the doubt (Bonferroni).
+        shares: Of the canaries that are guessed.
+
+    Returns:
+        The bound, with the guesses of the number that gave it.
+    """
+    m = len(scores)
+    order = np.argsort(-scores, kind="stable")
+    each = 1 - (1 - confidence) / len(shares)
+    found = []
+    for share in shares:
+        half = max(1, int(share * m) // 2)
+        right = int(inside[order[:half]].sum() + (~inside[order[m - half :]]).sum())
+        found.append(Proved(lower_epsilon(m, 2 * half, right, delta, each), right, 2 * half))
+    return max(found, key=lambda one: one.epsilon)

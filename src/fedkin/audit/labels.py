@@ -1,0 +1,61 @@
+"""Whether a client's message gives away how many samples of each class it has."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedkin.audit.losses import Seen
+from fedkin.core.tree import named_leaves
+from fedkin.data.arrays import Array
+
+
+def inferred(one: Seen, classes: int) -> Array | None:
+    """What a message says of its sender's classes, a number each; None where it says nothing.
+
+    Of predictions on the public set it is their mean. Of parameters it is the change of the last
+    layer's bias, whose gradient is the mean of predictions less labels (Zhao, Mopuri & Bilen,
+    2020, use the same sign).
+
+    Args:
+        one: What is seen of the client.
+        classes: Of the data.
+
+    Returns:
+        Scores [classes], in no unit.
+    """
+    for _, leaf in named_leaves(one.message.get("predictions", {})):
+        if isinstance(leaf, Tensor) and leaf.dim() == 2 and leaf.shape[1] == classes:
+            told = leaf.exp() if bool((leaf <= 0).all()) else leaf
+            return told.double().mean(0).numpy()
+    before = dict(named_leaves(one.received.get("parameters", {})))
+    found = None
+    for path, leaf in named_leaves(one.message.get("parameters", {})):
+        base = before.get(path)
+        if isinstance(leaf, Tensor) and leaf.shape == (classes,) and isinstance(base, Tensor):
+            found = (leaf - base).double().numpy()  # the last such layer is the head
+    return found
+
+
+def correlation(scores: Mapping[int, Array], histograms: Tensor) -> float | None:
+    """How well clients' scores follow what is special about their histograms.
+
+    Args:
+        scores: Client → scores [classes].
+        histograms: Counts [clients, classes].
+
+    Returns:
+        The mean over clients of the correlation of both, each less its mean over clients; 0 where
+        nothing is told, None of fewer than two clients.
+    """
+    clients = sorted(scores)
+    if len(clients) < 2:
+        return None
+    shares = histograms[torch.tensor(clients)].double()
+    shares = shares / shares.sum(1, keepdim=True).clamp_min(1)
+    truth = (shares - shares.mean(0)).numpy()
+    found = np.stack([scores[client] for client in clients])
+    found = found - found.mean(0)
+    each = [np.corrcoef(a, b)[0, 1] for a, b in zip(found, truth, strict=True) if a.std() * b.std()]
+    return float(np.mean(each)) if each else None

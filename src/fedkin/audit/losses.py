@@ -1,0 +1,90 @@
+"""What each sample costs each model: the numbers that attacks on membership start from."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method, plain_prediction
+from fedkin.core.model import Model
+from fedkin.core.tree import Tree, named_leaves
+from fedkin.data.arrays import Array
+from fedkin.engine.contexts import LocalData
+from fedkin.engine.coordinator import Coordinator
+from fedkin.engine.evaluation import Predict
+from fedkin.engine.host import Host, drawing_from
+from fedkin.engine.transports.base import one_thread
+
+PERSONAL, MESSAGE = "personal", "message"  # what is attacked, beside other views of the method
+
+
+class Exposed(NamedTuple):
+    """A model that somebody sees of a client: a view that it would deploy, or what it sends."""
+
+    model: Model
+    view: Tree
+    predict: Predict
+
+    def losses(self, x: Tensor, y: Tensor) -> Array:
+        """Loss of each sample [n], in nats; squared errors where labels are numbers."""
+        with torch.inference_mode(), one_thread():
+            told = self.predict(self.model, self.view, x)
+            if self.model.family.classes:
+                found = -told.gather(1, y[:, None])[:, 0]
+            else:
+                found = (told.reshape(len(y), -1) - y.reshape(len(y), -1)).square().sum(1)
+        losses: Array = np.nan_to_num(found.double().numpy(), nan=np.inf)
+        return losses
+
+
+class Seen(NamedTuple):
+    """What is seen of a client: models by target, its message, and what it was sent."""
+
+    models: Mapping[str, Exposed]
+    message: Tree
+    received: Tree
+
+
+def seen(coordinator: Coordinator, host: Host, client: int, number: int) -> Seen:
+    """What is seen of a client after round ``number``: its views, and what it would send next.
+
+    Nothing is kept of the work that makes the message.
+
+    Args:
+        coordinator: Of a finished run.
+        host: It has the client.
+        client: Its number.
+        number: The last round.
+
+    Returns:
+        A model a target: the views of the method, and "message" where clients send whole models.
+    """
+    method, model = host.method, host.models[host.infos[client].architecture]
+    views = coordinator.views(client, number + 1)
+    received = method.broadcast(coordinator.state, client)
+    data = host.training(number + 1, client)
+    message = _message(host, method, received, data)
+    models = {name: Exposed(model, view, method.predict) for name, view in views.items()}
+    sent = message.get("parameters")
+    if isinstance(sent, dict) and _fits(sent, model.initial):
+        models[MESSAGE] = Exposed(model, sent, plain_prediction)
+    return Seen(models, message, received)
+
+
+def _message(host: Host, method: Method, received: Tree, data: LocalData) -> Tree:
+    """What a client would send; nothing where it needs a secret that an audit has not (masks)."""
+    own = host.own(data.info.client)
+    with drawing_from(data.key.integer("local:dropout")), one_thread(), suppress(FedkinError):
+        return method.client_update(received, own, data)[1]
+    return {}
+
+
+def _fits(sent: Tree, like: Tree) -> bool:
+    found, wanted = dict(named_leaves(sent)), dict(named_leaves(like))
+    return found.keys() == wanted.keys() and all(
+        getattr(found[name], "shape", None) == leaf.shape for name, leaf in wanted.items()
+    )

@@ -1,0 +1,100 @@
+"""audit.html: one page that needs nothing else, and the same tables for a terminal."""
+
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fedkin.report.page.document import document
+from fedkin.report.page.tables import section, table
+from fedkin.runs.directory import own
+from fedkin.runs.outside import write_outside
+
+NAME = "audit.html"
+NONE = "none"
+
+
+class Shown(NamedTuple):
+    """A table: its title, what it says, its columns, its rows."""
+
+    title: str
+    note: str
+    head: tuple[str, ...]
+    rows: list[list[str]]
+
+
+def write_page(found: Mapping[str, Any], folder: Path) -> Path:
+    """Write audit.html into a run directory and return its path."""
+    title = f"Audit of {found['method']}, {found['rounds']} rounds"
+    many = f"{found['clients']} of {found['of']} clients were attacked."
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(many)}</p>", f"<p>{escape(LIMIT)}</p>"]
+    for number, shown in enumerate(tables(found)):
+        head = [(name, "" if at == 0 else "n") for at, name in enumerate(shown.head)]
+        parts.append(section(f"t{number}", shown.title, shown.note, table(head, list(shown.rows))))
+    return write_outside(own(folder, NAME), document(title, parts, {"figures": [], "owns": []}))
+
+
+LIMIT = (
+    "An attack that fails proves nothing: a better one may succeed. A lower bound that is above 0 "
+    "does prove that the run is not more private than it says."
+)
+
+
+def tables(found: Mapping[str, Any]) -> list[Shown]:
+    """What an audit found, as text."""
+    shown = [
+        Shown(
+            "Which samples were trained on",
+            "AUC: the chance that a training sample looks more like one than a test sample of the "
+            f"same client; 0.5 tells nothing. Hits: training samples found at "
+            f"{found['false_alarms']:.0%} false alarms. Message: what a client would send next.",
+            ("target", "attack", "AUC", "hits", "samples"),
+            [
+                [
+                    one["target"],
+                    one["attack"],
+                    f"{one['auc']:.3f}",
+                    f"{one['hits']:.1%}",
+                    f"{one['members']} and {one['others']}",
+                ]
+                for one in found["membership"]
+            ],
+        )
+    ]
+    if found["labels"] is not None:
+        shown.append(
+            Shown(
+                "Which classes a client has",
+                "Correlation of what its message says with what is special about its classes, mean "
+                "over clients; 0 tells nothing.",
+                ("target", "correlation", "clients"),
+                [
+                    [
+                        "message",
+                        f"{found['labels']['correlation']:.2f}",
+                        str(found["labels"]["clients"]),
+                    ]
+                ],
+            )
+        )
+    if found["canaries"] is not None:
+        shown.append(
+            Shown(
+                "What canaries prove of epsilon, for one row",
+                f"Lower: proved by the guesses, with confidence {found['confidence']:.0%} (Steinke "
+                "et al., 2023). Upper: what [privacy] promises, none where it promises nothing.",
+                ("target", "canaries", "right guesses", "lower", "upper", "delta"),
+                [
+                    [
+                        one["target"],
+                        str(one["canaries"]),
+                        f"{one['right']} of {one['guesses']}",
+                        f"{one['lower']:.2f}",
+                        NONE if one["upper"] is None else f"{one['upper']:.2f}",
+                        f"{one['delta']:.1g}",
+                    ]
+                    for one in found["canaries"]
+                ],
+            )
+        )
+    return shown

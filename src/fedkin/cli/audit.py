@@ -1,0 +1,40 @@
+"""``fedkin audit``: attacks on a finished run."""
+
+from typing import Any
+
+from fedkin.cli.json_output import print_json
+from fedkin.cli.reading import AsJson, Folder, TrustCode
+from fedkin.experiment.terminal import console, say
+
+
+def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False) -> None:
+    """Attack a finished run: who was trained on, which classes clients have, what canaries prove.
+
+    Writes audit.html into the run directory, and changes nothing else.
+    """
+    from fedkin.audit.audit import audit as attack
+    from fedkin.audit.page import tables, write_page
+    from fedkin.cli.export import find_own_code
+
+    find_own_code()
+    found = attack(folder, trust_code)
+    path = write_page(found, folder)
+    if as_json:
+        print_json({**found, "written": [str(path)]})
+        return
+    for shown in tables(found):
+        console().print(_table(shown))
+    if found["canaries"] is None:
+        say("no canaries: train with --set audit.canaries=100 to have a lower bound on epsilon")
+    say(path)
+
+
+def _table(shown: Any) -> Any:
+    from rich.table import Table
+
+    made = Table(title=shown.title, title_justify="left", caption=None)
+    for at, name in enumerate(shown.head):
+        made.add_column(name, justify="left" if at == 0 else "right")
+    for row in shown.rows:
+        made.add_row(*row)
+    return made

@@ -1,0 +1,160 @@
+"""``fedkin audit`` on small runs: it has teeth, changes nothing, and names mistakes."""
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+from fedkin.audit.audit import audit
+from fedkin.audit.page import tables, write_page
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.data.canaries import canaries_of, plant
+from fedkin.experiment.run import run
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
+from fedkin.setup.opened import load
+from tests.engine.small import content
+
+
+def spec(method, **settings):
+    given = {
+        "run__participation": 1.0,
+        "model__name": "dnn",
+        "model__hidden": 40,
+        "train__steps": 30,
+        "train__lr": 0.5,
+        **settings,
+    }
+    return parse(content(method, **given))[0]
+
+
+def digests(folder):
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "run"
+    run(spec("ditto", run__rounds=12, audit__canaries=240), folder)
+    before = digests(folder)
+    found = audit(folder)
+    path = write_page(found, folder)
+    after = digests(folder)
+    return folder, found, before, after, path
+
+
+def test_a_run_without_noise_tells_who_was_trained_on(attacked):
+    _, found, *_ = attacked
+    by = {(one["target"], one["attack"]): one["auc"] for one in found["membership"]}
+    assert by["personal", "loss"] > 0.515
+    assert by["personal", "likelihood ratio"] > 0.53
+    assert by["message", "likelihood ratio"] > 0.55
+    assert {target for target, _ in by} == {"personal", "global", "message"}
+    assert found["labels"]["correlation"] > 0.3
+    assert found["labels"]["clients"] == 6
+
+
+def test_canaries_prove_that_nothing_is_hidden(attacked):
+    _, found, *_ = attacked
+    by = {one["target"]: one for one in found["canaries"]}
+    assert by["personal"]["lower"] > 0.2
+    assert by["message"]["lower"] > 0.8
+    assert {one["upper"] for one in by.values()} == {None}
+    assert by["personal"]["canaries"] == 240
+    assert found["accounted"] is None
+
+
+def test_an_audit_changes_nothing_but_its_page(attacked):
+    _, found, before, after, path = attacked
+    assert path.name == "audit.html"
+    assert {name for name in after if after[name] != before.get(name)} == {"audit.html"}
+    assert set(before) <= set(after)
+    text = path.read_text()
+    assert "://" not in text.split("<script>")[0]  # nothing is fetched
+    assert [shown.title for shown in tables(found)][-1].startswith("What canaries prove")
+    json.dumps(found)
+
+
+def test_canaries_are_wrong_and_half_of_them_are_out():
+    clean, planted = (assemble(spec("fedavg", audit__canaries=n)).population for n in (0, 200))
+    told = canaries_of(planted)
+    assert canaries_of(clean) is None
+    assert len(told.rows) == len(set(told.rows.tolist())) == 200
+    changed = np.flatnonzero((clean.y != planted.y).numpy())
+    assert sorted(told.rows.tolist()) == changed.tolist()
+    assert 70 < told.inside.sum() < 130
+    trained = set(np.concatenate(planted.train).tolist())
+    assert [row in trained for row in told.rows] == told.inside.tolist()
+    owners = {row: k for k, rows in enumerate(clean.train) for row in rows.tolist()}
+    assert [owners[row] for row in told.rows.tolist()] == told.clients.tolist()
+    again = plant(clean, 200, Key(3))
+    assert again.digest() == planted.digest()
+
+
+def test_a_private_run_has_its_upper_bound(tmp_path):
+    privacy = {"noise": 3.0, "clip": 0.2, "delta": 1e-5}
+    given = {**content("fedavg", run__rounds=2, audit__canaries=60), "privacy": privacy}
+    folder = run(parse(given)[0], tmp_path / "run")
+    found = audit(folder)
+    by = {one["target"]: one for one in found["canaries"]}
+    assert by["global"]["upper"] == pytest.approx(2 * found["accounted"]["epsilon"])
+    assert by["global"]["lower"] <= by["global"]["upper"]
+    assert by["global"]["delta"] > 1e-5
+    assert by["message"]["upper"] is None  # the server sees messages as they are
+
+
+@pytest.mark.parametrize("method", ["comet", "fedproto", "local", "scaffold"])
+def test_methods_of_every_kind_are_attacked(method, tmp_path):
+    folder = run(parse(content(method, run__rounds=1, run__participation=1.0))[0], tmp_path / "r")
+    found = audit(folder)
+    assert "personal" in {one["target"] for one in found["membership"]}
+    assert all(0 <= one["auc"] <= 1 for one in found["membership"])
+
+
+def test_a_run_that_is_not_finished_is_refused(tmp_path):
+    class Stop(Exception):
+        pass
+
+    def stop(record):
+        if record.round == 1:
+            raise Stop
+
+    with pytest.raises(Stop):
+        run(spec("fedavg"), tmp_path / "run", progress=stop)
+    with pytest.raises(FedkinError, match="is not finished, and an audit is of the models"):
+        audit(tmp_path / "run")
+
+
+BAD = {
+    "too many": ({"audit__canaries": 600}, "may be at most half of the .* training rows"),
+    "negative": ({"audit__canaries": -1}, "audit.canaries"),
+    "key": ({"audit__canary": 5}, "unknown key 'audit.canary'.*did you mean 'canaries'"),
+    "numbers": (
+        {"audit__canaries": 5, "data__name": "linear_toy", "split__name": "natural"},
+        "needs one class a sample",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_mistake_gets_one_sentence_before_training(case):
+    settings, sentence = BAD[case]
+    given = content("fedavg", **settings)
+    if "data__name" in settings:
+        given["split"] = {"name": "natural"}
+        given["model"] = {"name": "mlr"}
+        given["run"].pop("clients")
+    with pytest.raises(FedkinError, match=sentence) as told:
+        assemble(parse(given)[0])
+    assert "\n" not in str(told.value)
+
+
+def test_it_is_loaded_with_the_data_that_it_was_trained_on(attacked):
+    folder, *_ = attacked
+    assert len(canaries_of(load(folder).parts.population).rows) == 240
