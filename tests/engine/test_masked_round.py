@@ -12,7 +12,6 @@ from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
-from fedkin.flower.deployable import check_deployable
 from fedkin.methods import registry
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
@@ -125,6 +124,12 @@ def test_too_few_are_refused(tmp_path, monkeypatch):
         run(spec(masks={"threshold": 4}), tmp_path / "few")
 
 
+def test_fewer_than_min_replies_are_refused(tmp_path, monkeypatch):
+    _silent(monkeypatch, {"masked": [0]})
+    with pytest.raises(FedkinError, match="round 2: 5 usable replies, at least 6 needed"):
+        run(spec(masks={"threshold": 4}, run__min_replies=6), tmp_path / "few")
+
+
 def test_a_client_whose_numbers_do_not_fit_is_left_out_with_the_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(masked_round, "digits_for", lambda weight: 5)
     with pytest.raises(FedkinError, match=r"0 answered masked .*client 0: numbers of 5 digits"):
@@ -201,11 +206,6 @@ def test_keys_are_not_in_the_run_directory(tmp_path):
     assert not [path for path in folder.rglob("*") if path.name == "secret"]
     with closing(sqlite3.connect(folder / "run.db")) as database:
         assert database.execute("SELECT count(*) FROM rounds").fetchone() == (5,)
-
-
-def test_nodes_do_no_such_thing_yet():
-    with pytest.raises(FedkinError, match="secure_aggregation is for simulations"):
-        check_deployable(spec())
 
 
 def test_no_stage_answers_without_masks():

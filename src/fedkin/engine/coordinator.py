@@ -118,6 +118,8 @@ class Coordinator:
         masked = self._masked(number, downs)
         if masked is not None:
             mean = masked.mean(self.transport, answers)
+            if len(mean.clients) < self.federation.min_replies:
+                self._too_few(len(mean.clients), masked.missing, number)
             at = {"local": time.perf_counter() - began}
             self._update_by(mean, number)
             missing |= masked.missing
@@ -478,7 +480,20 @@ def participants_of(federation: Federation) -> int:
     Returns:
         m.
     """
-    return max(1, math.ceil(round_up_noise(federation.participation * len(federation.infos))))
+    return participants_among(federation.participation, len(federation.infos))
+
+
+def participants_among(share: float, clients: int) -> int:
+    """m = ⌈C·M⌉, at least one.
+
+    Args:
+        share: C.
+        clients: M.
+
+    Returns:
+        How many take part in a round.
+    """
+    return max(1, math.ceil(round_up_noise(share * clients)))
 
 
 def round_up_noise(value: float) -> float:

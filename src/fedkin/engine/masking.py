@@ -56,6 +56,18 @@ class Masking:
         self._waiting[client] = _Waiting(masking, message, weight)
         return masking.advertise()
 
+    def waiting(self, client: int) -> Tree | None:
+        """The message that a client holds back.
+
+        Args:
+            client: Whose it is.
+
+        Returns:
+            None where none waits.
+        """
+        found = self._waiting.get(client)
+        return None if found is None else found.message
+
     def answer(self, stage: str, round: int, client: int, message: bytes) -> bytes:
         """A client's answer to a later stage.
 

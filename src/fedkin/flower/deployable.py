@@ -8,11 +8,6 @@ from fedkin.transforms.registry import check_deployable as check_transforms
 def check_deployable(spec: Spec) -> None:
     """Raise FedkinError for what only a simulation does."""
     check_transforms([one.name for one in spec.transforms])
-    if spec.privacy.secure_aggregation is not None:
-        raise FedkinError(
-            "privacy.secure_aggregation is for simulations: nodes send their updates as they are; "
-            "leave it out"
-        )
     if spec.privacy.of_samples:
         raise FedkinError(
             "privacy.unit = 'sample' is for simulations: nodes add no noise yet; take 'client', "

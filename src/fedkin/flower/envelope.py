@@ -27,7 +27,9 @@ MOST_SAMPLES = 100_000_000  # of one client
 MOST_FEATURES = 1 << 26  # numbers in one sample
 DIVERGED = 1e30  # a loss beyond it is that of a model that diverged, and is recorded as infinite
 
-Op = Literal["introduce", "local", "finish", "evaluate", "evaluate_all"]
+Op = Literal[
+    "introduce", "local", "shares", "masked", "reveal", "finish", "evaluate", "evaluate_all"
+]
 Round = Annotated[int, Field(ge=0, le=MOST_ROUNDS)]
 Samples = Annotated[int, Field(ge=0, le=MOST_SAMPLES)]
 Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # sha256, or not known

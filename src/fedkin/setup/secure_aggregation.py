@@ -14,11 +14,15 @@ IN_THE_CLEAR = "scores, notes and numbers of samples arrive client by client"
 
 def with_threshold(federation: Federation, spec: Spec) -> Federation:
     """The federation with the threshold of its rounds, where secure aggregation is asked for."""
+    return federation._replace(threshold=threshold_of(spec, participants_of(federation)))
+
+
+def threshold_of(spec: Spec, participants: int) -> int | None:
+    """t of so many participants of a round; None where nothing is asked for."""
     asked = spec.privacy.secure_aggregation
     if asked is None:
-        return federation
-    usual = usual_threshold(participants_of(federation))
-    return federation._replace(threshold=usual if asked.threshold is None else asked.threshold)
+        return None
+    return usual_threshold(participants) if asked.threshold is None else asked.threshold
 
 
 def masking_of(spec: Spec, method: Method, threshold: int | None) -> Masking | None:

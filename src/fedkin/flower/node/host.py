@@ -21,7 +21,9 @@ from filelock import FileLock, Timeout
 from fedkin.core.errors import FedkinError, named_line
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
+from fedkin.engine.coordinator import participants_among
 from fedkin.engine.host import Host
+from fedkin.engine.masking import STAGES
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
@@ -45,6 +47,7 @@ from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import with_measure
 from fedkin.setup.build import for_models, method_of, names_of, schedule_of
 from fedkin.setup.population import population_of
+from fedkin.setup.secure_aggregation import masking_of, threshold_of
 
 PATIENCE = 60  # seconds for a caller to say what it wants
 
@@ -105,7 +108,7 @@ class Node:
         if len(blobs) > 1:
             raise Refused("a request has at most one message")
         message = blobs[0] if blobs else None
-        if message is not None:
+        if message is not None and not _later_stage(request):
             down = decode(message)
             check_kinds(down, spec.method.name)
             check(down, down)  # finite numbers only
@@ -181,8 +184,9 @@ class Node:
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(
             -info.samples // spec.train.batch_size
         )
+        method = for_models(spec, method_of(spec), models)
         return Host(
-            method=for_models(spec, method_of(spec), models),
+            method=method,
             models=models,
             infos={place.client: info},
             population=population,
@@ -191,7 +195,32 @@ class Node:
             store=Memory(),
             seed=spec.run.seed,
             measure=with_measure(spec, population, self.config.data is None).run.measure,
+            masking=masking_of(spec, method, _threshold(spec, place)),
         )
+
+
+def _later_stage(request: Request) -> bool:
+    """Whether a stage of secure aggregation is asked for, whose messages have a form of their own.
+
+    Raises Refused where something else is asked beside it.
+    """
+    later = [step.op for step in request.steps if step.op in STAGES]
+    if later and len(request.steps) > 1:
+        raise Refused(f"{later[0]} is asked for by itself")
+    return bool(later)
+
+
+def _threshold(spec: Spec, place: Place) -> int | None:
+    """Of secure aggregation, as this node's own experiment says.
+
+    Raises FedkinError for a newcomer, who works alone.
+    """
+    if spec.privacy.secure_aggregation is not None and place.joined is not None:
+        raise FedkinError(
+            "a newcomer works alone, and secure aggregation hides an update among others: it joins "
+            "the next run as one of its clients"
+        )
+    return threshold_of(spec, participants_among(spec.run.participation, place.clients))
 
 
 def serve(node: Node) -> None:

@@ -17,6 +17,7 @@ from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.store import MODEL, Commit, Vault
 
 TOLD = ("scores", "notes", "measures")  # of an answer's record
+WORK = "local"
 LAST = "evaluate_all"  # what a client is asked when its model is done
 
 
@@ -104,16 +105,20 @@ class Work:
             return None
         self._take(commit.state)
         self.own = Base(round=step.round, digest=self._digest())
-        return TaskResult(
-            self.client, commit.message, commit.told["weight"], seconds=commit.told["seconds"]
-        )
+        message, weight = commit.message, commit.told["weight"]
+        if self.host.masking is not None and step.op == WORK and message is not None:
+            # with other keys: who was cut off between two stages begins the first one again
+            update = decode(message)
+            message = self.host.masking.begin(step.round, self.client, update, weight)
+        return TaskResult(self.client, message, weight, seconds=commit.told["seconds"])
 
     def _anew(self, step: Step) -> TaskResult:
         (answer,) = self.host.do(step.op, step.round, [Task(self.client, self.message)])
         if step.op in CHANGING and answer.error is None:
             state = encode(self.host.own(self.client))
             told = {"weight": answer.weight, "seconds": answer.seconds}
-            self.vault.put(step.round, Commit(self._key(step), state, answer.message, told))
+            kept = self._update_of(step, answer)
+            self.vault.put(step.round, Commit(self._key(step), state, kept, told))
             self.own = Base(round=step.round, digest=self._digest())
         if step.op == LAST and answer.error is None and not self.asked.done:
             try:
@@ -125,6 +130,13 @@ class Work:
                     flush=True,
                 )
         return answer
+
+    def _update_of(self, step: Step, answer: TaskResult) -> bytes | None:
+        """What a commit keeps of an answer: under masks the update itself, which stays here."""
+        if self.host.masking is None or step.op != WORK:
+            return answer.message
+        waiting = self.host.masking.waiting(self.client)
+        return None if waiting is None else encode(waiting)
 
     def _keep_model(self, step: Step, answer: TaskResult) -> None:
         """What the client would deploy, whatever its method makes it of: nobody has to be asked for

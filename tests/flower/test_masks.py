@@ -1,0 +1,184 @@
+"""Secure aggregation over Flower's messages: the bits of one process, and no update leaves."""
+
+import pytest
+
+pytest.importorskip("flwr")
+
+from fedkin.core.errors import FedkinError
+from fedkin.experiment.run import run
+from fedkin.flower.envelope import Base, Place, Request, Step
+from fedkin.flower.node.host import Node
+from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, sealed
+from fedkin.runs.spec import Spec, parse
+from tests.engine.small import content
+from tests.flower.cluster import experiment as plain_experiment
+from tests.flower.cluster import result
+from tests.flower.fleet import Fleet
+from tests.flower.node.test_host import ask, down, made, request
+from tests.flower.reference import faulty
+
+RUNS = {"run__clients": 4, "run__participation": 1.0, "run__rounds": 3, "run__commit_every": 0}
+
+
+def experiment(method: str = "fedavg", **settings) -> Spec:
+    given = content(method, **{**RUNS, "engine__name": "inprocess", **settings})
+    return parse({**given, "privacy": {"secure_aggregation": {"threshold": 3}}})[0]
+
+
+def plain(method: str = "fedavg", **settings) -> Spec:
+    return plain_experiment(method, **{**RUNS, **settings})
+
+
+def steps(parts: list[bytes]) -> list[tuple[str, int]]:
+    return [(step.op, step.round) for step in Request.model_validate_json(parts[0]).steps]
+
+
+@pytest.mark.parametrize("method", ["fedavg", "ditto", "scaffold"])
+def test_a_deployment_gives_the_bits_of_one_process(method, tmp_path):
+    deployed = result(Fleet(tmp_path, experiment(method)).run())
+    assert deployed == result(run(experiment(method), tmp_path / "one"))
+    unmasked = result(run(plain(method), tmp_path / "plain"))
+    assert deployed["fingerprint"] == unmasked["fingerprint"]
+    assert deployed["metrics"] == unmasked["metrics"]
+    assert not deployed["events"]
+
+
+def test_no_update_leaves_a_node(tmp_path, monkeypatch):
+    """What a node says of its work is keys; what it sends later is as large as masks make it."""
+    sent: dict[str, set[int]] = {}
+    answer = Node.answer
+
+    def heard(self, parts):
+        reply = answer(self, parts)
+        for op, _ in steps(parts):
+            sent.setdefault(op, set()).update(map(len, reply[1:]))
+        return reply
+
+    monkeypatch.setattr(Node, "answer", heard)
+    fleet = Fleet(tmp_path, experiment("ditto"))
+    fleet.run()
+    assert sent["local"] == {HEADER.size + 96}
+    assert sent["shares"] == {HEADER.size + 3 * (CLIENT.size + 88)}
+    assert sent["masked"] == {HEADER.size + 3 * 8 * 650}
+    assert sent["reveal"] == {HEADER.size + 4 * (CLIENT.size + 37)}
+    asked = [steps(parts) for name, parts in fleet.grid.seen if name == "c1"][1:6]
+    assert asked == [
+        [("local", 1)],
+        [("shares", 1)],
+        [("masked", 1)],
+        [("reveal", 1)],
+        [("evaluate", 1), ("local", 2)],
+    ]
+
+
+def _broken(monkeypatch, stage, act):
+    """c1's host does something else once, when it is asked for a stage of round 2."""
+    answer, done = Node.answer, []
+
+    def broken(self, parts):
+        if self.config.client == "c1" and (stage, 2) in steps(parts) and not done:
+            done.append(stage)
+            act(self)
+        return answer(self, parts)
+
+    monkeypatch.setattr(Node, "answer", broken)
+
+
+@pytest.mark.parametrize("stage", ["shares", "masked"])
+def test_a_host_that_is_started_again_is_left_out(stage, tmp_path, monkeypatch):
+    """What it held back is gone with its process: the others' sum is right."""
+
+    def restarted(node):
+        node._host = None
+
+    _broken(monkeypatch, stage, restarted)
+    found = result(Fleet(tmp_path, experiment()).run())
+    (event,) = found["events"]
+    assert event[:3] == (2, 1, "missing")
+    assert "has no work of round 2 that waits" in event[3]
+    others = result(faulty(plain(), tmp_path / "plain", rejected=[(2, 1)]))
+    assert found["fingerprint"] == others["fingerprint"]
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("stage", ["shares", "masked", "reveal"])
+def test_a_server_that_was_killed_between_two_stages_goes_on(stage, tmp_path, monkeypatch):
+    def killed(node):
+        raise Killed
+
+    _broken(monkeypatch, stage, killed)
+    fleet = Fleet(tmp_path, experiment("ditto"))
+    with pytest.raises(Killed):
+        fleet.run()
+    found = result(fleet.run())
+    assert found == result(run(experiment("ditto"), tmp_path / "one"))
+
+
+def test_too_few_nodes_end_the_run_in_one_sentence(tmp_path, monkeypatch):
+    fleet = Fleet(tmp_path, experiment())
+    monkeypatch.setattr(fleet.grid, "absent", set())
+    get = fleet.grid.get_nodes
+
+    def nodes():
+        if fleet.grid.seen and ("masked", 2) in steps(fleet.grid.seen[-1][1]):
+            fleet.grid.absent = {"c1", "c3"}
+        return get()
+
+    monkeypatch.setattr(fleet.grid, "get_nodes", nodes)
+    with pytest.raises(
+        FedkinError, match="round 2: secure aggregation needs 3 of 4 clients, and 2"
+    ):
+        fleet.run()
+
+
+def folder(path, name):
+    (path / name).mkdir()
+    return path / name
+
+
+def _asked(spec, op, round, base, **changes):
+    return request(spec, steps=(Step(op=op, round=round),), base=base, **changes)
+
+
+def test_a_node_reveals_for_one_set_of_survivors(tmp_path):
+    spec = experiment()
+    node = made(tmp_path, spec)
+    first, (keys,) = ask(node, _asked(spec, "local", 1, Base()), down(spec))
+    base = first.steps[0].own
+    assert len(keys) == HEADER.size + 96
+    for survivors in ([0, 1, 2], [0, 1, 3]):
+        blob = sealed(Stage.SURVIVORS, 1, [of_client(one) for one in survivors])
+        reply, sent = ask(node, _asked(spec, "reveal", 1, base), blob)
+        assert not sent
+        why = reply.error or reply.steps[0].error
+        if survivors == [0, 1, 2]:
+            assert "reveal was" not in why
+            assert "comes next" in why
+        else:
+            assert "reveal 1 was asked 1 times already, with different messages" in why
+
+
+def test_stages_are_asked_for_one_by_one_and_not_without_masks(tmp_path):
+    spec = experiment()
+    node = made(folder(tmp_path, "masked"), spec)
+    both = request(spec, steps=(Step(op="shares", round=1), Step(op="local", round=2)), base=Base())
+    assert "shares is asked for by itself" in ask(node, both, b"x")[0].error
+    assert (
+        "no work of round 1" in ask(node, _asked(spec, "shares", 1, Base()), b"x")[0].steps[0].error
+    )
+    other = plain()
+    node = made(folder(tmp_path, "plain"), other)
+    why = ask(node, _asked(other, "masked", 1, Base()), b"x")[0].steps[0].error
+    assert "this experiment has no secure aggregation" in why
+
+
+def test_a_newcomer_is_not_asked_for_its_update(tmp_path):
+    spec = experiment()
+    node = made(tmp_path, spec)
+    place = Place(client=3, clients=4, classes=10, architecture="mlr", joined=3)
+    reply, sent = ask(node, _asked(spec, "local", 4, Base(), place=place), down(spec))
+    assert "a newcomer works alone" in reply.error
+    assert not sent
