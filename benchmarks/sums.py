@@ -6,6 +6,7 @@
 client order, as fedkin did before sums were exact. *one by one, exact*: the same, added as
 integers: what a coordinator of nodes does. *partial sums*: one sum a worker is decoded and merged;
 the workers' own additions are the row *at a worker*. The ways take turns; a row is the median.
+Seconds are of the processor (one thread), so that other work on the machine counts little.
 """
 
 import argparse
@@ -65,7 +66,7 @@ def at_worker(trees: list[Tree]) -> bytes:
 
 
 def measured(size: int, clients: int, workers: int, repeat: int) -> dict[str, float]:
-    """Seconds for all messages of a round, by way."""
+    """Processor seconds for all messages of a round, by way."""
     trees = [message(size, seed) for seed in range(clients)]
     blobs = [encode(tree) for tree in trees]
     parts = [at_worker(trees[worker::workers]) for worker in range(workers)]
@@ -78,9 +79,9 @@ def measured(size: int, clients: int, workers: int, repeat: int) -> dict[str, fl
     spent: dict[str, list[float]] = defaultdict(list)
     for _ in range(repeat):
         for way, work in ways.items():
-            began = time.perf_counter()
+            began = time.process_time()
             work()
-            spent[way].append(time.perf_counter() - began)
+            spent[way].append(time.process_time() - began)
     return {way: statistics.median(each) for way, each in spent.items()}
 
 
