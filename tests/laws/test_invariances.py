@@ -141,6 +141,7 @@ UNWEIGHTED = {  # every reply counts the same
     "fedfomo",
     "fedmd",
     "fedproto",  # by the samples of each class, which the message tells
+    "fedas",  # by a number that the message tells
     "fedtgp",
     "fedu",
     "kt_pfl",

@@ -86,6 +86,10 @@ EXPECTED = {
     "fedamp": Ledger({"parameters": W}, {"parameters": W}, copies=M),
     "fedproto": Ledger(PROTOTYPES, PROTOTYPES),
     "fedtgp": Ledger(PROTOTYPES, PROTOTYPES),
+    "fedas": Ledger(
+        {"parameters": WIDTH * HIDDEN + HIDDEN},
+        {"parameters": WIDTH * HIDDEN + HIDDEN, "coefficients": 1},
+    ),
     "fedrod": Ledger({"parameters": D}, {"parameters": D}),
     "knn_per": Ledger({"parameters": D}, {"parameters": D}),
     "moon": Ledger({"parameters": D}, {"parameters": D}),

@@ -22,6 +22,7 @@ from fedkin.methods.ditto import ditto
 from fedkin.methods.ds_fl import ds_fl
 from fedkin.methods.fedala import fedala
 from fedkin.methods.fedamp import fedamp
+from fedkin.methods.fedas import fedas
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.fedbabu import fedbabu
 from fedkin.methods.fedbn import fedbn
@@ -99,6 +100,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fedpac": fedpac,
     "feddyn": feddyn,
     "fedntd": fedntd,
+    "fedas": fedas,
     "fedtgp": fedtgp,
     "feddbe": feddbe,
     "fedu": fedu,

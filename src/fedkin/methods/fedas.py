@@ -1,0 +1,109 @@
+"""FedAS (Yang, Huang & Ye, 2024): a client aligns the shared body with what it knew before, and the
+server weighs bodies by what their clients' data still teach them.
+"""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from fedkin.core.aggregation import EachClient, Reply
+from fedkin.core.hyperparameters import Positive, Whole, declared
+from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
+from fedkin.core.model import Batch, Model, head_of
+from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.tree import Params, Tree, is_buffer, weighted_mean
+from fedkin.methods.fedavg import sgd_step
+from fedkin.methods.parts.prototypes import prototypes
+
+LEAST = 1e-30  # of a trace, so that clients who all have 0 count alike
+
+
+@declared
+def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> Method:
+    """FedAS: body θ shared, head φ_i personal. A client first moves the received θ so that its
+    features come near to the class means of its own last model (parameter alignment), then trains
+    θ and φ_i; the server takes θ ← Σ tr(F_i) θ_i / Σ tr(F_i) (client synchronization).
+
+    lr: learning rate of local SGD. align_epochs, align_lr: passes and learning rate of the
+    alignment, min ‖f(x; θ) − p_y‖²/d; 1 and 0.01 in the authors' code.
+
+    Readings: F_i = E ‖∇_θ log p(y|x)‖², the trace over the shared parameters, sample by sample on
+    the client's training data, at the trained model in evaluation mode; the authors' code takes
+    all parameters, and gradients of mini-batches. At its first participation a client has no model
+    of its own, and aligns nothing. The personal view is the client's model after its training.
+    """
+
+    def server(start: FederationInit) -> Tree:
+        (head,) = start.heads.values()
+        return {
+            "parameters": {
+                name: value for name, value in start.only().items() if name not in head.names
+            }
+        }
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        mine, body = own["parameters"], received["parameters"]
+        head = {name: value for name, value in mine.items() if name not in body}
+        if own["rounds"] and align_epochs:
+            means, _ = prototypes(data, mine)
+            batches = data.batches(purpose="align", epochs=align_epochs)
+            body = scan(aligned_step, body, batches, head, means, align_lr * data.decay)
+        whole = {name: body.get(name, mine[name]) for name in mine}
+        w = scan(sgd_step, whole, data.batches(), lr * data.decay)
+        body = {name: w[name] for name in body}
+        told = {"parameters": body, "coefficients": trace(data, w, body)}
+        return {"parameters": w, "rounds": own["rounds"] + 1}, told
+
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+        told = [reply.message for reply in replies.values()]
+        shares = [max(float(up["coefficients"]), LEAST) for up in told]
+        return {"parameters": weighted_mean([up["parameters"] for up in told], shares)}
+
+    return Method(
+        name="fedas",
+        server=server,
+        client=lambda initial, info: {"parameters": initial, "rounds": 0},
+        broadcast=lambda state, client: state,
+        client_update=client_update,
+        expected_update=expected,
+        aggregation=EachClient("uniform"),
+        server_update=server_update,
+        personal_models=lambda received, own, data: {"personal": own["parameters"]},
+        needs=Needs(classes=True, head=True),
+    )
+
+
+def expected(received: Tree, info: object) -> Tree:
+    """The body and one number of its type."""
+    first = next(iter(received["parameters"].values()))
+    return {**received, "coefficients": first.new_zeros(1)}
+
+
+def aligned_step(
+    model: Model, body: Params, batch: Batch, head: Params, means: Tensor, rate: Tensor
+) -> Params:
+    """θ ← θ − rate ∇ E ‖f(x; θ) − p_y‖²/d."""
+
+    def apart(moving: Params) -> Tensor:
+        found = head_of(model).train_features({**moving, **head}, batch.x)
+        return ((found - means[batch.y]).square().mean(1) * batch.weight).sum()
+
+    return descend(body, gradient(apart)(body), rate)
+
+
+def trace(data: ClientContext, w: Params, body: Params) -> Tensor:
+    """tr(F) [1] over the parameters named in ``body``, at w, on the client's training data."""
+    model = data.model
+
+    def surprise(moving: Params, x: Tensor, y: Tensor) -> Tensor:
+        return model.family.nll(model.outputs({**w, **moving}, x[None]), y[None]).sum()
+
+    slopes = torch.func.vmap(torch.func.grad(surprise), in_dims=(None, 0, 0), chunk_size=64)
+    total = torch.zeros(1, dtype=torch.float64)
+    with torch.inference_mode(False):
+        at = {name: value.clone() for name, value in body.items() if not is_buffer(name)}
+        for batch in data.whole("train"):
+            for slope in slopes(at, batch.x, batch.y).values():
+                total += batch.weight.double() @ slope.double().square().flatten(1).sum(1)
+    return total.to(next(iter(w.values())).dtype)
