@@ -246,6 +246,7 @@ PERSONAL = {
     "fedala": "cells",
     "fedproto": "parameters",
     "fedtgp": "parameters",
+    "fedas": "head",
     "fedrod": "head",
     "feddbe": "memory",
     "knn_per": "features",

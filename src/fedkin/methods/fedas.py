@@ -43,17 +43,17 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
         }
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        mine, body = own["parameters"], received["parameters"]
+        mine, body = last(own, data), received["parameters"]
         head = {name: value for name, value in mine.items() if name not in body}
-        if own["rounds"] and align_epochs:
+        if own and align_epochs:
             means, _ = prototypes(data, mine)
             batches = data.batches(purpose="align", epochs=align_epochs)
             body = scan(aligned_step, body, batches, head, means, align_lr * data.decay)
         whole = {name: body.get(name, mine[name]) for name in mine}
         w = scan(sgd_step, whole, data.batches(), lr * data.decay)
-        body = {name: w[name] for name in body}
+        body, head = ({name: w[name] for name in part} for part in (body, head))
         told = {"parameters": body, "coefficients": trace(data, w, body)}
-        return {"parameters": w, "rounds": own["rounds"] + 1}, told
+        return {"parameters": body, "head": head}, told
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         told = [reply.message for reply in replies.values()]
@@ -63,15 +63,21 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
     return Method(
         name="fedas",
         server=server,
-        client=lambda initial, info: {"parameters": initial, "rounds": 0},
+        client=lambda initial, info: {},
         broadcast=lambda state, client: state,
         client_update=client_update,
         expected_update=expected,
         aggregation=EachClient("uniform"),
         server_update=server_update,
-        personal_models=lambda received, own, data: {"personal": own["parameters"]},
+        personal_models=lambda received, own, data: {"personal": last(own, data)},
         needs=Needs(classes=True, head=True),
     )
+
+
+def last(own: Tree, data: ClientContext) -> Params:
+    """The client's model as it left its last training, or the initial one."""
+    both = {**own["parameters"], **own["head"]} if own else data.model.initial
+    return {name: both[name] for name in data.model.initial}
 
 
 def expected(received: Tree, info: object) -> Tree:
