@@ -1,5 +1,5 @@
 """FedAS (Yang, Huang & Ye, 2024): a client aligns the shared body with what it knew before, and the
-server weighs bodies by what their clients' data still teach them.
+server weighs bodies by the Fisher information of their clients' data.
 """
 
 from collections.abc import Mapping
