@@ -19,6 +19,7 @@ from fedkin.runtime.replay import Runtime
 
 GREY, COLOUR, ROW, WINDOW = (1, 28, 28), (3, 32, 32), (60,), (12,)
 TOKENS = Inputs(tokens=True)
+TEXTS = ("transformer_lm", "lstm")
 LAYER = 4 * 64 * 64 + 4 * 64 + 2 * 4 * 64 * 64 + 5 * 64 + 2 * 2 * 64  # attention, net, two norms
 SHAPES = {
     "mlr": [GREY, COLOUR, ROW, (1, 8, 8)],
@@ -32,6 +33,7 @@ SHAPES = {
     "resnet18": [COLOUR, GREY],
     "mobilenet_v2": [COLOUR, GREY],
     "transformer_lm": [WINDOW],
+    "lstm": [WINDOW],
 }
 COUNTS = {  # (model, shape, classes) → parameters, by hand
     ("mlr", GREY, 10): 784 * 10 + 10,
@@ -44,11 +46,12 @@ COUNTS = {  # (model, shape, classes) → parameters, by hand
     ("resnet18", GREY, 62): 11_173_962 - 2 * 64 * 9 + 52 * 513,
     ("mobilenet_v2", COLOUR, 10): 2_236_682,  # 3.5 M for 1,000 classes, less 990 of them
     ("transformer_lm", WINDOW, 10): 12 * 64 + 12 * 64 + 4 * LAYER + 2 * 64 + 650,
+    ("lstm", WINDOW, 10): 12 * 8 + 1024 * (8 + 256 + 2) + 1024 * (2 * 256 + 2) + 2570,
 }
 
 
 def inputs_of(name: str) -> Inputs:
-    return TOKENS if name == "transformer_lm" else PLAIN
+    return TOKENS if name in TEXTS else PLAIN
 
 
 def count(model) -> int:
@@ -94,7 +97,7 @@ def test_every_model_is_here():
 def test_forward_and_a_step(name, shape):
     family = "gaussian" if name == "glm" else "categorical"
     model = build(name, shape, 7, Key(1), family, inputs_of(name))
-    high, kind = (9, torch.int16) if name == "transformer_lm" else (256, torch.uint8)
+    high, kind = (9, torch.int16) if name in TEXTS else (256, torch.uint8)
     x = torch.randint(0, high, (4, *shape), dtype=kind, generator=torch.Generator().manual_seed(0))
     y = torch.tensor([0, 3, 6, 1]) if family == "categorical" else torch.rand(4)
     batch = Batch(x, y, torch.full((4,), 0.25))
@@ -109,12 +112,12 @@ def test_forward_and_a_step(name, shape):
         )
 
 
-@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "transformer_lm"])
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v2", "transformer_lm", "lstm"])
 def test_a_recorded_step_is_the_plain_one(name):
     """compile = "trace" against "never", the reference."""
     shape = SHAPES[name][-1]
     model = build(name, shape, 7, Key(1), inputs=inputs_of(name))
-    high, kind = (9, torch.int16) if name == "transformer_lm" else (256, torch.uint8)
+    high, kind = (9, torch.int16) if name in TEXTS else (256, torch.uint8)
     x = torch.randint(0, high, (4, *shape), dtype=kind, generator=torch.Generator().manual_seed(0))
     arguments = (
         model.initial,

@@ -13,7 +13,7 @@ from fedkin.models.build import MODELS, build
 from fedkin.models.head import some_samples, with_head
 from fedkin.runtime.precision import lowered
 from fedkin.runtime.replay import Runtime
-from tests.models.test_build import SHAPES, inputs_of
+from tests.models.test_build import SHAPES, TEXTS, inputs_of
 
 HEADS = {  # name → (shape, the head's parameters, numbers in a row)
     "dnn": ((1, 8, 8), "3", 128),
@@ -25,6 +25,7 @@ HEADS = {  # name → (shape, the head's parameters, numbers in a row)
     "resnet18": ((1, 28, 28), None, 512),
     "mobilenet_v2": ((1, 28, 28), None, 1280),
     "transformer_lm": ((12,), "logits", 64),
+    "lstm": ((12,), "logits", 256),
 }
 
 
@@ -46,7 +47,7 @@ def test_the_zoo(name):
     assert (head.size, head.linear) == (size, True)
     assert layer is None or head.names == (f"{layer}.weight", f"{layer}.bias")
     assert model.initial[head.names[0]].shape == (7, size)
-    x = some_samples(shape, 7, name == "transformer_lm")
+    x = some_samples(shape, 7, name in TEXTS)
     w = {key: value + 0.01 for key, value in model.initial.items()}
     with torch.no_grad():
         found = head.features(w, x)

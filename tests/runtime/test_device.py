@@ -21,7 +21,7 @@ from fedkin.runtime.device import CPU, device_named, placed
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import METHODS, content, small
-from tests.models.test_build import SHAPES, inputs_of
+from tests.models.test_build import SHAPES, TEXTS, inputs_of
 
 GPU = torch.device("meta")
 
@@ -76,13 +76,9 @@ def test_the_fake_gpu_notices_a_tensor_that_stayed_behind():
 @pytest.mark.parametrize("name", [name for name in SHAPES if name != "glm"])
 def test_models_train_on_the_gpu(name):
     shape = SHAPES[name][-1]
-    scaled = (
-        inputs_of(name)
-        if name == "transformer_lm"
-        else Inputs((0.5,) * shape[0], (0.25,) * shape[0])
-    )
+    scaled = inputs_of(name) if name in TEXTS else Inputs((0.5,) * shape[0], (0.25,) * shape[0])
     model = build.build(name, shape, 7, Key(1), inputs=scaled)
-    kind = torch.int16 if name == "transformer_lm" else torch.uint8
+    kind = torch.int16 if name in TEXTS else torch.uint8
     batch = Batch(
         torch.zeros((4, *shape), dtype=kind), torch.tensor([0, 3, 6, 1]), torch.full((4,), 0.25)
     )

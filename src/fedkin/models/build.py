@@ -14,6 +14,7 @@ from fedkin.core.family import CATEGORICAL, FAMILIES
 from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.models.head import some_samples, with_head
+from fedkin.models.lstm import lstm
 from fedkin.models.own import VERBS, own_class
 from fedkin.models.resnet import mobilenet_v2, resnet18
 from fedkin.models.small import Shape, cnn_cgpfl, cnn_comet, cnn_persfl, dnn, glm, mlr
@@ -34,6 +35,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "resnet18": resnet18,
     "mobilenet_v2": mobilenet_v2,
     "transformer_lm": transformer_lm,
+    "lstm": lstm,
 }
 
 GIVEN_MODELS: dict[str, Callable[..., nn.Module]] = {}  # those given from Python, as a value
