@@ -43,7 +43,7 @@ def test_an_outside_method_enters_and_its_row_is_verified(
 
     verify = [word.replace("ROW", own[1].id[:6]) for word in command("bench verify")]
     outside._allowed.clear()
-    assert "which nobody has allowed" in told(*verify)
+    assert "names code (my_methods:slower)" in told(*verify)
     assert "the same bits" in fedkin(*verify, "--trust-code").stdout
 
     wrong = own[1].model_copy(update={"fingerprint": "0" * 64, "versions": {"torch": "1.0"}})

@@ -17,10 +17,11 @@ from fedkin.bench.case import Allowance, Case, case_of, outside_of, rows_of
 from fedkin.bench.outside import allow, checked_name, is_outside
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.bench.suite import BASELINES, Content, Suite
-from fedkin.core.errors import FedkinError, Halted, unknown
+from fedkin.core.errors import FedkinError, Halted, some, unknown
 from fedkin.core.measures import measure_named
 from fedkin.experiment.training import Interrupted
 from fedkin.runs.spec import parse
+from fedkin.setup.architectures import code_of
 from fedkin.setup.population import population_of
 
 ROWS, LOCK, RUNS = "rows.jsonl", ".lock", "runs"
@@ -42,6 +43,7 @@ class Asked(NamedTuple):
     settings: tuple[str, ...] = ()
     own: tuple[Content, ...] = ()
     keep_runs: bool = False
+    trusted: bool = False  # the suite's file may name code
 
 
 Tell = Callable[[str], None]
@@ -55,6 +57,7 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
     stopped: what is finished stays, and the same command goes on.
     """
     allow(name for name in asked.methods if is_outside(name))
+    _permit(asked)
     methods = _methods(asked)
     chosen = _settings(asked)
     try:
@@ -72,6 +75,18 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
         for stage in (*stages, [case for case in cases if case.method not in BASELINES]):
             _all(asked, stage, tell)
         return _done(asked.out, cases)
+
+
+def _permit(asked: Asked) -> None:
+    """Code that the suite's file names is imported only where a person trusts the file."""
+    models = [code_of(parse(one.spec)[0]) for one in asked.suite.settings.values()]
+    code = [*filter(is_outside, asked.suite.methods), *(name for told in models for name in told)]
+    if code and not asked.trusted:
+        raise FedkinError(
+            f"{asked.name} names code ({some(code, 3)}) that would run with your rights: if you "
+            "trust where it comes from, say --trust-code"
+        )
+    allow(filter(is_outside, asked.suite.methods))
 
 
 def _methods(asked: Asked) -> tuple[str, ...]:

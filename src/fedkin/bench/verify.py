@@ -6,10 +6,11 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from fedkin.bench.machine import commit, differences, machine, versions
-from fedkin.bench.outside import is_outside
+from fedkin.bench.outside import allow, is_outside
 from fedkin.bench.row import Row
 from fedkin.bench.trial import ran, spec_of
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, some
+from fedkin.setup.architectures import code_of
 from fedkin.setup.population import population_of
 
 SHORTEST = 4  # letters of an id
@@ -59,11 +60,19 @@ def named(rows: Sequence[Row], name: str) -> Row:
     return row
 
 
-def verify(row: Row, data_dir: str | None) -> Verified:
+def verify(row: Row, data_dir: str | None, trusted: bool = False) -> Verified:
     """Run a row again, in a folder that is removed afterwards.
 
-    Raises FedkinError where it cannot be run here: no data, other data, an unknown method.
+    Args:
+        row: From anywhere.
+        data_dir: Where data files lie; None: FEDKIN_DATA says.
+        trusted: Whether code that it names may be imported.
+
+    Raises:
+        FedkinError: it cannot be run here: code that nobody trusts, no data, other data, an
+            unknown method.
     """
+    permit(row, trusted)
     if not row.content or not row.fingerprint:
         raise FedkinError(f"{row.id} cannot be repeated: it has no specification or fingerprint")
     population = population_of(spec_of(row.content, data_dir), wanted=False)
@@ -90,7 +99,17 @@ def verify(row: Row, data_dir: str | None) -> Verified:
     )
 
 
-def outside_in(row: Row) -> list[str]:
-    """The code of somebody's own that a row names."""
+def permit(row: Row, trusted: bool) -> None:
+    """Let this process import the method and the models of somebody's own that a row names.
+
+    Raises FedkinError for such a row that nobody trusts: it may come from anywhere.
+    """
     name = str(row.content.get("method", {}).get("name", ""))
-    return [one for one in {name, row.method} if is_outside(one)]
+    methods = [name] if is_outside(name) else []
+    models = code_of(spec_of(row.content)) if row.content else []
+    if (methods or models) and not trusted:
+        raise FedkinError(
+            f"{row.id} names code ({some([*methods, *models], 3)}) that would run with your "
+            "rights: if you trust where it comes from, say --trust-code"
+        )
+    allow(methods)

@@ -68,10 +68,11 @@ def run_(
     workers: Workers = None,
     keep_runs: KeepRuns = False,
     data_dir: DataDir = None,
+    trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a suite: every method's search, then its rows. The same command goes on."""
-    _run(suite, _names(methods), settings, out, workers, keep_runs, data_dir, as_json)
+    _run(suite, _names(methods), settings, out, workers, keep_runs, data_dir, as_json, trust_code)
 
 
 @app.command()
@@ -127,11 +128,13 @@ def add(
     workers: Workers = None,
     keep_runs: KeepRuns = False,
     data_dir: DataDir = None,
+    trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Put a method in, with the budgets of all others. A module that you name is imported."""
     own = tuple(_hyper(text) for text in try_ or [])
-    _run(suite, (method,), settings, out, workers, keep_runs, data_dir, as_json, own)
+    how = (settings, out, workers, keep_runs, data_dir, as_json, trust_code)
+    _run(suite, (method,), *how, own)
 
 
 @app.command()
@@ -149,17 +152,14 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Run a row again and compare the bits; exit status 1 where they differ."""
-    from fedkin.bench.outside import allow
     from fedkin.bench.row import read_rows
     from fedkin.bench.running import ROWS
-    from fedkin.bench.verify import named, outside_in
+    from fedkin.bench.verify import named
     from fedkin.bench.verify import verify as again
 
     found = named(read_rows(rows or Path("bench") / ROWS), row)
-    if trust_code:
-        find_own_code()
-        allow(outside_in(found))
-    done = again(found, as_given(data_dir))
+    find_own_code()
+    done = again(found, as_given(data_dir), trust_code)
     if as_json:
         print_json({**done._asdict(), "row": found.id})
     else:
@@ -187,6 +187,7 @@ def _run(
     keep_runs: bool,
     data_dir: Path | None,
     as_json: bool,
+    trust_code: bool,
     own: "tuple[Content, ...]" = (),
 ) -> None:
     from fedkin.bench.running import ROWS, Asked, bench
@@ -203,6 +204,7 @@ def _run(
         _names(settings),
         own,
         keep_runs,
+        trust_code or not suite.endswith(".toml"),
     )
     rows = bench(asked, warn)
     if as_json:

@@ -1,0 +1,89 @@
+"""The committed rows of the leaderboard, as tables in docs/bench.md and docs/choosing.md.
+
+    python -m benchmarks.leaderboard [--add bench/rows.jsonl]
+
+``--add`` takes the rows of finished searches over into docs/leaderboard, one file a suite; rows
+that stand there already stay as they are.
+"""
+
+import argparse
+from pathlib import Path
+
+from benchmarks.page import END, line_of
+from fedkin.bench.board import POOLED, Entry, entries
+from fedkin.bench.page import markdown, titles_of
+from fedkin.bench.row import Row, append, read_rows, whole_cases
+from fedkin.report import formatting
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROWS = DOCS / "leaderboard"
+NEAR = 0.01  # a point: who is so near the best may be chosen for what else it has
+HEAD = ["federation", "alone", "fedavg", "best", "fewest clients hurt", "fewest bytes"]
+
+
+def rows() -> list[Row]:
+    """All that are committed."""
+    return whole_cases([row for path in sorted(ROWS.glob("*.jsonl")) for row in read_rows(path)])
+
+
+def add(path: Path) -> int:
+    """Take rows over; returns how many were new."""
+    there = {row.id for row in rows()}
+    new = [row for row in whole_cases(read_rows(path)) if row.id not in there]
+    ROWS.mkdir(exist_ok=True)
+    for suite in {row.suite for row in new}:
+        append(ROWS / f"{suite}.jsonl", [row for row in new if row.suite == suite])
+    return len(new)
+
+
+def choices(found: list[Row]) -> str:
+    """A row a federation: who is best, and whom to take for what else counts, at equal rounds."""
+    titles = titles_of(found)
+    told = [one for one in entries(found) if one.budget == "rounds" and one.method != POOLED]
+    lines = [line_of(HEAD), "|" + "---|" * len(HEAD)]
+    for setting in dict.fromkeys(one.setting for one in told):
+        mine = [one for one in told if one.setting == setting]
+        by = {one.method: one for one in mine}
+        best = mine[0]
+        near = [one for one in mine if abs(one.mean - best.mean) <= NEAR]
+        unhurt = min(mine, key=lambda one: (1.0 if one.hurt is None else one.hurt, -one.mean))
+        cheap = min(near, key=lambda one: one.bytes)
+        cells = [titles[setting]]
+        cells += [_score(by[name]) if name in by else "–" for name in ("local", "fedavg")]
+        cells += [
+            f"{best.method} {_score(best)}",
+            f"{unhurt.method} {_score(unhurt)}, {formatting.percent(unhurt.hurt)}",
+            f"{cheap.method} {_score(cheap)}, {formatting.size(cheap.bytes)}",
+        ]
+        lines.append(line_of(cells))
+    return "\n".join(lines) + "\n"
+
+
+def _score(one: Entry) -> str:
+    return formatting.value(one.measure, one.mean)
+
+
+def put(page: Path, name: str, text: str) -> None:
+    """What stands between a page's ``<!-- NAME -->`` and ``<!-- end -->``."""
+    before, start, rest = page.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
+    _, end, after = rest.partition(END)
+    if not start or not end:
+        raise SystemExit(f"{page} has no place <!-- {name} -->")
+    page.write_text(before + start + text + end + after, encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--add", type=Path, help="a file of rows to take over")
+    given = parser.parse_args()
+    if given.add:
+        print(f"{add(given.add)} new rows")
+    found = rows()
+    put(DOCS / "bench.md", "leaderboard", markdown(found))
+    put(DOCS / "choosing.md", "leaderboard", choices(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""The committed rows: whole, each once, with both baselines; the pages' tables are theirs."""
+
+from benchmarks.leaderboard import DOCS, choices, rows
+from fedkin.bench.page import markdown
+
+FOUND = rows()
+
+
+def test_rows_are_each_there_once_and_can_be_run_again() -> None:
+    assert FOUND
+    assert len({row.id for row in FOUND}) == len(FOUND)
+    for row in FOUND:
+        assert row.missing or (row.fingerprint and row.content and row.clients and row.own_digest)
+        assert "dir" not in row.content.get("data", {})
+
+
+def test_every_federation_has_both_baselines() -> None:
+    for setting in {row.setting for row in FOUND}:
+        methods = {row.method for row in FOUND if row.setting == setting}
+        assert {"local", "fedavg"} <= methods
+
+
+def test_every_method_had_as_many_trials() -> None:
+    for suite in {row.suite for row in FOUND}:
+        assert len({len(row.trials) for row in FOUND if row.suite == suite}) == 1
+
+
+def test_the_tables_are_those_of_the_rows() -> None:
+    """Else: python -m benchmarks.leaderboard."""
+    assert markdown(FOUND) in (DOCS / "bench.md").read_text(encoding="utf-8")
+    assert choices(FOUND) in (DOCS / "choosing.md").read_text(encoding="utf-8")
