@@ -46,7 +46,8 @@ def choices(found: list[Row]) -> str:
         by = {one.method: one for one in mine}
         best = mine[0]
         near = [one for one in mine if abs(one.mean - best.mean) <= NEAR]
-        unhurt = min(mine, key=lambda one: (1.0 if one.hurt is None else one.hurt, -one.mean))
+        gain = [one for one in mine if one.gain is not None and one.gain > 0]  # else: alone
+        unhurt = min(gain or [by["local"]], key=lambda one: (one.hurt or 0.0, -one.mean))
         cheap = min(near, key=lambda one: one.bytes)
         cells = [titles[setting]]
         cells += [_score(by[name]) if name in by else "–" for name in ("local", "fedavg")]
