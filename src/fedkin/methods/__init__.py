@@ -172,7 +172,14 @@ def _loaded(entry: EntryPoint) -> Callable[..., Method]:
 
 
 def known_name(name: str) -> str:
-    """A method's own name, of it or of an alias. Raises FedkinError for an unknown one."""
+    """A method's own name, of it or of an alias. Raises FedkinError for an unknown one.
+
+    Args:
+        name: As somebody typed it.
+
+    Returns:
+        A key of METHODS, or the name of an installed one.
+    """
     return _looked_up(name)[0]
 
 
@@ -180,6 +187,13 @@ def taken(name: str, keys: Iterable[str]) -> Mapping[str, inspect.Parameter]:
     """What a method called ``name`` takes.
 
     Raises FedkinError for an unknown method, and for a key that it has not.
+
+    Args:
+        name: Of a method.
+        keys: Of [method], which it must take.
+
+    Returns:
+        Name → parameter, with default and annotation.
     """
     return _accepted(*_looked_up(name), keys)
 
@@ -233,6 +247,17 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
 
     Raises FedkinError for an unknown method or hyper-parameter, a missing one, or a value out of
     range.
+
+    Args:
+        name: Of a method.
+        given: The hyper-parameters of [method].
+        shared: [train], such as its lr.
+
+    Returns:
+        The method.
+
+    Raises:
+        FedkinError: Names what is unknown, missing or out of range.
     """
     return made_by(*_looked_up(name), given, shared)
 

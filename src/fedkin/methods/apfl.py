@@ -49,17 +49,20 @@ def apfl(
 ) -> Method:
     """APFL: w by FedAvg, v by α∇f(v̄), evaluated as v̄ = αv + (1−α)w, mixed in parameters.
 
-    lr: η of w, v and α. alpha: the share of v at the start, in [0, 1]; 0 without adaptation is
-    FedAvg. adaptive: whether each client learns its α. mixture: what v̄ is when a model is
-    received, for the first step and for evaluation: "kept" is Algorithm 1 read literally, v̄ stays
-    what the last local step made of it; "received" forms it anew with the model received. weights:
-    of the server's mean, as in fedavg; the paper's is uniform.
-
     Readings: α moves once a round, before the first step, by that step's mini-batch, at the
     received w and the v̄ of ``mixture``; v and w then see the same mini-batches. v starts at the
     initial model, as w does.
     Deviation: the authors' code takes v̄ with the w after its step, and moves α after the first
     step of a round, by (α² + (1−α)²) ⟨v − w, ∇f(v̄)⟩ + 0.02 α.
+
+    Args:
+        lr: η of w, v and α.
+        alpha: The share of v at the start, in [0, 1]; 0 without adaptation is FedAvg.
+        adaptive: Whether each client learns its α.
+        mixture: What v̄ is when a model is received, for the first step and for evaluation: "kept"
+            is Algorithm 1 read literally, v̄ stays what the last local step made of it; "received"
+            forms it anew with the model received.
+        weights: "samples" or "uniform": the weights of the server's mean; the paper's is uniform.
     """
 
     def client(initial: Params, info: ClientInfo) -> Tree:

@@ -12,11 +12,12 @@ def centralized(*, lr: float) -> Method:
     """One model, trained by SGD on the union of all clients' training data, and evaluated at every
     client.
 
-    lr: learning rate of SGD. Batches and steps come from [train]: a round is that many steps, or
-    passes over the union.
-
     Reading: as FedAvg with one participant a round, whose training data are everybody's; so
     run.participation has no say. No federation could run it: the data would have to be sent, and
     that is not in its ledger.
+
+    Args:
+        lr: Learning rate of SGD. Batches and steps come from [train]: a round is that many steps,
+            or passes over the union.
     """
     return fedavg(lr=lr)._replace(name="centralized", needs=Needs(pooled=True))

@@ -19,6 +19,8 @@ from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, stack, weighted_mean
 
+__all__ = ["cgpfl", "regroup", "uploads", "widen"]
+
 ThetaStart = Literal["persistent", "received"]  # what θ goes on from in a round
 
 
@@ -35,12 +37,6 @@ def cgpfl(
 ) -> Method:
     """CGPFL. The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
 
-    lr: β, the step of the local copy ω. clusters: K. lam: λ of the envelope. personal_lr: η, the
-    step of the personal model θ. inner: S, gradient steps on each mini-batch. alpha: α, the
-    server's step towards the new means. [train] steps is R. start: what θ goes on from in a round:
-    "persistent", the client's own θ, or "received", the ω that it was sent, as in pFedMe's public
-    code.
-
     Readings: η is not in the paper; 0.05 came nearer to its tables than our 0.1 where ηλ > 1
     overshoots (docs/reproduction). Algorithm 1 does not say what θ starts from. The mean within a
     cluster is uniform. New clusters are matched to the old ones by the assignment of least squared
@@ -48,6 +44,16 @@ def cgpfl(
     members keeps its model.
     Deviation: line 10 of Algorithm 1 prints (2/N)(ω − θ) as the slope of ω; here it is the
     envelope's, λ(ω − θ).
+
+    Args:
+        lr: β, the learning rate of the local copy ω.
+        clusters: K, models of the server.
+        lam: λ of the Moreau envelope; 0 lets θ go where its own data pull.
+        personal_lr: η, the step of the personal model θ.
+        inner: S, gradient steps of θ on each mini-batch.
+        alpha: α in (0, 1], the server's step towards the new means. [train] steps is R.
+        start: What θ goes on from in a round: "persistent", the client's own θ, or "received", the
+            ω that it was sent, as in pFedMe's public code.
     """
 
     def envelope(theta: Params, model: Model, omega: Params, batch: Batch, pull: Tensor) -> Tensor:
@@ -126,13 +132,29 @@ def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[T
 
 
 def uploads(replies: Mapping[int, Reply]) -> Tensor:
-    """The uploaded models ω_{i,R} as rows [participants, d], in client order."""
+    """The uploaded models ω_{i,R} as rows [participants, d], in client order.
+
+    Args:
+        replies: Of one round.
+
+    Returns:
+        Running statistics are left out.
+    """
     return torch.stack([flat(reply.message["parameters"]) for reply in replies.values()])
 
 
 def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: float) -> Tree:
     """ω_k ← (1−α) ω_k + α · mean of the members of the new cluster that is matched to k
     (line 14).
+
+    Args:
+        state: Of the server: models [K, …] by name, and the cluster of each client.
+        replies: Of one round.
+        found: The new clusters of the uploads.
+        alpha: α in (0, 1].
+
+    Returns:
+        The state with new models, new clusters, and the share of clients that stayed.
     """
     models, cluster = state["models"], state["cluster"].clone()
     count = len(next(iter(models.values())))
@@ -168,7 +190,15 @@ def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
 
 
 def widen(state: Tree, count: int) -> Tree:
-    """The state with ``count`` copies of its one model: CGPFL-Heur's start once it knows K."""
+    """The state with ``count`` copies of its one model: CGPFL-Heur's start once it knows K.
+
+    Args:
+        state: Of the server, with one model.
+        count: K.
+
+    Returns:
+        Models [K, …] by name.
+    """
     return {
         **state,
         "models": map_tree(lambda x: x.expand(count, *x.shape[1:]).clone(), state["models"]),

@@ -14,6 +14,8 @@ from fedkin.core.method import FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree
 from fedkin.methods.cgpfl import ThetaStart, cgpfl, regroup, uploads, widen
 
+__all__ = ["cgpfl_heur"]
+
 
 def trade_off(k: int, samples: float, dimension: int, mu: float, cost: float) -> float:
     """e(K) = sqrt(d K log(e m / d) / m) + μ · cost(K).
@@ -46,9 +48,16 @@ def cgpfl_heur(
     """CGPFL whose server picks K in 1…⌊N/2⌋ by the least e(K) on the first round's uploads, and
     then keeps it.
 
-    mu: μ, how much a client's distance to its cluster counts against the price of more clusters; in
-    units of 1 / parameter², so it depends on model and step size: after a short first round
-    distances are small. The other hyper-parameters are those of cgpfl.
+    Args:
+        lr: β, the learning rate of the local copy ω.
+        mu: μ, how much a client's distance to its cluster counts against the price of more
+            clusters; in units of 1 / parameter², so it depends on model and step size: after a
+            short first round distances are small.
+        lam: λ of the Moreau envelope.
+        personal_lr: η, the step of the personal model θ.
+        inner: S, gradient steps of θ on each mini-batch.
+        alpha: α in (0, 1], the server's step towards the new means.
+        start: What θ goes on from in a round, as in cgpfl.
     """
     base = cgpfl(
         lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=alpha, start=start

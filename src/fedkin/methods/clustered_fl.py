@@ -17,6 +17,8 @@ from fedkin.core.method import ClientInfo, FederationInit, Method, Needs, Server
 from fedkin.core.tree import Tree, dtype_of, flat, row, stack, sub, weighted_mean
 from fedkin.methods.fedavg import fedavg
 
+__all__ = ["clustered_fl"]
+
 
 class Halves(NamedTuple):
     """A cluster in two: whether each member is in the half of the first one, and the largest
@@ -61,14 +63,6 @@ def clustered_fl(
     """Clustered FL: a cluster is split where its mean update has become small while some client
     still pulls hard.
 
-    lr: learning rate of local SGD. eps1: ε₁, a split needs ‖Σ p_i Δ_i‖ < ε₁. eps2: ε₂, and max
-    ‖Δ_i‖ > ε₂. gamma: γ_max, and γ_max < sqrt((1 − α_cross) / 2), that is α_cross < 1 − 2γ²: the
-    assumed noise of updates; larger splits less readily, at most 1. unit: what ε is measured in:
-    "first", the largest ‖Δ_i‖ of the first round, or "absolute", as the paper's. halves: what both
-    halves start from: "parent", its updated model, or "means", each the mean of its own members in
-    the round of the split (the authors' code; near a stationary point there is little between the
-    two). weights: of means, by samples or uniform (the authors' code).
-
     How to choose: ε₁ well under what ``mean_update`` of the record starts with, ε₂ between the
     ``update`` of clients that agree and that of clients that do not; both are in the record of
     every round. The idea of the paper is that the mean goes to 0 where a cluster has come to rest,
@@ -81,6 +75,19 @@ def clustered_fl(
     learning rate: no milestone should come before the splits.
     Deviation: the authors' code bipartitions by complete linkage, which does not give the halves of
     Algorithm 2.
+
+    Args:
+        lr: Learning rate of local SGD.
+        eps1: ε₁, a split needs ‖Σ p_i Δ_i‖ < ε₁, in ``unit``.
+        eps2: ε₂, and max ‖Δ_i‖ > ε₂, in ``unit``.
+        gamma: γ_max, and γ_max < sqrt((1 − α_cross) / 2), that is α_cross < 1 − 2γ²: the assumed
+            noise of updates; larger splits less readily, at most 1.
+        unit: What ε is measured in: "first", the largest ‖Δ_i‖ of the first round, or "absolute",
+            as the paper's.
+        halves: What both halves start from: "parent", its updated model, or "means", each the mean
+            of its own members in the round of the split (the authors' code; near a stationary point
+            there is little between the two).
+        weights: "samples" or "uniform": the weights of means; the authors' code has "uniform".
     """
     base = fedavg(lr=lr)
 

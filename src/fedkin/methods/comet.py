@@ -31,6 +31,8 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.parts.silhouette import by_silhouette
 
+__all__ = ["comet"]
+
 
 def _objective(
     w: Params, model: Model, private: Batch, x: Tensor, target: Tensor, lam: Tensor
@@ -84,10 +86,6 @@ def comet(
     """COMET. The paper's best: lr 0.001, batch 64, 50 steps, public_batch 128, lam 2, clusters 2 to
     4.
 
-    lr: η of eq. 2. clusters: c, at most the participants of a round; 1 is plain co-distillation.
-    lam: λ, the pull towards the centroid; 0 is local training. public_batch: b'. starts: k-means++
-    seedings, the best is kept.
-
     Two choices that the papers leave open. clusters "silhouette": in each round the server takes
     the c of the highest mean silhouette of the predictions it clusters, up to most_clusters and
     half the participants, or 1 where they show no structure. pull "distance": λ_k falls with a
@@ -99,6 +97,17 @@ def comet(
     rows are drawn uniformly each step. A newcomer's first round is everybody's first one, towards
     predictions that tell nothing: a model that has learned nothing yet would choose its centroid by
     chance, and then be drawn to it.
+
+    Args:
+        lr: η of eq. 2.
+        clusters: c, at most the participants of a round; 1 is plain co-distillation. "silhouette"
+            chooses c in each round.
+        lam: λ, the pull towards the centroid; 0 is local training.
+        public_batch: b', public rows of a step.
+        starts: k-means++ seedings, of which the best is kept.
+        most_clusters: The largest c that "silhouette" may choose.
+        pull: "equal": λ for everybody; "distance": λ_k falls with a client's distance from its
+            centroid.
     """
 
     def grouped(received: Tensor, key: Key) -> Clusters:

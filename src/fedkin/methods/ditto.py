@@ -20,14 +20,16 @@ def ditto(
 ) -> Method:
     """Ditto: the global w by FedAvg; each participant moves a v of its own by ∇f(v) + λ(v − w).
 
-    lr: learning rate of the global model's local SGD. lam: λ (the paper tries 0.05 to 2); 0 is
-    local training. personal_lr: the step of v; lr if not given. personal_steps: s, how many
-    mini-batches v sees in a round; else as many as [train] says. weights: of the global mean, as in
-    fedavg; the authors' code has "uniform".
-
     Readings: w in λ(v − w) is the model received. v starts at the initial model and persists. Both
     run through the same mini-batches, so that λ = 0 is `local`. The personal view is v (LM of the
     tables), the global one w (GM).
+
+    Args:
+        lr: Learning rate of the global model's local SGD.
+        lam: λ (the paper tries 0.05 to 2); 0 is local training.
+        personal_lr: The step of v; lr if not given.
+        personal_steps: s, how many mini-batches v sees in a round; else as many as [train] says.
+        weights: "samples" or "uniform" (the authors' code): the weights of the global mean.
     """
     base, rate = fedavg(lr=lr), lr if personal_lr is None else personal_lr
 

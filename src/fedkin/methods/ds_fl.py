@@ -25,17 +25,20 @@ def ds_fl(
     """DS-FL with entropy reduction averaging: the target is softmax(mean prediction / T), T = 0.1
     in the paper.
 
-    lr: learning rate of private training. temperature: T; below 1 / classes or so it sharpens, a
-    large one flattens. distill_steps: mini-batches of public_batch public rows with which a client
-    imitates the target (cross-entropy). distill_lr: their learning rate; lr if not given, 0 is
-    local training.
-
     Readings: the paper's round is train, predict, average, distil. Ours begins where the message
     comes: distil from the last round's target, train, predict; the first round has no target, as
     the paper's first has none before its training. So the personal model is the one after private
     training, and the last target is not distilled. The whole public set is exchanged, not a subset
     of it. The softmax is taken of mean probabilities, as printed, not of logits. The server's own
     copy of the model, distilled from the same targets, is left out: no message depends on it.
+
+    Args:
+        lr: Learning rate of private training.
+        temperature: T; below 1 / classes or so it sharpens, a large one flattens.
+        distill_steps: Mini-batches of public_batch public rows with which a client imitates the
+            target (cross-entropy).
+        distill_lr: Their learning rate; lr if not given, 0 is local training.
+        public_batch: Public rows of a distillation step.
     """
     rate = lr if distill_lr is None else distill_lr
 

@@ -16,6 +16,8 @@ from fedkin.core.ops import gradient, scan
 from fedkin.core.tree import Params, Tree, is_buffer
 from fedkin.methods.fedavg import fedavg, sgd_step
 
+__all__ = ["fedala"]
+
 
 @declared
 def fedala(
@@ -27,18 +29,23 @@ def fedala(
     first_epochs: Count = 10,
     weights: Weights = "samples",
 ) -> Method:
-    """FedALA: before local training Θ̂_i = Θ_i + (Θ − Θ_i) ⊙ [1, W_i], with W_i in [0, 1] learned on
+    """FedALA: before local training Θ̂_i = Θ_i + (Θ − Θ_i) ⊙ [1, W_i], with W_i in [0, 1] learned
+    on
     the client's data while Θ_i and Θ stand still.
-
-    lr: learning rate of local SGD. adaptive: the higher layers that have a W_i, by name, as in
-    fedper ("last" is the paper's p = 1); the others are the received ones. share: s, the part of
-    the training data that a pass over W_i sees. weight_lr: η of W_i. first_epochs: passes over W_i
-    when it is first learned; one pass in later rounds. weights: of the server's mean.
 
     Readings: W_i starts at 1 and is first learned at a client's second participation: at the first
     it has no model of its own, and takes the received one whole. The paper goes on until W_i has
     converged, here it is a number of passes. Running statistics are the received ones. The personal
     view is the client's model after its training.
+
+    Args:
+        lr: Learning rate of local SGD.
+        adaptive: The higher layers that have a W_i, by name, as in fedper ("last" is the paper's p
+            = 1); the others are the received ones.
+        share: s in (0, 1], the part of the training data that a pass over W_i sees.
+        weight_lr: η of W_i.
+        first_epochs: Passes over W_i when it is first learned; one pass in later rounds.
+        weights: "samples" or "uniform": the weights of the server's mean.
     """
 
     def named(params: Params) -> list[str]:

@@ -21,6 +21,8 @@ from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, sq_dist, weighted_mean
 from fedkin.methods.fedprox import proximal_step
 
+__all__ = ["fedamp"]
+
 
 @declared
 def fedamp(
@@ -31,12 +33,16 @@ def fedamp(
 
     ξ_ij = α A'(‖w_i − w_j‖²) = α/σ · e^{−‖w_i − w_j‖²/σ} for j ≠ i, and ξ_ii is what is left of 1.
 
-    lr: learning rate of local SGD. lam: λ. alpha: α_k, the server's step. sigma: σ, the distance
-    beyond which others count little. The defaults are the authors'.
-
     Readings: the factor 2 of ∇A is in α, as in the paper's equation 6. SGD as [train] says stands
     for the argmin, and begins at w_i. α is constant (the paper lowers it). A client that has not
     trained yet is nobody's neighbour. The heuristic version (cosines) is not built.
+
+    Args:
+        lr: Learning rate of local SGD.
+        lam: λ, the pull towards u_i; 0 is local training.
+        alpha: α_k, the server's step.
+        sigma: σ, the squared distance beyond which others count little. The defaults are the
+            authors'.
     """
 
     def server(start: FederationInit) -> Tree:

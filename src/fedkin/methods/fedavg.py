@@ -24,11 +24,12 @@ def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
 def fedavg(*, lr: float, weights: Weights = "samples") -> Method:
     """FedAvg: every participant trains the global model on its data, the server averages.
 
-    lr: learning rate of local SGD. Batches, steps and the optimizer come from [train].
-    weights: of the mean, by "samples", as in the paper, or "uniform".
-
     Readings: batch-norm statistics are averaged like parameters; the last, partial batch of an
     epoch is trained on, by the mean over the samples that it has.
+
+    Args:
+        lr: Learning rate η of local SGD. Batches, steps and the optimizer come from [train].
+        weights: Of the mean: by "samples", n_i / Σ n as in the paper, or "uniform".
     """
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:

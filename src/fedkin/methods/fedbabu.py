@@ -15,6 +15,8 @@ from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.partial_fl import divided, part_step
 
+__all__ = ["fedbabu"]
+
 Tuned = Literal["full", "head", "body"]
 
 
@@ -31,13 +33,17 @@ def fedbabu(
     """FedBABU: the head stays what the first draw made it, the body is trained and averaged; after
     the last round each client trains on at home.
 
-    lr: learning rate of the body. head: which layers nobody trains in the rounds, by name, as in
-    fedper. epochs: τ_f, passes over the client's data at the end. tune: what they train. All do
-    about as well in the paper, which reports "full". personal_lr: their learning rate; lr if not
-    given. weights: of the mean of bodies.
-
     Readings: until the end the personal view is the global model, body and untrained head. The
     schedule's decay goes on. A new client fine-tunes the last body.
+
+    Args:
+        lr: Learning rate of the body.
+        head: Which layers nobody trains in the rounds, by name, as in fedper.
+        epochs: τ_f, passes over the client's data at the end.
+        tune: What they train: "full" (what the paper reports), "body" or "head"; all do about as
+            well there.
+        personal_lr: Learning rate at the end; lr if not given.
+        weights: "samples" or "uniform": the weights of the mean of bodies.
     """
     rate = lr if personal_lr is None else personal_lr
 

@@ -15,11 +15,15 @@ def fedbn(
     """FedBN: local SGD on the whole model; all but batch norm's layers (their weights, biases and
     running statistics) are averaged.
 
-    lr: learning rate of SGD. personal: which layers stay at home, by name; "norm" is every layer
-    that has running statistics. weights: the paper's server takes the plain mean over clients.
-
     Readings: a client that was away goes on with the layers that it had. A new client has those of
     the initial model until it has trained: the paper tests on unknown clients with the mean of the
     others' (its appendix), which no client here sends.
+
+    Args:
+        lr: Learning rate of SGD.
+        personal: Which layers stay at home, by name; "norm" is every layer that has running
+            statistics.
+        weights: "samples" or "uniform": the weights of the mean; the paper's server takes the plain
+            mean over clients.
     """
     return fedper(lr=lr, personal=personal)._replace(name="fedbn")

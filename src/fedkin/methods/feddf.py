@@ -15,6 +15,8 @@ from fedkin.core.tree import Params, Tree, weighted_mean
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.codistillation import imitate, log_predictions
 
+__all__ = ["feddf"]
+
 
 @declared
 def feddf(
@@ -29,10 +31,6 @@ def feddf(
     participants' models and lets it imitate σ(mean logits of all participants' models) on the
     public set, by KL.
 
-    lr: learning rate of local SGD. distill_steps: mini-batches of public_batch public rows a round,
-    for each architecture; 0 is FedAvg. distill_lr: their learning rate. weights: of the mean of
-    parameters, by samples or uniform.
-
     Readings: the mean of logits is uniform, as printed. An architecture without participants starts
     from its last model and is distilled like the others.
     Deviation: plain SGD for a fixed number of steps, where the paper has Adam (0.001, cosine
@@ -40,6 +38,14 @@ def feddf(
     labeled data, and a model that agrees with its teacher must stay where it is, which Adam does
     not promise. The authors' code averages, unless told, the losses against each teacher; the paper
     averages their logits.
+
+    Args:
+        lr: Learning rate of local SGD.
+        distill_steps: Mini-batches of public_batch public rows a round, for each architecture; 0 is
+            FedAvg.
+        distill_lr: Learning rate of the server's distillation.
+        public_batch: Public rows of a distillation step.
+        weights: "samples" or "uniform": the weights of the mean of parameters.
     """
 
     def server(start: FederationInit) -> Tree:

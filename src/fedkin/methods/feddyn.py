@@ -19,18 +19,23 @@ from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, is_buffer, sq_dist
 from fedkin.methods.fedavg import fedavg
 
+__all__ = ["feddyn"]
+
 
 @declared
 def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -> Method:
     """FedDyn: client k descends f_k(v) − ⟨g_k, v⟩ + (α/2) ‖v − w‖², then g_k ← g_k − α (v − w); the
     server takes w ← mean of v − h/α, where h ← h − α (|P|/m) (mean of v − w).
 
-    lr: learning rate of local SGD. alpha: α; the paper chooses among 0.1, 0.01 and 0.001, and lr
-    times alpha should stay below 1. weights: of the mean of v; the paper's is uniform.
-
     Readings: SGD as [train] says stands for the argmin, and begins at w. g_k and h begin at 0, and
     h is the mean of all g_k where the mean is uniform. m is the number of all clients, |P| of those
     that answered. Running statistics have no slope: they are averaged.
+
+    Args:
+        lr: Learning rate of local SGD.
+        alpha: α; the paper chooses among 0.1, 0.01 and 0.001, and lr times alpha should stay below
+            1.
+        weights: "samples" or "uniform": the weights of the mean of v; the paper's is uniform.
     """
 
     def server(start: FederationInit) -> Tree:

@@ -16,6 +16,8 @@ from fedkin.core.ops import descend, gradient, outputs, scan
 from fedkin.core.tree import Params, Tree, dtype_of, row, stack
 from fedkin.methods.fedavg import fedavg
 
+__all__ = ["fedem"]
+
 
 def _weighted(w: Params, model: Model, batch: Batch, q: Tensor) -> Tensor:
     """Σ_s weight_s q(s) l(h(x_s), y_s): one component's part of the mini-batch's loss."""
@@ -54,15 +56,18 @@ def fedem(
 ) -> Method:
     """FedEM.
 
-    lr: learning rate of local SGD. components: K (the paper's M), from different draws; 1 is
-    FedAvg. fits: E-steps with fixed components after the last round, by which any client, a new one
-    too, finds its π. weights: of the mean, by samples or uniform.
-
     Readings: one E-step a round, over all training samples and with the components as received (in
     evaluation mode); π becomes the mean of q, and the SGD steps of all components run on the same
     mini-batches with q fixed. π stays home and is kept from the client's last work: it is used with
     the newer components until it works again, and is uniform before. For regression the mixture
     predicts its mean. ``fits`` starts from the π at home, also of clients that took part.
+
+    Args:
+        lr: Learning rate of local SGD.
+        components: K (the paper's M), from different draws; 1 is FedAvg.
+        fits: E-steps with fixed components after the last round, by which any client, a new one
+            too, finds its π.
+        weights: "samples" or "uniform": the weights of the mean.
     """
     base = fedavg(lr=lr)
 

@@ -24,6 +24,8 @@ from fedkin.core.tree import Params, Tree, dtype_of, map_tree, sq_dist, weighted
 from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.parts.pairs import added, no_pairs, replaced, row_of, rows_of
 
+__all__ = ["fedfomo"]
+
 
 @declared
 def fedfomo(*, lr: float, candidates: Count = 5, epsilon: Fraction = 0.3) -> Method:
@@ -35,10 +37,6 @@ def fedfomo(*, lr: float, candidates: Count = 5, epsilon: Fraction = 0.3) -> Met
     at 0 and normalised. The server adds the gains by others to row i of an affinity matrix and
     sends the client, next time, models of high affinity.
 
-    lr: learning rate of local SGD. candidates: n, models sent to a client, fewer while fewer others
-    have trained, none in the first round. epsilon: ε, the chance that a place among them goes to a
-    client drawn at random.
-
     Readings: where nothing gains the client goes back to θ̄_i, as the sum says (so does the
     authors' code; PFLlib keeps the trained model). As the weights sum to 1, the new θ_i is the
     weighted mean of the candidates that gain. Affinities add up the gains as measured (the authors'
@@ -46,6 +44,12 @@ def fedfomo(*, lr: float, candidates: Count = 5, epsilon: Fraction = 0.3) -> Met
     soon. Equal affinities (all of those never tried) are ordered at random. ε is constant. A client
     that never trained is nobody's candidate. The server knows whom it sent to whom: no numbers are
     sent. It keeps gains and weights of the pairs that it tried, not a matrix.
+
+    Args:
+        lr: Learning rate of local SGD.
+        candidates: n, models sent to a client, fewer while fewer others have trained, none in the
+            first round.
+        epsilon: ε in [0, 1], the chance that a place among them goes to a client drawn at random.
     """
 
     def server(start: FederationInit) -> Tree:

@@ -65,16 +65,20 @@ def fedmd(
     data. Later rounds: digest (match the mean class scores on a random subset of the public set),
     then revisit (private data).
 
-    lr: learning rate of private training. subset: public rows scored a round (5,000 in the paper);
-    half of them if not given. pretrain_steps, digest_steps: mini-batches of public_batch public
-    rows. public_lr: learning rate of both; lr if not given, 0 leaves local training.
-
     Readings: class scores are logits, matched by mean absolute error, as the authors' code does.
     One exchange a round: the server names the next subset with each message, and a client sends its
     scores of it after the private training, which are those that the paper's next round would begin
     with; the last scores are not used. Private training is as long in round 1 as in the others
     ([train]), and transfer learning has a number of steps instead of convergence. A client whose
     first round is a later one does its transfer learning then, and digests from the next on.
+
+    Args:
+        lr: Learning rate of private training.
+        subset: Public rows scored a round (5,000 in the paper); half of them if not given.
+        pretrain_steps: Mini-batches of public rows with labels, in a client's first round.
+        digest_steps: Mini-batches of public rows that a client imitates, in its later rounds.
+        public_batch: Public rows of a mini-batch.
+        public_lr: Learning rate on public rows; lr if not given, 0 leaves local training.
     """
     rate = lr if public_lr is None else public_lr
 

@@ -13,6 +13,8 @@ from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import fedavg
 
+__all__ = ["fedntd"]
+
 OUT = -1e9  # the logit of the true class: it counts nothing, and its logarithm is finite
 
 
@@ -23,11 +25,14 @@ def fedntd(
     """FedNTD: local steps descend L_CE + β L_NTD, L_NTD the KL of the global model's softmax over
     the classes that are not the sample's, beside the local one's.
 
-    lr: learning rate of local SGD. beta: β. temperature: τ of both softmaxes; β = τ = 1 in the
-    paper. weights: of the server's mean.
-
     Readings: the teacher is the received model in evaluation mode. L_NTD is not multiplied by τ²,
     as printed. With two classes one is left, and nothing is distilled.
+
+    Args:
+        lr: Learning rate of local SGD.
+        beta: β, the weight of L_NTD; 0 is FedAvg.
+        temperature: τ of both softmaxes; β = τ = 1 in the paper.
+        weights: "samples" or "uniform": the weights of the server's mean.
     """
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:

@@ -22,6 +22,8 @@ from fedkin.methods.partial_fl import part_step
 from fedkin.methods.parts.alignment import aligned_step, best_mixture, described, expected, merged
 from fedkin.methods.parts.prototypes import prototypes
 
+__all__ = ["fedpac"]
+
 
 @declared
 def fedpac(
@@ -36,13 +38,17 @@ def fedpac(
     mean of ‖f(x) − c_y‖²/d; the server averages θ and the class means c, and φ_i ← Σ_j α_ij φ_j
     where α_i is least in Σ_j α_ij² V_j + ‖h_i − Σ_j α_ij h_j‖² over the simplex.
 
-    lr: learning rate of θ. lam: λ. head_epochs: passes of φ_i over the client's data, before θ.
-    personal_lr: their learning rate; lr if not given. weights: of the mean of θ.
-
     Readings: h_i (class by class p_y times the mean of features) and V_i are of the received model
     on the client's training data, in evaluation mode; class means of the trained one. φ_i is mixed
     among a round's participants and kept by the server. The authors' code sets α below 0.001 to 0;
     here nothing is cut. A class without a mean yet pulls nothing.
+
+    Args:
+        lr: Learning rate of θ.
+        lam: λ, the pull of features towards the class means; 0 leaves them free.
+        head_epochs: Passes of φ_i over the client's data, before θ.
+        personal_lr: Learning rate of φ_i; lr if not given.
+        weights: "samples" or "uniform": the weights of the mean of θ.
     """
     rate = lr if personal_lr is None else personal_lr
 

@@ -17,12 +17,14 @@ def fedper(
     """FedPer: base and personal layers take the same SGD steps; the server averages the base
     layers.
 
-    lr: learning rate of SGD. personal: which layers are personal, by name: prefixes of parameter
-    names ("classifier."), "last" (the output layer, K_P = 1), "first", "all", or () for none.
-    weights: of the mean, by samples or uniform.
-
     Readings: the personal layers of all clients start from the same draw (the paper's are each
     client's own draw); a client that rejoins goes on with the head that it had.
+
+    Args:
+        lr: Learning rate of SGD.
+        personal: Which layers are personal, by name: prefixes of parameter names ("classifier."),
+            "last" (the output layer, K_P = 1), "first", "all", or () for none.
+        weights: "samples" or "uniform": the weights of the mean.
     """
     base = partial_fl(lr=lr, personal=personal, schedule="simultaneous")
     return base._replace(

@@ -13,6 +13,8 @@ from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.parts.prototypes import nearest, prototypes, pulled_step, size_of_features
 
+__all__ = ["fedproto"]
+
 Count = Literal["samples", "clients"]
 Predictor = Literal["prototypes", "head"]
 
@@ -28,16 +30,19 @@ def fedproto(
     """FedProto: min L_S + λ Σ_j d(C_i^(j), C̄^(j)) at each client; the server takes the mean C̄^(j)
     of the clients' prototypes C_i^(j) of class j (equations 6 to 8).
 
-    lr: learning rate of local SGD. lam: λ; 1 in the paper, 0.1 on CIFAR-10. count: what a client
-    counts in C̄^(j): "samples" is |D_i,j|/N_j of equation 6, "clients" the plain mean of the
-    authors' code. predictor: "prototypes" predicts the class of the nearest C̄^(j) (equation 4),
-    "head" by the client's model.
-
     Readings: equation 6 divides by the number of clients once more, which would shrink every mean;
     it is left out. Local prototypes in the loss are the mini-batch's; d is the mean squared
     difference of their numbers, as in the authors' code. What is sent is made by the trained model
     in evaluation mode. A class that no client of the round has keeps its last C̄. Probabilities are
     softmax(−‖f(x) − C̄^(j)‖²), over the classes that have a C̄; before the first, the head's.
+
+    Args:
+        lr: Learning rate of local SGD.
+        lam: λ, the pull towards the prototypes; 1 in the paper, 0.1 on CIFAR-10.
+        count: What a client counts in C̄^(j): "samples" is |D_i,j|/N_j of equation 6, "clients" the
+            plain mean of the authors' code.
+        predictor: "prototypes" predicts the class of the nearest C̄^(j) (equation 4), "head" by the
+            client's model.
     """
 
     def server(start: FederationInit) -> Tree:

@@ -21,7 +21,19 @@ def _objective(v: Params, model: Model, batch: Batch, anchor: Params, pull: Tens
 def proximal_step(
     model: Model, v: Params, batch: Batch, lr: Tensor, pull: Tensor, anchor: Params
 ) -> Params:
-    """v ← v − lr (∇f(v; batch) + pull · (v − anchor))."""
+    """v ← v − lr (∇f(v; batch) + pull · (v − anchor)).
+
+    Args:
+        model: The client's architecture.
+        v: Local parameters.
+        batch: One mini-batch.
+        lr: Learning rate.
+        pull: μ, or what stands in its place (Ditto's λ, FedAMP's λ/α).
+        anchor: w, which v is held near to.
+
+    Returns:
+        The new v.
+    """
     return descend(v, gradient(_objective)(v, model, batch, anchor, pull), lr)
 
 
@@ -30,14 +42,16 @@ def fedprox(*, lr: float, mu: NotNegative = 1.0, weights: Weights = "samples") -
     """FedProx: every participant trains from the global model w and is held near it; the server
     averages.
 
-    lr: learning rate of local SGD. mu: μ of (μ/2)‖v − w‖², from {0.001, 0.01, 0.1, 1} in the paper,
-    most often 1; 0 is FedAvg. lr · mu should stay below 1. weights: of the server's mean, as in
-    fedavg.
-
     Readings: the local problem is solved by the SGD steps of [train], the same for everyone (the
     paper's γ-inexactness; its stragglers do fewer). As fedavg: participants uniformly, mean by
     samples unless told; the paper draws clients with probability p_k and takes the plain mean,
     which is the same in expectation.
+
+    Args:
+        lr: Learning rate of local SGD.
+        mu: μ of (μ/2)‖v − w‖², from {0.001, 0.01, 0.1, 1} in the paper, most often 1; 0 is FedAvg.
+            lr · mu should stay below 1.
+        weights: "samples" or "uniform": the weights of the server's mean, as in fedavg.
     """
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:

@@ -22,13 +22,17 @@ def fedrep(
     """FedRep: τ steps of the head h_i on the received representation φ, then steps of φ with the
     new head; the server takes the mean of the representations.
 
-    lr: learning rate of φ. personal: the head, by name, as in fedper. personal_lr: learning rate of
-    the head; lr if not given. personal_steps: τ, the steps of the head in a round (the paper uses
-    many: 10 epochs beside 1 of φ); else as many as [train] says. weights: the paper's server takes
-    the plain mean over the r·n participants.
-
     Readings: all heads start from the same draw. The two halves draw mini-batches of their own. The
     paper takes one step of φ in a round; here it is what [train] says.
+
+    Args:
+        lr: Learning rate of φ.
+        personal: The head, by name, as in fedper.
+        personal_lr: Learning rate of the head; lr if not given.
+        personal_steps: τ, the steps of the head in a round (the paper uses many: 10 epochs beside 1
+            of φ); else as many as [train] says.
+        weights: "samples" or "uniform": the weights of the mean; the paper's server takes the plain
+            one over the r·n participants.
     """
     base = partial_fl(
         lr=lr,

@@ -14,6 +14,8 @@ from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import fedavg
 
+__all__ = ["fedrod"]
+
 
 @declared
 def fedrod(
@@ -26,14 +28,17 @@ def fedrod(
     """Fed-RoD: features θ and generic head ψ descend the balanced risk and are averaged; the own
     head φ_i descends the plain risk of ψ(z) + φ_i(z), z = f(x; θ), while θ and ψ stand still.
 
-    lr: learning rate of θ and ψ. gamma: γ of balanced softmax, q_c ∝ n_ic^γ e^{g_c} (1
-    in the paper), n_ic the client's training samples of class c; 0 is FedAvg. personal_lr: learning
-    rate of φ_i; lr if not given. weights: of the server's mean.
-
     Readings: both gradients of a step are of one mini-batch, at the same θ and ψ. φ_i starts at 0,
     where the personal predictor is the generic one, and stays at home between rounds. Both heads
     are linear, so that the personal model is one with the head ψ + φ_i. The hypernetwork (Fed-RoD
     with hyper-heads) and FedDyn's local term are not built.
+
+    Args:
+        lr: Learning rate of θ and ψ.
+        gamma: γ of balanced softmax, q_c ∝ n_ic^γ e^{g_c} (1 in the paper), n_ic the client's
+            training samples of class c; 0 is FedAvg.
+        personal_lr: Learning rate of φ_i; lr if not given.
+        weights: "samples" or "uniform": the weights of the server's mean.
     """
     rate = lr if personal_lr is None else personal_lr
 

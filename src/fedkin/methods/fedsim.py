@@ -20,11 +20,14 @@ def fedsim(
 ) -> Method:
     """FedSim: partial_fl with schedule "simultaneous". FedAlt is partial_fl as it is.
 
-    lr: learning rate of the shared layers, and of the personal ones unless personal_lr is given.
-    personal: which layers are personal, by name: prefixes of parameter names, "last", "first",
-    "all", or () for none. weights: of the mean, by samples or uniform.
-
     Readings: those of partial_fl, of which it is the other schedule.
+
+    Args:
+        lr: Learning rate of the shared layers.
+        personal: Which layers are personal, by name: prefixes of parameter names, "last", "first",
+            "all", or () for none.
+        personal_lr: Learning rate of the personal layers; lr if not given.
+        weights: "samples" or "uniform": the weights of the mean.
     """
     base = partial_fl(lr=lr, personal=personal, schedule="simultaneous", personal_lr=personal_lr)
 

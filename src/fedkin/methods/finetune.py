@@ -21,13 +21,15 @@ def finetune(
     """FedAvg for all rounds; after the last one each client runs local epochs from the final w.
     Nothing more is sent.
 
-    lr: learning rate of FedAvg's local SGD. epochs: passes over the client's training data at the
-    end (1 to 5 in PPFL). personal_lr: learning rate of those; lr if not given. weights: of the
-    mean, as in fedavg.
-
     Readings: the schedule's decay goes on: fine-tuning has the factor that a further round would
     have. All parameters are tuned. Until the end the personal view is the global model. A new
     client fine-tunes the last w.
+
+    Args:
+        lr: Learning rate of FedAvg's local SGD.
+        epochs: Passes over the client's training data at the end (1 to 5 in PPFL).
+        personal_lr: Learning rate of those; lr if not given.
+        weights: "samples" or "uniform": the weights of the mean, as in fedavg.
     """
     rate = lr if personal_lr is None else personal_lr
 

@@ -14,6 +14,8 @@ from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.tree import Params, Tree, row
 from fedkin.methods.ifca import Choice, choose, ifca
 
+__all__ = ["hypcluster"]
+
 
 @declared
 def hypcluster(
@@ -27,17 +29,20 @@ def hypcluster(
     """HypCluster: IFCA with model averaging, run from several random starts of which the best is
     kept.
 
-    lr: learning rate of local SGD. clusters: q, the number of models (hypotheses). starts: how many
-    sets of models are tried; 1 is IFCA, and what published communication costs count. trial: rounds
-    that all sets take part in, 2 or more. weights: of means, of models and of losses: by samples or
-    uniform.
-
     Reading: "best of several random starts" is all that we have on the choice. Here, in the first
     ``trial`` rounds, every participant receives all sets and trains its choice of each on the same
     mini-batches, so that such a round costs ``starts`` times as much; beside each upload it says
     the loss of its choice on its own training data, as received. After the trial the server keeps
     the set of least mean loss among the participants of that last round. Until then a client
     deploys the best of all models on its training data.
+
+    Args:
+        lr: Learning rate of local SGD.
+        clusters: q, the number of models (hypotheses).
+        starts: How many sets of models are tried; 1 is IFCA, and what published communication costs
+            count.
+        trial: Rounds that all sets take part in, 2 or more.
+        weights: "samples" or "uniform": the weights of means, of models and of losses.
     """
     base = ifca(lr=lr, clusters=clusters)
 

@@ -25,6 +25,8 @@ from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
 from fedkin.methods.fedavg import sgd_step
 
+__all__ = ["Choice", "choose", "ifca"]
+
 
 class Choice(NamedTuple):
     """The model that a client takes: its number, its parameters, and their loss on the client's
@@ -37,7 +39,15 @@ class Choice(NamedTuple):
 
 
 def choose(candidates: Sequence[Params], data: ClientContext) -> Choice:
-    """argmin_j F_i(θ_j) over all training data (line 6); of equals the first."""
+    """argmin_j F_i(θ_j) over all training data (line 6); of equals the first.
+
+    Args:
+        candidates: θ_1 … θ_k as the client received them.
+        data: Of the client.
+
+    Returns:
+        Its number from 0, its parameters, its loss.
+    """
     losses = [data.score(w, "train")[0] for w in candidates]
     best = losses.index(min(losses))
     return Choice(best, candidates[best], losses[best])
@@ -54,16 +64,20 @@ def ifca(
 ) -> Method:
     """IFCA. A participant chooses its model anew in every round; it keeps nothing at home.
 
-    lr: γ. clusters: k, the number of models; they start from different draws. average: "models"
-    (option II) trains the chosen model as [train] says and averages the results in each cluster;
-    "gradients" (option I) is one gradient on one mini-batch a round, whatever [train] says of
-    steps. shared: layers that all clusters share, by name (the paper's weight sharing): prefixes,
-    "first" or "last"; they are sent once, and averaged over all participants. weights: of averages,
-    by samples or uniform, which is the same for the paper's machines, of equally many samples.
-
     Readings: a cluster that nobody chose keeps its model. In "gradients" the client sends θ − γ g
     instead of g (as many numbers) and the server's θ_j − γ Σ p_i g_i runs over the members of j
     with the p_i of ALL participants, as the paper's 1/m. The loss is measured in evaluation mode.
+
+    Args:
+        lr: γ, the learning rate of local SGD.
+        clusters: k, the number of models; they start from different draws.
+        average: "models" (option II) trains the chosen model as [train] says and averages the
+            results in each cluster; "gradients" (option I) is one gradient on one mini-batch a
+            round, whatever [train] says of steps.
+        shared: Layers that all clusters share, by name (the paper's weight sharing): prefixes,
+            "first" or "last"; they are sent once, and averaged over all participants.
+        weights: "samples" or "uniform": the weights of averages; the same for the paper's machines,
+            which have equally many samples.
     """
     steps = None if average == "models" else 1
 

@@ -12,6 +12,8 @@ from fedkin.core.model import Model, head_of
 from fedkin.core.tree import Tree
 from fedkin.methods.fedavg import fedavg
 
+__all__ = ["knn_per"]
+
 SHARES = tuple(step / 10 for step in range(11))  # of λ that are tried
 LEAST = 1e-30  # of a probability whose logarithm is told: next to none, and finite in float32
 
@@ -23,13 +25,16 @@ def knn_per(
     """kNN-Per: λ_i h_kNN(x) + (1 − λ_i) h(x), where h is FedAvg's model and h_kNN counts the k
     nearest training samples of the client by e^{−‖f(x) − f(x_s)‖/scale}.
 
-    lr: learning rate of FedAvg's local SGD. k: neighbours; 10 in the paper. scale: of distances
-    between features; 1 in the paper. weights: of the server's mean.
-
     Readings: λ_i is that of 0, 0.1, … 1 with the most right validation samples, then the least
     loss, then the smallest: the paper tunes it so on data held out. Features are what enters the
     head, of the last global model in evaluation mode. Until the end the personal view is the global
     model. A new client remembers its own samples.
+
+    Args:
+        lr: Learning rate of FedAvg's local SGD.
+        k: Neighbours that are looked at; 10 in the paper.
+        scale: Of distances between features; 1 in the paper.
+        weights: "samples" or "uniform": the weights of the server's mean.
     """
 
     def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:

@@ -16,6 +16,8 @@ from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.parts.codistillation import codistil
 
+__all__ = ["kt_pfl"]
+
 
 @declared
 def kt_pfl(
@@ -32,12 +34,6 @@ def kt_pfl(
     """KT-pFL: after every round the server takes one gradient step on Σ_k λ KL(Σ_j κ_kj z_j ‖ z_k)
     + ρ ‖κ_k − 1/M‖².
 
-    lr: learning rate of private training. kappa_lr: step of κ; 0 keeps 1/M, plain co-distillation.
-    lam: λ. rho: ρ, the pull towards equal weights (the authors' scripts: 0.7). distill_steps:
-    mini-batches of public_batch public rows with which a client imitates its team. distill_lr:
-    their learning rate; lr if not given, 0 is local training. temperature: soft predictions are
-    softmax(logits / T), at the clients and in the loss (the authors' scripts: 10).
-
     Readings: the KL is a mean over the public set and not weighted by p_k. κ stays on the simplex
     by Euclidean projection. A round is distil, train, predict, as the order of the paper cut where
     the message comes; the first one has no team. A client that did not take part stands in with its
@@ -46,6 +42,18 @@ def kt_pfl(
     Deviations: the authors' code moves κ by the gradient of a mean squared distance, client after
     client, at a rate chosen from the gradient, through softmax(5κ). Its KL divides by rows times
     classes, so that its distillation has our rate divided by the number of classes.
+
+    Args:
+        lr: Learning rate of private training.
+        kappa_lr: Step of κ; 0 keeps 1/M, plain co-distillation.
+        lam: λ, the weight of the KL; 0 leaves κ at equal weights.
+        rho: ρ, the pull towards equal weights (the authors' scripts: 0.7).
+        distill_steps: Mini-batches of public_batch public rows with which a client imitates its
+            team.
+        distill_lr: Their learning rate; lr if not given, 0 is local training.
+        public_batch: Public rows of a distillation step.
+        temperature: T: soft predictions are softmax(logits / T), at the clients and in the loss
+            (the authors' scripts: 10).
     """
     rate = lr if distill_lr is None else distill_lr
 

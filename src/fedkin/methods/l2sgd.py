@@ -30,10 +30,6 @@ def l2sgd(
     else each takes a gradient step. Only a change from local steps to the mean costs communication:
     that is a round here.
 
-    lr: learning rate of a local step. lam: λ, the pull towards the mean; 0 is local training. p:
-    the coin's chance of an averaging step; a round has 1/p local steps on average. weights: of w̄;
-    the paper's is uniform.
-
     Readings: the paper's local step is η/(M(1−p)) and its pull ηλ/(Mp), M clients. Here η =
     lr·M(1−p): a local step is lr, as in every other method, a pull lr·λ(1−p)/p, and M drops out.
     lr·λ(1−p)/p above 1 would overshoot the mean and is refused. A round is a run of heads and the
@@ -43,6 +39,15 @@ def l2sgd(
     nothing. The decay multiplies η, so it slows both. Where an upload is lost, w̄ is the mean of
     those that arrived.
     Deviation: of the paper's methods only this one is built, not the variance-reduced L2SGD+.
+
+    Args:
+        lr: Learning rate of a local step.
+        lam: λ, the pull towards the mean; 0 is local training.
+        p: The coin's chance in (0, 1) of an averaging step; a round has 1/p local steps on average.
+        weights: "samples" or "uniform": the weights of w̄; the paper's is uniform.
+
+    Raises:
+        FedkinError: lr·λ(1−p)/p is above 1.
     """
     pull = lr * lam * (1 - p) / p
     if pull > 1:

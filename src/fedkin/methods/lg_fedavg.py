@@ -17,13 +17,15 @@ def lg_fedavg(
     """LG-FedAvg: ℓ_i (representation, personal) and g (head, shared) take the same SGD steps; g is
     averaged.
 
-    lr: learning rate of SGD. shared: which layers are global, by name: prefixes of parameter names,
-    "last" (the output layer), "first", "all", or () for none. weights: of the mean, by samples or
-    uniform.
-
     Readings: training starts from the initial parameters; the authors' code starts from a model
     that FedAvg trained. Without the paper's auxiliary losses on the representation
     (self-supervision, fairness), and without its ensemble for devices that it has not seen.
+
+    Args:
+        lr: Learning rate of SGD.
+        shared: Which layers are global, by name: prefixes of parameter names, "last" (the output
+            layer), "first", "all", or () for none.
+        weights: "samples" or "uniform": the weights of the mean.
     """
 
     def personal_models(params: Params) -> frozenset[str]:

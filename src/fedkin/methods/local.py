@@ -23,10 +23,11 @@ from fedkin.methods.fedavg import sgd_step
 def local(*, lr: float) -> Method:
     """Each client trains its own model on its own data; nothing is sent.
 
-    lr: learning rate of SGD. Batches and steps come from [train].
-
     Reading: in a round only the participants train, as in the other methods, so that the number of
     local steps is the same.
+
+    Args:
+        lr: Learning rate of SGD. Batches and steps come from [train].
     """
 
     def work(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:

@@ -13,6 +13,8 @@ from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import fedavg
 
+__all__ = ["moon"]
+
 
 @declared
 def moon(
@@ -21,13 +23,17 @@ def moon(
     """MOON: local steps descend ℓ_sup + μ ℓ_con, ℓ_con = −log e^{s(z, z_glob)/τ} / (e^{s(z,
     z_glob)/τ} + e^{s(z, z_prev)/τ}), s the cosine.
 
-    lr: learning rate of local SGD. mu: μ; the paper chooses among 0.1, 1, 5 and 10. temperature: τ.
-    weights: of the server's mean.
-
     Readings: z is what enters the model's head; the paper puts a projection of two layers before
     it. z_glob and z_prev are in evaluation mode and stand still. At a client's first participation
     z_prev is the initial model's: in the first round the two are one, and the contrast has no
     slope.
+
+    Args:
+        lr: Learning rate of local SGD.
+        mu: μ, the weight of the contrast; the paper chooses among 0.1, 1, 5 and 10, and 0 is
+            FedAvg.
+        temperature: τ of the contrast.
+        weights: "samples" or "uniform": the weights of the server's mean.
     """
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:

@@ -24,6 +24,8 @@ from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, is_buffer
 from fedkin.methods.fedavg import server_update as average
 
+__all__ = ["divided", "part_step", "partial_fl", "simultaneous"]
+
 Split = Callable[[Params], frozenset[str]]  # a model's parameters → the names of the personal ones
 Work = Callable[
     [Params, Params, ClientContext], tuple[Params, Params]
@@ -43,16 +45,22 @@ def partial_fl(
     """Partial personalization: a client keeps its personal layers v_i and sends the shared ones u,
     which are averaged.
 
-    lr: learning rate of u, and of v_i unless personal_lr is given. personal: which layers are
-    personal, by name: prefixes of parameter names, "last" (the output layer), "first", "all", or ()
-    for none. schedule: "alternate" is FedAlt (steps of v_i with the received u, then steps of u
-    with the new v_i), "simultaneous" FedSim (one gradient a step moves both). personal_steps:
-    FedAlt's steps of v_i; without it as many as [train] says for u. weights: of the mean of u, by
-    samples or uniform.
-
     Readings: by samples is the paper's p_i; it samples clients and averages them evenly. All v_i
     start from the same initial parameters. FedAlt's two halves draw mini-batches of their own.
     Running statistics belong to their layer, and those of layers that stand still do too.
+
+    Args:
+        lr: Learning rate of u.
+        personal: Which layers are personal, by name: prefixes of parameter names, "last" (the
+            output layer), "first", "all", or () for none.
+        schedule: "alternate" is FedAlt (steps of v_i with the received u, then steps of u with the
+            new v_i), "simultaneous" FedSim (one gradient a step moves both).
+        personal_lr: Learning rate of v_i; lr if not given.
+        personal_steps: FedAlt's steps of v_i; without it as many as [train] says for u.
+        weights: "samples" or "uniform": the weights of the mean of u.
+
+    Raises:
+        FedkinError: ``personal_steps`` is given to a schedule that has none.
     """
     if personal_steps is not None and schedule == "simultaneous":
         raise FedkinError("partial_fl: personal_steps belongs to schedule 'alternate'")
@@ -72,7 +80,18 @@ def both_step(
 
 
 def part_step(model: Model, part: Params, batch: Batch, rest: Params, rate: Tensor) -> Params:
-    """A step of one part while the rest of the model stands still."""
+    """A step of one part while the rest of the model stands still.
+
+    Args:
+        model: The client's architecture.
+        part: The layers that move.
+        batch: One mini-batch.
+        rest: All other layers.
+        rate: Learning rate.
+
+    Returns:
+        The moved layers.
+    """
 
     def loss(moving: Params) -> Tensor:
         return model.loss({**rest, **moving}, batch)
@@ -81,7 +100,15 @@ def part_step(model: Model, part: Params, batch: Batch, rest: Params, rate: Tens
 
 
 def simultaneous(lr: float, personal_lr: float) -> Work:
-    """FedSim's local work (LocalSim)."""
+    """FedSim's local work (LocalSim).
+
+    Args:
+        lr: Of the shared layers.
+        personal_lr: Of the personal ones.
+
+    Returns:
+        A function of (v_i, u, the client's data) that gives both anew.
+    """
 
     def work(mine: Params, ours: Params, data: ClientContext) -> tuple[Params, Params]:
         both: tuple[Params, Params] = scan(
@@ -112,7 +139,16 @@ def _trains(part: Params) -> bool:
 
 
 def divided(name: str, personal: Split, work: Work) -> Method:
-    """The method whose clients keep the layers that ``personal`` names and share the others."""
+    """The method whose clients keep the layers that ``personal`` names and share the others.
+
+    Args:
+        name: Of the method.
+        personal: Parameters → names of the personal ones.
+        work: (v_i, u, the client's data) → both anew.
+
+    Returns:
+        The method, whose messages are the shared layers.
+    """
 
     def server(start: FederationInit) -> Tree:
         mine = personal(start.only())

@@ -18,6 +18,8 @@ from fedkin.core.optimizers import PLAIN
 from fedkin.core.tree import Params, Tree, is_buffer
 from fedkin.methods.fedavg import fedavg, sgd_step
 
+__all__ = ["per_fedavg"]
+
 Three = tuple[tuple[Batch, Batch], Batch]  # (D, D'), D''
 
 
@@ -72,13 +74,6 @@ def per_fedavg(
     """Per-FedAvg: FedAvg whose local steps descend the loss after adaptation; every client adapts
     the global model.
 
-    lr: β, the local (outer) step. inner_lr: α, the adaptation step; 0 is FedAvg. hessian: "hf"
-    multiplies by I − α∇²f, with the Hessian-vector product as a central difference of gradients,
-    the paper's Hessian-free form and the one that keeps its objective; "fo" leaves the Hessian out,
-    which is another method where α‖∇²f‖ is not small and so never chosen silently. delta: δ of the
-    difference. adapt_steps: SGD steps with α from w to the personal model; training always looks
-    one step ahead, as in the paper. weights: of the server's mean, as in fedavg.
-
     Readings: D, D', D'' are three mini-batches of [train] batch_size, drawn independently (they may
     overlap). α is part of the objective, not a step of the optimizer: neither schedule nor
     [train] optimizer touches it. The personal model is made from the global one when it is asked
@@ -86,6 +81,18 @@ def per_fedavg(
     keeps both the truncation and float32 rounding small.
     Deviation: the server averages by samples unless told (Algorithm 1's clients count alike), so
     that FedAvg and this differ in the local step alone.
+
+    Args:
+        lr: β, the local (outer) step.
+        inner_lr: α, the adaptation step; 0 is FedAvg.
+        hessian: "hf" multiplies by I − α∇²f, with the Hessian-vector product as a central
+            difference of gradients, the paper's Hessian-free form and the one that keeps its
+            objective; "fo" leaves the Hessian out, which is another method where α‖∇²f‖ is not
+            small and so never chosen silently.
+        delta: δ of the difference, as a multiple of the gradient.
+        adapt_steps: SGD steps with α from w to the personal model; training always looks one step
+            ahead, as in the paper.
+        weights: "samples" or "uniform": the weights of the server's mean, as in fedavg.
     """
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:

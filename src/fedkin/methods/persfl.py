@@ -18,6 +18,8 @@ from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.coarse_to_fine import Point, coarse_to_fine
 
+__all__ = ["persfl"]
+
 LAMBDAS = tuple(round(0.05 * i, 2) for i in range(21))
 TEMPERATURES = (1.0, 5.0, 9.0, 13.0, 17.0, 21.0, 25.0)
 
@@ -70,20 +72,25 @@ def persfl(
     validation data; stage 2 distils, at home, from that teacher: (1−λ) CE + λ T² · soft loss, λ and
     T by validation accuracy (eq. 3).
 
-    lr: learning rate of both stages unless student_lr is given. objective: "kl", the teacher first
-    (line 20 of Algorithm 1), "reverse_kl", the student first (eq. 3), or "gd" (eq. 7), whose
-    gradient is that of "kl". teacher: the client's "optimal" one, or the "final" global model
-    (Table 4). lams × temperatures: the grid; its default is the one that the published averages
-    imply. student_epochs: passes over the training data in stage 2. search: "grid" trains a student
-    at each of its points, as the paper does; "coarse" some of them, then those around the best, a
-    quarter of the default grid. kept: how many earlier global
-    models the server keeps, evenly spread over the rounds, for newcomers to choose their teacher
-    among; with none it is the last. weights: of stage 1's mean; eq. 4 minimises the uniform mean
-    over users.
-
     Readings: line 20 and eq. 3 contradict each other on the order of the KL. The aggregate of the
     last round is a candidate too; equal validation accuracies are decided by the lower loss, then
     by the order of the grid; λ = 0 does not depend on T and is trained once.
+
+    Args:
+        lr: Learning rate of both stages.
+        objective: "kl", the teacher first (line 20 of Algorithm 1), "reverse_kl", the student first
+            (eq. 3), or "gd" (eq. 7), whose gradient is that of "kl".
+        teacher: The client's "optimal" one, or the "final" global model (Table 4).
+        lams, temperatures: λ in [0, 1] and T > 0 of the grid; its default is the one that the
+            published averages imply.
+        student_epochs: Passes over the training data in stage 2.
+        student_lr: Learning rate of stage 2; lr if not given.
+        search: "grid" trains a student at each of its points, as the paper does; "coarse" some of
+            them, then those around the best, a quarter of the default grid.
+        kept: How many earlier global models the server keeps, evenly spread over the rounds, for
+            newcomers to choose their teacher among; with none it is the last.
+        weights: "samples" or "uniform": the weights of stage 1's mean; eq. 4 minimises the uniform
+            mean over users.
     """
     base = fedavg(lr=lr)
     soften = SOFT[objective]

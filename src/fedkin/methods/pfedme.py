@@ -19,15 +19,20 @@ def pfedme(
 ) -> Method:
     """pFedMe: CGPFL with one cluster, which is how CGPFL's authors define it.
 
-    lr: the step of the local copy w. lam: λ. personal_lr: the step of the personal model θ. inner:
-    gradient steps on each mini-batch (K of the paper). beta: the server's mixing, w ← (1−β) w + β
-    mean. [train] steps is R. start: what θ goes on from in a round: "persistent", the client's own
-    θ, or "received", the w that it was sent. The personal view is θ, not w: the two are reported
-    apart.
+    The personal view is θ, not w: the two are reported apart.
 
     Readings: Algorithm 1 leaves the inner solver's start open; the authors' public code has
     "received". The server's mean is uniform over the participants, as printed.
     Deviation: the authors' public code adds 0.001 θ to the gradient, and averages by samples.
+
+    Args:
+        lr: The learning rate of the local copy w.
+        lam: λ of the Moreau envelope.
+        personal_lr: The step of the personal model θ.
+        inner: Gradient steps on each mini-batch (K of the paper).
+        beta: β in (0, 1], the server's mixing, w ← (1−β) w + β mean. [train] steps is R.
+        start: What θ goes on from in a round: "persistent", the client's own θ, or "received", the
+            w that it was sent.
     """
     base = cgpfl(
         lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=beta, start=start

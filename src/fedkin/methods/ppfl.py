@@ -59,19 +59,6 @@ def ppfl(
 ) -> Method:
     """PPFL1 (structure 1: outputs are mixed) and PPFL2 (structure 2: parameters are mixed).
 
-    lr: the step of one local SGD step on θ (the paper's η/E). models: K. canonical: which layers
-    are canonical, by name: "all", "last", "first", or prefixes of parameter names ("3." in dnn);
-    the others are shared. lam: λ of the Laplacian. membership_lr: η of the mirror step on c.
-    membership_steps: one step a round with the full gradient (Algorithm 3), a number: so many of
-    them, or one a mini-batch over the round's batches (the authors' scripts); λ(LC)_i stays as
-    received meanwhile. membership_scale: "client" uses ∇f_i; "paper" p_i ∇f_i, which with many
-    clients hardly moves c. affinity: W, from the label histograms that clients report once, none,
-    or a matrix [clients, clients]. weights: p_i by samples, or uniform (the authors' scripts).
-    theta_share: ρ of the θ block in schedule "random". mixing: what structure 1 mixes of
-    generalized linear models (family bernoulli, gaussian, poisson): "means" (eq. 11) or "logits"
-    (the authors' scripts, and then structures 1 and 2 of a linear model are one); classification
-    mixes logits.
-
     Readings: canonical models start from K different draws (equal ones could never separate); the
     client doubles the λ(LC)_i that it receives, as eq. 25 says; under partial participation θ is
     averaged over the participants. A newcomer fits its membership with θ as it is, and resembles
@@ -80,6 +67,29 @@ def ppfl(
     Their penalty on c is λ · diag(row sums of W) C, ours 2λ(D − W)C. They mix after every linear
     layer, which is structure 2. They move θ before c: the same sequence as Algorithm 3's, half a
     round apart. Their momentum of θ outlasts the round: [train] state = "kept".
+
+    Args:
+        lr: The step of one local SGD step on θ (the paper's η/E).
+        models: K, canonical models.
+        structure: 1 mixes the outputs of the canonical models, 2 their parameters.
+        schedule: "alternate": c, then θ, in every round (Algorithm 3); "random": one of them, drawn
+            anew each round.
+        canonical: Which layers are canonical, by name: "all", "last", "first", or prefixes of
+            parameter names ("3." in dnn); the others are shared.
+        lam: λ of the Laplacian; 0 leaves memberships free.
+        membership_lr: η of the mirror step on c.
+        membership_steps: One step a round with the full gradient (Algorithm 3), a number: so many
+            of them, or one a mini-batch over the round's batches (the authors' scripts); λ(LC)_i
+            stays as received meanwhile.
+        membership_scale: "client" uses ∇f_i; "paper" p_i ∇f_i, which with many clients hardly moves
+            c.
+        affinity: W, from the label histograms that clients report once, none, or a matrix [clients,
+            clients].
+        weights: "samples" or "uniform": the weights p_i; the authors' scripts have "uniform".
+        theta_share: ρ of the θ block in schedule "random".
+        mixing: What structure 1 mixes of generalized linear models (family bernoulli, gaussian,
+            poisson): "means" (eq. 11) or "logits" (the authors' scripts, and then structures 1 and
+            2 of a linear model are one); classification mixes logits.
     """
     outputs = mixed_outputs if mixing == "means" else mixed_logits
     mixed = outputs if structure == 1 else mixed_parameters

@@ -37,15 +37,20 @@ def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "unifor
     """SCAFFOLD, option II: local steps are corrected by the difference of two control variates, c −
     c_i.
 
-    lr: η_l, the local step. server_lr: η_g, the server's step along the mean of the clients'
-    changes. [train] steps is K (S of our notes). weights: of the means of Δw and of Δc; the paper's
-    are uniform. c_i⁺ = c_i − c + (w − v) / (S η); c moves by |S|/N times the mean of the changes.
+    c_i⁺ = c_i − c + (w − v) / (S η); c moves by |S|/N times the mean of the changes.
 
     Readings: c and every c_i start at 0. What the uniform mean minimises is the plain mean of the
     f_i. η in S η is this round's rate, decay included. Changes Δw, Δc_i are sent, not the new
     values, so that c_i stays home, although a server could add a client's changes up. Batch-norm
     statistics are refreshed locally, sent as they are and averaged: they have no control, and
     server_lr does not stretch them.
+
+    Args:
+        lr: η_l, the local step.
+        server_lr: η_g, the server's step along the mean of the clients' changes. [train] steps is K
+            (S of our notes).
+        weights: "samples" or "uniform": the weights of the means of Δw and of Δc; the paper's are
+            uniform.
     """
 
     def server(start: FederationInit) -> Tree:

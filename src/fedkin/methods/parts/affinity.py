@@ -20,6 +20,11 @@ def laplacian_of(affinity: Any, replies: Mapping[int, Reply], count: int) -> Tre
 
     A client whose introduction was lost resembles nobody.
 
+    Args:
+        affinity: "label_cosine", "none", or W [clients, clients], symmetric.
+        replies: Introductions, with a histogram each.
+        count: Clients.
+
     Returns:
         ``degree`` [count], the diagonal of D, and W as ``unit`` [count, classes] (W = R Rᵀ) or, if
         it was given, as ``affinity`` [count, count]; float64.
@@ -40,13 +45,27 @@ def laplacian_of(affinity: Any, replies: Mapping[int, Reply], count: int) -> Tre
 
 
 def no_laplacian(count: int) -> Tree:
-    """L of clients of whom none resembles another."""
+    """L of clients of whom none resembles another.
+
+    Args:
+        count: Clients.
+
+    Returns:
+        As ``laplacian_of``, with no class.
+    """
     zero = torch.zeros(count, dtype=torch.float64)
     return {"degree": zero, "unit": zero.new_zeros(count, 0)}
 
 
 def with_one_more(laplacian: Tree) -> Tree:
-    """L with a newcomer that resembles nobody."""
+    """L with a newcomer that resembles nobody.
+
+    Args:
+        laplacian: As ``laplacian_of`` gives it.
+
+    Returns:
+        The same for count + 1 clients.
+    """
     padding = {"degree": (0, 1), "unit": (0, 0, 0, 1), "affinity": (0, 1, 0, 1)}
     return {
         name: torch.nn.functional.pad(value, padding[name]) for name, value in laplacian.items()
@@ -54,20 +73,45 @@ def with_one_more(laplacian: Tree) -> Tree:
 
 
 def summed(laplacian: Tree, c: Tensor) -> Tensor:
-    """What all clients' rows of (LC) share: Rᵀ C [classes, K], or C where W was given."""
+    """What all clients' rows of (LC) share: Rᵀ C [classes, K], or C where W was given.
+
+    Args:
+        laplacian: As ``laplacian_of`` gives it.
+        c: Memberships [clients, K].
+
+    Returns:
+        float64.
+    """
     found: Tensor = laplacian["unit"].T @ c.double() if "unit" in laplacian else c.double()
     return found
 
 
 def pull_of(laplacian: Tree, sums: Tensor, client: int, own: Tensor) -> Tensor:
-    """(LC) of a client [K], of C's dtype. ``own``: its row of C. ``sums``: C's ``summed``."""
+    """(LC) of a client [K], of C's dtype. ``own``: its row of C. ``sums``: C's ``summed``.
+
+    Args:
+        laplacian: As ``laplacian_of`` gives it.
+        sums: What ``summed`` gave, once a round.
+        client: Its number.
+        own: Its row of C [K].
+
+    Returns:
+        [K], of ``own``'s dtype.
+    """
     w = laplacian["unit" if "unit" in laplacian else "affinity"][client]
     found: Tensor = laplacian["degree"][client] * own - w @ sums
     return found.to(own.dtype)
 
 
 def laplacian_matrix(laplacian: Tree) -> Tensor:
-    """L = D − W [clients, clients]: for who looks at all of it."""
+    """L = D − W [clients, clients]: for who looks at all of it.
+
+    Args:
+        laplacian: As ``laplacian_of`` gives it.
+
+    Returns:
+        float64.
+    """
     unit = laplacian.get("unit")
     w = laplacian["affinity"] if unit is None else unit @ unit.T
     found: Tensor = torch.diag(laplacian["degree"]) - w

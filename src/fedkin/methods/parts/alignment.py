@@ -18,6 +18,13 @@ from fedkin.methods.parts.prototypes import prototypes
 def described(data: ClientContext, w: Params) -> tuple[Tensor, Tensor]:
     """(h [classes, d], V [1]) of the client's training data: h_y = p_y μ_y, the class's share times
     its mean features; V = (E‖f‖² − Σ_y ‖h_y‖²) / n.
+
+    Args:
+        data: Of the client.
+        w: Parameters, in evaluation mode.
+
+    Returns:
+        What FedPAC's server mixes heads by.
     """
     means, counts = prototypes(data, w)
     reference = counts[:, None] / counts.sum() * means
@@ -39,7 +46,20 @@ def objective(
     known: Tensor,
     lam: Tensor,
 ) -> Tensor:
-    """The loss and λ times the mean of ‖f(x) − c_y‖²/d on a mini-batch."""
+    """The loss and λ times the mean of ‖f(x) − c_y‖²/d on a mini-batch.
+
+    Args:
+        body: θ, which descends.
+        model: The client's architecture.
+        batch: One mini-batch.
+        head: φ_i, which stands still.
+        centroids: c [classes, d].
+        known: [classes], 1 where a class has a mean.
+        lam: λ.
+
+    Returns:
+        A 0-d tensor.
+    """
     w, end = {**body, **head}, head_of(model)
     found = end.train_features(w, batch.x)
     apart = (found - centroids[batch.y]).square().mean(1) * known[batch.y]
@@ -57,7 +77,21 @@ def aligned_step(
     lam: Tensor,
     lr: Tensor,
 ) -> Params:
-    """A step of all but the head, which stands still."""
+    """A step of all but the head, which stands still.
+
+    Args:
+        model: The client's architecture.
+        body: θ.
+        batch: One mini-batch.
+        head: φ_i.
+        centroids: c [classes, d].
+        known: [classes], 1 where a class has a mean.
+        lam: λ.
+        lr: Learning rate.
+
+    Returns:
+        The new θ.
+    """
     slope = gradient(objective)(body, model, batch, head, centroids, known, lam)
     return descend(body, slope, lr)
 
@@ -67,6 +101,13 @@ def best_mixture(told: Sequence[Tree], place: int) -> list[float]:
 
     With A the rows of √V_j and of h_i − h_j, ‖A β‖² + (Σ β − 1)² is least, over β ≥ 0, at a
     multiple of it: the best vector of a direction has the value q / (1 + q), q = ‖A α‖².
+
+    Args:
+        told: The participants' messages, with h and V.
+        place: Which of them is i.
+
+    Returns:
+        One weight a participant, at least 0, with the sum 1.
     """
     from scipy.optimize import nnls
 
@@ -80,7 +121,15 @@ def best_mixture(told: Sequence[Tree], place: int) -> list[float]:
 
 
 def expected(received: Tree, info: ClientInfo) -> Tree:
-    """What a client's message must look like."""
+    """What a client's message must look like.
+
+    Args:
+        received: What the client was sent, by kind.
+        info: Of the client.
+
+    Returns:
+        Trees of the same names and shapes.
+    """
     like, counts = received["centroids"], received["coefficients"]
     return {
         "parameters": received["parameters"],
@@ -92,6 +141,13 @@ def expected(received: Tree, info: ClientInfo) -> Tree:
 def merged(told: Sequence[Tree], state: Tree) -> Tree:
     """c_y = Σ n_iy c_iy / Σ n_iy, and which classes have one; a class that nobody has keeps its
     last.
+
+    Args:
+        told: The participants' messages.
+        state: Of the server.
+
+    Returns:
+        "centroids" [classes, d], and "coefficients" [classes], 1 where a class has one.
     """
     counts = torch.stack([up["coefficients"]["counts"] for up in told])
     means = torch.stack([up["centroids"]["means"] for up in told])

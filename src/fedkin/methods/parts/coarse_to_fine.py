@@ -27,6 +27,9 @@ def coarse_to_fine(
         order: by which the least is the best; the earlier point wins a tie.
         axes: values of the first and of the second number.
         same: the point that stands for this one and others like it, which is measured once.
+
+    Returns:
+        What ``measured`` gave for the best point.
     """
     first, second = (sorted({*axis}) for axis in axes)
     known: dict[Point, T] = {}

@@ -38,7 +38,18 @@ def _apart(w: Params, model: Model, x: Tensor, target: Tensor, temperature: Tens
 def imitate(
     model: Model, w: Params, batch: tuple[Tensor, Tensor], lr: Tensor, temperature: Tensor
 ) -> Params:
-    """One distillation step on public rows and their target probabilities."""
+    """One distillation step on public rows and their target probabilities.
+
+    Args:
+        model: The client's architecture.
+        w: Its parameters.
+        batch: (public rows x, their targets [b, classes]).
+        lr: Learning rate.
+        temperature: T of softmax(outputs / T).
+
+    Returns:
+        The new w.
+    """
     x, target = batch
     return descend(w, gradient(_apart)(w, model, x, target, temperature), lr)
 
@@ -46,12 +57,27 @@ def imitate(
 def log_predictions(model: Model, w: Params, x: Tensor) -> Tensor:
     """log s(w, x) [n, classes], evaluation mode: the logits up to a constant of each row, which no
     softmax sees.
+
+    Args:
+        model: The architecture.
+        w: Its parameters.
+        x: Public rows [n, …].
+
+    Returns:
+        No graph for gradients.
     """
     return over_rows(lambda outputs: likelihood(model, outputs), model, w, x)
 
 
 def uniform_mean(replies: Mapping[int, Reply]) -> Tensor:
-    """The mean of the predictions that arrived, every client counted alike."""
+    """The mean of the predictions that arrived, every client counted alike.
+
+    Args:
+        replies: Of one round, with predictions [public, classes].
+
+    Returns:
+        [public, classes].
+    """
     mean: Tensor = weighted_mean(
         (reply.message["predictions"] for reply in replies.values()), [1.0] * len(replies)
     )
@@ -66,6 +92,16 @@ def codistil(
 
     Until predictions have arrived the target has no rows: a client's first work may be private
     training alone.
+
+    Args:
+        lr: Learning rate of private training.
+        distill_lr: Learning rate of imitation.
+        distill_steps: Mini-batches of public rows in a round.
+        public_batch: Rows of each.
+        temperature: T of softmax(outputs / T).
+
+    Returns:
+        A Method to be changed and named by its caller.
     """
 
     def server(start: FederationInit) -> Tree:

@@ -35,6 +35,18 @@ def mixed_outputs(
 ) -> Tensor:
     """Structure 1: negative log-likelihood [batch] of Σ c_k r(θ_k) (figure 2a), or of Σ c_k
     g⁻¹(xθ_k) (eq. 11).
+
+    Args:
+        model: The client's architecture.
+        theta: θ: shared layers, and canonical ones [K, …].
+        c: The membership [K].
+        x: Samples [batch, …].
+        y: Labels [batch].
+        forward: (parameters, x) → linear predictors.
+        split: Which layers are canonical.
+
+    Returns:
+        One number a sample.
     """
     if model.family.name == "categorical":
         return mixed_logits(model, theta, c, x, y, forward, split)
@@ -47,6 +59,18 @@ def mixed_logits(
 ) -> Tensor:
     """Structure 1: negative log-likelihood [batch] at the linear predictors (logits) Σ
     c_k r(θ_k).
+
+    Args:
+        model: The client's architecture.
+        theta: θ: shared layers, and canonical ones [K, …].
+        c: The membership [K].
+        x: Samples [batch, …].
+        y: Labels [batch].
+        forward: (parameters, x) → linear predictors.
+        split: Which layers are canonical.
+
+    Returns:
+        One number a sample.
     """
     each = torch.stack([forward(_one(theta, k, split), x) for k in range(len(c))])
     return model.family.nll(torch.tensordot(c, each, dims=1), y)
@@ -57,6 +81,18 @@ def mixed_parameters(
 ) -> Tensor:
     """Structure 2: negative log-likelihood [batch] of the model with parameters Σ c_k
     θ_k (eq. 12).
+
+    Args:
+        model: The client's architecture.
+        theta: θ: shared layers, and canonical ones [K, …].
+        c: The membership [K].
+        x: Samples [batch, …].
+        y: Labels [batch].
+        forward: (parameters, x) → linear predictors.
+        split: Which layers are canonical.
+
+    Returns:
+        One number a sample.
     """
     nll: Tensor = model.family.nll(forward(_blend(theta, c, split), x), y)
     return nll
@@ -67,6 +103,17 @@ def prediction(
 ) -> Tensor:
     """What a client predicts with its membership: log-probabilities [batch, classes], or means
     [batch, 1].
+
+    Args:
+        model: The client's architecture.
+        view: "theta" and "membership".
+        x: Samples [batch, …].
+        structure: 1 mixes outputs, 2 parameters.
+        split: Which layers are canonical.
+        mixing: "means" or "logits", of structure 1.
+
+    Returns:
+        As ``Method.predict`` has it.
     """
     theta, c = view["theta"], view["membership"]
     if structure == 2:

@@ -17,19 +17,41 @@ Told = Mapping[int, tuple[Tensor, Tensor]]  # client → (others [n] int64, thei
 
 
 def no_pairs(dtype: torch.dtype) -> Tree:
-    """Nothing told of anybody."""
+    """Nothing told of anybody.
+
+    Args:
+        dtype: Of the values.
+
+    Returns:
+        Three empty tensors, "of", "to" and "value".
+    """
     return _pairs(_none(), _none(), torch.zeros(0, dtype=dtype))
 
 
 def row_of(pairs: Tree, client: int) -> tuple[Tensor, Tensor]:
-    """(others [n] int64 ascending, their values [n]) of a client."""
+    """(others [n] int64 ascending, their values [n]) of a client.
+
+    Args:
+        pairs: As ``no_pairs`` begins them.
+        client: Its number.
+
+    Returns:
+        Views into the three tensors.
+    """
     ends = torch.searchsorted(pairs["of"], torch.tensor([client, client + 1]))
     inside = slice(int(ends[0]), int(ends[1]))
     return pairs["to"][inside], pairs["value"][inside]
 
 
 def rows_of(pairs: Tree) -> dict[int, dict[int, float]]:
-    """client → {other: value}, of those of whom something is told."""
+    """client → {other: value}, of those of whom something is told.
+
+    Args:
+        pairs: As ``no_pairs`` begins them.
+
+    Returns:
+        Plain numbers, for the record.
+    """
     found: dict[int, dict[int, float]] = {}
     for client, other, value in zip(
         *(pairs[name].tolist() for name in ("of", "to", "value")), strict=True
@@ -39,7 +61,15 @@ def rows_of(pairs: Tree) -> dict[int, dict[int, float]]:
 
 
 def added(pairs: Tree, told: Told) -> Tree:
-    """Values added to those of the same pairs."""
+    """Values added to those of the same pairs.
+
+    Args:
+        pairs: As ``no_pairs`` begins them.
+        told: Client → (others, values).
+
+    Returns:
+        New pairs; the old ones stay.
+    """
     of, to, value = _joined(pairs, told)
     both, place = torch.unique(torch.stack([of, to]), dim=1, return_inverse=True)
     total = torch.zeros(both.shape[1], dtype=value.dtype).index_add(0, place, value)
@@ -47,7 +77,15 @@ def added(pairs: Tree, told: Told) -> Tree:
 
 
 def replaced(pairs: Tree, told: Told) -> Tree:
-    """The rows of some clients in the place of those that they had; values of 0 are left out."""
+    """The rows of some clients in the place of those that they had; values of 0 are left out.
+
+    Args:
+        pairs: As ``no_pairs`` begins them.
+        told: Client → (others, values).
+
+    Returns:
+        New pairs; the old ones stay.
+    """
     kept = ~torch.isin(pairs["of"], torch.tensor(list(told), dtype=torch.int64))
     others = {name: pairs[name][kept] for name in pairs}
     of, to, value = _joined(
@@ -59,7 +97,15 @@ def replaced(pairs: Tree, told: Told) -> Tree:
 
 
 def matrix(pairs: Mapping[str, Any], count: int) -> Tensor:
-    """[count, count]: for who looks at all of it."""
+    """[count, count]: for who looks at all of it.
+
+    Args:
+        pairs: As ``no_pairs`` begins them.
+        count: Clients.
+
+    Returns:
+        0 where nothing is told.
+    """
     of, to, value = (torch.as_tensor(pairs[name]) for name in ("of", "to", "value"))
     found = torch.zeros(count, count, dtype=value.dtype)
     found[of, to] = value

@@ -20,6 +20,9 @@ def of_classes(features: Tensor, y: Tensor, counts: Tensor, classes: int) -> tup
         y: their classes [rows].
         counts: what each row counts [rows], 1 or 0.
         classes: how many there are.
+
+    Returns:
+        Two sums, of the features' dtype.
     """
     member = (y[:, None] == torch.arange(classes, device=y.device)).to(features.dtype)
     member = member * counts[:, None]
@@ -29,6 +32,16 @@ def of_classes(features: Tensor, y: Tensor, counts: Tensor, classes: int) -> tup
 def prototypes(data: ClientContext, w: Params) -> tuple[Tensor, Tensor]:
     """(C_i [classes, d], |D_i,j| [classes]) of the client's training data, in evaluation mode; a
     class that it has not is a row of zeros (FedProto, eq. 3).
+
+    Args:
+        data: Of the client.
+        w: Its parameters.
+
+    Returns:
+        Means, and how many samples each is of.
+
+    Raises:
+        ValueError: The client has no training sample.
     """
     sums, counts = None, None
     with torch.inference_mode():
@@ -46,7 +59,19 @@ def prototypes(data: ClientContext, w: Params) -> tuple[Tensor, Tensor]:
 def objective(
     w: Params, model: Model, batch: Batch, centroids: Tensor, known: Tensor, lam: Tensor
 ) -> Tensor:
-    """L_S + λ L_R on a mini-batch (equations 7 and 8)."""
+    """L_S + λ L_R on a mini-batch (equations 7 and 8).
+
+    Args:
+        w: Parameters, which descend.
+        model: The client's architecture.
+        batch: One mini-batch.
+        centroids: C̄ [classes, d].
+        known: [classes], above 0 where a class has a prototype.
+        lam: λ.
+
+    Returns:
+        A 0-d tensor.
+    """
     head = head_of(model)
     found = head.train_features(w, batch.x)
     real = (batch.weight > 0).to(found.dtype)
@@ -65,12 +90,34 @@ def pulled_step(
     lam: Tensor,
     lr: Tensor,
 ) -> Params:
-    """w ← w − lr ∇(L_S + λ L_R)."""
+    """w ← w − lr ∇(L_S + λ L_R).
+
+    Args:
+        model: The client's architecture.
+        w: Its parameters.
+        batch: One mini-batch.
+        centroids: C̄ [classes, d].
+        known: [classes], above 0 where a class has a prototype.
+        lam: λ.
+        lr: Learning rate.
+
+    Returns:
+        The new w.
+    """
     return descend(w, gradient(objective)(w, model, batch, centroids, known, lam), lr)
 
 
 def nearest(model: Model, view: Tree, x: Tensor) -> Tensor:
-    """log softmax(−‖f(x) − C̄^(j)‖²) [batch, classes]; the head's where there are no prototypes."""
+    """log softmax(−‖f(x) − C̄^(j)‖²) [batch, classes]; the head's where there are no prototypes.
+
+    Args:
+        model: The client's architecture.
+        view: "parameters", and "centroids" with "coefficients" once there are any.
+        x: Samples [batch, …].
+
+    Returns:
+        As ``Method.predict`` has it.
+    """
     w = view["parameters"]
     if "centroids" not in view:
         return plain_prediction(model, w, x)
@@ -81,7 +128,18 @@ def nearest(model: Model, view: Tree, x: Tensor) -> Tensor:
 
 
 def size_of_features(start: FederationInit, method: str) -> int:
-    """Numbers in a row of features, the same for all architectures. Raises FedkinError."""
+    """Numbers in a row of features, the same for all architectures. Raises FedkinError.
+
+    Args:
+        start: Of the federation, with a head for each architecture.
+        method: Its name, for the message.
+
+    Returns:
+        d.
+
+    Raises:
+        FedkinError: Architectures have features of different sizes.
+    """
     sizes = {name: head.size for name, head in start.heads.items()}
     if len(set(sizes.values())) != 1:
         told = ", ".join(f"{name} {size}" for name, size in sizes.items())

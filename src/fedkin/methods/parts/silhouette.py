@@ -15,6 +15,15 @@ def by_silhouette(points: Tensor, most: int, key: Key, starts: int = 1) -> Clust
     (ties: the smaller k).
 
     One cluster has no silhouette; it is the answer where no k is above ``STRUCTURE``.
+
+    Args:
+        points: One a client: its predictions.
+        most: The largest k.
+        key: Names the random stream of the seedings.
+        starts: Seedings for each k, of which the best counts.
+
+    Returns:
+        The clusters of that k.
     """
     tried = [kmeans(points, k, key, starts) for k in range(2, min(most, len(points) // 2) + 1)]
     if tried:
@@ -29,6 +38,12 @@ def by_silhouette(points: Tensor, most: int, key: Key, starts: int = 1) -> Clust
 def distances(points: Tensor) -> Tensor:
     """[n, n] Euclidean, float64, from differences: exactly 0 between equal points, as untrained
     clients predict.
+
+    Args:
+        points: [n, …].
+
+    Returns:
+        Symmetric, 0 on the diagonal.
     """
     from scipy.spatial.distance import cdist
 
@@ -40,6 +55,13 @@ def silhouette(apart: Tensor, labels: Tensor) -> float:
     """The mean over points of (b − a) / max(a, b): a, b the mean distances to the other points of
     the own and of the nearest other cluster. 0 for a point alone in its cluster, where a = b = 0,
     and where there is one cluster.
+
+    Args:
+        apart: [n, n] distances.
+        labels: [n] clusters.
+
+    Returns:
+        In [−1, 1].
     """
     groups = torch.nn.functional.one_hot(labels).to(torch.float64)
     groups = groups[:, groups.sum(0) > 0]
