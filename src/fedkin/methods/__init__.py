@@ -265,7 +265,17 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
 def made_by(
     name: str, function: Callable[..., Method], given: dict[str, Any], shared: dict[str, Any]
 ) -> Method:
-    """The same of a function that need not be registered; ``name``: what messages call it."""
+    """The same of a function that need not be registered; ``name``: what messages call it.
+
+    Args:
+        name: What messages call it.
+        function: A recipe of keyword-only hyper-parameters.
+        given: The hyper-parameters of [method].
+        shared: [train], such as its lr.
+
+    Raises:
+        FedkinError: Names what is unknown, missing or out of range.
+    """
     accepted = _accepted(name, function, given)
     chosen = {**{key: value for key, value in shared.items() if key in accepted}, **given}
     missing = [key for key, p in accepted.items() if p.default is p.empty and key not in chosen]

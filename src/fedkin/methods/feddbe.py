@@ -27,18 +27,22 @@ from fedkin.methods.parts.bias_memory import MEMORY, bias, regularized_step
 def feddbe(
     *, lr: float, kappa: NotNegative = 1.0, momentum: Part = 1.0, weights: Weights = "samples"
 ) -> Method:
-    """FedDBE: min ℓ(g(f(x) + z̄_i^p), y) + κ MSE(z̄_i^g, z̄^g): the memory z̄_i^p stays at the client
+    """FedDBE: min ℓ(g(f(x) + z̄_i^p), y) + κ MSE(z̄_i^g, z̄^g): the memory z̄_i^p stays at the
+    client
     and is trained with f and g, which are averaged.
-
-    lr: learning rate of f, g and z̄_i^p. kappa: κ, the pull of the mean z̄_i^g of the features to
-    the consensus z̄^g. momentum: μ, z̄_i^g ← (1 − μ) z̄_i^g + μ mean f(x) at each mini-batch, of which
-    only the second term has a slope. weights: of the mean of models.
 
     Readings: z̄^g is made before the first round and stays: every client trains the initial model
     for one epoch and sends the mean of its features, in evaluation mode; the mean over clients is
     by samples. z̄_i^g begins every round at 0, as in the authors' code. MSE is the mean over the
     numbers of a row; the code halves it. The head is linear, so that the personal model is one
     whose head has the bias g(z̄_i^p). A new client's memory begins at 0.
+
+    Args:
+        lr: Learning rate of f, g and z̄_i^p.
+        kappa: κ, the pull of the mean z̄_i^g of the features to the consensus z̄^g.
+        momentum: μ, z̄_i^g ← (1 − μ) z̄_i^g + μ mean f(x) at each mini-batch, of which only the
+            second term has a slope.
+        weights: "samples" or "uniform": the weights of the mean of models.
     """
 
     def server(start: FederationInit) -> Tree:

@@ -29,15 +29,20 @@ def fedtgp(
     clients sent, by the contrast −log e^{−φ(P_i^c, P̂^c) − δ} / (e^{−φ(P_i^c, P̂^c) − δ} +
     Σ_{c' ≠ c} e^{−φ(P_i^c, P̂^c')}).
 
-    lr: learning rate of local SGD. lam: λ. margin: τ, the most that δ(t) = min(max φ(Q^c, Q^c'), τ)
-    is, Q^c the mean over a round's clients of P_i^c. server_epochs, server_lr, server_batch: SGD of
-    F and P̊ over the prototypes of a round.
-
     Readings: φ is the Euclidean distance at the server; at a client it is FedProto's, the mean
     squared difference of a mini-batch's prototypes, as in the authors' code. F is two linear
     layers as wide as features, with a ReLU between; it goes on from round to round. A class that no
     client has sent yet pulls nothing and is never predicted. Predictions are of the nearest P̂^c;
     before the first, the head's. Clients count alike.
+
+    Args:
+        lr: Learning rate of local SGD.
+        lam: λ, the pull towards the prototypes.
+        margin: τ, the most that δ(t) = min(max φ(Q^c, Q^c'), τ) is, Q^c the mean over a round's
+            clients of P_i^c.
+        server_epochs: Passes of the server's SGD of F and P̊ over the prototypes of a round.
+        server_lr: Learning rate of F and P̊.
+        server_batch: Prototypes of a step of theirs.
     """
 
     def server(start: FederationInit) -> Tree:

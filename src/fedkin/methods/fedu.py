@@ -30,14 +30,17 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
     """FedU: min Σ F_k(w_k) + η/2 Σ_k Σ_ℓ a_kℓ ‖w_k − w_ℓ‖²: client k trains w_k by SGD, then the
     server takes w_k ← w_k − μ̃η Σ_ℓ a_kℓ (w_k − w_ℓ) for the participants.
 
-    lr: learning rate of local SGD. pull: μ̃η, the server's step times the weight of the
-    regularizer, times the round's decay. graph: a_kℓ, symmetric, one row a client; "complete" is
-    1 / (clients − 1) for every pair, so that pull is the way to the mean of the others.
-
     Readings: the paper's μ̃ is the local rate times the local steps, which differ among clients
     here; μ̃ and η act through their product alone. Who is away counts with its last model.
     Above 1, pull times a row's sum would overshoot the neighbours, and is refused. A new client
     starts from the mean of all models; it has no neighbours in a graph that was given.
+
+    Args:
+        lr: Learning rate of local SGD.
+        pull: μ̃η, the server's step times the weight of the regularizer, times the round's decay; 0
+            is local training.
+        graph: The weights a_kℓ, symmetric, one row a client; "complete" is 1 / (clients − 1) for
+            every pair, so that pull is the way to the mean of the others.
     """
     rows = None if isinstance(graph, str) else edges(graph)
 
@@ -107,7 +110,17 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
 
 
 def edges(graph: Sequence[Sequence[float]]) -> Tensor:
-    """a [clients, clients]. Raises FedkinError where it is none of a graph."""
+    """a [clients, clients]. Raises FedkinError where it is none of a graph.
+
+    Args:
+        graph: One row a client.
+
+    Returns:
+        float64.
+
+    Raises:
+        FedkinError: It is not square, not symmetric, or has a negative number.
+    """
     square = all(len(row) == len(graph) for row in graph)
     rows = torch.tensor(graph, dtype=torch.float64) if square else torch.empty(0)
     if not square or (rows < 0).any() or not torch.equal(rows, rows.T):

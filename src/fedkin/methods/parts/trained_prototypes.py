@@ -10,7 +10,17 @@ from fedkin.core.tree import Params
 
 
 def generator(classes: int, size: int, dtype: torch.dtype, draw: torch.Generator) -> Params:
-    """P̊ [classes, size], standard normal, and F: two linear layers, uniform within 1/√size."""
+    """P̊ [classes, size], standard normal, and F: two linear layers, uniform within 1/√size.
+
+    Args:
+        classes: How many there are.
+        size: Numbers in a row of features.
+        dtype: Of the parameters.
+        draw: What draws them.
+
+    Returns:
+        Parameters by name, P̊ as "raw".
+    """
 
     root = math.sqrt(size)
 
@@ -28,7 +38,14 @@ def generator(classes: int, size: int, dtype: torch.dtype, draw: torch.Generator
 
 
 def generated(w: Params) -> Tensor:
-    """P̂ = F(P̊) [classes, size]."""
+    """P̂ = F(P̊) [classes, size].
+
+    Args:
+        w: As ``generator`` gives them.
+
+    Returns:
+        One row a class.
+    """
     hidden = torch.relu(w["raw"] @ w["hidden.weight"].T + w["hidden.bias"])
     return hidden @ w["out.weight"].T + w["out.bias"]
 
@@ -40,6 +57,9 @@ def margin_of(sent: Tensor, has: Tensor, most: float) -> float:
         sent: P_i^c [clients, classes, size].
         has: who sent which class [clients, classes].
         most: τ.
+
+    Returns:
+        The margin of a round, in the units of features.
     """
     counts = has.sum(0)
     means = (sent * has[:, :, None]).sum(0)[counts > 0] / counts[counts > 0][:, None]
@@ -47,7 +67,17 @@ def margin_of(sent: Tensor, has: Tensor, most: float) -> float:
 
 
 def contrast(w: Params, points: Tensor, classes: Tensor, delta: float) -> Tensor:
-    """The mean over sent prototypes [rows, size] of −log of the share of their own class."""
+    """The mean over sent prototypes [rows, size] of −log of the share of their own class.
+
+    Args:
+        w: As ``generator`` gives them.
+        points: P_i^c that clients sent.
+        classes: [rows] of which class each is.
+        delta: The margin δ.
+
+    Returns:
+        A 0-d tensor, in nats.
+    """
     apart = (points[:, None] - generated(w)).norm(dim=2)
     own = torch.nn.functional.one_hot(classes, apart.shape[1]).to(apart.dtype)
     return torch.nn.functional.cross_entropy(-(apart + delta * own), classes)
@@ -63,7 +93,21 @@ def separated(
     lr: float,
     most: float,
 ) -> Params:
-    """w after SGD on the prototypes that were sent, ``size`` of them a step, in rng's order."""
+    """w after SGD on the prototypes that were sent, ``size`` of them a step, in rng's order.
+
+    Args:
+        w: As ``generator`` gives them.
+        sent: P_i^c [clients, classes, size].
+        has: Who sent which class [clients, classes].
+        rng: What orders them.
+        epochs: Passes over what was sent.
+        size: Prototypes of a step.
+        lr: Learning rate.
+        most: τ.
+
+    Returns:
+        Parameters by name; the old ones stay.
+    """
     clients, classes = torch.nonzero(has, as_tuple=True)
     delta = margin_of(sent, has, most)
     with torch.inference_mode(False), torch.enable_grad():
