@@ -16,6 +16,8 @@ from fedkin.core.tree import Params, Tree, is_buffer, weighted_mean
 from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.parts.prototypes import prototypes
 
+__all__ = ["fedas"]
+
 LEAST = 1e-30  # of a trace, so that clients who all have 0 count alike
 
 
@@ -25,13 +27,15 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
     features come near to the class means of its own last model (parameter alignment), then trains
     θ and φ_i; the server takes θ ← Σ tr(F_i) θ_i / Σ tr(F_i) (client synchronization).
 
-    lr: learning rate of local SGD. align_epochs, align_lr: passes and learning rate of the
-    alignment, min ‖f(x; θ) − p_y‖²/d; 1 and 0.01 in the authors' code.
-
     Readings: F_i = E ‖∇_θ log p(y|x)‖², the trace over the shared parameters, sample by sample on
     the client's training data, at the trained model in evaluation mode; the authors' code takes
     all parameters, and gradients of mini-batches. At its first participation a client has no model
     of its own, and aligns nothing. The personal view is the client's model after its training.
+
+    Args:
+        lr: Learning rate of local SGD.
+        align_epochs: Passes of the alignment, min ‖f(x; θ) − p_y‖²/d; 1 in the authors' code.
+        align_lr: Its learning rate; 0.01 in the authors' code.
     """
 
     def server(start: FederationInit) -> Tree:
