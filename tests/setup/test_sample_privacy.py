@@ -95,6 +95,11 @@ def test_a_delta_that_would_publish_a_sample_is_refused():
         assemble(spec(privacy={"delta": 0.1}))
 
 
+def test_clients_that_join_later_are_refused():
+    with pytest.raises(FedkinError, match=r"run\.holdout_clients: who joins a finished run has no"):
+        assemble(spec(run__holdout_clients=0.2))
+
+
 def test_nodes_refuse_it():
     with pytest.raises(FedkinError, match=r"privacy\.unit = 'sample' is for sim"):
         check_deployable(spec())

@@ -71,6 +71,11 @@ def assemble(spec: Spec, method: Method | None = None) -> Assembled:
     population = population_of(spec, method.needs.public != "none")
     if not population.apart:
         return around(resolved(spec, method), method, _planted(spec, population))
+    if spec.privacy.at_client:
+        raise FedkinError(
+            "run.holdout_clients: who joins a finished run has no secret to draw noise from: leave "
+            "it out, or take privacy.where = 'server'"
+        )
     stay = [client for client in range(population.clients) if client not in set(population.apart)]
     trained = _planted(spec, population.only(stay))
     parts = around(resolved(spec, method), method, trained)
