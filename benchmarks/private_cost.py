@@ -1,4 +1,4 @@
-"""``python -m benchmarks.private_cost [--write docs/privacy.md]``: a DP-SGD step beside the plain
+"""``python -m benchmarks.private_cost``: a DP-SGD step beside the plain
 traced step, and a round with client-level noise beside a plain one, alternated in one process.
 
 A step is one of a client with a quarter of `digits` and batches of 64, its draws and noise
@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.page import line_of, renew
+from benchmarks.page import line_of
 from fedkin.core.method import updated
 from fedkin.core.rng import seeded
 from fedkin.core.tree import leaves
@@ -40,14 +40,11 @@ MODELS: dict[str, dict[str, Any]] = {
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--repeats", type=int, default=15)
-    asked.add_argument("--write", type=Path)
     options = asked.parse_args()
     torch.set_num_threads(1)
     rows = [steps(name, model, options.repeats) for name, model in MODELS.items()]
     rows.append(rounds(options.repeats))
     print("\n".join([HEAD, *rows]))
-    if options.write is not None:
-        renew(options.write, "private-cost", HEAD, rows, [*MODELS, "round of 40 clients"])
 
 
 def made(privacy: dict[str, Any] | None, clients: int, model: dict[str, Any]) -> Assembled:
