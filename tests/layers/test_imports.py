@@ -49,8 +49,6 @@ LONG: dict[str, str] = dict.fromkeys(  # grew when lines were cut at 100 charact
         "engine/coordinator.py",
         "engine/transports/processes.py",
         "reproduce/running.py",
-        "runs/spec.py",
-        "sweep/study.py",
     ],
     "to be split",
 )  # file → why it may have more than 300 lines

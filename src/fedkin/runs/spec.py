@@ -4,7 +4,7 @@ checked once.
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -17,13 +17,14 @@ from pydantic import (
     model_validator,
 )
 
-from fedkin.core.errors import FedkinError, cut, near
+from fedkin.core.errors import FedkinError
 from fedkin.core.measures import Name
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
 from fedkin.runs.privacy import PrivacySection
 from fedkin.runs.section import Section
 from fedkin.runs.suggested import suggested
 from fedkin.runs.training import ServerSection, TrainSection
+from fedkin.runs.wrong_key import explained
 
 PANEL = re.compile(r"panel:[1-9]\d{0,8}")  # of run.evaluate
 
@@ -265,7 +266,7 @@ def parse(
     try:
         return Spec.model_validate(content), hints
     except ValidationError as error:
-        raise FedkinError(f"{where}: {_explain(error, text)}") from None
+        raise FedkinError(f"{where}: {explained(error, text, Spec())}") from None
 
 
 def read(path: Path) -> tuple[dict[str, Any], str]:
@@ -340,73 +341,3 @@ def _moves(section: str, renamed: str) -> bool:
     stay.
     """
     return section != "method" or renamed.startswith("method.")
-
-
-def _explain(error: ValidationError, text: str) -> str:
-    first = error.errors()[0]
-    path = [
-        str(part) for part in first["loc"] if "[" not in str(part)
-    ]  # the alternative of a union has brackets
-    key = ".".join(path)
-    line = _line_of(text, path) or _line_of(
-        text, path[:2]
-    )  # an item of a list stands in its key's line
-    at = f" (line {line})" if line else ""
-    given = first.get("input")
-    if first["type"] == "extra_forbidden":
-        choices = _choices(path)
-        return (
-            f"unknown key {cut(key)!r}{at}{_nearest(path[-1], choices)} (choices: "
-            f"{', '.join(sorted(choices))})"
-        )
-    if path and path[0] == "transforms":
-        return _explain_transform(first, path, at)
-    if first["type"] == "model_type" and path[0] in SECTIONS:
-        return f"{key}{at} is a section: write {key}.{_choices([key, ''])[0]} = {given!r}"
-    if first["type"] == "literal_error":
-        choices = _literals(path)
-        return (
-            f"{key}{at}: unknown value {cut(repr(given))}{_nearest(given, choices)} "
-            f"(choices: {', '.join(choices)})"
-        )
-    reason = first["msg"].removeprefix("Value error, ")
-    shown = "" if isinstance(given, (dict, BaseModel)) else f", not {cut(repr(given))}"
-    return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}"
-
-
-def _explain_transform(first: Any, path: list[str], at: str) -> str:
-    """A mistake in the list: which of them it is, counted from 1."""
-    which = f"transforms, number {int(path[1]) + 1}" if len(path) > 1 else "transforms"
-    if path[2:] == ["name"]:
-        return f'{which}{at}: it needs a name, such as name = "median"'
-    return f'{which}{at}: write [[transforms]], below it name = "median" and its parameters'
-
-
-def _nearest(given: Any, choices: list[str]) -> str:
-    return near(str(given), choices)
-
-
-def _literals(path: list[str]) -> list[str]:
-    annotation = type(getattr(Spec(), path[0])).model_fields[path[1]].annotation
-    kinds = [annotation] if get_origin(annotation) is Literal else get_args(annotation)
-    return [
-        str(choice) for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)
-    ]
-
-
-def _choices(path: list[str]) -> list[str]:
-    return list((Spec if len(path) == 1 else type(getattr(Spec(), path[0]))).model_fields)
-
-
-def _line_of(text: str, path: list[str]) -> int | None:
-    section = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if heading := re.match(r"\s*\[([^\]]+)\]", line):
-            section = heading[1].strip()
-            if [section] == path:
-                return number
-        elif re.match(rf"\s*[\"']?{re.escape(path[-1])}[\"']?\s*=", line) and section == ".".join(
-            path[:-1]
-        ):
-            return number
-    return None

@@ -1,6 +1,7 @@
 """Hyper-parameters searched with Optuna, by validation data."""
 
+from fedkin.sweep.score import Score, lost, places, scored
 from fedkin.sweep.space import SPACES, Space, space_of
-from fedkin.sweep.study import SAMPLERS, Score, lost, places, scored, sweep
+from fedkin.sweep.study import SAMPLERS, sweep
 
 __all__ = ["SAMPLERS", "SPACES", "Score", "Space", "lost", "places", "scored", "space_of", "sweep"]

@@ -11,7 +11,7 @@ by a process that is gone, and is taken over with what its run has committed.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -21,22 +21,19 @@ from typing import Any, NamedTuple
 from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, Halted, first_line, unknown
-from fedkin.core.measures import measure_named
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.report.comparison.run_row import look
-from fedkin.report.intervals import ranks
 from fedkin.report.records import opened
 from fedkin.runs.directory import begun
 from fedkin.runs.outside import STUDY as FILE
 from fedkin.runs.spec import Spec
 from fedkin.setup.population import rooted
+from fedkin.sweep.score import CLIENTS, MEASURE, Score
 from fedkin.sweep.space import Space, changed, check, drawn, grid
 
 STUDY, LOCKS = "sweep", ".locks"
-MEASURE = "measure"  # of the trials' scores, a fact of the study
-CLIENTS = "clients"  # a trial's scores by client
 Ready = Callable[[Any, list[Any]], None]
 Draw = Callable[[Any], dict[str, Any]]
 PATIENCE = 300.0  # seconds for a lock that is held for milliseconds
@@ -53,21 +50,6 @@ class Claim(NamedTuple):
     values: dict[str, Any]
     run: Path
     lock: FileLock
-
-
-class Score(NamedTuple):
-    """What validation data say of a trial, by the experiment's measure; ``clients``: the same by
-    client.
-    """
-
-    measure: str
-    value: float
-    clients: Mapping[int, float] = {}
-
-    @property
-    def objective(self) -> float:
-        """What the study maximizes; its own inverse."""
-        return self.value if measure_named(self.measure).higher else -self.value
 
 
 # a trial, of how many, and what came of it: None before it, then its score or why it has none
@@ -110,35 +92,6 @@ def sweep(
         finally:
             claim.lock.release()
     return study
-
-
-def lost(study: Any) -> dict[int, str]:
-    """Trials without a value, by number, and why: a rate at which training diverges, say."""
-    return {
-        int(name.split()[1]): why
-        for name, why in study.user_attrs.items()
-        if name.startswith("lost ")
-    }
-
-
-def scored(study: Any, trial: Any) -> Score | None:
-    """A trial's score; None of one that has none, or not yet."""
-    if trial.value is None:
-        return None
-    measure = study.user_attrs.get(MEASURE, "accuracy")
-    clients = {int(k): v for k, v in study.user_attrs.get(f"{CLIENTS} {trial.number}", {}).items()}
-    return Score(measure, Score(measure, trial.value).objective, clients)
-
-
-def places(scores: Sequence[Score]) -> list[tuple[int, bool]]:
-    """(rank, whether it is shared) of each trial: those whose paired differences may be chance
-    share one.
-    """
-    return (
-        ranks([score.clients for score in scores], measure_named(scores[0].measure).higher)
-        if scores
-        else []
-    )
 
 
 def _claim(study: Any, draw: Draw, folder: Path, total: int, ready: Ready) -> Claim | None:

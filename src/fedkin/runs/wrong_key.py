@@ -1,0 +1,88 @@
+"""What is wrong in a specification, in one sentence: where, and the nearest valid choice."""
+
+import re
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from fedkin.core.errors import cut, near
+
+
+def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
+    """The first mistake, in words for the person who wrote it.
+
+    Args:
+        error: What pydantic found.
+        text: The TOML source, to name the line; "" where there is none.
+        whole: A specification, whose fields are the sections.
+
+    Returns:
+        A clause to put behind the file's name.
+    """
+    first = error.errors()[0]
+    path = [
+        str(part) for part in first["loc"] if "[" not in str(part)
+    ]  # the alternative of a union has brackets
+    key = ".".join(path)
+    line = _line_of(text, path) or _line_of(
+        text, path[:2]
+    )  # an item of a list stands in its key's line
+    at = f" (line {line})" if line else ""
+    given = first.get("input")
+    if first["type"] == "extra_forbidden":
+        choices = _choices(path, whole)
+        return (
+            f"unknown key {cut(key)!r}{at}{_nearest(path[-1], choices)} (choices: "
+            f"{', '.join(sorted(choices))})"
+        )
+    if path and path[0] == "transforms":
+        return _explain_transform(first, path, at)
+    if first["type"] == "model_type" and path[0] in type(whole).model_fields:
+        return f"{key}{at} is a section: write {key}.{_choices([key, ''], whole)[0]} = {given!r}"
+    if first["type"] == "literal_error":
+        choices = _literals(path, whole)
+        return (
+            f"{key}{at}: unknown value {cut(repr(given))}{_nearest(given, choices)} "
+            f"(choices: {', '.join(choices)})"
+        )
+    reason = first["msg"].removeprefix("Value error, ")
+    shown = "" if isinstance(given, (dict, BaseModel)) else f", not {cut(repr(given))}"
+    return f"{key or 'specification'}{at}: {reason[0].lower()}{reason[1:]}{shown}"
+
+
+def _explain_transform(first: Any, path: list[str], at: str) -> str:
+    """A mistake in the list: which of them it is, counted from 1."""
+    which = f"transforms, number {int(path[1]) + 1}" if len(path) > 1 else "transforms"
+    if path[2:] == ["name"]:
+        return f'{which}{at}: it needs a name, such as name = "median"'
+    return f'{which}{at}: write [[transforms]], below it name = "median" and its parameters'
+
+
+def _nearest(given: Any, choices: list[str]) -> str:
+    return near(str(given), choices)
+
+
+def _literals(path: list[str], whole: BaseModel) -> list[str]:
+    annotation = type(getattr(whole, path[0])).model_fields[path[1]].annotation
+    kinds = [annotation] if get_origin(annotation) is Literal else get_args(annotation)
+    return [
+        str(choice) for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)
+    ]
+
+
+def _choices(path: list[str], whole: BaseModel) -> list[str]:
+    return list((type(whole) if len(path) == 1 else type(getattr(whole, path[0]))).model_fields)
+
+
+def _line_of(text: str, path: list[str]) -> int | None:
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if heading := re.match(r"\s*\[([^\]]+)\]", line):
+            section = heading[1].strip()
+            if [section] == path:
+                return number
+        elif re.match(rf"\s*[\"']?{re.escape(path[-1])}[\"']?\s*=", line) and section == ".".join(
+            path[:-1]
+        ):
+            return number
+    return None

@@ -1,0 +1,54 @@
+"""What validation data say of the trials of a study, and their order."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fedkin.core.measures import measure_named
+from fedkin.report.intervals import ranks
+
+MEASURE = "measure"  # of the trials' scores, a fact of the study
+CLIENTS = "clients"  # a trial's scores by client
+
+
+class Score(NamedTuple):
+    """What validation data say of a trial, by the experiment's measure; ``clients``: the same by
+    client.
+    """
+
+    measure: str
+    value: float
+    clients: Mapping[int, float] = {}
+
+    @property
+    def objective(self) -> float:
+        """What the study maximizes; its own inverse."""
+        return self.value if measure_named(self.measure).higher else -self.value
+
+
+def lost(study: Any) -> dict[int, str]:
+    """Trials without a value, by number, and why: a rate at which training diverges, say."""
+    return {
+        int(name.split()[1]): why
+        for name, why in study.user_attrs.items()
+        if name.startswith("lost ")
+    }
+
+
+def scored(study: Any, trial: Any) -> Score | None:
+    """A trial's score; None of one that has none, or not yet."""
+    if trial.value is None:
+        return None
+    measure = study.user_attrs.get(MEASURE, "accuracy")
+    clients = {int(k): v for k, v in study.user_attrs.get(f"{CLIENTS} {trial.number}", {}).items()}
+    return Score(measure, Score(measure, trial.value).objective, clients)
+
+
+def places(scores: Sequence[Score]) -> list[tuple[int, bool]]:
+    """(rank, whether it is shared) of each trial: those whose paired differences may be chance
+    share one.
+    """
+    return (
+        ranks([score.clients for score in scores], measure_named(scores[0].measure).higher)
+        if scores
+        else []
+    )
