@@ -7,7 +7,7 @@ from fedkin.cli.listing.text import first_line
 from fedkin.data.partitions.registry import PARTITIONS, parameters
 from fedkin.data.sources import SOURCES
 from fedkin.models.build import GIVEN, MODELS
-from fedkin.runs.spec import USUAL_NAMES
+from fedkin.runs.usual_names import USUAL_NAMES
 from website.markdown import table
 from website.spec_keys import Key, check_examples, every_key, sections, toml
 

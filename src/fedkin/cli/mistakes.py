@@ -30,7 +30,7 @@ def interrupted(error: FedkinError) -> bool:
 
 def usage(error: Any) -> str:
     """What was wrong with the command line; other libraries' names of options lead to ours."""
-    from fedkin.runs.spec import USUAL_NAMES
+    from fedkin.runs.usual_names import USUAL_NAMES
 
     option = str(getattr(error, "option_name", "") or "").lstrip("-").replace("-", "_")
     if option in USUAL_NAMES:

@@ -24,6 +24,7 @@ from fedkin.runs.privacy import PrivacySection
 from fedkin.runs.section import Section
 from fedkin.runs.suggested import suggested
 from fedkin.runs.training import ServerSection, TrainSection
+from fedkin.runs.usual_names import USUAL_NAMES
 from fedkin.runs.wrong_key import explained
 
 PANEL = re.compile(r"panel:[1-9]\d{0,8}")  # of run.evaluate
@@ -227,32 +228,6 @@ class Spec(Section):
 
 
 SECTIONS = tuple(name for name in Spec.model_fields if name != "transforms")
-
-# The names that other libraries use, and ours.
-USUAL_NAMES = {
-    "num_clients": "run.clients",
-    "join_ratio": "run.participation",
-    "sampling_rate": "run.participation",
-    "fraction_train": "run.participation",
-    "global_rounds": "run.rounds",
-    "num_server_rounds": "run.rounds",
-    "comm_round": "run.rounds",
-    "n_rounds": "run.rounds",
-    "local_epochs": "train.epochs",
-    "local_learning_rate": "train.lr",
-    "batch_size": "train.batch_size",
-    "momentum": "train.momentum",
-    "weight_decay": "train.weight_decay",
-    "max_norm": "train.clip",
-    "server_learning_rate": "server.lr",
-    "server_momentum": "server.momentum",
-    "lr": "train.lr",
-    "dataset": "data.name",
-    "algorithm": "method.name",
-    "alpha": "split.alpha",
-    "lamda": "method.lam",
-    "lambda": "method.lam",
-}
 
 
 def parse(

@@ -9,7 +9,8 @@ from torch import nn
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.models.build import GIVEN_MODELS
-from fedkin.runs.spec import USUAL_NAMES, Spec, assign
+from fedkin.runs.spec import Spec, assign
+from fedkin.runs.usual_names import USUAL_NAMES
 from fedkin.setup.given import Given, given_data
 from fedkin.setup.options import PLAIN, SHORT_FORMS
 

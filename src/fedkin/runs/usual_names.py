@@ -1,0 +1,26 @@
+"""The names that other libraries use for keys of a specification, and ours."""
+
+USUAL_NAMES = {
+    "num_clients": "run.clients",
+    "join_ratio": "run.participation",
+    "sampling_rate": "run.participation",
+    "fraction_train": "run.participation",
+    "global_rounds": "run.rounds",
+    "num_server_rounds": "run.rounds",
+    "comm_round": "run.rounds",
+    "n_rounds": "run.rounds",
+    "local_epochs": "train.epochs",
+    "local_learning_rate": "train.lr",
+    "batch_size": "train.batch_size",
+    "momentum": "train.momentum",
+    "weight_decay": "train.weight_decay",
+    "max_norm": "train.clip",
+    "server_learning_rate": "server.lr",
+    "server_momentum": "server.momentum",
+    "lr": "train.lr",
+    "dataset": "data.name",
+    "algorithm": "method.name",
+    "alpha": "split.alpha",
+    "lamda": "method.lam",
+    "lambda": "method.lam",
+}
