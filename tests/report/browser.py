@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -31,12 +32,18 @@ def started() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, path: Path, client: str = "", width: int = 1100) -> Iterator[Page]:
+def opened(
+    browser: Browser,
+    path: Path,
+    client: str = "",
+    width: int = 1100,
+    theme: Literal["light", "dark"] = "light",
+) -> Iterator[Page]:
     """The page after all charts are drawn.
 
     Fails if anything was written to the console, or fetched.
     """
-    page = browser.new_page(viewport={"width": width, "height": 900})
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))

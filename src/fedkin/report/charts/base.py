@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 import altair as alt
 
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-PALETTE = [BLUE, "#E69F00", GREEN, PINK, "#56B4E9", ORANGE, "#F0E442", "#000000"]  # Okabe and Ito
+WINE = "#882255"  # in the place of Okabe and Ito's yellow, which white paper swallows
+PALETTE = [BLUE, "#E69F00", GREEN, PINK, "#56B4E9", ORANGE, WINE, "#000000"]  # Okabe and Ito
+GREY = "#767676"  # of baselines
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])  # of the lines that share a colour
 MANY = 60  # from here on clients are sampled or drawn as a heat map
 CHOSEN = "chosen"  # the parameter that every chart has: the name of the chosen client, or null
 IS_CHOSEN = f"{CHOSEN} === null || datum.client === {CHOSEN}"
@@ -47,6 +50,8 @@ class Figure(NamedTuple):
     spec: dict[str, Any]
     rows: int
     own: Own | None = None
+    label: str = ""  # what ``spec`` shows, where there are others
+    others: Sequence[tuple[str, Mapping[str, Any]]] = ()  # (label, specification) to choose from
 
 
 def figure(
@@ -105,3 +110,17 @@ def colours(names: Sequence[str]) -> alt.Scale:
     if len(names) <= len(PALETTE):
         return alt.Scale(domain=list(names), range=PALETTE[: len(names)])
     return alt.Scale(domain=list(names), scheme="viridis")
+
+
+def cycled(names: Sequence[str]) -> alt.Scale:
+    """The safe palette, again from its start beyond eight names: for what ``dashes`` or a label
+    tells apart.
+    """
+    every = [PALETTE[k % len(PALETTE)] for k in range(len(names))]
+    return alt.Scale(domain=list(names), range=every)
+
+
+def dashes(names: Sequence[str]) -> alt.Scale:
+    """A dash pattern for each eight names: lines of one colour differ."""
+    every = [DASHES[k // len(PALETTE) % len(DASHES)] for k in range(len(names))]
+    return alt.Scale(domain=list(names), range=every)

@@ -1,4 +1,4 @@
-"""Client by client: final scores, how they are distributed, and the data that the clients have."""
+"""How the clients' final scores are distributed, and the data that the clients have."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +17,6 @@ from fedkin.report.charts.base import (
     faded,
     figure,
 )
-from fedkin.report.charts.rounds import view_colour
 from fedkin.report.collaboration import Groups
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Client, evenly
@@ -26,64 +25,6 @@ HEAT = 200  # columns of a heat map
 WHOLE = "datum.value % 1 ? '' : datum.label"  # clients are not halved
 FEW = 5  # clients that a histogram needs
 CLASSES = 30  # more classes than that are drawn as a heat map
-
-
-def by_client(matrices: Mapping[str, Matrix], what: str, clients: Mapping[int, Client]) -> Figure:
-    """The last round's score of each client, from the worst to the best."""
-    finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
-    lead = next(iter(finals))
-    order = sorted(finals[lead], key=lambda k: (finals[lead][k], k))
-    rank = {k: n + 1 for n, k in enumerate(order)}
-    name = {k: clients[k].name if k in clients else str(k) for k in order}
-    rows = [
-        {"client": name[k], "rank": rank[k], "view": view, "value": round(value, 5)}
-        for view, final in finals.items()
-        for k, value in final.items()
-        if k in rank
-    ]
-    bars = len(order) <= MANY
-    axis = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
-    y = alt.Y(
-        "value:Q", title=f"test {formatting.label(what)}", axis=axis, scale=alt.Scale(zero=bars)
-    )
-    form = ".2%" if formatting.share(what) else ".4~g"
-    tips: list[Any] = [
-        "client:N",
-        "view:N",
-        alt.Tooltip("value:Q", title=formatting.label(what), format=form),
-    ]
-    base = alt.Chart(ROWS).encode(y=y, color=view_colour(finals), opacity=faded(0.9), tooltip=tips)
-    if bars:
-        x: Any = alt.X(
-            "client:N",
-            sort=[name[k] for k in order],
-            title="client",
-            axis=alt.Axis(labelAngle=-60, labelLimit=80),
-        )
-        chart = alt.layer(
-            base.transform_filter(f"datum.view === '{lead}'").mark_bar().encode(x=x),
-            base.transform_filter(f"datum.view !== '{lead}'")
-            .mark_tick(thickness=3, orient="horizontal")
-            .encode(x=x),
-        )
-    else:
-        large: Any = alt.condition(f"datum.client === {CHOSEN}", alt.value(160), alt.value(18))
-        x = alt.X(
-            "rank:Q",
-            title=f"clients, ordered by {lead} {formatting.label(what)}",
-            axis=alt.Axis(grid=False, format="d"),
-            scale=alt.Scale(nice=False),
-        )
-        chart = alt.layer(base.mark_circle(clip=True).encode(x=x, size=large))
-    who = "each client" if bars else f"all {len(order)} clients"
-    note = f"Final test {formatting.label(what)} of {who}, ordered by the {lead} view."
-    return figure(
-        "clients",
-        f"Test {formatting.label(what)} of the clients",
-        f"{note} Choose a client to see it everywhere.",
-        chart,
-        rows,
-    )
 
 
 def histogram(

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from fedkin.report import formatting
-from fedkin.report.charts.base import GREEN, ORANGE, OWN, PALETTE, ROWS, Figure, Own, figure
+from fedkin.report.charts.base import GREEN, GREY, ORANGE, OWN, PALETTE, ROWS, Figure, Own, figure
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import FEDERATION, evenly
 
@@ -16,9 +16,13 @@ CELLS = 400_000  # of the lines of single clients
 
 
 def view_colour(views: Iterable[str]) -> alt.Color:
-    """A view's colour is the same in every chart; the legend names those that this run has."""
-    shown = [view for view in VIEW_COLOURS if view in set(views)]
-    scale = alt.Scale(domain=shown, range=[VIEW_COLOURS[view] for view in shown])
+    """A view's colour is the same in every chart; the legend names those that this run has. What
+    is no view of the run, a baseline, is grey.
+    """
+    known = list(views)
+    shown = [view for view in VIEW_COLOURS if view in known]
+    shown += [view for view in known if view not in VIEW_COLOURS]
+    scale = alt.Scale(domain=shown, range=[VIEW_COLOURS.get(view, GREY) for view in shown])
     return alt.Color("view:N", scale=scale, title=None, legend=alt.Legend(symbolOpacity=1))
 
 
@@ -47,7 +51,7 @@ def over_rounds(
     line = base.mark_line(point=few, clip=True).encode(y=_axis("mean", what))
     dashed = (
         alt.Chart(OWN)
-        .mark_line(color="#000", strokeDash=[4, 3], point=few)
+        .mark_line(color="#000000", strokeDash=[4, 3], point=few)
         .encode(x="round:Q", y="value:Q")
     )
     note = (
@@ -144,7 +148,9 @@ def over_time(matrix: Matrix, name: str, namer: Callable[[int], str]) -> Figure:
         note = "What the method tells of the whole federation."
         return figure(f"note-{name}", name, note, alt.layer(line), rows, 160)
     dashed = (
-        alt.Chart(OWN).mark_line(color="#000", strokeDash=[4, 3]).encode(x="round:Q", y="value:Q")
+        alt.Chart(OWN)
+        .mark_line(color="#000000", strokeDash=[4, 3])
+        .encode(x="round:Q", y="value:Q")
     )
     note = (
         "What the method tells of its clients: mean, with a band from the lowest tenth to "

@@ -2,6 +2,7 @@
 equal clients are.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
@@ -11,14 +12,15 @@ import numpy as np
 
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
-from fedkin.report.charts.base import GREEN, ORANGE, ROWS, Figure, colours, figure
-from fedkin.report.comparison.run_row import FINISHED, Seen
+from fedkin.report.charts.base import GREEN, ORANGE, ROWS, Figure, cycled, figure
+from fedkin.report.charts.over_runs import over
+from fedkin.report.comparison.run_row import Seen
 from fedkin.report.matrix import measured
 from fedkin.report.records import evenly, opened
 from fedkin.report.summary import of_run
 
 POINTS = 200  # rounds of a line
-AXES = {"round": "rounds", "seconds": "seconds since the start"}
+WAYS = {"across": "to the right", "up": "upwards"}
 Row = dict[str, Any]
 
 
@@ -34,8 +36,8 @@ def run_figures(seen: Sequence[Seen], baseline: str) -> list[Figure]:
         what = next((one.measure for one in seen if one.measure), lines[0]["measure"])
         lines = [row for row in lines if row["measure"] == what]
         drawn += [
-            _over(lines, "round", what),
-            _over(lines, "seconds", what),
+            over(lines, "round", what),
+            over(lines, "seconds", what),
             _pareto(whole, what),
             _fair(whole, what),
         ]
@@ -61,45 +63,6 @@ def _curve(one: Seen) -> list[Row]:
         {**told, "round": at, "seconds": round(until.get(at, 0.0), 3), "value": round(mean, 5)}
         for at, _, mean, _ in evenly(matrix.bands(), POINTS)
     ]
-
-
-def _over(lines: Sequence[Row], by: str, what: str) -> Figure:
-    names = list(dict.fromkeys(row["run"] for row in lines))
-    x = alt.X(f"{by}:Q", title=by)
-    chart = (
-        alt.Chart(ROWS)
-        .mark_line(point=len(lines) <= 60)
-        .encode(
-            x=x.scale(nice=False, zero=by == "seconds").axis(grid=False),
-            y=alt.Y(
-                "value:Q",
-                title=f"mean test {formatting.label(what)}",
-                scale=alt.Scale(zero=False),
-                axis=_axis(what),
-            ),
-            color=alt.Color("run:N", scale=colours(names), title="run"),
-            strokeDash=alt.StrokeDash(
-                "state:N",
-                scale=alt.Scale(domain=[FINISHED, "unfinished"], range=[[1, 0], [5, 4]]),
-                legend=None,
-            ),
-            tooltip=["run:N", "method:N", "state:N", "round:Q", "seconds:Q", "value:Q"],
-        )
-    )
-    note = (
-        f"Mean over clients of the test {formatting.label(what)} of personal models. "
-        "Dashed: not finished."
-    )
-    if by == "seconds":
-        note += " Seconds compare only where the runs had the machine to themselves."
-    return figure(
-        f"over-{by}",
-        f"Test {formatting.label(what)} over {AXES[by]}",
-        note,
-        alt.layer(chart),
-        lines,
-        300,
-    )
 
 
 def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:
@@ -138,16 +101,18 @@ def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:
         color="#777", strokeDash=[4, 3], interpolate="step-after"
     )
     dots = base.mark_point(filled=True, size=90).encode(
-        color=alt.Color("method:N", scale=colours(names), title="method"),
-        shape=alt.Shape("method:N", legend=None),
+        color=alt.Color("method:N", scale=cycled(names), legend=None),
         tooltip=["run:N", "method:N", "value:Q", alt.Tooltip("bytes:Q", format=".4s")],
+    )
+    labels = base.mark_text(align="left", dx=8, dy=-4, fontSize=11).encode(
+        text="run:N", color=alt.Color("method:N", scale=cycled(names), legend=None)
     )
     note = "A point is a finished run. Dashed: the runs that no other beats in both (Pareto)."
     return figure(
         "pareto",
         f"Test {formatting.label(what)} against bytes",
         note,
-        alt.layer(front, dots),
+        alt.layer(front, dots, labels),
         rows,
         300,
     )
@@ -231,33 +196,43 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
     axis = _axis(first.measure)
     x = alt.X(
         "across:Q",
-        title=f"test {formatting.label(first.measure)}, the run across",
+        title="",
         axis=axis,
         scale=alt.Scale(zero=False),
     )
-    y = alt.Y("up:Q", title="the run up", axis=axis, scale=alt.Scale(zero=False))
+    y = alt.Y("up:Q", title="", axis=axis, scale=alt.Scale(zero=False))
     dots = base.mark_circle(size=50, opacity=0.7).encode(
         x=x,
         y=y,
-        color=alt.Color("who:N", scale=scale, title="by the run up"),
+        color=alt.Color("who:N", scale=scale, title=None),
         tooltip=["client:N", "across:Q", "up:Q", "gain:Q"],
     )
     diagonal = base.mark_line(color="#999", strokeDash=[4, 3]).encode(x=x, y=alt.Y("across:Q"))
     note = (
-        f"A point is a client; {names[0]} is across and {names[1]} up, until others are "
-        "chosen below the chart. Above "
+        f"A point is a client; to the right {names[0]}, upwards {names[1]}, until others are "
+        f"chosen below the chart; both axes: test {formatting.label(first.measure)}. Above the "
+        "dashed diagonal the run on the upward axis has the higher number; helped and hurt: by "
+        "that run. Only finished runs with the same clients' data and seed."
     )
-    note += (
-        "the dashed diagonal the run up is the higher one. Only finished runs with the "
-        "same clients' data and seed."
-    )
-    chart = alt.layer(diagonal, dots).add_params(*menus)
+    chart = alt.layer(diagonal, dots, *_named_axes(names)).add_params(*menus)
     return figure("against", "Client by client", note, chart, rows, 380)
+
+
+def _named_axes(names: list[str]) -> list[alt.Chart]:
+    """The chosen runs' names where the titles of the axes are: a title cannot follow a menu."""
+    told = [f"{json.dumps(names)}[run_{way}]" for way in ("across", "up")]
+    one = alt.Chart(ROWS).transform_aggregate(clients="count()")  # one row
+    right = one.mark_text(align="right", baseline="top", dy=24, text=alt.expr(f"{told[0]} + ' →'"))
+    upward = one.mark_text(
+        align="left", baseline="bottom", dy=-4, text=alt.expr(f"'↑ ' + {told[1]}")
+    )
+    corner = {"x": alt.value("width"), "y": alt.value("height")}
+    return [right.encode(**corner), upward.encode(x=alt.value(0), y=alt.value(0))]
 
 
 def _menu(name: str, at: int, runs: list[str]) -> alt.Parameter:
     """A menu below the chart, from which a run is chosen by its number."""
-    menu = alt.binding_select(options=list(range(len(runs))), labels=runs, name=f"{name}: ")
+    menu = alt.binding_select(options=list(range(len(runs))), labels=runs, name=f"{WAYS[name]}: ")
     return alt.param(name=f"run_{name}", value=at, bind=menu)
 
 

@@ -1,11 +1,12 @@
-"""``fedkin compare`` as a page: a table that sorts, the paired statistics, and charts
-of the runs.
+"""``fedkin compare`` as a page: a sentence, a table that sorts, the paired statistics, and
+charts of the runs.
 """
 
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.charts.runs import run_figures
 from fedkin.report.comparison.compare import Comparison
@@ -19,7 +20,8 @@ from fedkin.report.comparison.tables import (
 )
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of
-from fedkin.report.page.tables import section, table
+from fedkin.report.page.lead import signed
+from fedkin.report.page.tables import search_bar, section, table
 from fedkin.runs.outside import write_outside
 
 COSTS = {  # columns beside the scores, and their headings
@@ -45,14 +47,37 @@ def page(found: Comparison) -> str:
     ]
     hints = [f'<p class="soft">{escape(text)}</p>' for text in found.hints]
     parts = [
-        f"<h1>{escape(title)}</h1>",
+        f"<header><h1>{escape(title)}</h1>",
+        f'<p class="lead">{escape(said)}</p>' if (said := best_gain(found)) else "",
         *warnings,
         *hints,
+        "</header><main>",
         _runs(found),
         *_others(found),
         *places(figures),
+        "</main>",
     ]
     return document(title, parts, content_of(figures))
+
+
+def best_gain(found: Comparison) -> str:
+    """Which experiment gains most on the baseline, how much, and how sure that is; "" without."""
+    rows = [row for row in found.against.to_dict("records") if row["difference"] is not None]
+    if not rows:
+        return ""
+    measure = rows[0]["measure"]
+    sign = 1 if measure_named(measure).higher else -1
+    best = max(rows, key=lambda row: sign * row["difference"])
+    name = " ".join(part for part in (best["method"], best["setting"]) if part)
+    pairs = formatting.many(best["clients"], "client")
+    ends = f"{signed(measure, best['low'])} … {signed(measure, best['high'])}"
+    chance = "" if best["low"] > 0 or best["high"] < 0 else ", which may be chance"
+    return (
+        f"Of {formatting.many(len(rows), 'experiment')} held against {found.baseline}, {name} does "
+        f"best: test {formatting.label(measure)} {signed(measure, best['difference'])} on average "
+        f"(95 % interval {ends}{chance}) over {pairs}; {100 * best['better']:.0f} % of them do "
+        f"better, {100 * best['worse']:.0f} % worse."
+    )
 
 
 def _runs(found: Comparison) -> str:
@@ -83,7 +108,9 @@ def _runs(found: Comparison) -> str:
     marks = [
         "" if row["state"] == FINISHED else "unfinished" for row in found.runs.to_dict("records")
     ]
-    return section("runs", "The runs", note, table(head, rows, marks=marks))
+    return section(
+        "runs", "The runs", note, table(head, rows, marks=marks), above=search_bar("runs")
+    )
 
 
 def _others(found: Comparison) -> list[str]:

@@ -8,11 +8,16 @@ from html import escape
 from typing import Any
 
 from fedkin.report import formatting
+from fedkin.report.collaboration import groups_of, read_told
 from fedkin.report.matrix import measured
+from fedkin.report.page.client_table import client_table
+from fedkin.report.page.clinical import clinical
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of, page_figures
+from fedkin.report.page.gain import gain_of
+from fedkin.report.page.lead import lead
+from fedkin.report.page.next_steps import box, next_steps
 from fedkin.report.page.tables import (
-    client_table,
     communication_table,
     measure_table,
     score_table,
@@ -22,13 +27,18 @@ from fedkin.report.page.tables import (
 from fedkin.report.records import Run
 from fedkin.report.summary import of_run
 
+FIRST = ("clients", "rounds")  # the figures that come before the tables
 BAR = (
     '<div id="chosen" role="status" hidden><span></span> <a href="#own">its own view</a> '
-    '<button id="forget">show all</button></div>'
+    '<button type="button" id="forget">show all</button></div>'
 )
 FINDER = (
     '<p class="find"><label>Choose a client: <input id="find" list="names" '
     'autocomplete="off"></label></p>'
+)
+PRINT = (
+    '<p class="find"><button type="button" id="print">One-page summary (print or save as PDF)'
+    "</button></p>"
 )
 
 
@@ -36,22 +46,30 @@ def page(run: Run) -> str:
     """The whole of report.html."""
     found = of_run(run)
     what, matrices = measured(run, found)
-    drawn = page_figures(run, found, what, matrices)
+    gain = gain_of(run, found)
+    drawn = page_figures(run, found, what, matrices, gain)
+    groups = groups_of(read_told(run))
     title = f"{found['method']} on {formatting.source(found)}"
     parts = [
+        f'<header class="summary">{_head(found, title)}{lead(found, gain)}',
+        f"{box(next_steps(run, found, gain, groups))}</header>",
+        '<main class="summary">',
         BAR,
-        _head(found, title),
         FINDER if run.clients else "",
+        PRINT if found["headline"] else "",
+        '<section id="own" hidden><h2></h2><dl class="keys"></dl>',
+        *places(drawn.own, 3),
+        "</section>",
+        *places([figure for figure in drawn.figures if figure.name in FIRST]),
+        client_table(run, found, what, matrices, gain),
+        clinical(found),
         score_table(found),
         measure_table(found),
-        *places(drawn.figures),
-        '<section id="own" hidden><h2></h2><dl class="keys"></dl>',
-        *places(drawn.own),
-        "</section>",
+        *places([figure for figure in drawn.figures if figure.name not in FIRST]),
         communication_table(found["communication"]),
-        client_table(run, found, what, matrices),
         _left_out(found["missing"]),
         _settings(run),
+        "</main>",
     ]
     return document(title, parts, content_of([*drawn.figures, *drawn.own]))
 
@@ -77,46 +95,7 @@ def _head(found: Mapping[str, Any], title: str) -> str:
         )
     said = [*found["warnings"], *formatting.diverged(found), *formatting.asked(found)]
     parts += [f'<p class="warn">{escape(sentence)}.</p>' for sentence in said]
-    keys = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
-        for name, value in _keys(found).items()
-    )
-    return "\n".join([*parts, f'<dl class="keys">{keys}</dl>'])
-
-
-def _keys(found: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers that a reader looks for first."""
-    keys: dict[str, str] = {}
-    measure = found["measure"]
-    name = formatting.label(measure)
-    for view, picks in found["headline"].items():
-        final, best = picks["final"], picks["best_by_validation"]
-        if view == "global" and picks == found["headline"].get("personal"):
-            continue
-        keys[f"{view}: final test {name}, mean over clients"] = formatting.value(
-            measure, final["mean"]
-        )
-        keys[f"{view}: final test {name}, weighted"] = formatting.value(measure, final["weighted"])
-        if view == "personal":
-            keys["personal: worst decile of clients"] = formatting.value(
-                measure, final["worst_decile"]
-            )
-        if best is not None:
-            keys[f"{view}: at the best round by validation, mean"] = formatting.value(
-                measure, best["mean"]
-            )
-    for view, measures in formatting.other_measures(found).items():
-        shown = [other for other in ("accuracy", "auc", "rmse", "mae", "r2") if other in measures]
-        keys |= {
-            f"{view}: {formatting.label(other)}, mean over clients": formatting.value(
-                other, measures[other]["mean"]
-            )
-            for other in shown
-        }
-    keys["sent (unicast)"] = formatting.size(found["communication"]["unicast"]["bytes"]["total"])
-    keys["scalars (paper)"] = formatting.count(found["communication"]["paper"]["scalars"]["total"])
-    keys["time of a round (median)"] = formatting.seconds(found["seconds"]["per_round"])
-    return keys
+    return "\n".join(parts)
 
 
 def _left_out(missing: list[dict[str, Any]], most: int = 200) -> str:

@@ -24,6 +24,9 @@ POLICY = (
 )
 
 
+SCRIPTS = ("theme.js", "tables.js", "page.js")
+
+
 def document(title: str, parts: Sequence[str], content: Mapping[str, Any]) -> str:
     """The whole page; ``content`` is what page.js reads, by the names of its elements."""
     return "\n".join(
@@ -39,23 +42,42 @@ def document(title: str, parts: Sequence[str], content: Mapping[str, Any]) -> st
                 for name, told in content.items()
             ),
             f"<script>{_libraries()}</script>",
-            f"<script>{_asset('page.js')}</script>",
+            f"<script>{''.join(map(_asset, SCRIPTS))}</script>",
             "</body></html>\n",
         ]
     )
 
 
-def places(figures: Sequence[Figure]) -> list[str]:
+def places(figures: Sequence[Figure], level: int = 2) -> list[str]:
     """Where the figures are drawn, in order; what a chart shows is told to those who do
     not see it.
+
+    Args:
+        figures: In their order.
+        level: Of their headings.
     """
     return [
-        f'<figure id="{escape(drawn.name)}"><h2>{escape(drawn.title)}</h2>'
-        f"<figcaption>{escape(drawn.note)}</figcaption>"
+        f'<figure id="{escape(drawn.name)}"><h{level}>{escape(drawn.title)}</h{level}>'
+        f"<figcaption>{escape(drawn.note)}</figcaption>{_tools(drawn)}"
         f'<div class="chart" id="chart-{escape(drawn.name)}" role="img"'
         f' aria-label="{escape(f"{drawn.title}. {drawn.note}")}"></div></figure>'
         for drawn in figures
     ]
+
+
+def _tools(drawn: Figure) -> str:
+    """The choice of what a figure shows, and its downloads."""
+    choice = ""
+    if drawn.others:
+        labels = [drawn.label, *(label for label, _ in drawn.others)]
+        options = "".join(f"<option>{escape(label)}</option>" for label in labels)
+        choice = f'<label>Measure: <select class="measure">{options}</select></label> '
+    saves = "".join(
+        f'<button type="button" data-save="{kind}" aria-label="{escape(drawn.title)} as '
+        f'{kind.upper()}">{kind.upper()}</button>'
+        for kind in ("svg", "png", "csv")
+    )
+    return f'<p class="tools">{choice}<span class="saves">Save {saves}</span></p>'
 
 
 @cache

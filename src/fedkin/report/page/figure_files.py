@@ -12,6 +12,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.report.charts.base import Figure
 from fedkin.report.matrix import measured
 from fedkin.report.page.figures import page_figures
+from fedkin.report.page.gain import gain_of
 from fedkin.report.records import Run, opened
 from fedkin.report.summary import of_run
 from fedkin.runs.outside import write_outside
@@ -39,7 +40,7 @@ def write_figures(run_folder: Path, folder: Path) -> list[Path]:
 def charts_of(run: Run) -> list[Figure]:
     """The charts that show the whole run; those of a chosen client are empty without one."""
     found = of_run(run)
-    return page_figures(run, found, *measured(run, found)).figures
+    return page_figures(run, found, *measured(run, found), gain_of(run, found)).figures
 
 
 def write_figure(figure: Figure, folder: Path) -> list[Path]:

@@ -1,10 +1,14 @@
 """Which charts a report has, and what the page is given of them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fedkin.report.charts.base import Figure, Own
-from fedkin.report.charts.clients import by_client, class_labels, histogram, who_has_what
+from fedkin.report.charts.by_client import by_client
+from fedkin.report.charts.clients import class_labels, histogram, who_has_what
 from fedkin.report.charts.collaboration import lens_figures
 from fedkin.report.charts.costs import by_kind, by_part
 from fedkin.report.charts.one_client import own_figures
@@ -13,7 +17,11 @@ from fedkin.report.collaboration import groups_of, read_told, shares
 from fedkin.report.ledger import bytes_by_round
 from fedkin.report.matrix import Matrix, among, distinct
 from fedkin.report.newcomers import by_labels
+from fedkin.report.page.gain import Gain
 from fedkin.report.records import Run
+from fedkin.report.scores import measures
+
+MOST_ROWS = 20_000  # of charts by other measures: beyond, the page would be too large
 
 
 class Drawn(NamedTuple):
@@ -24,14 +32,20 @@ class Drawn(NamedTuple):
 
 
 def page_figures(
-    run: Run, found: Mapping[str, Any], what: str, matrices: dict[str, Matrix]
+    run: Run,
+    found: Mapping[str, Any],
+    what: str,
+    matrices: dict[str, Matrix],
+    gain: Gain | None = None,
 ) -> Drawn:
-    """All figures of a run. ``found``: its ``summary``; ``what``, ``matrices``: ``measured``."""
+    """All figures of a run. ``found``: its ``summary``; ``what``, ``matrices``: ``measured``;
+    ``gain``: on a baseline, which is drawn beside.
+    """
     told, clients = read_told(run), list(run.clients.values())
     labels = class_labels(clients, [str(name) for name in run.facts.get("class_names") or []])
     scored = matrices.get("personal")
     curve = None if scored is None else lines(scored, run.name)
-    drawn = _scores(run, what, matrices, curve) if matrices else []
+    drawn = _scores(run, what, matrices, curve, gain) if matrices else []
     drawn.append(by_labels(found["unseen"]))
     drawn.append(who_has_what(clients, labels, groups_of(told)))
     drawn += lens_figures(run, told, labels)
@@ -55,17 +69,44 @@ def content_of(figures: Sequence[Figure]) -> dict[str, Any]:
 
 
 def _scores(
-    run: Run, what: str, matrices: dict[str, Matrix], curve: Own | None
+    run: Run, what: str, matrices: dict[str, Matrix], curve: Own | None, gain: Gain | None
 ) -> list[Figure | None]:
     views = distinct(matrices)
+    beside = {} if gain is None else {gain.name: gain.theirs}
+    each = by_client(views, what, run.clients, beside)
     rounds = among(views, run.panel())
     scored = [
         over_rounds(rounds, what, run.planned(), curve),
         against_bytes(rounds, what, bytes_by_round(run)),
-        by_client(views, what, run.clients),
+        each._replace(others=_by_other_measures(run, what, views)),
         histogram(views, what, run.clients),
     ]
     return scored if len(views) == len(matrices) else [_both_views(figure) for figure in scored]
+
+
+def _by_other_measures(
+    run: Run, what: str, views: Mapping[str, Matrix]
+) -> list[tuple[str, dict[str, Any]]]:
+    """The chart of the clients by each other measure of the last round: (label, specification)."""
+    lead, matrix = next(iter(views.items()))
+    known = {view: measures(run, of.rounds[-1], view) for view, of in views.items()}
+    names = [name for name in known[lead] if name not in ("se", "threshold", what)]
+    if len(names) * len(views) * len(matrix.clients) > MOST_ROWS:
+        return []
+    found = []
+    for name in names:
+        each = {view: _column(of, known[view].get(name, {})) for view, of in views.items()}
+        each = {view: column for view, column in each.items() if column.row(-1)}
+        if lead in each:
+            drawn = by_client(each, name, run.clients)
+            found.append((drawn.label, drawn.spec))
+    return found
+
+
+def _column(of: Matrix, values: Mapping[int, float | None]) -> Matrix:
+    """One round of a measure."""
+    row = [math.nan if (v := values.get(k)) is None else v for k in of.clients]
+    return Matrix(of.rounds[-1:], of.clients, np.array([row], dtype=float))
 
 
 def _both_views(figure: Figure | None) -> Figure | None:

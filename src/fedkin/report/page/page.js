@@ -23,7 +23,7 @@
     return view.runAsync();
   }
   function facts(client) { // from the table's row
-    const heads = [...document.querySelectorAll("#table th")], cells = known.get(client).cells;
+    const heads = [...document.querySelectorAll("#table thead th")], cells = known.get(client).cells;
     get("own").querySelector("h2").textContent = "Client " + client;
     own.querySelector("dl").replaceChildren(...heads.slice(1).map((head, k) => {
       const part = document.createElement("div"), name = document.createElement("dt"), value = document.createElement("dd");
@@ -40,7 +40,10 @@
     bar.firstElementChild.textContent = now === null ? "" : "Chosen: client " + now + ",";
     if (now !== null) facts(now);
     if (find) find.value = now ?? "";
-    for (const row of rows) row.classList.toggle("chosen", row.dataset.client === now);
+    for (const row of rows) {
+      row.classList.toggle("chosen", row.dataset.client === now);
+      row.querySelector("button").setAttribute("aria-pressed", row.dataset.client === now);
+    }
     try { history.replaceState(null, "", now === null ? "#" : "#client=" + encodeURIComponent(now)); } catch (refused) { /* not needed */ }
     window.dispatchEvent(new Event("resize")); // what was hidden had no width
     return Promise.all(views.map(show));
@@ -55,32 +58,48 @@
     find.after(names);
     find.addEventListener("change", () => choose(find.value, true));
   }
-  for (const button of document.querySelectorAll("th button")) button.addEventListener("click", () => {
-    const head = button.closest("th"), body = head.closest("table").tBodies[0], at = head.cellIndex;
-    const up = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-    const key = row => { const cell = row.cells[at]; return cell.dataset.v ?? cell.textContent; };
-    const order = (a, b) => isNaN(a) || isNaN(b) || a === "" || b === "" ? String(a).localeCompare(b, "en", { numeric: true }) : a - b;
-    for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", up === 1 ? "ascending" : "descending");
-    [...body.rows].sort((a, b) => up * order(key(a), key(b))).forEach(row => body.append(row));
+  if (get("print")) get("print").addEventListener("click", () => {
+    document.documentElement.classList.add("one-page");
+    addEventListener("afterprint", () => document.documentElement.classList.remove("one-page"), { once: true });
+    print();
   });
 
-  for (const box of document.querySelectorAll("input.filter")) box.addEventListener("input", () => {
+  for (const box of document.querySelectorAll("input.filter[data-table]")) box.addEventListener("input", () => {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const row of document.querySelectorAll("#" + box.dataset.table + " tbody tr")) {
       const cells = [...row.cells].map(cell => cell.textContent.toLowerCase()).join(" ");
       row.hidden = !words.every(word => cells.includes(word));
     }
   });
+  function tools(figure) { // what a figure shows, and its files
+    const place = get(figure.name).querySelector(".tools"), choice = place.querySelector("select");
+    const shown = () => choice && choice.selectedIndex ? figure.others[choice.selectedIndex - 1][1] : figure.spec;
+    const current = () => views.find(one => one.name === figure.name);
+    const name = () => figure.name + (choice && choice.selectedIndex ? "-" + choice.value.replaceAll(/\W+/g, "-") : "");
+    if (choice) choice.addEventListener("change", async () => {
+      const old = current();
+      old.view.finalize();
+      views.splice(views.indexOf(old), 1);
+      await draw({ ...figure, spec: shown() });
+    });
+    for (const button of place.querySelectorAll("[data-save]")) button.addEventListener("click", async () => {
+      const kind = button.dataset.save, { view } = current();
+      if (kind === "csv") return saved(name() + ".csv", [csvOfRecords(shown().datasets.rows)], "text/csv");
+      if (kind === "svg") return saved(name() + ".svg", [await view.toSVG()], "image/svg+xml");
+      const canvas = await view.toCanvas(2);
+      canvas.toBlob(blob => saved(name() + ".png", [blob], "image/png"));
+    });
+  }
 
   async function draw(figure) {
     const place = get("chart-" + figure.name);
     try {
-      const shown = await vegaEmbed(place, figure.spec, {
+      const shown = await vegaEmbed(place, themed(figure.spec), {
         renderer: figure.rows > 1500 ? "canvas" : "svg", mode: "vega-lite", logLevel: 1, // errors: what is empty until a client is chosen has no extent
-        actions: { export: true, source: false, compiled: false, editor: false },
+        actions: false, tooltip: { theme: DARK.matches ? "dark" : "light" },
       });
-      const drawn = { view: shown.view, clients: new Set(figure.spec.datasets.rows.map(row => row.client)), own: figure.own };
+      place.firstElementChild?.setAttribute("aria-hidden", true); // the place itself is the image, and told in words
+      const drawn = { name: figure.name, view: shown.view, clients: new Set(figure.spec.datasets.rows.map(row => row.client)), own: figure.own };
       views.push(drawn);
       if (now !== null) await show(drawn);
       shown.view.addEventListener("click", (event, item) => {
@@ -107,6 +126,7 @@
     const next = seen ?? waiting.values().next().value;
     waiting.delete(next);
     await draw(next);
+    tools(next);
   }
   document.documentElement.dataset.opened ??= views.length;
   document.documentElement.dataset.drawn = views.length;

@@ -5,10 +5,6 @@ from html import escape
 from typing import Any
 
 from fedkin.report import formatting
-from fedkin.report.matrix import Matrix
-from fedkin.report.records import Run
-
-CELL = 12  # numbers
 
 
 def score_table(found: Mapping[str, Any]) -> str:
@@ -103,57 +99,6 @@ def communication_table(communication: Mapping[str, Any]) -> str:
     return section("communication", "Communication", note, table(head, rows))
 
 
-def client_table(
-    run: Run, found: Mapping[str, Any], what: str, matrices: Mapping[str, Matrix]
-) -> str:
-    """One row a client: data, final scores and what the method last told of it."""
-    finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
-    told = {
-        name: values for name, values in found["extras"].items() if _short(values, len(run.clients))
-    }
-    head = [("client", ""), ("model", ""), ("train", "n"), ("val", "n"), ("test", "n")]
-    head += [(f"{view} {formatting.label(what)}", "n") for view in finals] + [
-        (name, "long") for name in told
-    ]
-    rows, names = [], []
-    for k, client in run.clients.items():
-        scores = [(formatting.value(what, final.get(k)), final.get(k)) for final in finals.values()]
-        extras = [
-            formatting.plain(values[client.name]) if client.name in values else ""
-            for values in told.values()
-        ]
-        rows.append(
-            [
-                client.name,
-                client.architecture,
-                client.train,
-                client.val,
-                client.test,
-                *scores,
-                *extras,
-            ]
-        )
-        names.append(client.name)
-    federation = [
-        f"{name} = {formatting.plain(v['federation'])}"
-        for name, v in found["extras"].items()
-        if "federation" in v
-    ]
-    note = "Choose a row to see the client in the charts; choose a heading to sort."
-    note += f" Of the federation: {'; '.join(federation)}." if federation else ""
-    return section("table", "The clients", note, table(head, rows, names), tall=True)
-
-
-def _short(values: Mapping[str, Any], clients: int) -> bool:
-    """Whether a note is of clients, and fits a cell of the table: a weight for every other client
-    does not.
-    """
-    longest = max((len(value) for value in values.values() if isinstance(value, list)), default=0)
-    if set(values) == {"federation"} or any(isinstance(value, dict) for value in values.values()):
-        return False
-    return longest <= CELL and longest != clients
-
-
 def table(
     head: list[tuple[str, str]],
     rows: list[list[Any]],
@@ -165,7 +110,7 @@ def table(
     headings sort.
     """
     sorts = clients is not None or marks is not None
-    button = ("<button>", "</button>") if sorts else ("", "")
+    button = ('<button type="button">', "</button>") if sorts else ("", "")
     top = "".join(
         f'<th scope="col" class="{kind}">{button[0]}{escape(name)}{button[1]}</th>'
         for name, kind in head
@@ -174,23 +119,52 @@ def table(
     for n, row in enumerate(rows):
         mark = f' data-client="{escape(clients[n])}"' if clients is not None else ""
         mark += f' class="{marks[n]}"' if marks is not None and marks[n] else ""
-        cells = "".join(_cell(cell, kind) for cell, (_, kind) in zip(row, head, strict=True))
+        cells = "".join(
+            _cell(cell, kind, k == 0, clients is not None)
+            for k, (cell, (_, kind)) in enumerate(zip(row, head, strict=True))
+        )
         lines.append(f"<tr{mark}>{cells}</tr>")
     return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
-def _cell(cell: Any, kind: str) -> str:
+def _cell(cell: Any, kind: str, first: bool, chosen: bool) -> str:
+    """The first cell of a row names it; of clients it is a button, for who has no mouse."""
     style = f' class="{kind}"' if kind else ""
     if isinstance(cell, tuple):
         text, value = cell
         return f'<td{style} data-v="{"" if value is None else f"{value:.6g}"}">{escape(text)}</td>'
-    return f"<td{style}>{escape(str(cell))}</td>"
+    text = escape(str(cell))
+    if first and chosen:
+        text = f'<button type="button" aria-pressed="false">{text}</button>'
+    return f'<th scope="row"{style}>{text}</th>' if first else f"<td{style}>{text}</td>"
 
 
-def section(name: str, title: str, note: str, content: str, tall: bool = False) -> str:
+def search_bar(what: str) -> str:
+    """Above a table: a field that filters its rows, and its download."""
+    return (
+        f'<p class="tools"><label>Search the {what}: <input type="search" class="filter" '
+        'autocomplete="off"></label> <button type="button" class="csv">Download as CSV</button> '
+        '<span class="soft count" role="status"></span></p>'
+    )
+
+
+def section(
+    name: str, title: str, note: str, content: str, tall: bool = False, above: str = ""
+) -> str:
+    """A part of the page around a table, which scrolls by itself where it is large.
+
+    Args:
+        name: Its anchor.
+        title: Its heading.
+        note: What is to be known of it.
+        content: HTML.
+        tall: Whether it has a height of its own.
+        above: HTML between the note and the content.
+    """
     kind = "scroll tall" if tall else "scroll"
     caption = f'<p class="soft">{escape(note)}</p>' if note else ""
     return (
-        f'<section id="{name}"><h2>{escape(title)}</h2>{caption}<div '
-        f'class="{kind}">{content}</div></section>'
+        f'<section id="{name}"><h2 id="{name}-title">{escape(title)}</h2>{caption}{above}<div '
+        f'class="{kind}" role="region" tabindex="0" aria-labelledby="{name}-title">{content}</div>'
+        "</section>"
     )

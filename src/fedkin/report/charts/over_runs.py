@@ -1,0 +1,67 @@
+"""Lines of many runs, each with its name at its end."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from fedkin.report import formatting
+from fedkin.report.charts.base import ROWS, Figure, cycled, dashes, figure
+from fedkin.report.comparison.run_row import FINISHED
+
+LABEL, ROOM = 14, 110  # pixels: the height of a name, the width beside the lines
+AXES = {"round": "rounds", "seconds": "seconds since the start"}
+
+
+def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
+    """A line a run, with its name at its end: eight colours serve more runs with dashes."""
+    names = list(dict.fromkeys(row["run"] for row in lines))
+    height = max(300, LABEL * len(names) + 40)
+    ends = _ends(lines, by, height)
+    x = alt.X(f"{by}:Q", title=by).scale(nice=False, zero=by == "seconds").axis(grid=False)
+    axis = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
+    y = alt.Y("value:Q", title=f"mean test {formatting.label(what)}", axis=axis)
+    y = y.scale(zero=False, nice=False)
+    colour = alt.Color("run:N", scale=cycled(names), legend=None)
+    drawn = alt.Chart(ROWS).transform_filter("!datum.end").encode(x=x, color=colour)
+    chart = drawn.mark_line(point=len(lines) <= 60).encode(
+        y=y,
+        strokeDash=alt.StrokeDash("run:N", scale=dashes(names), legend=None),
+        opacity=alt.condition("datum.state === 'finished'", alt.value(1), alt.value(0.6)),
+        tooltip=["run:N", "method:N", "state:N", "round:Q", "seconds:Q", "value:Q"],
+    )
+    labels = alt.Chart(ROWS).transform_filter("datum.end").encode(x=x, y=y, color=colour)
+    told = labels.mark_text(align="left", dx=6, fontSize=11, limit=ROOM - 8).encode(text="text:N")
+    note = (
+        f"Mean over clients of the test {formatting.label(what)} of personal models. "
+        "Paler: not finished."
+    )
+    if by == "seconds":
+        note += " Seconds compare only where the runs had the machine to themselves."
+    found = figure(
+        f"over-{by}",
+        f"Test {formatting.label(what)} over {AXES[by]}",
+        note,
+        alt.layer(chart, told),
+        [*lines, *ends],
+        height,
+    )
+    found.spec["padding"] = {"left": 5, "top": 8, "right": ROOM, "bottom": 5}
+    return found
+
+
+def _ends(lines: Sequence[Mapping[str, Any]], by: str, height: int) -> list[dict[str, Any]]:
+    """Where the names of the runs stand: at the ends of their lines, one below the other."""
+    last = {row["run"]: row for row in lines}
+    values = [row["value"] for row in lines]
+    step = (max(values) - min(values) or 1.0) * LABEL / height
+    right = max(row[by] for row in lines)
+    found: list[dict[str, Any]] = []
+    for name in sorted(last, key=lambda name: last[name]["value"]):
+        at = last[name]["value"]
+        if found:
+            at = max(at, found[-1]["value"] + step)
+        state = "" if last[name]["state"] == FINISHED else " (unfinished)"
+        told = {"end": True, "run": name, "state": last[name]["state"]}
+        found.append({**told, "text": f"{name}{state}", by: right, "value": at})
+    return found

@@ -1,0 +1,142 @@
+"""What a run is worth to its clients: each client's gain on what needs no federation."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.measures import ASIDE, measure_named
+from fedkin.report.comparison.paired import signed_rank
+from fedkin.report.comparison.setting import setting
+from fedkin.report.intervals import interval
+from fedkin.report.records import Run, opened
+from fedkin.report.scores import values
+from fedkin.runs.database import read_only
+from fedkin.runs.directory import RECORD
+
+LOCAL = "local"
+BESIDE = 40  # folders beside a run that are looked into
+NAMES = {
+    "local": "local training alone",
+    "linear": "a linear model of its own",
+    "constant": "its most frequent class, or its mean",
+}
+
+
+class Gain(NamedTuple):
+    """``against``: local, linear or constant. ``by_client``: > 0 is better, whatever the measure.
+
+    ``mean``, ``low``, ``high``: over clients, 95 % by bootstrap, in the same sense. ``p``:
+    Wilcoxon's signed-rank test.
+    """
+
+    against: str
+    measure: str
+    run: str  # the run directory of the baseline; "" for a baseline of the record
+    theirs: Mapping[int, float]
+    by_client: Mapping[int, float]
+    mean: float
+    low: float | None
+    high: float | None
+    p: float | None
+
+    @property
+    def helped(self) -> list[int]:
+        return [client for client, apart in self.by_client.items() if apart > 0]
+
+    @property
+    def hurt(self) -> list[int]:
+        return [client for client, apart in self.by_client.items() if apart < 0]
+
+    @property
+    def sure(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+    @property
+    def name(self) -> str:
+        return NAMES[self.against]
+
+
+def gain_of(run: Run, found: Mapping[str, Any]) -> Gain | None:
+    """The gain on a finished run of ``local`` beside this one, else on a baseline of the record.
+
+    Args:
+        run: The open run.
+        found: Its ``summary``.
+
+    Returns:
+        None where nothing was evaluated, or there is nothing to hold it against.
+    """
+    measure = found["measure"]
+    if measure in ASIDE or not found["headline"]:
+        return None
+    view, picks = next(iter(found["headline"].items()))
+    known = values(run, picks["final"]["round"], view, measure)
+    own = {client: value for client, value in known.items() if value is not None}
+    if run.facts.get("method") != LOCAL and (beside := _local_beside(run, measure)):
+        return _paired(LOCAL, measure, own, beside[1], beside[0])
+    recorded: Mapping[str, Mapping[str, float]] = run.facts.get("baselines") or {}
+    for name in ("linear", "constant"):
+        if measure == run.facts.get("measure") and recorded.get(name):
+            return _paired(name, measure, own, {int(k): v for k, v in recorded[name].items()})
+    return None
+
+
+def _paired(
+    against: str,
+    measure: str,
+    own: Mapping[int, float],
+    theirs: Mapping[int, float],
+    run: str = "",
+) -> Gain | None:
+    sign = 1.0 if measure_named(measure).higher else -1.0
+    both = [client for client in own if client in theirs]
+    apart = np.round([sign * (own[k] - theirs[k]) for k in both], 12)
+    if not both or not np.isfinite(apart).all():
+        return None
+    low, high = interval(apart)
+    by_client = dict(zip(both, apart.tolist(), strict=True))
+    mean = float(apart.mean())
+    return Gain(against, measure, run, theirs, by_client, mean, low, high, signed_rank(apart))
+
+
+def _local_beside(run: Run, measure: str) -> tuple[str, dict[int, float]] | None:
+    """(its folder, {client: its final score}) of a run of ``local`` with the same data and seed."""
+    mine = setting(run.facts, len(run.clients))
+    for folder in _beside(run.folder):
+        try:
+            with read_only(folder) as database:
+                facts = database.facts()
+            if facts.get("method") != LOCAL or facts.get("finished") is not True:
+                continue
+            theirs = setting(facts, int(facts.get("clients") or 0))
+            if facts.get("seed") != run.facts.get("seed") or not theirs.same(mine):
+                continue
+            with opened(folder) as other:
+                found = _final(other, measure)
+        except (FedkinError, OSError, TypeError, ValueError, KeyError, AttributeError):
+            continue  # a neighbour that cannot be read is no baseline
+        if found:
+            return str(folder), found
+    return None
+
+
+def _beside(folder: Path) -> list[Path]:
+    whole = folder.resolve()
+    try:
+        others = sorted(path for path in whole.parent.iterdir() if path != whole)[: 25 * BESIDE]
+    except OSError:
+        return []
+    return [path for path in others if (path / RECORD).is_file()][:BESIDE]
+
+
+def _final(run: Run, measure: str) -> dict[int, float]:
+    query = "SELECT max(round) FROM metrics WHERE view = 'personal' AND split = 'test'"
+    ((last,),) = run.rows(query)
+    if last is None:
+        return {}
+    known = values(run, last, "personal", measure)
+    return {client: value for client, value in known.items() if value is not None}

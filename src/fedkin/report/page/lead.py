@@ -1,0 +1,97 @@
+"""What a report begins with: one sentence on the gain, and four numbers."""
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from fedkin.core.measures import measure_named
+from fedkin.report import formatting
+from fedkin.report.page.gain import Gain
+
+Card = tuple[str, str, str]  # what it is, the number, what is to be known of it
+
+
+def lead(found: Mapping[str, Any], gain: Gain | None) -> str:
+    """The sentence and the cards; "" where nothing was evaluated."""
+    if not found["headline"]:
+        return ""
+    said = f'<p class="lead">{escape(sentence(found, gain))}</p>'
+    cards = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(number)}</dd>"
+        f'<dd class="soft">{escape(note)}</dd></div>'
+        for name, number, note in _cards(found, gain)
+    )
+    return f'{said}<dl class="keys four">{cards}</dl>'
+
+
+def sentence(found: Mapping[str, Any], gain: Gain | None) -> str:
+    """Who gains on what, how much, and how sure that is."""
+    measure = found["measure"]
+    if gain is None:
+        final = next(iter(found["headline"].values()))["final"]
+        mean = formatting.value(measure, final["mean"])
+        return (
+            f"{found['method']} reaches a test {formatting.label(measure)} of {mean}, "
+            f"mean over {formatting.many(final['clients'], 'client')}."
+        )
+    clients = len(gain.by_client)
+    better = "rises" if measure_named(measure).higher else "falls"
+    way = better if gain.mean >= 0 else {"rises": "falls", "falls": "rises"}[better]
+    helped, hurt = len(gain.helped), len(gain.hurt)
+    return (
+        f"With {found['method']}, {helped} of {formatting.many(clients, 'client')} "
+        f"{'does' if helped == 1 else 'do'} better than with {gain.name} and {hurt} "
+        f"{'does' if hurt == 1 else 'do'} worse: test {formatting.label(measure)} {way} by "
+        f"{apart(measure, abs(gain.mean))} on average{_sure(gain)}."
+    )
+
+
+def _sure(gain: Gain) -> str:
+    if gain.low is None or gain.high is None:
+        return ""
+    ends = f"95 % interval of the gain {ends_of(gain)}"
+    return f" ({ends})" if gain.sure else f", which may be chance ({ends})"
+
+
+def apart(measure: str, value: float) -> str:
+    """A difference without its sign: 4.20 points of an accuracy, 0.0420 of an AUC."""
+    if formatting.share(measure):
+        return f"{100 * value:.2f} points"
+    return formatting.decimal(value)
+
+
+def signed(measure: str, value: float) -> str:
+    """+4.20 points of an accuracy."""
+    sign = "+" if value > 0 else "−" if value < 0 else ""
+    return f"{sign}{apart(measure, abs(value))}"
+
+
+def ends_of(gain: Gain) -> str:
+    """Both ends of the gain's interval: +2.10 … +6.30 points."""
+    if gain.low is None or gain.high is None:
+        return formatting.NONE
+    low, high = (signed(gain.measure, end) for end in (gain.low, gain.high))
+    return f"{low.removesuffix(' points')} … {high}"
+
+
+def _cards(found: Mapping[str, Any], gain: Gain | None) -> list[Card]:
+    measure, (view, picks) = found["measure"], next(iter(found["headline"].items()))
+    final, name = picks["final"], formatting.label(found["measure"])
+    over = f"{view} models, mean of {formatting.many(final['clients'], 'client')}"
+    ends = formatting.interval(measure, final.get("interval"))
+    cards = [(f"final test {name}", formatting.value(measure, final["mean"]), f"{over}; {ends}")]
+    if gain is not None:
+        on = {"local": "on local training", "linear": "on own linear models"}
+        title = f"gain {on.get(gain.against, 'on the most frequent class')}"
+        cards.append((title, signed(measure, gain.mean), f"95 % interval {ends_of(gain)}"))
+        equal = len(gain.by_client) - len(gain.helped) - len(gain.hurt)
+        pairs = f"{len(gain.helped)} / {len(gain.hurt)}"
+        cards.append(("clients helped / hurt", pairs, f"{equal} as before"))
+    worst = formatting.value(measure, final["worst_decile"])
+    cards.append(("worst tenth of the clients", worst, f"{view} models, mean {name}"))
+    if gain is None:
+        sent = found["communication"]["unicast"]["bytes"]["total"]
+        spent = formatting.seconds(found["seconds"]["per_round"])
+        cards.append(("sent", formatting.size(sent), "every message, both ways"))
+        cards.append(("time of a round", spent, "median"))
+    return cards

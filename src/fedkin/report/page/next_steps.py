@@ -1,0 +1,189 @@
+"""What a run shows, in words, and what to try next."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from fedkin.core.measures import measure_named
+from fedkin.report import formatting
+from fedkin.report.collaboration import Groups
+from fedkin.report.page.gain import LOCAL, Gain
+from fedkin.report.page.lead import apart, ends_of, signed
+from fedkin.report.records import Run
+from fedkin.report.scores import curves
+from fedkin.runs.directory import SPEC
+
+FEW = 8  # clients, from which medians of two groups say something
+NAMED = 5  # clients that a sentence names
+LATE = 0.2  # share of the rounds that is the end of a run
+WORTH = 0.005  # of a measure between 0 and 1: a change that is worth more rounds
+
+
+class Step(NamedTuple):
+    """A sentence, and the command that does what it says, where there is one."""
+
+    text: str
+    command: str = ""
+
+
+def next_steps(
+    run: Run, found: Mapping[str, Any], gain: Gain | None, groups: Groups | None
+) -> list[Step]:
+    """What the record shows, the most important first."""
+    folder = _shown(run.folder)
+    steps = []
+    if not found["finished"]:
+        said = f"The run stopped after {formatting.progress(found)}: it can go on from there."
+        steps.append(Step(said, f"fedkin resume {folder}"))
+    if not found["headline"]:
+        return steps
+    steps += _of_gain(run, found, gain, folder) if gain is not None else []
+    steps += [Step(said) for said in _of_groups(run, gain, groups)] if gain is not None else []
+    steps += _of_rounds(run, found)
+    if found["method"] != LOCAL and (gain is None or gain.against != LOCAL):
+        said = "How each client would do alone is not known yet: make the same run with local."
+        beside = _shown(run.folder.parent / LOCAL)
+        steps.append(Step(said, f"fedkin run {_spec_file(run)} --method local --out {beside}"))
+    everything = "Every number, for a script:"
+    return [*steps, Step(everything, f"fedkin show {folder} --json")]
+
+
+def box(steps: Sequence[Step]) -> str:
+    """The steps as a part of the page."""
+    items = "".join(
+        f"<li>{escape(step.text)}"
+        + (f"<code>{escape(step.command)}</code>" if step.command else "")
+        + "</li>"
+        for step in steps
+    )
+    return (
+        '<section id="next" aria-labelledby="next-title"><h2 id="next-title">What this run shows, '
+        f"and what to do next</h2><ul>{items}</ul></section>"
+    )
+
+
+def _of_gain(run: Run, found: Mapping[str, Any], gain: Gain, folder: str) -> list[Step]:
+    steps = [Step(_verdict(gain))]
+    if gain.hurt:
+        steps.append(Step(_who(run, gain)))
+    safe = (found["hyper"] or {}).get("safe") or _spec(run, "method").get("safe")
+    if gain.hurt and not safe and found["method"] != LOCAL:
+        said = "No client has to lose: with safe = true each one keeps what its validation prefers."
+        steps.append(Step(said, f"fedkin run {_spec_file(run)} --set method.safe=true"))
+    if gain.mean < 0 and gain.sure:
+        said = f"{gain.name} is better here: the doctor says whether federating can help."
+        steps.append(Step(said[0].upper() + said[1:], f"fedkin doctor {_spec_file(run)}"))
+    if gain.run:
+        both = f"{_shown(Path(gain.run))} {folder}"
+        steps.append(Step("Both side by side:", f"fedkin compare {both} --html compare.html"))
+    return steps
+
+
+def _verdict(gain: Gain) -> str:
+    p = ""
+    if gain.p is not None:
+        p = f", Wilcoxon p {'< 0.0001' if gain.p < 1e-4 else f'= {gain.p:.4f}'}"
+    if gain.low is None:
+        return "One client alone says nothing of chance."
+    if not gain.sure:
+        return (
+            f"Not significant: the interval of the gain, {ends_of(gain)}, includes 0{p}. "
+            "More seeds or more clients would tell."
+        )
+    what = "gain" if gain.mean > 0 else "loss"
+    return f"Significant: the {what} is unlikely to be chance ({ends_of(gain)}{p})."
+
+
+def _who(run: Run, gain: Gain) -> str:
+    """Who is hurt, the most first, and whether size is a reason."""
+    worst = sorted(gain.hurt, key=lambda k: gain.by_client[k])
+    named = ", ".join(
+        f"{run.name(k)} ({signed(gain.measure, gain.by_client[k])})" for k in worst[:NAMED]
+    )
+    more = f" and {len(worst) - NAMED} more" if len(worst) > NAMED else ""
+    who = "client" if len(worst) == 1 else "clients"
+    said = f"Worse off than with {gain.name}: {who} {named}{more}."
+    if min(len(gain.hurt), len(gain.helped)) * 2 < FEW:
+        return said
+    here, there = (_median_size(run, clients) for clients in (gain.hurt, gain.helped))
+    sizes = f"median {here:.0f} training samples, the helped {there:.0f}"
+    if here > 1.5 * there:
+        return f"{said} They hold more data ({sizes}): they need others less."
+    if there > 1.5 * here:
+        return f"{said} They hold less data ({sizes}): others may outweigh them."
+    return f"{said} Their size is not the reason: {sizes}."
+
+
+def _median_size(run: Run, clients: Sequence[int]) -> float:
+    return float(median(run.clients[k].train for k in clients if k in run.clients))
+
+
+def _of_groups(run: Run, gain: Gain, groups: Groups | None) -> list[str]:
+    """Which group gains most and least."""
+    if groups is None:
+        return []
+    members: dict[str, list[float]] = {}
+    for client, apart_ in gain.by_client.items():
+        if client in groups.of:
+            members.setdefault(str(groups.of[client]), []).append(apart_)
+    if len(members) < 2:
+        return []
+    means = {name: sum(each) / len(each) for name, each in members.items()}
+    best, worst = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
+    told = [
+        f"{groups.kind} {name} ({formatting.many(len(members[name]), 'client')}, mean "
+        f"{signed(gain.measure, means[name])})"
+        for name in (best, worst)
+    ]
+    return [f"Most gains: {told[0]}. Least: {told[1]}."]
+
+
+def _of_rounds(run: Run, found: Mapping[str, Any]) -> list[Step]:
+    """Whether the rounds were too few, or too many, by validation data."""
+    view, picks = next(iter(found["headline"].items()))
+    best, measure = picks["best_by_validation"], found["measure"]
+    curve = curves(run, measure)[view]
+    known = [(at, v) for at, v in zip(curve.rounds, curve.validation, strict=True) if v is not None]
+    if best is None or len(known) < 5:
+        return []
+    sign = 1 if measure_named(measure).higher else -1
+    late = known[-1 - max(1, round(LATE * len(known)))]
+    last = known[-1][1]
+    changed = sign * (last - late[1])
+    scale = max(abs(last), 1e-9) if measure_named(measure).most != 1.0 else 1.0
+    top = dict(known).get(best["round"], last)
+    rounds = run.planned() or len(known)
+    if changed > WORTH * scale:
+        said = (
+            f"Validation {formatting.label(measure)} still improved by {apart(measure, changed)} "
+            f"since round {late[0]}: more rounds may help."
+        )
+        return [Step(said, f"fedkin run {_spec_file(run)} --rounds {2 * rounds}")]
+    if sign * (top - last) > 2 * WORTH * scale:
+        said = (
+            f"By validation round {best['round']} was better than the last by "
+            f"{apart(measure, abs(top - last))}: fewer rounds or a smaller step may be enough."
+        )
+        return [Step(said, f"fedkin run {_spec_file(run)} --rounds {best['round']}")]
+    return []
+
+
+def _spec(run: Run, section: str) -> Mapping[str, Any]:
+    found = (run.facts.get("spec") or {}).get(section)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _spec_file(run: Run) -> str:
+    return _shown(run.folder / SPEC)
+
+
+def _shown(path: Path) -> str:
+    """A path to be typed here; a page that is passed on names no folders of this machine."""
+    whole, here = path.absolute(), Path.cwd()
+    near = whole.relative_to(here) if whole.is_relative_to(here) else None
+    if near is None:
+        near = Path(*whole.parts[-2:]) if whole.name == SPEC else Path(whole.name)
+    return shlex.quote(str(near))

@@ -1,0 +1,131 @@
+"""Pages for everybody: no violation that axe knows of, at two widths, by day and by night."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from fedkin.report.comparison.compare import comparison
+from fedkin.report.comparison.page import write_comparison
+from fedkin.report.page.report import write_report
+from tests.report.browser import opened, started
+from tests.report.records_for_tests import write, write_large
+
+VIEWS = [(390, "light"), (390, "dark"), (1400, "light"), (1400, "dark")]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    runs = [write(folder / "local", method="local"), write(folder / "comet")]
+    many = write_large(folder / "apart" / "many", 70, 3)
+    return {
+        "report": write_report(runs[1]),
+        "many": write_report(many),
+        "compare": write_comparison(comparison(runs), folder / "compare.html"),
+    }
+
+
+def violations(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+
+
+@pytest.mark.parametrize(("width", "theme"), VIEWS)
+@pytest.mark.parametrize("kind", ["report", "many", "compare"])
+def test_nothing_that_axe_knows_of(
+    browser: Browser, pages: dict[str, Path], kind: str, width: int, theme: str
+) -> None:
+    with opened(browser, pages[kind], width=width, theme=theme) as page:
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert paper == ("rgb(255, 255, 255)" if theme == "light" else "rgb(23, 25, 29)")
+
+
+def test_a_chosen_client_is_no_violation_either(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["report"], client="b", width=390, theme="dark") as page:
+        assert page.locator("#own h2").inner_text() == "Client b"
+        assert violations(page) == []
+
+
+def test_axe_finds_what_is_wrong(browser: Browser, pages: dict[str, Path]) -> None:
+    """The check itself can fail."""
+    with opened(browser, pages["report"]) as page:
+        page.evaluate("document.documentElement.removeAttribute('lang')")
+        page.evaluate("document.querySelector('.lead').style.color = '#eee'")
+        assert {one.split(":")[0] for one in violations(page)} == {
+            "html-has-lang",
+            "color-contrast",
+        }
+
+
+def test_the_keyboard_is_enough(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["report"]) as page:
+        page.locator("#table tbody button").nth(1).focus()
+        page.keyboard.press("Enter")
+        assert page.locator("#own h2").inner_text() == "Client b"
+        pressed = page.locator("#table tbody button[aria-pressed=true]").all_inner_texts()
+        assert pressed == ["b"]
+        page.keyboard.press("Enter")
+        assert page.locator("#own").is_hidden()
+        head = page.locator("#table thead button", has_text="personal accuracy")
+        head.focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        sorted_ = page.locator("#table thead th[aria-sort=descending]").inner_text()
+        assert sorted_ == "personal accuracy"
+        assert page.locator("#table tbody th").first.inner_text() == "c"
+
+
+def test_the_table_is_searched_and_saved(
+    browser: Browser, pages: dict[str, Path], tmp_path: Path
+) -> None:
+    with opened(browser, pages["report"]) as page:
+        page.locator("#table .filter").fill("CNN")
+        assert page.locator("#table tbody tr:visible th").all_inner_texts() == ["c"]
+        assert page.locator("#table .count").inner_text() == "1 of 3"
+        with page.expect_download() as begun:
+            page.locator("#table .csv").click()
+        begun.value.save_as(tmp_path / "x.csv")
+        head, only = (tmp_path / "x.csv").read_text().splitlines()
+        assert head.startswith("client,personal accuracy,95% interval,")
+        assert only.startswith("c,0.8,")
+
+
+@pytest.mark.parametrize(
+    ("kind", "begins"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("csv", b"client,rank,view,value")]
+)
+def test_a_figure_is_saved(
+    browser: Browser, pages: dict[str, Path], tmp_path: Path, kind: str, begins: bytes
+) -> None:
+    with opened(browser, pages["report"]) as page:
+        with page.expect_download() as begun:
+            page.locator(f"#clients [data-save={kind}]").click()
+        assert begun.value.suggested_filename == f"clients.{kind}"
+        begun.value.save_as(tmp_path / "x")
+        assert (tmp_path / "x").read_bytes().startswith(begins)
+
+
+def test_names_are_no_formulas(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["report"]) as page:
+        given = [["=1+1", -0.5, "a,b", 'q"', "+x", None]]
+        assert page.evaluate("rows => csvOf(rows)", given) == '\'=1+1,-0.5,"a,b","q""",\'+x,\r\n'
+
+
+def test_the_summary_is_one_page(browser: Browser, pages: dict[str, Path]) -> None:
+    with opened(browser, pages["report"], theme="dark") as page:
+        page.evaluate("document.documentElement.classList.add('one-page')")
+        whole = page.pdf(format="A4")
+        assert whole.count(b"/Type /Page\n") == 1
+        page.emulate_media(media="print")
+        assert page.locator("#clients").is_visible()
+        assert page.locator("#communication").is_hidden()
