@@ -77,7 +77,8 @@ def _scores(lead: str, what: str, drawn: Mapping[str, Any]) -> alt.Chart:
 
 def _mean(lead: str) -> alt.Chart:
     rule = alt.Chart(ROWS).transform_filter(f"datum.view === '{lead}'")
-    return rule.mark_rule(strokeDash=[5, 3], color=GREY).encode(y="mean(value):Q")
+    found: alt.Chart = rule.mark_rule(strokeDash=[5, 3], color=GREY).encode(y="mean(value):Q")
+    return found
 
 
 def _few(
