@@ -255,6 +255,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     reading.compare,
     reading.report,
     audit.audit,
+    reading.watch,
     doctor.doctor,
     reproduce.reproduce,
     sweep.sweep,

@@ -189,6 +189,26 @@ def report(
             say(path)
 
 
+def watch(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="A run directory, or a folder of runs.", show_default=False
+        ),
+    ],
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", help="0: any free one.", min=0, max=65535)
+    ] = 0,
+) -> None:
+    """Show the page of a run, a sweep or a deployment while it goes on, on this machine alone."""
+    from fedkin.report.watch import Watch
+
+    with Watch(folder, port) as served:
+        say(served.address)
+        warn("note: this address is for this machine, and the page for reading; Ctrl-C ends it")
+        served.serve_forever(poll_interval=0.2)
+
+
 def _without_studies(folders: list[Path]) -> list[Path]:
     """What is left of ``sweep/*``: the files beside the trials' folders are said and
     passed over.

@@ -1,0 +1,152 @@
+"""A run's page while the run goes on: served to this machine alone, read only."""
+
+import hmac
+import secrets
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.report.comparison.compare import comparison
+from fedkin.report.comparison.page import page as comparison_page
+from fedkin.report.page.content import page as run_page
+from fedkin.report.records import opened
+from fedkin.runs.directory import RECORD
+
+HERE = "127.0.0.1"
+PATIENCE = 10.0  # seconds that a request may take to arrive
+AT_ONCE = 8  # requests
+RUNS = 40  # that one page compares
+AGAIN = 10  # seconds after which the browser asks again
+HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",  # the address holds the token
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Live:
+    """The page of a run directory, or of a folder of runs, as it is now; made again when a record
+    has changed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._kept: tuple[Any, tuple[str, bool]] | None = None
+        self.runs()
+
+    def runs(self) -> list[Path]:
+        """Raises FedkinError where there is none."""
+        if (self.folder / RECORD).is_file():
+            return [self.folder]
+        try:
+            found = sorted(path.parent for path in self.folder.glob(f"*/{RECORD}"))[:RUNS]
+        except OSError as error:
+            raise FedkinError(f"{self.folder} cannot be read: {error.strerror}") from None
+        if not found:
+            raise FedkinError(f"{self.folder} is not a run directory, and holds none")
+        return found
+
+    def page(self) -> tuple[str, bool]:
+        """(the page, whether it can still change)."""
+        with self._lock:
+            runs = self.runs()
+            state = [(str(run), _changed(run)) for run in runs]
+            if self._kept is None or self._kept[0] != state:
+                self._kept = state, self._made(runs)
+            return self._kept[1]
+
+    def _made(self, runs: list[Path]) -> tuple[str, bool]:
+        if runs == [self.folder]:
+            with opened(self.folder) as run:
+                return run_page(run), not run.finished
+        return comparison_page(comparison(runs)), True
+
+
+class Watch(ThreadingHTTPServer):
+    """Serves ``Live`` under ``address``: to who knows its token, on this machine."""
+
+    daemon_threads = True
+    allow_reuse_address = False
+
+    def __init__(self, folder: Path, port: int = 0) -> None:
+        self.live = Live(Path(folder))
+        self.token = secrets.token_urlsafe(24)
+        self.room = threading.BoundedSemaphore(AT_ONCE)
+        try:
+            super().__init__((HERE, port), _Request)
+        except OSError as error:
+            raise FedkinError(f"port {port} cannot be used: {error.strerror}") from None
+
+    @property
+    def address(self) -> str:
+        return f"http://{HERE}:{self.server_port}/{self.token}/"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self.room.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Who goes away in the middle of an answer is nobody's mistake."""
+
+
+class _Request(BaseHTTPRequestHandler):
+    server: Watch
+    timeout = PATIENCE
+    server_version, sys_version = "fedkin", ""
+
+    def do_GET(self) -> None:
+        """The page; everything else is not found, and nothing is ever written."""
+        # Another site's name that leads here (DNS rebinding) is no name of this server.
+        names = {f"{HERE}:{self.server.server_port}", f"localhost:{self.server.server_port}"}
+        if self.headers.get("Host") not in names:
+            self._answer(HTTPStatus.FORBIDDEN, "This host is not served.")
+        elif not hmac.compare_digest(self.path.encode(), f"/{self.server.token}/".encode()):
+            self._answer(HTTPStatus.NOT_FOUND, "Not found: fedkin watch told the whole address.")
+        else:
+            try:
+                text, changes = self.server.live.page()
+            except FedkinError as error:
+                self._answer(HTTPStatus.SERVICE_UNAVAILABLE, str(error), again=True)
+            else:
+                self._answer(HTTPStatus.OK, text, again=changes)
+
+    def _answer(self, status: HTTPStatus, text: str, again: bool = False) -> None:
+        body, page = text.encode(), status == HTTPStatus.OK
+        self.send_response(status)
+        for name, value in HEADERS.items():
+            plain = name == "Content-Type" and not page
+            self.send_header(name, "text/plain; charset=utf-8" if plain else value)
+        if again:
+            self.send_header("Refresh", str(AGAIN))
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the address holds the token."""
+
+
+def _changed(run: Path) -> tuple[float, ...]:
+    """When the record was last written; SQLite writes beside it first."""
+    times = []
+    for name in (RECORD, f"{RECORD}-wal"):
+        try:
+            times.append((run / name).stat().st_mtime)
+        except OSError:
+            times.append(0.0)
+    return tuple(times)
