@@ -11,13 +11,7 @@ from torch import Tensor
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import NotNegative, declared
-from fedkin.core.method import (
-    ClientContext,
-    ClientInfo,
-    FederationInit,
-    Method,
-    ServerContext,
-)
+from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, weighted_mean
 from fedkin.methods.fedavg import sgd_step
@@ -67,21 +61,21 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
         return own, {"parameters": w}
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        trained = list(state["models"])
+        trained, models = present(state), list(state["models"])
         for client, reply in replies.items():
             trained[client] = reply.message["parameters"]
-        moved = list(trained)
         for client in replies:
-            moved[client] = drawn(trained, client, server.decay)
-        return {"models": tuple(moved)}
+            models[client] = drawn(trained, client, server.decay)
+        return {**state, "models": tuple(models)}
 
     def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
-        first = weighted_mean(state["models"], [1.0] * newcomer)
-        return ({"models": (*state["models"], first)},)
+        first = weighted_mean(present(state), [1.0] * newcomer)
+        return ({**state, "models": (*state["models"], first)},)
 
     def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
-        models = (*state["models"][:newcomer], reply.message["parameters"])
-        return {"models": (*models[:newcomer], drawn(models, newcomer, server.decay))}
+        models = [*present(state)[:newcomer], reply.message["parameters"]]
+        moved = drawn(models, newcomer, server.decay)
+        return {**state, "models": (*state["models"][:newcomer], moved)}
 
     def check(start: FederationInit, participants: int) -> None:
         count = len(start.clients)
@@ -96,9 +90,9 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
 
     return Method(
         name="fedu",
-        server=lambda start: {"models": (start.only(),) * len(start.clients)},
+        server=lambda start: {"initial": start.only(), "models": ({},) * len(start.clients)},
         client=lambda initial, info: {},
-        broadcast=lambda state, client: {"parameters": state["models"][client]},
+        broadcast=lambda state, client: {"parameters": state["models"][client] or state["initial"]},
         client_update=client_update,
         expected_update=lambda received, info: received,
         server_update=server_update,
@@ -107,6 +101,11 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
         update_newcomer=update_newcomer,
         check=check,
     )
+
+
+def present(state: Tree) -> list[Params]:
+    """Every client's model; who never took part has the initial one, which is kept once."""
+    return [model or state["initial"] for model in state["models"]]
 
 
 def edges(graph: Sequence[Sequence[float]]) -> Tensor:
