@@ -8,7 +8,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
 from fedkin.masks import keys
-from fedkin.masks.client import MaskingClient
+from fedkin.masks.client import OF_KEY, MaskingClient
 from fedkin.masks.randomness import not_private
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.terms import Terms, check_terms
@@ -57,6 +57,27 @@ def test_false_shares_are_found_out(
     if change is _false_shares and 2 in liars:  # who is heard first is found out
         assert set(found.liars) >= {2}
     assert set(found.liars) <= set(liars)
+
+
+def _false_key_shares(blob: bytes) -> bytes:
+    """The shares of seeds are right: nobody is known as a liar when keys are recovered."""
+    found = bytearray(blob)
+    for at in range(HEADER.size, len(blob), ENTRY):
+        if found[at + 4 : at + 5] == OF_KEY:
+            found[at + 5] ^= 1
+    return bytes(found)
+
+
+@pytest.mark.parametrize("liar", [2, 17])
+def test_a_false_share_of_a_key_alone_is_found_out(liar: int) -> None:
+    vectors, left = vectors_of(CLIENTS, 3), set(CLIENTS) - {3}
+    found = play(
+        vectors,
+        THRESHOLD,
+        Gone(masked=[3], changed={"reveal": _of([liar], _false_key_shares)}),
+    )
+    assert np.array_equal(found.total, plain_sum(vectors, left))
+    assert set(found.liars) == ({2} if liar == 2 else set())  # 17 is heard last, if at all
 
 
 def test_too_many_false_shares_are_refused_not_believed() -> None:
