@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.page import write_comparison
+from fedkin.report.comparison.page import best_gain, write_comparison
 from tests.report.browser import opened, started
 from tests.report.records_for_tests import write
 
@@ -34,6 +34,20 @@ def runs(folder: Path) -> list[Path]:
     damaged.mkdir()
     (damaged / "run.db").write_text("nothing")
     return [local, comet, half, damaged]
+
+
+def test_the_sentence_names_the_best_or_the_only_one(tmp_path: Path) -> None:
+    local, comet, *_ = runs(tmp_path)
+    one = best_gain(comparison([local, comet]))  # client 1 of three gains 10 points: 3.33
+    assert one.startswith(
+        "comet beside local: test accuracy +3.33 points on average (95 % interval "
+    )
+    assert one.endswith(", which may be chance) over 3 clients; 33 % of them do better, 0 % worse.")
+    worse = write(tmp_path / "worse", method="ditto")
+    with sqlite3.connect(worse / "run.db") as database:
+        database.execute("UPDATE metrics SET accuracy = accuracy - 0.1 WHERE split = 'test'")
+    both = best_gain(comparison([local, worse, comet]))
+    assert both.startswith("Of 2 experiments beside local, comet does best: test accuracy +3.33 ")
 
 
 def test_the_page_sorts_compares_and_averages_only_what_is_finished(

@@ -61,7 +61,9 @@ def page(found: Comparison) -> str:
 
 
 def best_gain(found: Comparison) -> str:
-    """Which experiment gains most on the baseline, how much, and how sure that is; "" without."""
+    """Which experiment gains most on the baseline, or loses least, how much, and how sure that is;
+    "" without one.
+    """
     rows = [row for row in found.against.to_dict("records") if row["difference"] is not None]
     if not rows:
         return ""
@@ -72,9 +74,11 @@ def best_gain(found: Comparison) -> str:
     pairs = formatting.many(best["clients"], "client")
     ends = f"{signed(measure, best['low'])} … {signed(measure, best['high'])}"
     chance = "" if best["low"] > 0 or best["high"] < 0 else ", which may be chance"
+    who = f"{name} beside {found.baseline}"
+    if len(rows) > 1:
+        who = f"Of {len(rows)} experiments beside {found.baseline}, {name} does best"
     return (
-        f"Of {formatting.many(len(rows), 'experiment')} held against {found.baseline}, {name} does "
-        f"best: test {formatting.label(measure)} {signed(measure, best['difference'])} on average "
+        f"{who}: test {formatting.label(measure)} {signed(measure, best['difference'])} on average "
         f"(95 % interval {ends}{chance}) over {pairs}; {100 * best['better']:.0f} % of them do "
         f"better, {100 * best['worse']:.0f} % worse."
     )
