@@ -1,35 +1,65 @@
 """Every message that a user's mistake can give, from the sources."""
 
 import ast
+import re
 from pathlib import Path
 
 import fedkin
+from fedkin.core.codes.families import Family, code_of, families
 from website.markdown import table
 
 INTRODUCTION = """\
 # Error messages
 
-Find the message that you saw: search this site for a few of its words. A mistake gets one sentence
-on standard error and exit status 2, from Python a `FedkinError` with the same sentence. `{…}`
-stands for what your command or file said.
+After this page you know what an error of fedkin means and what to do. A mistake gets one sentence
+on standard error, with a code in brackets at its end, and exit status 2. From Python it is a
+`FedkinError` with the same sentence; `error.code` is the code. `fedkin explain CODE` tells what the
+page of a code tells, without a browser.
 
-[Settings of the program](../settings.md#in-scripts) has the other exit statuses.
+[Settings of the program](../settings.md#in-scripts) has the exit statuses.
 """
+FOLDER = "reference/errors"
 
 
 def page() -> dict[str, str]:
-    """The page, by its place in the site."""
-    root = Path(fedkin.__file__).parent
-    by_folder: dict[str, list[list[str]]] = {}
-    for path in sorted(root.rglob("*.py")):
-        folder = path.relative_to(root).parts[0].removesuffix(".py")
-        rows = [[f"`{said}`"] for said in messages(path.read_text(encoding="utf-8"))]
-        by_folder.setdefault(folder, []).extend(rows)
+    """The list of codes and a page each, by their places in the site."""
+    by_code = sentences()
     lines = [INTRODUCTION]
-    for folder, rows in by_folder.items():
-        if rows:
-            lines += [f"## {folder}", "", *table(["message"], sorted(rows)), ""]
-    return {"reference/errors.md": "\n".join(lines)}
+    rows = [[f"[{one.code}](errors/{one.code}.md)", one.title] for one in families().values()]
+    lines += [*table(["code", "what is wrong"], rows), ""]
+    pages = {f"{FOLDER}/{code}.md": _of(one, by_code[code]) for code, one in families().items()}
+    return {f"{FOLDER}.md": "\n".join(lines), **pages}
+
+
+def sentences() -> dict[str, list[str]]:
+    """The messages of every code, from the sources; {…} stands for what a user said."""
+    root = Path(fedkin.__file__).parent
+    found: dict[str, list[str]] = {code: [] for code in families()}
+    for path in sorted(root.rglob("*.py")):
+        module = ".".join(("fedkin", *path.relative_to(root).with_suffix("").parts))
+        for said in messages(path.read_text(encoding="utf-8")):
+            found[code_of(said.replace("{…}", "'…'"), module)].append(said)
+    return found
+
+
+def _of(one: Family, said: list[str]) -> str:
+    lines = [f"# {one.code}: {one.title}", "", one.means, "", "## An example", ""]
+    if one.typed:
+        lines += ["```console", f"$ {one.typed}"]
+        lines += [f"error: {one.example} [{one.code}]", "```"]
+    else:
+        lines += ["```text", f"error: {one.example} [{one.code}]", "```"]
+    lines += ["", "## What to do", "", *(f"- {linked(what)}" for what in one.do), ""]
+    if said:
+        lines += ["## The messages with this code", ""]
+        lines += ["`{…}` stands for what your command or file said.", ""]
+        lines += table(["message"], [[f"`{text}`"] for text in sorted(set(said))])
+    return "\n".join([*lines, ""])
+
+
+def linked(text: str) -> str:
+    """Pages that a text names (docs/…md) as links from a code's page."""
+    return re.sub(r"\bdocs/([\w/]+\.md)", r"[\1](../../\1)", text)
 
 
 def messages(source: str) -> list[str]:

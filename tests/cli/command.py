@@ -9,6 +9,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from fedkin.cli.app import app
+from fedkin.core.codes.families import FOREIGN, families
 
 SMALL = [
     "--engine",
@@ -49,7 +50,10 @@ def told(*arguments: object) -> str:
     assert len(lines) == 1, result.stderr
     assert lines[0].startswith("error: ")
     assert "Traceback" not in result.output
-    return lines[0].removeprefix("error: ")
+    sentence, code = lines[0].removeprefix("error: ").removesuffix("]").rsplit(" [", 1)
+    assert code in families(), lines[0]
+    assert code != FOREIGN, lines[0]
+    return sentence
 
 
 def ran(out: Path, *arguments: object) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import accuracy_score, root_mean_squared_error
 from sklearn.preprocessing import StandardScaler
 
-from fedkin.cli.closing import _results
+from fedkin.cli.talk.closing import _results
 from fedkin.data.population import Population
 from fedkin.experiment import plain_baselines as plain
 from fedkin.experiment.plain_baselines import plain_baselines

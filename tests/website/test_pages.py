@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 import fedkin
 from fedkin.certificates.registry import held
+from fedkin.core.codes.families import families
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import Spec
 from website import api_pages, commands, errors_page, man_page, spec_keys
@@ -142,7 +143,15 @@ def test_messages_are_read_from_the_sources() -> None:
     source = 'raise FedkinError(f"{name} is not one of " + "three `words`")\nraise ValueError("no")'
     assert errors_page.messages(source) == ["{…} is not one of three 'words'"]
     assert errors_page.messages('raise FedkinError(f"{whole}")') == []
-    (text,) = errors_page.page().values()
+    pages = errors_page.page()
+    text = "".join(pages.values())
+    assert set(pages) == {
+        "reference/errors.md",
+        *(f"reference/errors/{code}.md" for code in families()),
+    }
+    assert all(f"errors/{code}.md" in pages["reference/errors.md"] for code in families())
+    assert "error: file patients.csv does not exist" in pages["reference/errors/FED-301.md"]
+    assert "(../../howto/images.md)" in pages["reference/errors/FED-305.md"]
     calls = sum(
         isinstance(node, ast.Call) and getattr(node.func, "id", "") == "FedkinError"
         for path in Path(fedkin.__file__).parent.rglob("*.py")

@@ -16,6 +16,7 @@ from fedkin.cli import (
     data,
     deploy,
     doctor,
+    explain,
     export,
     init,
     join,
@@ -24,9 +25,10 @@ from fedkin.cli import (
     sweep,
     track,
 )
-from fedkin.cli.mistakes import interrupted, of_the_system, told, usage
 from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given, method_names
+from fedkin.cli.talk.mistakes import interrupted, of_the_system, told, usage
 from fedkin.cli.training import train, train_quietly
+from fedkin.core.codes.families import SYSTEM, USAGE
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.terminal import any_encoding, ends_tidily, say, tell_hints
 
@@ -54,16 +56,18 @@ class Commands(TyperGroup):
             code = told("stopped", STOPPED)
         except FedkinError as error:
             code = (
-                told(str(error), STOPPED) if interrupted(error) else told(f"error: {error}", WRONG)
+                told(str(error), STOPPED)
+                if interrupted(error)
+                else told(f"error: {error}", WRONG, error.code)
             )
         except (OSError, sqlite3.Error) as error:  # a full disk, a folder that may not be written
-            code = told(f"error: {of_the_system(error)}", WRONG)
+            code = told(f"error: {of_the_system(error)}", WRONG, SYSTEM)
         except Exception as error:
             if not hasattr(
                 error, "format_message"
             ):  # what the parser of the command line raises has it
                 raise
-            code = told(f"error: {usage(error)}", WRONG)
+            code = told(f"error: {usage(error)}", WRONG, USAGE)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -257,6 +261,7 @@ COMMANDS: tuple[Callable[..., None], ...] = (
     audit.audit,
     reading.watch,
     doctor.doctor,
+    explain.explain,
     reproduce.reproduce,
     sweep.sweep,
     track.track,

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, Folder, TrustCode
+from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import console, say
 
 

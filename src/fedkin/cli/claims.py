@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fedkin.cli.json_output import print_json
+from fedkin.cli.talk.json_output import print_json
 
 NAME = "claims"
 SEEDS = 3  # below them nothing is decided

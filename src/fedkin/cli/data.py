@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, DataDir, as_given
+from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import many
 from fedkin.experiment.terminal import console, tell_hints
 

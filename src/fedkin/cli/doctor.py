@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
+from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import console, tell_hints
 
 if TYPE_CHECKING:

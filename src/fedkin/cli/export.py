@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, Folder, TrustCode
+from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.terminal import say, say_all, warn
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fedkin.cli.questions import agree, choose, free
 from fedkin.cli.reading import DataDir, as_given
+from fedkin.cli.talk.questions import agree, choose, free
 from fedkin.core.errors import FedkinError, many
 from fedkin.experiment.terminal import say
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, Folder, TrustCode
+from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import say, warn
 
 

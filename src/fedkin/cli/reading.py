@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fedkin.cli.json_output import print_json
+from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, some
 from fedkin.experiment.terminal import console, say, say_all, warn
 from fedkin.runs.directory import RECORD, begun

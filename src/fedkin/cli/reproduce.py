@@ -7,8 +7,8 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from fedkin.cli import claims
-from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, DataDir
+from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.experiment.terminal import console, say, warn
 

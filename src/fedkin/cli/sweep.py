@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fedkin.cli.json_output import print_json
 from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
+from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import console, say, tell_hints, warn
 
 

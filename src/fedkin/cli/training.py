@@ -25,7 +25,7 @@ def train(
     ``before``: rounds done and bytes sent before a resume; None where nothing is left to do.
     ``new``: a run that begins, of whose data leaks are told.
     """
-    from fedkin.cli.closing import closing
+    from fedkin.cli.talk.closing import closing
     from fedkin.experiment.heading import head
     from fedkin.experiment.progress import Tally, display
     from fedkin.runtime.under_way import heard
@@ -42,7 +42,7 @@ def train(
 
 def train_quietly(spec: "Spec", work: Callable[[Told], Path]) -> None:
     """Do the work, then print the run as ``fedkin show --json`` does, with its folder and page."""
-    from fedkin.cli.json_output import print_json
+    from fedkin.cli.talk.json_output import print_json
     from fedkin.report.page.report import write_report
     from fedkin.report.summary import summary
 

@@ -1,5 +1,6 @@
 """Errors a user can make: one class, one sentence, the nearest valid choice."""
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -13,8 +14,19 @@ LONGEST, FEW = (
 class FedkinError(Exception):
     """A mistake of the user, told in one sentence: what is wrong, where, the nearest valid choice.
 
-    The command line prints the sentence and exits with 2; no traceback is shown.
+    The command line prints the sentence and its code, and exits with 2; no traceback is shown.
     """
+
+    def __init__(self, *said: object) -> None:
+        super().__init__(*said)
+        self.raised_in = _caller()  # a module's name: survives the way out of a worker process
+
+    @property
+    def code(self) -> str:
+        """The family of the error, such as FED-301: ``fedkin explain FED-301`` tells of it."""
+        from fedkin.core.codes.families import code_of
+
+        return code_of(str(self), self.raised_in)
 
 
 class Halted(FedkinError):
@@ -151,3 +163,11 @@ def cut(text: str, most: int = 1000) -> str:
         The text, or its beginning and an ellipsis.
     """
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _caller() -> str:
+    """The module that is making an error: the first one outside of this file."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", ""))

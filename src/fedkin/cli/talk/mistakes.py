@@ -4,14 +4,18 @@ import sqlite3
 import sys
 from typing import Any
 
-from fedkin.core.errors import FedkinError
-from fedkin.experiment.terminal import warn
+from fedkin.core.errors import FedkinError, cut
+from fedkin.core.plain import plain
+from fedkin.experiment.terminal import LONGEST, warn
+
+ROOM = LONGEST - 20  # letters of a sentence before its code
 
 
-def told(sentence: str, code: int) -> int:
-    """One line on stderr, whatever the sentence holds."""
-    warn(sentence)
-    return code
+def told(sentence: str, status: int, code: str = "") -> int:
+    """One line on stderr, whatever the sentence holds, with the code of its family last."""
+    shown = " ".join(plain(sentence).split())
+    warn(f"{cut(shown, ROOM)} [{code}]" if code else sentence)
+    return status
 
 
 def of_the_system(error: OSError | sqlite3.Error) -> str:

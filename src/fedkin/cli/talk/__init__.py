@@ -1,0 +1,1 @@
+"""What a command says and asks: results, JSON, mistakes, questions."""

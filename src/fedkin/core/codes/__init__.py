@@ -1,0 +1,1 @@
+"""Codes of error messages: a family each, found from where and with which words it was raised."""
