@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from fedkin.core.rng import Secret
-from fedkin.core.sums.exact import ExactSum
+from fedkin.core.sums.exact import ExactSum, sum_of
 from fedkin.core.tree import Tree
 
 Weights = Literal["samples", "uniform"]
@@ -215,10 +215,7 @@ def mean_of(given: Contributions) -> Combined:
     Returns:
         Their weighted mean, and nothing beside it.
     """
-    total = ExactSum()
-    for message, weight in given.replies.values():
-        total.add(message, weight)
-    return Combined(total.mean())
+    return Combined(sum_of(given.replies.values()).mean())
 
 
 def summed_of(how: WeightedSum, message: Tree) -> Tree:

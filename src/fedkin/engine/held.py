@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from fedkin.core.aggregation import Reply, WeightedSum, apart_of, summed_of
-from fedkin.core.sums.exact import ExactSum
+from fedkin.core.sums.exact import ExactSum, sum_of
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.codec import Counted, count, encode, outline
 from fedkin.engine.reply_spool import Spool
@@ -64,11 +64,8 @@ class Held:
             Sum and weight.
         """
         replies: Mapping[int, Reply] = self._kept if self._spool is None else self._spool
-        total = ExactSum()
-        for client in clients:
-            message, samples = replies[client]
-            total.add(message, self._how.weight_of(samples))
-        return total
+        found = (replies[client] for client in clients)
+        return sum_of((message, self._how.weight_of(samples)) for message, samples in found)
 
     def _size(self, message: Tree) -> int:
         """Bytes of the encoded message: those of any other one with its outline and shapes."""

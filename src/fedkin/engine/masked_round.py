@@ -62,7 +62,7 @@ class MaskedRound:
         assert isinstance(how, WeightedSum)
         like = _one_of_all(self.expected, self.method)
         weights = {
-            client: float(self.infos[client].samples) if how.weight == "samples" else 1.0
+            client: how.weight_of(float(self.infos[client].samples))
             for client in self.expected
         }
         digits = digits_for(max(weights.values()))

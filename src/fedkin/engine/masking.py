@@ -51,9 +51,8 @@ class Masking:
         Returns:
             What it says in the message's place: its public keys.
         """
-        weight = samples if self._how.weight == "samples" else 1.0
         masking = MaskingClient(client, round, self._threshold, self._draw(round, client))
-        self._waiting[client] = _Waiting(masking, message, weight)
+        self._waiting[client] = _Waiting(masking, message, self._how.weight_of(samples))
         return masking.advertise()
 
     def waiting(self, client: int) -> Tree | None:

@@ -11,6 +11,7 @@ from fedkin.core.aggregation import EachClient, Reply, Weights
 from fedkin.core.hyperparameters import Count, Positive, Whole, declared
 from fedkin.core.method import ClientInfo, FederationInit, Method, Needs, ServerContext, public_set
 from fedkin.core.ops import scan
+from fedkin.core.sums.exact import sum_of
 from fedkin.core.tree import Params, Tree, weighted_mean
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.codistillation import imitate, log_predictions
@@ -97,9 +98,7 @@ def mean(state: Tree, name: str, replies: Mapping[int, Reply]) -> Tree:
     own = [reply for client, reply in replies.items() if architecture(state, client) == name]
     if not own:
         return state["parameters"][name]
-    return weighted_mean(
-        (reply.message["parameters"] for reply in own), (reply.weight for reply in own)
-    )
+    return sum_of((reply.message["parameters"], reply.weight) for reply in own).mean()
 
 
 def teacher(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tensor:

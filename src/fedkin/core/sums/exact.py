@@ -5,6 +5,8 @@ is an integer (``fedkin.core.sums.digits``), so the terms may be added anywhere:
 tree, or under masks.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -106,6 +108,24 @@ class ExactSum:
         if self.terms + terms > MOST:
             raise FedkinError(f"a sum of more than {MOST:,} messages would not be exact")
         self.weight, self.terms = self.weight + weight, self.terms + terms
+
+
+def sum_of(terms: Iterable[tuple[Tree, float]]) -> ExactSum:
+    """Σ weight · tree.
+
+    Args:
+        terms: Trees of one structure, each with its weight: a whole number, not negative.
+
+    Returns:
+        Their sum and the sum of weights.
+
+    Raises:
+        FedkinError: There are too many terms for an exact sum.
+    """
+    total = ExactSum()
+    for tree, weight in terms:
+        total.add(tree, weight)
+    return total
 
 
 def unpacked(tree: Tree) -> ExactSum:
