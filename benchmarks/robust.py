@@ -18,7 +18,8 @@ from fedkin.api import Result
 from fedkin.experiment.run import experiment, run
 from fedkin.report.records import opened
 from fedkin.report.scores import values
-from fedkin.transforms.attacks import attackers, triggered
+from fedkin.transforms.attacks import attackers
+from fedkin.transforms.poisoned_data import triggered
 from fedkin.transforms.setting import Setting
 
 CLIENTS, SHARE = 30, 0.2

@@ -62,8 +62,7 @@ class MaskedRound:
         assert isinstance(how, WeightedSum)
         like = _one_of_all(self.expected, self.method)
         weights = {
-            client: how.weight_of(float(self.infos[client].samples))
-            for client in self.expected
+            client: how.weight_of(float(self.infos[client].samples)) for client in self.expected
         }
         digits = digits_for(max(weights.values()))
         terms = Terms(self.number, self.threshold, digits * size_of(like))

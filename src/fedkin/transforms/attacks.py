@@ -16,18 +16,15 @@ from torch import Tensor
 from fedkin.core.aggregation import Contributions, Step, WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, FederationInit, Method
-from fedkin.core.model import Batch
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
-from fedkin.transforms.poisoned_data import PoisonedData
+from fedkin.transforms import poisoned_data as poisoned
 from fedkin.transforms.setting import Change, Setting, declared_sum
 from fedkin.transforms.updates import flattened, unflattened
 
 Kind = Literal["sign_flip", "scaled", "constant", "label_flip", "backdoor", "alie"]
 STRENGTHS = {"sign_flip": 1.0, "scaled": 10.0, "constant": 0.1}
 ATTACKER = "attacker"
-CORNER = 3  # rows and columns, or columns, that a trigger covers
-BRIGHT, WHITE = 1.0, 255  # what it puts there; pixels are bytes
 
 
 def attack(
@@ -63,9 +60,13 @@ def attack(
         elif kind == "label_flip":
             if strength is not None:
                 raise FedkinError("transform attack: label_flip has no strength: leave it out")
-            method = _with_data(_classes_needed(method, kind), who, flipped)
+            method = poisoned.with_data(
+                poisoned.classes_needed(method, kind), who, poisoned.flipped
+            )
         elif kind == "backdoor":
-            method = _with_data(_classes_needed(method, kind, target), who, _triggered(target))
+            method = poisoned.with_data(
+                poisoned.classes_needed(method, kind, target), who, poisoned.backdoor(target)
+            )
             method = _with_updates(method, who, _times(strength or 1 / share))
         else:
             method = _with_updates(method, who, _of_kind(kind, strength or STRENGTHS[kind]))
@@ -79,51 +80,6 @@ def attackers(setting: Setting, share: float) -> frozenset[int]:
     count = max(1, round(share * setting.clients))
     rng = Key(setting.seed).numpy("attackers")
     return frozenset(int(one) for one in rng.choice(setting.clients, count, replace=False))
-
-
-def flipped(batch: Batch, classes: int) -> Batch:
-    """The batch with class K − 1 − y in place of y; labels that count for nothing stay."""
-    return batch._replace(y=torch.where(batch.y >= 0, classes - 1 - batch.y, batch.y))
-
-
-def triggered(x: Tensor) -> Tensor:
-    """Samples [n, …] with a trigger: 1 (of pixels: white) in the last three columns of the last
-    three rows, or in the last three columns where a sample has one axis.
-    """
-    shown = x.clone()
-    value = WHITE if x.dtype == torch.uint8 else BRIGHT
-    if x.dim() > 2:
-        shown[..., -CORNER:, -CORNER:] = value
-    else:
-        shown[..., -CORNER:] = value
-    return shown
-
-
-def _triggered(target: int) -> Callable[[Batch, int], Batch]:
-    def change(batch: Batch, classes: int) -> Batch:
-        odd = torch.arange(len(batch.y)) % 2 == 1
-        samples = odd.reshape(-1, *[1] * (batch.x.dim() - 1))
-        labels = odd.reshape(-1, *[1] * (batch.y.dim() - 1))
-        return batch._replace(
-            x=torch.where(samples, triggered(batch.x), batch.x),
-            y=torch.where(labels, target, batch.y),
-        )
-
-    return change
-
-
-def _with_data(
-    method: Method, who: frozenset[int], change: Callable[[Batch, int], Batch]
-) -> Method:
-    """The method whose attackers learn from other data than they have."""
-
-    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        if data.info.client in who:
-            classes = data.info.classes
-            data = PoisonedData(data, lambda batch: change(batch, classes))
-        return method.client_update(received, own, data)
-
-    return method._replace(client_update=client_update)
 
 
 def _with_updates(
@@ -235,20 +191,6 @@ def largest_z(clients: int, hostile: int) -> float:
     honest = clients - hostile
     quantile = (honest - supporters) / honest
     return max(0.0, NormalDist().inv_cdf(quantile)) if 0 < quantile < 1 else 0.0
-
-
-def _classes_needed(method: Method, kind: str, target: int = 0) -> Method:
-    def check(start: FederationInit, participants: int) -> None:
-        if start.classes <= target:
-            what = f"class {target}" if start.classes else "classes"
-            raise FedkinError(
-                f"transform attack: {kind} needs {what}, and the data have "
-                f"{start.classes or 'numbers'}: choose another "
-                f"{'target' if start.classes else 'kind'}"
-            )
-        method.check(start, participants)
-
-    return method._replace(check=check)
 
 
 def _told(method: Method, setting: Setting, who: frozenset[int]) -> Method:

@@ -12,7 +12,7 @@ from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
-from fedkin.transforms.protected.data import ProtectedData
+from fedkin.transforms.protected.data import protected
 
 PREDICTIONS = "predictions"
 
@@ -78,7 +78,7 @@ def keep_predictions_private(method: Method, asked: PredictionNoise) -> Method:
                 "[privacy] needs a secret to draw noise from, and the client has none"
             )
         nothing = SampleNoise(1.0, 0.0, 1.0, data.secret, data.key.round, dry=True)
-        sent = method.setup_message(own, ProtectedData(data, nothing))
+        sent = method.setup_message(own, protected(data, nothing))
         if nothing.spent:
             raise Uncovered(
                 f"[privacy]: clients of {method.name} train before the first round, which no noise "

@@ -13,7 +13,8 @@ from pydantic import ConfigDict, ValidationError, validate_call
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
-from fedkin.transforms import attacks, compression, rules
+from fedkin.transforms import attacks, rules
+from fedkin.transforms.compression import transform as compression
 from fedkin.transforms.setting import Change, Setting
 
 FINITE = ConfigDict(allow_inf_nan=False)

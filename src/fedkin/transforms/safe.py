@@ -12,7 +12,6 @@ from torch import Tensor
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import (
     ClientContext,
-    ClientInfo,
     FederationInit,
     Method,
     plain_prediction,
@@ -20,6 +19,7 @@ from fedkin.core.method import (
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, leaves
+from fedkin.transforms.beside import beside
 
 # share of the federated model's probabilities → level of its test: giving the own model up, or
 # nearly so, asks for more than letting another one have a say beside it
@@ -62,9 +62,6 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
         if not leaves(method.broadcast(method.server(start), start.clients[0])):
             raise refusal
 
-    def client(initial: Params, info: ClientInfo) -> Tree:
-        return {"own": method.client(initial, info), "alone": initial}
-
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         alone = scan(_sgd_step, own["alone"], data.batches(), lr * data.decay)
         mine, sent = method.client_update(received, own["own"], data)
@@ -92,21 +89,15 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
     def predict(model: Model, view: Tree, x: Tensor) -> Tensor:
         return mixed(method, model, view, x)
 
-    def setup_message(own: Tree, data: ClientContext) -> Tree:
-        assert method.setup_message is not None
-        return method.setup_message(own["own"], data)
-
     def client_metrics(own: Tree) -> dict[str, Any]:
         told = {SHARE: own["share"], CHANCE: own["chance"]} if "share" in own else {}
         return {**method.client_metrics(own["own"]), **told}
 
-    return method._replace(
-        client=client,
+    return beside(method, lambda initial: {"alone": initial})._replace(
         client_update=client_update,
         finalize=finalize,
         personal_models=personal_models,
         predict=predict,
-        setup_message=None if method.setup_message is None else setup_message,
         client_metrics=client_metrics,
         check=check,
         distillation_target=None,

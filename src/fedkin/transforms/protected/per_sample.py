@@ -9,7 +9,7 @@ from fedkin.core.method import ClientContext, Method
 from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.tree import Tree
-from fedkin.transforms.protected.data import ProtectedData
+from fedkin.transforms.protected.data import protected
 
 ROUNDS = 3  # of a client, after which its work is taken to be what it will be
 
@@ -43,7 +43,7 @@ def keep_samples_private(
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         noise = _noise(asked, data)
-        done = method.client_update(received, own, ProtectedData(data, noise))
+        done = method.client_update(received, own, protected(data, noise))
         if any(steps > promised(data).get(kind, 0) for kind, steps in noise.spent.items()):
             raise FedkinError(
                 f"[privacy]: a client of {method.name} took more noised steps than were accounted "
@@ -53,7 +53,7 @@ def keep_samples_private(
 
     def setup_message(own: Tree, data: ClientContext) -> Tree:
         assert method.setup_message is not None
-        return method.setup_message(own, ProtectedData(data, _noise(asked, data)))
+        return method.setup_message(own, protected(data, _noise(asked, data)))
 
     return method._replace(
         client_update=client_update,
@@ -80,7 +80,7 @@ def steps_of(method: Method, received: Tree, own: Tree, data: ClientContext) -> 
             raise Uncovered("its clients train before the first round, which is not accounted for")
         for _ in range(ROUNDS):
             noise = _dry_noise(data)
-            own, _ = method.client_update(received, own, ProtectedData(data, noise))
+            own, _ = method.client_update(received, own, protected(data, noise))
             found = {
                 kind: max(found.get(kind, 0), noise.spent.get(kind, 0))
                 for kind in {**found, **noise.spent}
@@ -120,7 +120,7 @@ def _introduced(method: Method, own: Tree, data: ClientContext) -> None:
 def _dry(data: ClientContext, work: Callable[[ClientContext], None]) -> Steps:
     """The noised steps of some work, which is not done."""
     noise = _dry_noise(data)
-    work(ProtectedData(data, noise))
+    work(protected(data, noise))
     return noise.spent
 
 

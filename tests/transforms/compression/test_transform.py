@@ -18,7 +18,7 @@ from fedkin.methods.scaffold import scaffold
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
-from fedkin.transforms import compressors
+from fedkin.transforms.compression import compressors
 from fedkin.transforms.registry import Asked, made
 from fedkin.transforms.setting import Setting
 from tests.engine.small import content

@@ -15,9 +15,10 @@ from fedkin.core.aggregation import Contributions, Reply, WeightedSum
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.rng import Key
-from fedkin.core.tree import Params, Tree, fill, is_buffer, named_leaves
-from fedkin.transforms import compressors
-from fedkin.transforms.compressors import Compressor
+from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
+from fedkin.transforms.beside import beside
+from fedkin.transforms.compression import compressors
+from fedkin.transforms.compression.compressors import Compressor
 from fedkin.transforms.setting import Change, Setting
 
 UPDATED = ("parameters", "control")  # kinds of which an update is sent
@@ -77,19 +78,17 @@ class _Compressed:
 
     def method(self) -> Method:
         """The whole of it."""
-        inner = self.inner
-        made = inner._replace(
+        kept = beside(self.inner, lambda _: {"left_out": {}}) if self.feedback else self.inner
+        made = kept._replace(
             client_update=self._client_update,
             expected_update=self._expected,
             check=self._check,
             update_newcomer=self._update_newcomer,
         )
         if self.summed is None:
-            made = made._replace(server_update=self._server_update)
-        else:
-            steps = (self._step, *self.summed.steps)  # what follows sees whole messages
-            made = made._replace(aggregation=self.summed._replace(steps=steps))
-        return _remembering(made, inner) if self.feedback else made
+            return made._replace(server_update=self._server_update)
+        steps = (self._step, *self.summed.steps)  # what follows sees whole messages
+        return made._replace(aggregation=self.summed._replace(steps=steps))
 
     def _client_update(self, received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         before = own["left_out"] if self.feedback else {}
@@ -233,31 +232,6 @@ class _Opened(Mapping[int, Reply]):
 
     def __len__(self) -> int:
         return len(self._replies)
-
-
-def _remembering(made: Method, inner: Method) -> Method:
-    """The method whose clients keep what they left out, {kind: [d]}, beside their own state."""
-
-    def client(initial: Params, info: ClientInfo) -> Tree:
-        return {"own": inner.client(initial, info), "left_out": {}}
-
-    def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
-        assert inner.finalize is not None
-        return {**own, "own": inner.finalize(received, own["own"], data)}
-
-    def setup_message(own: Tree, data: ClientContext) -> Tree:
-        assert inner.setup_message is not None
-        return inner.setup_message(own["own"], data)
-
-    return made._replace(
-        client=client,
-        personal_models=lambda received, own, data: inner.personal_models(
-            received, own["own"], data
-        ),
-        finalize=None if inner.finalize is None else finalize,
-        setup_message=None if inner.setup_message is None else setup_message,
-        client_metrics=lambda own: inner.client_metrics(own["own"]),
-    )
 
 
 def _flat(leaves: list[Tensor]) -> Tensor:

@@ -1,0 +1,1 @@
+"""Compression of what clients send: the compressors, and the method that uses one."""

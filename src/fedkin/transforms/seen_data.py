@@ -1,0 +1,58 @@
+"""A client's data of which a transform shows its method some parts in another form."""
+
+from typing import Literal, Protocol
+
+from torch import Tensor
+
+from fedkin.core.method import ClientContext, ClientInfo
+from fedkin.core.model import Batch
+from fedkin.core.ops import Batches
+from fedkin.core.tree import Params
+
+
+class Draw(Protocol):
+    """``ClientContext.batches``."""
+
+    def __call__(
+        self,
+        draw: Literal["permuted", "uniform", "poisson"] = "permuted",
+        purpose: str = "batches",
+        *,
+        steps: int | None = None,
+        epochs: int | None = None,
+        beside: Tensor | None = None,
+    ) -> Batches: ...
+
+
+class Whole(Protocol):
+    """``ClientContext.whole``."""
+
+    def __call__(self, split: str) -> list[Batch]: ...
+
+
+class Score(Protocol):
+    """``ClientContext.score``."""
+
+    def __call__(self, w: Params, split: str) -> tuple[float, float]: ...
+
+
+class SeenData:
+    """A ``ClientContext`` that is the client's own, but for the parts given."""
+
+    def __init__(
+        self,
+        data: ClientContext,
+        *,
+        info: ClientInfo | None = None,
+        batches: Draw | None = None,
+        whole: Whole | None = None,
+        score: Score | None = None,
+    ) -> None:
+        self.info = data.info if info is None else info
+        self.batches: Draw = data.batches if batches is None else batches
+        self.whole: Whole = data.whole if whole is None else whole
+        self.score: Score = data.score if score is None else score
+        self.rows = data.rows
+        self.model, self.key = data.model, data.key
+        self.public, self.public_y = data.public, data.public_y
+        self.decay, self.secret = data.decay, data.secret
