@@ -82,12 +82,15 @@ def test_persfl(case):
         agree_scores("persfl", end, k, "test", mean_loss(w, x, y), accuracy(w, x, y))
         notes = end.record.notes[k]
         assert notes["teacher_round"] == other["teacher_round"][k]
-        place = GRID.index((notes["imitation"], notes["temperature"]))
-        right, loss = other["scores"][k][place]
-        best_right, best_loss = other["scores"][k][other["chosen"][k]]
-        # at λ = 1 a student begins where its loss is smallest, whatever T: rounding decides
-        assert right == best_right
-        assert abs(loss - best_loss) < 1e-12
+        assert notes["imitation"] == other["lam"][k]
+        if other["lam"][k] < 1:
+            assert notes["temperature"] == other["T"][k]
+        else:  # a student begins where its loss is smallest, whatever T: rounding decides
+            place = GRID.index((notes["imitation"], notes["temperature"]))
+            right, loss = other["scores"][k][place]
+            best_right, best_loss = other["scores"][k][other["chosen"][k]]
+            assert right == best_right
+            assert abs(loss - best_loss) < 1e-12
     if case.get("teacher") == "final":
         assert set(other["teacher_round"].values()) == {ROUNDS}
 

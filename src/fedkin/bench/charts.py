@@ -12,6 +12,7 @@ from fedkin.bench.statistics import Ranked
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.charts.base import BLUE, GREEN, ORANGE, ROWS, Figure, figure
+from fedkin.report.charts.front import against, dashed_front, mark_front
 
 LINE = 18  # pixels of a method
 RANKS = alt.Scale(zero=False, padding=8)
@@ -74,42 +75,22 @@ def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) ->
             "cost": getattr(one, column),
             "value": round(one.mean, 5),
             "budget": one.budget,
-            "up": one.higher,
         }
         for one in found
         if one.budget == "rounds" and one.method != POOLED
     ]
     if len(rows) < 2:
         return None
-    for row in rows:
-        mates = [other for other in rows if other["federation"] == row["federation"]]
-        row["front"] = not any(_beats(other, row) for other in mates)
+    higher = {titles.get(one.setting, one.setting): one.higher for one in found}
     names = list(dict.fromkeys(row["federation"] for row in rows))
+    for name in names:
+        mark_front([row for row in rows if row["federation"] == name], higher[name])
     menu = alt.binding_select(options=names, name="federation: ")
     chosen = alt.param(name=f"of_{column}", value=names[0], bind=menu)
     what = found[0].measure
-    scale = alt.Scale(type="symlog", constant=1000, nice=False)
-    base = (
-        alt.Chart(ROWS)
-        .transform_filter(f"datum.federation == of_{column}")
-        .encode(
-            x=alt.X(
-                "cost:Q",
-                title=f"{COLUMNS[column]}, whole run",
-                scale=scale,
-                axis=alt.Axis(format=".2~s", tickCount=5),
-            ),
-            y=alt.Y(
-                "value:Q",
-                title=f"mean test {formatting.label(what)}",
-                scale=alt.Scale(zero=False),
-                axis=alt.Axis(format="~%") if formatting.share(what) else alt.Axis(),
-            ),
-        )
-    )
-    front = base.transform_filter("datum.front").mark_line(
-        color="#777", strokeDash=[4, 3], interpolate="step-after"
-    )
+    here = alt.Chart(ROWS).transform_filter(f"datum.federation == of_{column}")
+    base = against(here, f"{COLUMNS[column]}, whole run", what)
+    front = dashed_front(base)
     dots = base.mark_circle(size=80, opacity=0.8).encode(
         color=alt.condition("datum.front", alt.value(GREEN), alt.value(BLUE)),
         tooltip=["method:N", "value:Q", alt.Tooltip("cost:Q", format=".4s")],
@@ -128,13 +109,6 @@ def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) ->
         rows,
         320,
     )
-
-
-def _beats(other: dict[str, Any], row: dict[str, Any]) -> bool:
-    sign = 1 if row["up"] else -1
-    better, worse = sign * other["value"], sign * row["value"]
-    cheaper = bool(other["cost"] < row["cost"]) and better == worse
-    return cheaper or bool(other["cost"] <= row["cost"] and better > worse)
 
 
 def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:

@@ -1,24 +1,17 @@
-"""Methods of other people's modules, by ``package.module:function``. Here alone the leaderboard
-imports what a name says: only names that a person has typed, or allowed.
+"""Methods of other people's modules, by ``package.module:function``: only those whose names a
+person has typed, or allowed.
 """
 
-import importlib
 import inspect
-from collections.abc import Iterable
 from typing import Any
 
-from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.methods import known_name, made_by
+from fedkin.models.own_code import OwnCode
 
-_allowed: set[str] = set()
-
-
-def allow(names: Iterable[str]) -> None:
-    """Let this process import functions that make methods: a person has typed their names, or has
-    said that a row may name them.
-    """
-    _allowed.update(names)
+_code = OwnCode("method", "say --trust-code if you trust where it comes from")
+allow = _code.allow
 
 
 def is_outside(name: str) -> bool:
@@ -47,16 +40,7 @@ def outside_method(name: str, hyper: dict[str, Any], lr: float) -> Method:
 
 
 def _function(path: str) -> Any:
-    if path not in _allowed:
-        raise FedkinError(
-            f"method {path!r} is code of somebody's own, which nobody has allowed here: say "
-            "--trust-code if you trust where it comes from"
-        )
-    module, _, attribute = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # importing runs somebody's file: it may raise anything
-        raise FedkinError(f"method {path!r} cannot be imported: {named_line(error)}") from None
+    found = _code.imported(path)
     if not inspect.isfunction(found):
         raise FedkinError(f"method {path!r} is no function that makes a method")
     return found

@@ -135,7 +135,7 @@ def _train(
 def _stopping(parts: Assembled, database: Database) -> EarlyStopping:
     """Where the committed rounds left [run] patience."""
     run = parts.spec.run
-    sizes = {client: len(rows) for client, rows in enumerate(parts.population.val)}
+    sizes = dict(enumerate(parts.population.sizes("val").tolist()))
     stopping = EarlyStopping(run.patience, run.measure, sizes)
     stopping.again(database)
     return stopping

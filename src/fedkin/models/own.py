@@ -1,34 +1,24 @@
 """Classes of one's own, by ``package.module:Class``: which may be imported, and what they must be
 to be called.
 
-This is the one place where fedkin imports what a file names. A name that nobody has allowed is not
-imported, and what was imported is called only if it is a torch module or a learner by its class:
-``os:system`` is neither.
+A name that nobody has allowed is not imported (``fedkin.models.own_code``). What was imported is
+called only if it is a torch module or a learner by its class: ``os:system`` is neither.
 """
 
-import importlib
 import inspect
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
-from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.errors import FedkinError
 from fedkin.core.model import Learner
+from fedkin.models.own_code import OwnCode
 
 VERBS = ("start", "fit", "predict")  # of a Learner
-_allowed: set[str] = set()
-
-
-def allow(names: Iterable[str]) -> None:
-    """Let this process import classes: the person at it has typed their names, or has said that a
-    file may name them.
-
-    Args:
-        names: each as ``package.module:Class``, without options.
-    """
-    _allowed.update(names)
+_code = OwnCode("model", "see docs/security.md")
+allow = _code.allow
 
 
 def own_class(path: str) -> Callable[..., nn.Module | Learner]:
@@ -38,16 +28,7 @@ def own_class(path: str) -> Callable[..., nn.Module | Learner]:
         FedkinError: nobody has allowed it, it cannot be imported, or it makes neither a torch
             module nor a learner.
     """
-    if path not in _allowed:
-        raise FedkinError(
-            f"model {path!r} is code of one's own, which nobody has allowed here: see "
-            "docs/security.md"
-        )
-    module_name, _, attribute = path.partition(":")
-    try:
-        found = getattr(importlib.import_module(module_name), attribute)
-    except Exception as error:  # importing runs the user's file: it may raise anything
-        raise FedkinError(f"model {path!r} cannot be imported: {named_line(error)}") from None
+    found = _code.imported(path)
     if not _makes_a_model(found):
         wanted = f"a torch.nn.Module or a learner, which has {', '.join(VERBS)}"
         raise FedkinError(

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
+from fedkin.report import formatting
+
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 WINE = "#882255"  # in the place of Okabe and Ito's yellow, which white paper swallows
 PALETTE = [BLUE, "#E69F00", GREEN, PINK, "#56B4E9", ORANGE, WINE, "#000000"]  # Okabe and Ito
@@ -23,6 +25,13 @@ ROWS = alt.NamedData("rows")  # what a chart shows
 OWN = alt.NamedData("own")  # rows of the chosen client alone, which the page puts in
 
 Rows = Sequence[Mapping[str, Any]]
+
+
+def measured_axis(measure: str, **options: Any) -> alt.Axis:
+    """An axis of a measure's values: shares are written as per cent."""
+    if formatting.share(measure):
+        options["format"] = "~%"
+    return alt.Axis(**options)
 
 
 class Own(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from fedkin.report import formatting
-from fedkin.report.charts.base import CHOSEN, GREY, MANY, ROWS, Figure, faded, figure
+from fedkin.report.charts.base import CHOSEN, GREY, MANY, ROWS, Figure, faded, figure, measured_axis
 from fedkin.report.charts.rounds import view_colour
 from fedkin.report.intervals import of_share
 from fedkin.report.matrix import Matrix
@@ -59,7 +59,7 @@ def by_client(
 
 def _scores(lead: str, what: str, drawn: Mapping[str, Any]) -> alt.Chart:
     """What the charts of clients share: the score upwards, a view in a colour."""
-    axis = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
+    axis = measured_axis(what)
     y = alt.Y(
         "value:Q", title=f"test {formatting.label(what)}", axis=axis, scale=alt.Scale(zero=False)
     )

@@ -16,6 +16,7 @@ from fedkin.report.charts.base import (
     colours,
     faded,
     figure,
+    measured_axis,
 )
 from fedkin.report.collaboration import Groups
 from fedkin.report.matrix import Matrix
@@ -40,7 +41,7 @@ def histogram(
     ]
     if len(rows) < FEW:
         return None
-    axis = alt.Axis(format="~%", grid=False) if formatting.share(what) else alt.Axis(grid=False)
+    axis = measured_axis(what, grid=False)
     base = alt.Chart(ROWS)
     bins = alt.Bin(maxbins=20)
     bars = base.mark_bar(color=BLUE).encode(

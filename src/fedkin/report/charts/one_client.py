@@ -7,7 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedkin.report import formatting
-from fedkin.report.charts.base import BLUE, ORANGE, OWN, ROWS, Figure, Own, colours, figure
+from fedkin.report.charts.base import (
+    BLUE,
+    ORANGE,
+    OWN,
+    ROWS,
+    Figure,
+    Own,
+    colours,
+    figure,
+    measured_axis,
+)
 from fedkin.report.charts.clusters import cluster_names
 from fedkin.report.collaboration import Told
 from fedkin.report.matrix import Matrix, carried
@@ -69,7 +79,7 @@ def _score(scored: Matrix, curve: Own, what: str) -> Figure:
     x = alt.X("round:Q", title="round", axis=alt.Axis(format="d", tickMinStep=1, grid=False)).scale(
         nice=False
     )
-    form = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
+    form = measured_axis(what)
     y = alt.Y("value:Q", title=f"test {formatting.label(what)}", axis=form).scale(zero=False)
     base = alt.Chart(ROWS).mark_line(color="#777", point=len(rows) == 1).encode(x=x, y=y)
     own = (

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from fedkin.report import formatting
-from fedkin.report.charts.base import ROWS, Figure, cycled, dashes, figure
+from fedkin.report.charts.base import ROWS, Figure, cycled, dashes, figure, measured_axis
 from fedkin.report.comparison.run_row import FINISHED
 
 LABEL, ROOM = 14, 110  # pixels: the height of a name, the width beside the lines
@@ -19,7 +19,7 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
     height = max(300, LABEL * len(names) + 40)
     ends = _ends(lines, by, height)
     x = alt.X(f"{by}:Q", title=by).scale(nice=False, zero=by == "seconds").axis(grid=False)
-    axis = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
+    axis = measured_axis(what)
     y = alt.Y("value:Q", title=f"mean test {formatting.label(what)}", axis=axis)
     y = y.scale(zero=False, nice=False)
     colour = alt.Color("run:N", scale=cycled(names), legend=None)

@@ -6,7 +6,18 @@ from typing import Any
 import altair as alt
 
 from fedkin.report import formatting
-from fedkin.report.charts.base import GREEN, GREY, ORANGE, OWN, PALETTE, ROWS, Figure, Own, figure
+from fedkin.report.charts.base import (
+    GREEN,
+    GREY,
+    ORANGE,
+    OWN,
+    PALETTE,
+    ROWS,
+    Figure,
+    Own,
+    figure,
+    measured_axis,
+)
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import FEDERATION, evenly
 
@@ -176,7 +187,7 @@ def _round_axis(rounds: list[int]) -> alt.X:
 
 
 def _axis(field: str, what: str) -> alt.Y:
-    axis = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
+    axis = measured_axis(what)
     return alt.Y(
         f"{field}:Q", title=f"test {formatting.label(what)}", axis=axis, scale=alt.Scale(zero=False)
     )

@@ -12,7 +12,8 @@ import numpy as np
 
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
-from fedkin.report.charts.base import GREEN, ORANGE, ROWS, Figure, cycled, figure
+from fedkin.report.charts.base import GREEN, ORANGE, ROWS, Figure, cycled, figure, measured_axis
+from fedkin.report.charts.front import against, dashed_front, mark_front
 from fedkin.report.charts.over_runs import over
 from fedkin.report.comparison.run_row import Seen
 from fedkin.report.matrix import measured
@@ -68,41 +69,25 @@ def _curve(one: Seen) -> list[Row]:
 def _pareto(whole: Sequence[Seen], what: str) -> Figure | None:
     """Final score against all bytes sent, and the front of those that none beats in both."""
     rows: list[Row] = [
-        {"run": one.name, "method": one.row["method"], "bytes": one.row["unicast bytes"]}
+        {"run": one.name, "method": one.row["method"], "cost": one.row["unicast bytes"]}
         | {"value": round(float(np.mean(list(one.personal.values()))), 5)}
         for one in whole
         if one.measure == what
     ]
     if len(rows) < 2:
         return None
-    sign = 1 if measure_named(what).higher else -1
-    for row in rows:
-        beaten = (
-            o["bytes"] <= row["bytes"] and sign * o["value"] > sign * row["value"] for o in rows
-        )
-        cheaper = (o["bytes"] < row["bytes"] and o["value"] == row["value"] for o in rows)
-        row["front"] = not any(beaten) and not any(cheaper)
+    mark_front(rows, measure_named(what).higher)
     names = list(dict.fromkeys(row["method"] for row in rows))
-    scale = alt.Scale(type="symlog", constant=1000, nice=False)  # local sends nothing at all
-    x = alt.X(
-        "bytes:Q",
-        title="bytes sent (unicast)",
-        scale=scale,
-        axis=alt.Axis(format=".2~s", tickCount=5),
-    )
-    y = alt.Y(
-        "value:Q",
-        title=f"mean test {formatting.label(what)}",
-        scale=alt.Scale(zero=False),
-        axis=_axis(what),
-    )
-    base = alt.Chart(ROWS).encode(x=x, y=y)
-    front = base.transform_filter("datum.front").mark_line(
-        color="#777", strokeDash=[4, 3], interpolate="step-after"
-    )
+    base = against(alt.Chart(ROWS), "bytes sent (unicast)", what)
+    front = dashed_front(base)
     dots = base.mark_point(filled=True, size=90).encode(
         color=alt.Color("method:N", scale=cycled(names), legend=None),
-        tooltip=["run:N", "method:N", "value:Q", alt.Tooltip("bytes:Q", format=".4s")],
+        tooltip=[
+            "run:N",
+            "method:N",
+            "value:Q",
+            alt.Tooltip("cost:Q", title="bytes", format=".4s"),
+        ],
     )
     labels = base.mark_text(align="left", dx=8, dy=-4, fontSize=11).encode(
         text="run:N", color=alt.Color("method:N", scale=cycled(names), legend=None)
@@ -141,7 +126,7 @@ def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
         "low:Q",
         title=f"test {formatting.label(what)} of clients",
         scale=alt.Scale(zero=False),
-        axis=_axis(what),
+        axis=measured_axis(what),
     )
     y = alt.Y("run:N", sort=[row["run"] for row in rows], title=None, axis=alt.Axis(labelLimit=200))
     base = alt.Chart(ROWS).encode(y=y, tooltip=["run:N", "low:Q", "mean:Q", "high:Q", "std:Q"])
@@ -193,7 +178,7 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
             gain=gain, who="datum.gain > 0 ? 'helped' : datum.gain < 0 ? 'hurt' : 'equal'"
         )
     )
-    axis = _axis(first.measure)
+    axis = measured_axis(first.measure)
     x = alt.X(
         "across:Q",
         title="",
@@ -238,10 +223,6 @@ def _menu(name: str, at: int, runs: list[str]) -> alt.Parameter:
 
 def _value(values: Mapping[int, float], client: int) -> float | None:
     return round(values[client], 5) if client in values else None
-
-
-def _axis(what: str) -> alt.Axis:
-    return alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
 
 
 def _r(values: Any) -> float:

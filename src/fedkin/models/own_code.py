@@ -1,0 +1,55 @@
+"""Code of somebody's own, named as ``package.module:attribute``: here alone fedkin imports it.
+
+A name that nobody has allowed is not imported. What may be called is for the caller to say.
+"""
+
+import importlib
+from collections.abc import Iterable
+from typing import Any
+
+from fedkin.core.errors import FedkinError, named_line
+
+
+class OwnCode:
+    """Names that a person has typed, or has said that a file may name.
+
+    Args:
+        what: What they stand for, in sentences: "model".
+        hint: What to do where a name is not among them.
+    """
+
+    def __init__(self, what: str, hint: str) -> None:
+        self._what, self._hint = what, hint
+        self._allowed: set[str] = set()
+
+    def allow(self, names: Iterable[str]) -> None:
+        """Let this process import them.
+
+        Args:
+            names: Each as ``package.module:attribute``, without options.
+        """
+        self._allowed.update(names)
+
+    def imported(self, path: str) -> Any:
+        """What a name stands for; it is not called.
+
+        Args:
+            path: ``package.module:attribute``.
+
+        Returns:
+            The attribute.
+
+        Raises:
+            FedkinError: Nobody has allowed it, or it cannot be imported.
+        """
+        if path not in self._allowed:
+            raise FedkinError(
+                f"{self._what} {path!r} is code of one's own, which nobody has allowed here: "
+                f"{self._hint}"
+            )
+        module, _, attribute = path.partition(":")
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except Exception as error:  # importing runs somebody's file: it may raise anything
+            why = named_line(error)
+            raise FedkinError(f"{self._what} {path!r} cannot be imported: {why}") from None
