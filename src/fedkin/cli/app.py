@@ -1,5 +1,6 @@
 """The ``fedkin`` command. Importing it is cheap: torch comes with the command that needs it."""
 
+import logging
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -26,11 +27,12 @@ from fedkin.cli import (
     track,
 )
 from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given, method_names
+from fedkin.cli.talk.loudness import everywhere, tell_where
 from fedkin.cli.talk.mistakes import interrupted, of_the_system, told, usage
 from fedkin.cli.training import train, train_quietly
 from fedkin.core.codes.families import SYSTEM, USAGE
 from fedkin.core.errors import FedkinError
-from fedkin.experiment.terminal import any_encoding, ends_tidily, say, tell_hints
+from fedkin.experiment.terminal import any_encoding, ends_tidily, loudness, say, tell_hints
 
 if TYPE_CHECKING:
     from fedkin.runs.record import Record
@@ -45,8 +47,13 @@ class Commands(TyperGroup):
     no traceback.
     """
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        everywhere(self)
+
     def main(self, *args: Any, **options: Any) -> Any:
         any_encoding()
+        loudness(logging.INFO)
         try:
             with ends_tidily():
                 code = super().main(*args, **{**options, "standalone_mode": False})
@@ -55,6 +62,7 @@ class Commands(TyperGroup):
         except (typer.Abort, KeyboardInterrupt):
             code = told("stopped", STOPPED)
         except FedkinError as error:
+            tell_where(error)
             code = (
                 told(str(error), STOPPED)
                 if interrupted(error)

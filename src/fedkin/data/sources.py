@@ -1,7 +1,7 @@
 """Data sets by name: where each one is looked for, and what is said when it is not there."""
 
 import inspect
-import os
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import typed_path
+from fedkin.core.settings.chosen import Setting, data_setting
 from fedkin.data.arguments import check_arguments
 from fedkin.data.arrays import images
 from fedkin.data.formats.cifar import find_cifar, read_cifar
@@ -20,6 +21,7 @@ from fedkin.data.formats.user_files import is_path, only_known, read_own
 from fedkin.data.source import Source, absent, classified
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
 
+LOG = logging.getLogger("fedkin")
 LETTERS = (*DIGITS, *"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
 
@@ -140,7 +142,7 @@ def whole(path: Path) -> str:
 
 
 def data_folder(dir: Path | str | None) -> Path | None:
-    """The folder with the data: the argument, else FEDKIN_DATA, else None.
+    """The folder with the data: the argument, else FEDKIN_DATA or .fedkin.toml, else None.
 
     Args:
         dir: What --data-dir names.
@@ -151,16 +153,16 @@ def data_folder(dir: Path | str | None) -> Path | None:
     Raises:
         FedkinError: What is named is no folder.
     """
-    chosen = dir if dir is not None else os.environ.get("FEDKIN_DATA") or None
+    chosen = Setting(Path(dir), "--data-dir") if dir is not None else data_setting()
     if chosen is None:
         return None
-    folder = typed_path(chosen)
+    folder, whence = typed_path(chosen.folder), chosen.whence
     if not folder.is_dir():
-        whence = "FEDKIN_DATA" if dir is None else "--data-dir"
         raise FedkinError(
             f"{whence} names {folder}, which is not a folder: name the folder that holds the "
             "data files"
         )
+    LOG.debug("data folder %s, from %s", folder, whence)
     return folder
 
 

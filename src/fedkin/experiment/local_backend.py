@@ -3,6 +3,7 @@ actors of Ray.
 """
 
 import contextlib
+import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from fedkin.engine.transports.processes import Processes
 from fedkin.engine.transports.ray import Actors
 from fedkin.runs.directory import own
 from fedkin.setup.build import Assembled, host_from_setup, host_of, replays_of, setup_of
+
+LOG = logging.getLogger("fedkin")
 
 # Samples × parameters of all training steps. Starting workers takes some 3 s, in which one process
 # makes about 1e9 of a dense model's (counted, never timed, so that every machine decides alike).
@@ -38,6 +41,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, state, ignore_errors=True)
         if engine.name == "inprocess" or _too_small_for_workers(parts):
+            LOG.debug("engine inprocess: one process does the work")
             transport: Transport = InProcess(host_of(parts, everyone, state, holds=True))
         else:
             shared = stack.enter_context(scratch())
@@ -50,6 +54,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
                 }
                 for worker in range(workers)
             ]
+            LOG.debug("engine %s: %d workers", engine.name, workers)
             if engine.name == "ray":
                 transport = Actors(host_from_setup, setups, placing.homes, shared)
             else:

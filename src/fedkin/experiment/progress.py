@@ -18,7 +18,7 @@ from rich.text import Text
 from fedkin.core.measures import measure_named
 from fedkin.engine.evaluated import panel_size
 from fedkin.experiment.slow_lines import SlowLines
-from fedkin.experiment.terminal import Plainly, say
+from fedkin.experiment.terminal import Plainly, quiet, say
 from fedkin.report import formatting
 from fedkin.report.intervals import half_width
 from fedkin.runs.record import EPSILON, Record
@@ -149,12 +149,35 @@ class Display(Protocol):
 
 
 def display(tally: Tally, console: Console) -> Display:
-    """The live table on a terminal, plain lines elsewhere."""
+    """The live table on a terminal, plain lines elsewhere; nothing where it is to be quiet."""
+    if quiet():
+        return Silent()
     return (
         LiveTable(tally, console)
         if console.is_terminal and not console.is_dumb_terminal
         else PlainLines(tally)
     )
+
+
+class Silent:
+    """``--quiet``: nothing is shown."""
+
+    def update(self, record: Record) -> None:
+        pass
+
+    def heard(self, what: str, done: int, of: int) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
 
 
 class LiveTable:

@@ -3,6 +3,7 @@ commands a terminal.
 """
 
 import io
+import logging
 import os
 import signal
 import sys
@@ -22,6 +23,8 @@ from rich.segment import Segment
 from fedkin.core.plain import plain, plain_lines
 
 LONGEST = 2000  # letters of one sentence on stderr
+LOG = logging.getLogger("fedkin")
+LEVELS = {"error": logging.ERROR, "note": logging.WARNING}  # by the first word; else INFO
 WIDE = 160  # columns where there is no terminal: tables keep their lines
 
 
@@ -36,11 +39,29 @@ def say_all(text: str) -> None:
 
 
 def warn(text: object) -> None:
-    """One line on standard error, whatever the text holds."""
-    line = " ".join(plain(str(text)).split())
-    line = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
-    with suppress(BrokenPipeError, ValueError):  # nobody reads it, or it is closed
-        print(line, file=sys.stderr, flush=True)
+    """One line on standard error, whatever the text holds: a record of the logger fedkin."""
+    said = str(text)
+    LOG.log(LEVELS.get(said.partition(":")[0], logging.INFO), "%s", said)
+
+
+class ToStandardError(logging.Handler):
+    """Prints records as lines. With ``quiet`` only errors, with ``verbose`` debugging as well."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = " ".join(plain(record.getMessage()).split())
+        line = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+        with suppress(BrokenPipeError, ValueError):  # nobody reads it, or it is closed
+            print(line, file=sys.stderr, flush=True)
+
+
+def loudness(level: int) -> None:
+    """From now on standard error gets records of this level and above."""
+    _HANDLER.setLevel(level)
+
+
+def quiet() -> bool:
+    """Whether only results and errors are to be said."""
+    return _HANDLER.level > logging.WARNING
 
 
 def console() -> Console:
@@ -118,3 +139,8 @@ def _put(text: str) -> None:
         # Python would try once more at its end; work that goes on is worth more than its lines
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         warn("note: nobody reads this command's output any more: its work goes on")
+
+
+_HANDLER = ToStandardError(logging.INFO)
+LOG.addHandler(_HANDLER)
+LOG.setLevel(logging.DEBUG)  # what is heard is the handlers' to say

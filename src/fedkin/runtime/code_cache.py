@@ -15,8 +15,10 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.core.private import private_folder, state_folder
+from fedkin.core.private import private_folder
+from fedkin.core.settings.chosen import cache_folder
 
 INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"  # torch reads it whenever it needs the folder
 KEPT = 200  # files, a megabyte or two each; those that were not used for longest go first
@@ -115,8 +117,8 @@ def _folder() -> Path | None:
 
 def _private(name: str) -> Path | None:
     try:
-        return private_folder(state_folder("XDG_CACHE_HOME", ".cache") / name)
-    except RuntimeError:  # nobody knows a home
+        return private_folder(cache_folder() / name)
+    except (RuntimeError, FedkinError):  # nobody knows a home, or what it says
         return None
 
 

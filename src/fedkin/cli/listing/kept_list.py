@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import fedkin
+from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.core.private import private_folder, state_folder
+from fedkin.core.private import private_folder
+from fedkin.core.settings.chosen import cache_folder
 
 SOURCES = ("methods", "core", "transforms")  # folders of which methods are made
 LARGEST = 1_000_000  # bytes of a list
@@ -42,8 +44,8 @@ def kept(name: str, make: Callable[[], Any]) -> Any:
 
 def _folder() -> Path | None:
     try:
-        return private_folder(state_folder("XDG_CACHE_HOME", ".cache") / "lists")
-    except RuntimeError:  # nobody knows a home
+        return private_folder(cache_folder() / "lists")
+    except (RuntimeError, FedkinError):  # nobody knows a home, or what it says
         return None
 
 

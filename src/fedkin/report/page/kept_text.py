@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.core.private import private_folder, state_folder
+from fedkin.core.private import private_folder
+from fedkin.core.settings.chosen import cache_folder
 
 LARGEST = 20_000_000  # bytes
 
@@ -18,8 +20,8 @@ def kept_text(name: str, make: Callable[[], str]) -> str:
         make: makes the text.
     """
     try:
-        folder = private_folder(state_folder("XDG_CACHE_HOME", ".cache") / "page")
-    except RuntimeError:  # nobody knows a home
+        folder = private_folder(cache_folder() / "page")
+    except (RuntimeError, FedkinError):  # nobody knows a home, or what it says
         folder = None
     if folder is None:
         return make()

@@ -1,0 +1,49 @@
+"""``--quiet`` and ``--verbose``, which every command takes."""
+
+import logging
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+from typer.core import TyperGroup, TyperOption
+
+from fedkin.experiment.terminal import LOG, loudness
+
+QUIET, VERBOSE = "--quiet", "--verbose"
+
+
+def everywhere(group: TyperGroup) -> None:
+    """Give both options to every command below a group."""
+    for one in _below(group):
+        one.params = [*one.params, _option(QUIET, logging.ERROR, "Say results and errors only.")]
+        told = "Say more: files, settings, where an error came from."
+        one.params = [*one.params, _option(VERBOSE, logging.DEBUG, told)]
+
+
+def tell_where(error: BaseException) -> None:
+    """With ``--verbose``: the lines of code that an error came through."""
+    for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
+        LOG.debug("%s", line)
+
+
+def _below(group: Any) -> Iterator[Any]:
+    for one in group.commands.values():
+        yield one
+        if hasattr(one, "commands"):
+            yield from _below(one)
+
+
+def _option(name: str, level: int, text: str) -> TyperOption:
+    def chosen(context: Any, option: Any, given: bool) -> None:
+        if given:
+            loudness(level)
+
+    return TyperOption(
+        param_decls=[name],
+        is_flag=True,
+        default=False,
+        expose_value=False,
+        is_eager=True,
+        callback=chosen,
+        help=text,
+    )

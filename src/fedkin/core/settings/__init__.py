@@ -1,0 +1,1 @@
+"""What a user, a folder or the environment sets for the program itself."""

@@ -1,0 +1,96 @@
+"""The folder of data and the cache: from the environment, else from a ``.fedkin.toml``.
+
+``.fedkin.toml`` of the current folder says where its data are. Only the one in the user's home may
+name the cache: what is in a cache is run, and a folder from elsewhere is not to choose it.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.private import state_folder
+from fedkin.core.toml import BadToml, parse_toml
+
+NAME = ".fedkin.toml"
+LARGEST = 64 * 1024  # bytes of a settings file
+DATA, CACHE = "data_dir", "cache_dir"
+KEYS = (DATA, CACHE)
+
+
+class Setting(NamedTuple):
+    """A folder, and who said so, for messages."""
+
+    folder: Path
+    whence: str
+
+
+def data_setting() -> Setting | None:
+    """Where data sets lie: FEDKIN_DATA, else .fedkin.toml of the current folder, else of the home.
+
+    Returns:
+        None where nobody says.
+
+    Raises:
+        FedkinError: A settings file that cannot be understood.
+    """
+    named = os.environ.get("FEDKIN_DATA")
+    if named:
+        return Setting(Path(named), "FEDKIN_DATA")
+    for file in (Path(NAME), _home()):
+        if file is not None and (found := _folder(file, DATA)) is not None:
+            return found
+    return None
+
+
+def cache_folder() -> Path:
+    """fedkin's own cache: FEDKIN_CACHE, else ~/.fedkin.toml, else below XDG_CACHE_HOME.
+
+    Returns:
+        A path; nothing is made.
+
+    Raises:
+        RuntimeError: Nobody knows a home.
+        FedkinError: A settings file that cannot be understood.
+    """
+    named = os.environ.get("FEDKIN_CACHE", "")
+    if os.path.isabs(named):  # a relative one would be of whoever made the current folder
+        return Path(named)
+    home = _home()
+    found = None if home is None else _folder(home, CACHE)
+    return state_folder("XDG_CACHE_HOME", ".cache") if found is None else found.folder
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home() / NAME
+    except RuntimeError:  # nobody knows a home
+        return None
+
+
+def _folder(file: Path, key: str) -> Setting | None:
+    said = _read(file).get(key)
+    if said is None:
+        return None
+    return Setting((file.parent / Path(said).expanduser()).absolute(), str(file))
+
+
+def _read(file: Path) -> Mapping[str, str]:
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST + 1)
+    except OSError:  # not there, or not for us
+        return {}
+    if len(content) > LARGEST:
+        raise FedkinError(f"{file} is larger than {LARGEST} bytes: it is no settings file")
+    try:
+        read = parse_toml(content.decode("utf-8", "replace"))
+    except BadToml as error:
+        raise FedkinError(f"{file} is not valid TOML: {error}") from None
+    for key, value in read.items():
+        if key not in KEYS:
+            raise unknown(f"key of {file}", key, KEYS)
+        if not isinstance(value, str) or not value:
+            raise FedkinError(f"{file}: {key} is the path of a folder, not {value!r}")
+    return {key: str(value) for key, value in read.items()}
