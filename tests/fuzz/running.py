@@ -8,6 +8,7 @@ from typing import NamedTuple
 from hypothesis import HealthCheck, Phase, given, settings
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.formats.memory import STATUS, _kilobytes
 from tests.fuzz.boundaries import Boundary
 
 SECONDS = 5.0  # of the processor, that one case may take (imports at the first one among them)
@@ -61,6 +62,11 @@ def tried(boundary: Boundary, cases: int, seed: int | None = None) -> Outcome:
     more = _peak() - before
     assert more < MEGABYTES, f"{more} MB more"
     return Outcome(len(took), refused, time.perf_counter() - began, max(took), more)
+
+
+def data_in_use() -> int | None:
+    """Bytes of this process's data, as RLIMIT_DATA counts them; None where the system does not say."""
+    return _kilobytes(STATUS, "VmData")
 
 
 def _peak() -> int:
