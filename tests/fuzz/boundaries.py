@@ -181,3 +181,7 @@ if find_spec("flwr") is not None:  # the extra flower
     from tests.fuzz.network import NETWORK
 
     BOUNDARIES |= NETWORK
+if find_spec("cryptography") is not None:  # the extra privacy
+    from tests.fuzz.masked import MASKED
+
+    BOUNDARIES |= MASKED

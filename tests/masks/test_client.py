@@ -11,8 +11,9 @@ from fedkin.masks import keys
 from fedkin.masks.client import OF_KEY, MaskingClient
 from fedkin.masks.randomness import not_private
 from fedkin.masks.server import MaskedSum
-from fedkin.masks.terms import Terms, check_terms
-from fedkin.masks.wire import HEADER, MAGIC, Refused, Stage, of_client, sealed
+from fedkin.masks.shares import PRIME
+from fedkin.masks.terms import Terms, check_terms, point_of
+from fedkin.masks.wire import HEADER, HIGHEST_CLIENT, MAGIC, Refused, Stage, of_client, sealed
 from tests.masks.rounds import STAGES, Gone, plain_sum, play, vectors_of
 
 CLIENTS = [2, 3, 5, 7, 11, 13, 17]
@@ -225,6 +226,21 @@ def test_a_server_cannot_have_both_secrets_of_a_client() -> None:
         clients[1].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1)]))
     with pytest.raises(Refused, match="not among those who shared"):
         clients[2].reveal(sealed(Stage.SURVIVORS, 7, [of_client(one) for one in (0, 1, 2, 8)]))
+
+
+@pytest.mark.parametrize("stranger", [2**31 - 2, 2**31 - 1 + 5, 2**32 - 1])
+def test_nobody_stands_where_the_secret_is_nor_at_anothers_point(stranger: int) -> None:
+    """Modulo 2^31 − 1, the share at 1 + 2^31 − 2 is the secret itself, of the seed and of the key
+    alike: a server that invents one client would have both.
+    """
+    server, clients = _started()
+    made_up = keys.pair_of(bytes(range(1, 33))).public
+    roster = server.roster()
+    crowd = HEADER.pack(MAGIC, Stage.ROSTER, 7, 3, 5) + roster[HEADER.size :]
+    crowd += of_client(stranger, made_up + made_up)
+    with pytest.raises(Refused, match=rf"roster: client {stranger}, and the highest number is"):
+        clients[2].share(crowd)
+    assert point_of(HIGHEST_CLIENT) % PRIME == PRIME - 1
 
 
 def test_a_roster_that_is_not_the_experiments_is_refused() -> None:

@@ -15,6 +15,9 @@ HEADER = struct.Struct("<4sBIII")  # magic, stage, round, number, entries
 MOST_CLIENTS = 10_000  # in one round: each pair of them has a mask
 MOST_NUMBERS = 1 << 28  # in one vector
 CLIENT = struct.Struct("<I")
+# Shares are taken at 1 + a client's number, modulo 2^31 − 1: a number beyond would stand for another
+# client's point, or for 0, where the secret itself is
+HIGHEST_CLIENT = 2**31 - 3
 
 
 class Stage(IntEnum):
@@ -79,10 +82,14 @@ def checked(stage: Stage, round: int, blob: bytes, size: int, most: int) -> byte
 
 
 def by_client(entries: Sequence[bytes], name: str) -> dict[int, bytes]:
-    """{client: the rest of its entry}. Raises Refused where a client stands there twice."""
+    """{client: the rest of its entry}. Raises Refused where a client stands there twice, or has a
+    number that no client has.
+    """
     found = {CLIENT.unpack_from(entry)[0]: entry[CLIENT.size :] for entry in entries}
     if len(found) < len(entries):
         raise Refused(f"{name}: a client stands there twice")
+    if max(found, default=0) > HIGHEST_CLIENT:
+        raise Refused(f"{name}: client {max(found)}, and the highest number is {HIGHEST_CLIENT:,}")
     return found
 
 
