@@ -1,11 +1,14 @@
 """Rows and suites from elsewhere are data: code that they name is not imported unasked."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fedkin.bench.page import markdown, page
+from fedkin.bench.row import plain, row_of
 from fedkin.bench.running import bench
 from fedkin.bench.verify import verify
 from fedkin.core.errors import FedkinError
@@ -41,3 +44,32 @@ def test_a_suite_that_names_code_is_not_run(tmp_path: Path) -> None:
             bench(asked(tmp_path / "out", suite=suite), quiet)
     assert not (tmp_path / "out").exists()
     assert "evil_code" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("mean", 1e300),
+        ("clients", {"0": float("nan")}),
+        ("seconds", -1),
+        ("measure", "os.system"),
+        ("of", 10**30),
+        ("method", "m" * 201),
+        ("content", {"data": "x" * 100_001}),
+        ("content", {"data": {}, "train": {"lr": 1}, "method": "fedavg"}),
+        ("content", {"data": {}, "train": {}, "method": {}}),
+        ("trials", [{"hyper": {}}] * 65),
+    ],
+)
+def test_a_strangers_row_is_bounded(key: str, value: object) -> None:
+    line = json.dumps({**plain(a_row()), key: value})
+    with pytest.raises(FedkinError, match=rf"a: line 1 is no row of a leaderboard: {key}"):
+        row_of(line, "a: line 1")
+
+
+def test_a_strangers_row_commands_neither_a_terminal_nor_a_table() -> None:
+    told = {**plain(a_row()), "method": "a|b\x1b[2J\ud800<img>[x](http://y)", "budgets": ["rounds"]}
+    row = row_of(json.dumps(told), "a: line 1")
+    assert row.method == "a|b\\x1b[2J\\ud800<img>[x](http://y)"
+    assert r"| a\|b\x1b[2J\ud800&lt;img>[x]\(http://y) |" in markdown([row])
+    page([row]).encode()

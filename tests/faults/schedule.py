@@ -237,10 +237,11 @@ def one_worker(home: Path, kill: Kill, sooner: float) -> None:
     """The coordinator says so in one sentence, and ends."""
     place = Place(home, kill, **TWO)
     process = place.start()
+    while len(place.workers()) < TWO["engine__workers"] and process.exitcode is None:
+        process.join(0.005)  # before they are there, none of them can be killed
     process.join(_moment(kill, sooner))
     workers = place.workers()
     if process.exitcode is not None or not workers:
-        process.join(PATIENT)
         raise TooLate
     strike([kill.chance().choice(workers)])
     process.join(PATIENT)
@@ -259,7 +260,7 @@ def _moment(kill: Kill, sooner: float) -> float:
     return plain(kill.method)[2] * sooner * kill.chance().uniform(0.05, 1.0)
 
 
-TWO = {"engine__name": "processes", "engine__workers": 2}
+TWO: dict[str, Any] = {"engine__name": "processes", "engine__workers": 2}
 
 
 def _elsewhere(name: str) -> Callable[[Path, Kill, float], None]:
@@ -322,8 +323,9 @@ def main(number: int, seed: int, first: int = 0, word: str = "") -> int:
         try:
             carried_out(kill)
             done[kill.way] += 1
-        except TooLate:
+        except TooLate as error:
             late += 1
+            print(f"late: {error}", flush=True)
         except Exception as error:
             wrong += 1
             print(f"wrong: {kill}: {type(error).__name__}: {str(error)[:2000]}", flush=True)

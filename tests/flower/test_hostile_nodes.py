@@ -15,7 +15,7 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.core.tree import map_tree
 from fedkin.engine.codec import decode, encode
-from fedkin.flower.envelope import Facts, Refused, opened
+from fedkin.flower.envelope import Facts, Refused, cleaned, opened
 from fedkin.flower.node import data
 from fedkin.runs.database import read_only
 from tests.flower.cluster import experiment
@@ -171,6 +171,7 @@ def test_an_error_is_a_sentence_however_long_and_wild_it_comes(tmp_path):
     assert row[:2] == (BAD_ROUND, 2)
     assert len(row[2]) <= 300
     assert row[2].isprintable()
+    assert cleaned(" \x1b\n") == "it gives no reason"
 
 
 def test_two_nodes_of_one_name_end_no_run(tmp_path):

@@ -27,6 +27,7 @@ from fedkin.runs.spec import SECTIONS, Spec, parse
 from fedkin.setup.options import specification
 from tests.fuzz.boundary import TEXTS, VALUES, Boundary
 from tests.fuzz.data_files import DATA_FILES
+from tests.fuzz.others import NODES, OTHERS
 from tests.report.records_for_tests import write
 
 KEYS = [f"{name}.{key}" for name in SECTIONS for key in type(getattr(Spec(), name)).model_fields]
@@ -176,11 +177,12 @@ BOUNDARIES = {
     "strings to people": Boundary(500, TEXTS, _text),
     "who is trusted": Boundary(500, REMEMBERED, _memory),
     **DATA_FILES,
+    **OTHERS,
 }
 if find_spec("flwr") is not None:  # the extra flower
     from tests.fuzz.network import NETWORK
 
-    BOUNDARIES |= NETWORK
+    BOUNDARIES |= NETWORK | NODES
 if find_spec("cryptography") is not None:  # the extra privacy
     from tests.fuzz.masked import MASKED
 

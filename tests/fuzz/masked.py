@@ -122,7 +122,8 @@ class Round:
             try:
                 take(client, self._up(stage, client, answer(client)))
             except Refused as error:
-                assert client == HOSTILE, f"an honest client was refused: {error}"
+                if client != HOSTILE:
+                    raise AssertionError(f"an honest client was refused: {error}") from None
                 self.refused.append(str(error))
 
     def _sent(self, stage: Stage, client: int, blob: bytes) -> bytes:
@@ -196,7 +197,8 @@ def _down(case: tuple[Stage, Change]) -> None:
     refusal = _played(played)
     points = [point_of(one) % PRIME for one in client._roster]
     if Stage.SHARES in answers:
-        assert all(points) and len(set(points)) == len(points) <= MOST_CLIENTS
+        assert all(points)
+        assert len(set(points)) == len(points) <= MOST_CLIENTS
         assert (len(answers[Stage.SHARES]) - HEADER.size) % ENTRY[Stage.SHARES] == 0
     if Stage.REVEAL in answers:
         _one_secret_each(answers[Stage.REVEAL][HEADER.size :])

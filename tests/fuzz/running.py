@@ -65,7 +65,7 @@ def tried(boundary: Boundary, cases: int, seed: int | None = None) -> Outcome:
 
 
 def data_in_use() -> int | None:
-    """Bytes of this process's data, as RLIMIT_DATA counts them; None where the system does not say."""
+    """Bytes of this process's data, as RLIMIT_DATA counts them; None where nobody says."""
     return _kilobytes(STATUS, "VmData")
 
 

@@ -18,6 +18,7 @@ from fedkin.bench.board import (
 from fedkin.bench.charts import against_cost, clients, critical, steadiness
 from fedkin.bench.row import Row
 from fedkin.bench.suite import BASELINES, names, suite
+from fedkin.core import plain
 from fedkin.core.errors import FedkinError
 from fedkin.report import formatting
 from fedkin.report.charts.base import Figure
@@ -182,7 +183,8 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
     }
     ranks = order(found, budget)
     mean_rank = {} if ranks is None else dict(zip(ranks.names, ranks.ranks, strict=True))
-    head = ["method", *(titles[setting] for setting in settings), "on local", "hurt", "mean rank"]
+    federations = (_cell(titles[setting]) for setting in settings)
+    head = ["method", *federations, "on local", "hurt", "mean rank"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for name in sorted(whole, key=lambda one: (mean_rank.get(one, 1e9), one)):
         cells = [formatting.value(one.measure, one.mean) for one in whole[name]]
@@ -191,5 +193,10 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
         gain = f"{100 * sum(gains) / len(gains):+.1f}" if gains and name != ALONE else "–"
         share = formatting.percent(sum(hurt) / len(hurt)) if hurt else "–"
         rank = f"{mean_rank[name]:.1f}" if name in mean_rank else "–"
-        lines.append(f"| {' | '.join([name, *cells, gain, share, rank])} |")
+        lines.append(f"| {' | '.join([_cell(name), *cells, gain, share, rank])} |")
     return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Somebody's text within a row of a Markdown table."""
+    return plain.markdown(text).replace("|", "\\|")

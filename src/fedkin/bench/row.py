@@ -6,24 +6,61 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
-from fedkin.bench.suite import Budget, Content
+from fedkin.bench.suite import MOST_TRIALS, Budget, Content
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
+from fedkin.core.measures import MEASURES
+from fedkin.core.plain import plain_values
+from fedkin.runs.bounds import LOSS
 from fedkin.runs.section import Section
 
 LARGEST = 256 * 2**20  # bytes of a file of rows
+# What a row of a stranger's may hold: each is far above what a bench writes
+LETTERS, SENTENCE = 200, 2000  # of a name; of a reason
+VALUES = 100_000  # letters of a specification or of hyper-parameters, as JSON
+MOST = 1_000_000  # clients
+Text = Annotated[str, Field(max_length=LETTERS)]
+Sentence = Annotated[str, Field(max_length=SENTENCE)]
+Texts = Annotated[dict[Text, Sentence], Field(max_length=100)]
+Count = Annotated[int, Field(ge=0, le=10**9)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Amount = Annotated[float, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, le=1e30)]
+Score = Annotated[float, Field(ge=-LOSS, le=LOSS)]
+
+
+def _small(values: Content) -> Content:
+    if len(json.dumps(values)) > VALUES:
+        raise ValueError(f"more than {VALUES:,} letters")
+    return values
+
+
+def _measure(name: str) -> str:
+    if name not in (*MEASURES, "loss"):
+        raise ValueError(f"{name[:LETTERS]!r} is no measure")
+    return name
+
+
+def _sections(content: Content) -> Content:
+    """What it takes to run it again; nothing of a row that was not run."""
+    for name in ("data", "method", "train") if content else ():
+        if not isinstance(content.get(name), dict):
+            raise ValueError(f"it has no section {name}")
+    if content and "lr" not in content["train"]:
+        raise ValueError("it has no train.lr")
+    return content
+
+
+Values = Annotated[Content, AfterValidator(_small)]
 
 
 class Tried(Section):
     """One trial: what it tried, and the validation score; or why it has none."""
 
-    hyper: Content
-    validation: float | None = None
-    lost: str = ""
+    hyper: Values
+    validation: Score | None = None
+    lost: Sentence = ""
 
 
 class Row(Section):
@@ -35,40 +72,40 @@ class Row(Section):
     of multiplied matrices and convolutions, counted. ``missing``: why there is no run.
     """
 
-    id: str
-    case: str
-    of: int
-    suite: str
-    setting: str
-    data: str
-    data_digest: str
-    split: str
-    model: str
-    method: str
-    hyper: Content = Field(default_factory=dict)
-    trials: tuple[Tried, ...] = ()
-    seed: int = 0
-    rounds: int = 0
-    budgets: tuple[Budget, ...] = ()
-    missing: str = ""
-    measure: str = "accuracy"
-    mean: float | None = None
-    worst_decile: float | None = None
-    clients: dict[str, float] = Field(default_factory=dict)
+    id: Text
+    case: Text
+    of: Count
+    suite: Sentence
+    setting: Text
+    data: Sentence
+    data_digest: Text
+    split: Text
+    model: Sentence
+    method: Text
+    hyper: Values = Field(default_factory=dict)
+    trials: Annotated[tuple[Tried, ...], Field(max_length=MOST_TRIALS)] = ()
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    rounds: Count = 0
+    budgets: Annotated[tuple[Budget, ...], Field(max_length=3)] = ()
+    missing: Sentence = ""
+    measure: Annotated[str, AfterValidator(_measure)] = "accuracy"
+    mean: Score | None = None
+    worst_decile: Score | None = None
+    clients: Annotated[dict[Text, Score], Field(max_length=MOST)] = Field(default_factory=dict)
     helped: Share | None = None
     hurt: Share | None = None
     bytes_up: Amount = 0
     bytes_down: Amount = 0
     flops: Amount = 0
     seconds: Amount = 0
-    epsilon: float | None = None
-    fingerprint: str = ""
-    own_digest: str = ""  # of the data under this seed
-    content: Content = Field(default_factory=dict)
-    commit: str = ""
-    versions: dict[str, str] = Field(default_factory=dict)
-    machine: dict[str, str] = Field(default_factory=dict)
-    date: str = ""
+    epsilon: Amount | None = None
+    fingerprint: Text = ""
+    own_digest: Text = ""  # of the data under this seed
+    content: Annotated[Values, AfterValidator(_sections)] = Field(default_factory=dict)
+    commit: Text = ""
+    versions: Texts = Field(default_factory=dict)
+    machine: Texts = Field(default_factory=dict)
+    date: Text = ""
 
     @property
     def bytes(self) -> float:
@@ -94,7 +131,7 @@ def read_rows(path: Path) -> list[Row]:
 def row_of(line: str, where: str) -> Row:
     """One line's row. Raises FedkinError where it is none."""
     try:
-        return Row.model_validate(json.loads(line))
+        return Row.model_validate(plain_values(json.loads(line)))
     except (ValueError, RecursionError) as error:
         reason = "it is no JSON"
         if isinstance(error, ValidationError):

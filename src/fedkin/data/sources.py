@@ -15,6 +15,7 @@ from fedkin.data.arguments import check_arguments
 from fedkin.data.arrays import images
 from fedkin.data.formats.cifar import find_cifar, read_cifar
 from fedkin.data.formats.idx import DIGITS, FASHION, find_idx, read_mnist_like
+from fedkin.data.formats.memory import within_room
 from fedkin.data.formats.npz import npz_names, read_npz
 from fedkin.data.formats.text import FILES, shakespeare, stackoverflow
 from fedkin.data.formats.user_files import is_path, only_known, read_own
@@ -70,11 +71,15 @@ def load(
         known = set(inspect.signature(reader).parameters)
         only_known(params, known - {"dir"}, f"data set {name!r}")
         check_arguments(reader, params, "data", name)
-        return reader(folder, **params) if "dir" in known else reader(**params)
+        if "dir" not in known:
+            return reader(**params)
+        with within_room(name):
+            return reader(folder, **params)
     check_name(name, dir)
     assert folder is not None  # the name is that of a file in it
     only_known(params, set(), "an .npz file")
-    return read_npz(folder / f"{name}.npz", name)
+    with within_room(name):
+        return read_npz(folder / f"{name}.npz", name)
 
 
 def check_name(name: str, dir: Path | str | None = None) -> None:

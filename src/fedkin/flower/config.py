@@ -5,7 +5,6 @@ every node.
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -14,6 +13,8 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.files import read_file
+from fedkin.core.toml import LARGEST, BadToml, parse_toml
 from fedkin.flower.address import check_insecure, host_of
 from fedkin.runs.spec import Spec, parse, read
 
@@ -74,10 +75,10 @@ def load(kind: type[Config], folder: Path, name: str) -> Config:
     """A configuration file, checked. Raises FedkinError in one sentence."""
     path = folder / name
     try:
-        return made(kind, str(path), tomllib.loads(path.read_text(encoding="utf-8")))
+        return made(kind, str(path), parse_toml(read_file(path, LARGEST).decode("utf-8")))
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
-    except tomllib.TOMLDecodeError as error:
+    except (UnicodeDecodeError, BadToml) as error:
         raise FedkinError(f"{path} is not valid TOML: {error}") from None
 
 

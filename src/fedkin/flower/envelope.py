@@ -67,10 +67,9 @@ def _possible(found: dict[Measure, float]) -> dict[Measure, float]:
 
 
 def cleaned(text: str) -> str:
-    """One printable line of a stranger's text."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * SENTENCE]).split())[
-        :SENTENCE
-    ]
+    """One printable line of a stranger's text, which may say nothing."""
+    shown = "".join(c if c.isprintable() else " " for c in text[: 2 * SENTENCE])
+    return " ".join(shown.split())[:SENTENCE] or "it gives no reason"
 
 
 def _share(value: float) -> float:

@@ -15,8 +15,8 @@ HEADER = struct.Struct("<4sBIII")  # magic, stage, round, number, entries
 MOST_CLIENTS = 10_000  # in one round: each pair of them has a mask
 MOST_NUMBERS = 1 << 28  # in one vector
 CLIENT = struct.Struct("<I")
-# Shares are taken at 1 + a client's number, modulo 2^31 − 1: a number beyond would stand for another
-# client's point, or for 0, where the secret itself is
+# Shares are taken at 1 + a client's number, modulo 2^31 − 1: a number beyond would stand for
+# another client's point, or for 0, where the secret itself is
 HIGHEST_CLIENT = 2**31 - 3
 
 

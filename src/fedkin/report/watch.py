@@ -125,6 +125,11 @@ class _Request(BaseHTTPRequestHandler):
             else:
                 self._answer(HTTPStatus.OK, text, again=changes)
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What is no request of HTTP: the library's own page would repeat it."""
+        self.close_connection = True
+        self._answer(HTTPStatus(code), "Not understood.")
+
     def _answer(self, status: HTTPStatus, text: str, again: bool = False) -> None:
         body, page = text.encode(), status == HTTPStatus.OK
         self.send_response(status)

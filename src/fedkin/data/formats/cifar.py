@@ -79,7 +79,7 @@ def read_cifar(name: str, folder: Path) -> Source:
     parts = [_records(folder / file, layout.label_bytes) for file in (*layout.train, layout.test)]
     rows = np.concatenate(parts)
     names = folder / layout.names
-    lines = names.read_text(encoding="utf-8").split() if names.is_file() else []
+    lines = names.read_text(encoding="utf-8", errors="replace").split() if names.is_file() else []
     return classified(
         name,
         rows[:, layout.label_bytes :].reshape(-1, 3, 32, 32),

@@ -173,7 +173,7 @@ def _inside(folder: Path, name: str) -> Path:
         FedkinError: it lies elsewhere, also by a link.
     """
     found = folder / name
-    if not Path(os.path.realpath(found)).is_relative_to(os.path.realpath(folder)):
+    if "\0" in name or not Path(os.path.realpath(found)).is_relative_to(os.path.realpath(folder)):
         raise FedkinError(
             f"{folder} names {cut(name)!r}, which is not in that folder: save the data set again"
         )

@@ -219,7 +219,7 @@ def _whole(key: str, value: int, low: int) -> None:
 def _roles(path: Path) -> dict[str, list[str]]:
     try:
         roles: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, RecursionError, ValueError):
         raise FedkinError(f"{path} is damaged: it needs JSON, {{role: [speech, …]}}") from None
     if not isinstance(roles, dict) or not all(_texts(speeches) for speeches in roles.values()):
         raise FedkinError(f"{path} needs JSON of the form {{role: [speech, …]}}")
