@@ -9,6 +9,10 @@ from typing import Any
 from fedkin.core.errors import many as many
 from fedkin.core.measures import ASIDE, measure_named
 
+LARGE = (
+    5000  # clients, above which a page shows a panel, and intervals are the normal distribution's
+)
+
 NONE = "–"
 PICKS = {
     "final": "final",
@@ -148,6 +152,11 @@ def notes_of(found: Mapping[str, Any]) -> list[str]:
     return [*said, *found["warnings"], *deployed(found), *diverged(found), *asked(found)]
 
 
+def way(clients: int) -> str:
+    """How an interval over so many clients is found."""
+    return "normal distribution" if clients > LARGE else "bootstrap"
+
+
 def asked(found: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): whom its rounds evaluated, where that was not everybody."""
     told = found.get("evaluated")
@@ -156,11 +165,12 @@ def asked(found: Mapping[str, Any]) -> list[str]:
     if told["who"] == "participants":
         return [
             "every evaluation asked the participants of its round, the final one too: means over "
-            "clients are estimates; interval: bootstrap over them"
+            "clients are estimates, and the intervals say how sure"
         ]
     return [
         f"rounds before the last evaluated a panel of {told['clients']:,} of {told['of']:,} "
-        "clients: the best rounds and their means are the panel's; interval: bootstrap over it"
+        "clients: the best rounds and their means are the panel's; interval: "
+        f"{way(told['clients'])} over it"
     ]
 
 

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ STRANGE = (
     TypeError,
     ValueError,
 )
+NARROWED = ("metrics", "measures", "notes")  # tables by client that charts read
 FEDERATION = -1  # the client number of notes that are about the whole federation
 
 
@@ -53,9 +54,22 @@ class Run:
     database: Database
     facts: dict[str, Any]
     clients: dict[int, Client]
+    only: tuple[int, ...] | None = None  # clients whose rows are read, and the federation's
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        return self.database.rows(query, *values)
+        return self.database.rows(self._narrowed(query), *values)
+
+    def narrowed(self, clients: Sequence[int]) -> "Run":
+        """The same run, as if it had these clients alone."""
+        kept = {k: self.clients[k] for k in clients if k in self.clients}
+        return replace(self, clients=kept, only=tuple(kept))
+
+    def _narrowed(self, query: str) -> str:
+        if self.only is None:
+            return query
+        among = ", ".join(map(str, (FEDERATION, *self.only)))
+        parts = [f"{t} AS (SELECT * FROM main.{t} WHERE client IN ({among}))" for t in NARROWED]
+        return f"WITH {', '.join(parts)} {query}"
 
     def name(self, client: int) -> str:
         """What people call a client; -1 is the federation."""

@@ -23,6 +23,7 @@ FILES = (
     *(f"{RECORD}-{kind}" for kind in ("journal", "wal", "shm")),
     "report.html",
     "audit.html",
+    "clients.csv",
     "nodes.json",
 )
 FOLDERS = ("checkpoint", "state", "joined", "export")

@@ -9,11 +9,10 @@ from fedkin.report.matrix import Matrix
 from fedkin.report.page.gain import Gain
 from fedkin.report.page.lead import signed
 from fedkin.report.page.tables import search_bar, section, table
-from fedkin.report.records import Client, Run, evenly
+from fedkin.report.records import Client, Run
 from fedkin.report.scores import measures
 
 CELL = 12  # numbers
-MOST = 5000  # rows
 CLINICAL = ("sensitivity", "specificity", "ece")
 
 
@@ -23,8 +22,11 @@ def client_table(
     what: str,
     matrices: Mapping[str, Matrix],
     gain: Gain | None = None,
+    said: str = "",
 ) -> str:
-    """One row a client: final scores, gain, data, and what the method last told of it."""
+    """One row a client: final scores, gain, data, and what the method last told of it. ``said``:
+    who they are, where not all are shown.
+    """
     told = {
         name: values for name, values in found["extras"].items() if _short(values, len(run.clients))
     }
@@ -33,8 +35,7 @@ def client_table(
     head += [("test", "n"), ("train", "n"), ("val", "n"), ("model", "")]
     head += [(name, "long") for name in told]
     rows, names = [], []
-    shown = evenly(list(run.clients.items()), MOST)
-    for k, client in shown:
+    for k, client in run.clients.items():
         extras = [
             formatting.plain(values[client.name]) if client.name in values else ""
             for values in told.values()
@@ -44,8 +45,7 @@ def client_table(
         rows.append([client.name, *cells, *sizes, *extras])
         names.append(client.name)
     note = "Choose a client to see it in the charts; choose a heading to sort."
-    if len(shown) < len(run.clients):
-        note += f" {len(shown):,} of {len(run.clients):,} clients are shown, evenly spaced."
+    note += f" {said}; every client is in clients.csv, beside this page." if said else ""
     federation = [
         f"{name} = {formatting.plain(v['federation'])}"
         for name, v in found["extras"].items()

@@ -5,11 +5,12 @@ records.
 import json
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from fedkin.report import formatting
 from fedkin.report.collaboration import groups_of, read_told
-from fedkin.report.matrix import measured
+from fedkin.report.matrix import Matrix, among, measured
+from fedkin.report.page.client_file import client_rows
 from fedkin.report.page.client_table import client_table
 from fedkin.report.page.clinical import clinical
 from fedkin.report.page.document import document, places
@@ -24,8 +25,9 @@ from fedkin.report.page.tables import (
     section,
     table,
 )
+from fedkin.report.panel import Panel, panel_of
 from fedkin.report.records import Run
-from fedkin.report.summary import of_run
+from fedkin.report.summary import extras, of_run
 
 FIRST = ("clients", "rounds")  # the figures that come before the tables
 BAR = (
@@ -42,13 +44,37 @@ PRINT = (
 )
 
 
-def page(run: Run) -> str:
-    """The whole of report.html."""
+class Pages(NamedTuple):
+    """report.html; and clients.csv, where the page does not show every client."""
+
+    html: str
+    clients: str | None
+
+
+def pages(run: Run) -> Pages:
+    """What ``fedkin report`` writes."""
     found = of_run(run)
     what, matrices = measured(run, found)
+    panel = panel_of(run, what, matrices)
+    clients = None if panel is None else client_rows(run, what, matrices)
+    return Pages(_page(run, found, what, matrices, panel), clients)
+
+
+def page(run: Run) -> str:
+    """report.html alone: what ``fedkin watch`` shows."""
+    return pages(run).html
+
+
+def _page(
+    run: Run, found: dict[str, Any], what: str, matrices: dict[str, Matrix], panel: Panel | None
+) -> str:
     gain = gain_of(run, found)
-    drawn = page_figures(run, found, what, matrices, gain)
-    groups = groups_of(read_told(run))
+    drawn = page_figures(run, found, what, matrices, gain, panel)
+    shown, some, said = run, matrices, ""
+    if panel is not None:
+        shown, some, said = run.narrowed(panel.clients), among(matrices, panel.clients), panel.said
+        found = {**found, "extras": extras(shown)}
+    groups = groups_of(read_told(run)) if panel is None else None  # of a panel they say nothing
     title = f"{found['method']} on {formatting.source(found)}"
     parts = [
         f'<header class="summary">{_head(found, title)}{lead(found, gain)}',
@@ -61,7 +87,7 @@ def page(run: Run) -> str:
         *places(drawn.own, 3),
         "</section>",
         *places([figure for figure in drawn.figures if figure.name in FIRST]),
-        client_table(run, found, what, matrices, gain),
+        client_table(shown, found, what, some, gain, said),
         clinical(found),
         score_table(found),
         measure_table(found),

@@ -13,6 +13,7 @@ from fedkin.report.charts.base import Figure
 from fedkin.report.matrix import measured
 from fedkin.report.page.figures import page_figures
 from fedkin.report.page.gain import gain_of
+from fedkin.report.panel import panel_of
 from fedkin.report.records import Run, opened
 from fedkin.report.summary import of_run
 from fedkin.runs.outside import write_outside
@@ -40,7 +41,9 @@ def write_figures(run_folder: Path, folder: Path) -> list[Path]:
 def charts_of(run: Run) -> list[Figure]:
     """The charts that show the whole run; those of a chosen client are empty without one."""
     found = of_run(run)
-    return page_figures(run, found, *measured(run, found), gain_of(run, found)).figures
+    what, matrices = measured(run, found)
+    panel = panel_of(run, what, matrices)
+    return page_figures(run, found, what, matrices, gain_of(run, found), panel).figures
 
 
 def write_figure(figure: Figure, folder: Path) -> list[Path]:

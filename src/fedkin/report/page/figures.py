@@ -11,6 +11,7 @@ from fedkin.report.charts.by_client import by_client
 from fedkin.report.charts.clients import class_labels, histogram, who_has_what
 from fedkin.report.charts.collaboration import lens_figures
 from fedkin.report.charts.costs import by_kind, by_part
+from fedkin.report.charts.many_clients import counted, quantiles
 from fedkin.report.charts.one_client import own_figures
 from fedkin.report.charts.rounds import against_bytes, lines, over_rounds
 from fedkin.report.collaboration import groups_of, read_told, shares
@@ -18,6 +19,7 @@ from fedkin.report.ledger import bytes_by_round
 from fedkin.report.matrix import Matrix, among, distinct
 from fedkin.report.newcomers import by_labels
 from fedkin.report.page.gain import Gain
+from fedkin.report.panel import Panel
 from fedkin.report.records import Run
 from fedkin.report.scores import measures
 
@@ -37,18 +39,26 @@ def page_figures(
     what: str,
     matrices: dict[str, Matrix],
     gain: Gain | None = None,
+    panel: Panel | None = None,
 ) -> Drawn:
     """All figures of a run. ``found``: its ``summary``; ``what``, ``matrices``: ``measured``;
-    ``gain``: on a baseline, which is drawn beside.
+    ``gain``: on a baseline, which is drawn beside. ``panel``: the clients that are shown one by
+    one, where not all are.
     """
+    whole, scores = run, matrices
+    if panel is not None:
+        run, scores = run.narrowed(panel.clients), among(matrices, panel.clients)
     told, clients = read_told(run), list(run.clients.values())
     labels = class_labels(clients, [str(name) for name in run.facts.get("class_names") or []])
-    scored = matrices.get("personal")
+    scored = scores.get("personal")
     curve = None if scored is None else lines(scored, run.name)
-    drawn = _scores(run, what, matrices, curve, gain) if matrices else []
+    drawn = _scores(whole, what, matrices, curve, gain, panel) if matrices else []
     drawn.append(by_labels(found["unseen"]))
-    drawn.append(who_has_what(clients, labels, groups_of(told)))
-    drawn += lens_figures(run, told, labels)
+    of_clients = [
+        who_has_what(clients, labels, groups_of(told)),
+        *lens_figures(run, told, labels),
+    ]
+    drawn += of_clients if panel is None else [_of_panel(figure, panel) for figure in of_clients]
     drawn += [by_kind(found["communication"]), by_part(found["seconds"])]
     own = own_figures(run, told, shares(run.clients), labels, scored, curve, what)
     return Drawn([figure for figure in drawn if figure is not None], own)
@@ -69,19 +79,43 @@ def content_of(figures: Sequence[Figure]) -> dict[str, Any]:
 
 
 def _scores(
-    run: Run, what: str, matrices: dict[str, Matrix], curve: Own | None, gain: Gain | None
+    run: Run,
+    what: str,
+    matrices: dict[str, Matrix],
+    curve: Own | None,
+    gain: Gain | None,
+    panel: Panel | None,
 ) -> list[Figure | None]:
     views = distinct(matrices)
-    beside = {} if gain is None else {gain.name: gain.theirs}
-    each = by_client(views, what, run.clients, beside)
     rounds = among(views, run.panel())
     scored = [
         over_rounds(rounds, what, run.planned(), curve),
         against_bytes(rounds, what, bytes_by_round(run)),
-        each._replace(others=_by_other_measures(run, what, views)),
-        histogram(views, what, run.clients),
+        *_of_clients(run, what, views, gain, panel),
     ]
     return scored if len(views) == len(matrices) else [_both_views(figure) for figure in scored]
+
+
+def _of_clients(
+    run: Run,
+    what: str,
+    views: dict[str, Matrix],
+    gain: Gain | None,
+    panel: Panel | None,
+) -> list[Figure | None]:
+    if panel is not None:
+        dots = quantiles(views, what, run.clients, panel.clients, panel.said)
+        return [dots, counted(views, what)]
+    beside = {} if gain is None else {gain.name: gain.theirs}
+    each = by_client(views, what, run.clients, beside)
+    others = _by_other_measures(run, what, views)
+    return [each._replace(others=others), histogram(views, what, run.clients)]
+
+
+def _of_panel(figure: Figure | None, panel: Panel) -> Figure | None:
+    """A figure that was drawn of the panel alone says so."""
+    said = f"Of the panel alone ({panel.said})."
+    return None if figure is None else figure._replace(note=f"{said} {figure.note}")
 
 
 def _by_other_measures(

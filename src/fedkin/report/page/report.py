@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from fedkin.report.page.content import page
+from fedkin.report.page.client_file import NAME as CLIENTS
+from fedkin.report.page.content import pages
 from fedkin.report.records import opened
 from fedkin.runs.directory import own
 from fedkin.runs.outside import write_outside
@@ -11,12 +12,15 @@ NAME = "report.html"
 
 
 def write_report(folder: Path) -> Path:
-    """Write report.html into a run directory, from its records alone, and return its path. An old
+    """Write report.html into a run directory, from its records alone, and return its path; of a run
+    of more than 5,000 clients also clients.csv, for the page shows a panel of them. An old
     one is replaced only when the new one is whole. Raises FedkinError for a folder that is no run,
     or cannot be written.
     """
     folder = Path(folder)
     path = own(folder, NAME)
     with opened(folder) as run:
-        text = page(run)
-    return write_outside(path, text)
+        found = pages(run)
+    if found.clients is not None:
+        write_outside(own(folder, CLIENTS), found.clients)
+    return write_outside(path, found.html)

@@ -35,7 +35,7 @@ def score_table(found: Mapping[str, Any]) -> str:
     if not rows:
         return "<section><h2>Numbers</h2><p>Nothing was evaluated yet.</p></section>"
     note = "On the clients' test data. Weighted: by test samples. Std: over clients. "
-    note += f"Interval: bootstrap over clients. {formatting.PRINTED}"
+    note += f"Interval: {formatting.way(found['clients'])} over clients. {formatting.PRINTED}"
     columns = (*formatting.SPREADS.values(), "95% interval")
     head = [("view", ""), ("round is", ""), ("round", "n"), *((name, "n") for name in columns)]
     return section(

@@ -1,0 +1,27 @@
+"""clients.csv: every client of a run that has more of them than its page shows."""
+
+import csv
+import io
+from collections.abc import Mapping
+
+from fedkin.core.plain import cell
+from fedkin.report.matrix import Matrix
+from fedkin.report.records import Run
+
+NAME = "clients.csv"
+HEAD = ("client", "number", "model", "train", "val", "test")
+
+
+def client_rows(run: Run, measure: str, matrices: Mapping[str, Matrix]) -> str:
+    """A line a client: who it is, its data, and its final score in each view. No name is a formula
+    for the spreadsheet that opens it.
+    """
+    finals = {view: matrix.row(-1) for view, matrix in matrices.items()}
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow([*HEAD, *(cell(f"{view} {measure}") for view in finals)])
+    for k, client in run.clients.items():
+        known = [client.train, client.val, client.test]
+        scores = ["" if (v := final.get(k)) is None else f"{v:.9g}" for final in finals.values()]
+        table.writerow([cell(client.name), k, cell(client.architecture), *known, *scores])
+    return out.getvalue()
