@@ -79,11 +79,11 @@ def among(matrices: Mapping[str, Matrix], clients: Collection[int] | None) -> di
     """The matrices of some clients (of a panel, whose rounds can be compared); all for None."""
     if clients is None:
         return dict(matrices)
-    found = {}
+    chosen, found = set(clients), {}
     for view, matrix in matrices.items():
-        keep = [j for j, client in enumerate(matrix.clients) if client in clients]
-        chosen = [matrix.clients[j] for j in keep]
-        found[view] = Matrix(matrix.rounds, chosen, matrix.values[:, keep])
+        keep = [j for j, client in enumerate(matrix.clients) if client in chosen]
+        kept = [matrix.clients[j] for j in keep]
+        found[view] = Matrix(matrix.rounds, kept, matrix.values[:, keep])
     return found
 
 

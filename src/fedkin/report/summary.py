@@ -132,12 +132,11 @@ def _numbers(run: Run, measure: str) -> tuple[dict[str, Any], dict[str, Any], di
     The best round by validation is the measure's.
     """
     weights = {k: client.test for k, client in run.clients.items()}
-    panel = run.panel()
     accuracy: dict[str, Any] = {}
     loss: dict[str, Any] = {}
     headline: dict[str, Any] = {}
     chosen = curves(run, measure)
-    for view, curve in curves(run).items():
+    for view, curve in (chosen if measure == "accuracy" else curves(run)).items():
         rounds = chosen_rounds(curve)
         picked = chosen_rounds(chosen[view], measure_named(measure).higher)
         rounds["best_by_validation"] = picked["best_by_validation"]
@@ -148,14 +147,12 @@ def _numbers(run: Run, measure: str) -> tuple[dict[str, Any], dict[str, Any], di
         if any(
             value is not None for value in curve.test
         ):  # else a regression, which has no accuracy
-            accuracy[view] = {
-                name: _at(run, at, view, "accuracy", weights, None if name == FINAL else panel)
-                for name, at in rounds.items()
-            }
-        headline[view] = {
-            name: _at(run, at, view, measure, weights, None if name == FINAL else panel)
-            for name, at in picked.items()
-        }
+            accuracy[view] = _picks(run, rounds, view, "accuracy", weights)
+        headline[view] = (
+            {name: numbers and dict(numbers) for name, numbers in accuracy[view].items()}
+            if measure == "accuracy" and view in accuracy
+            else _picks(run, picked, view, measure, weights)
+        )
         headline[view]["final"]["interval"] = over_clients(values(run, last, view, measure))
     return accuracy, loss, headline
 
@@ -201,6 +198,17 @@ def worst_of(name: str) -> str:
     if name in ASIDE:
         return "high"
     return "low" if measure_named(name).higher else "high"
+
+
+def _picks(
+    run: Run, rounds: Mapping[str, int | None], view: str, measure: str, weights: dict[int, int]
+) -> dict[str, Any]:
+    """The numbers of each chosen round: of a panel, where there is one, but for the final ones."""
+    panel = run.panel()
+    return {
+        name: _at(run, at, view, measure, weights, None if name == FINAL else panel)
+        for name, at in rounds.items()
+    }
 
 
 def _at(
