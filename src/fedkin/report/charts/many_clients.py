@@ -26,7 +26,9 @@ def quantiles(
     rows: list[dict[str, Any]] = []
     for view, matrix in matrices.items():
         final = matrix.row(-1)
-        ascending = np.sort(np.array(list(final.values())))
+        order = sorted(final, key=lambda k: (final[k], k))
+        place = {k: n for n, k in enumerate(order)}
+        ascending = np.array([final[k] for k in order])
         shares = np.linspace(0, 1, POINTS)
         rows += [
             {"view": view, "share": round(share, 4), "value": round(value, 5)}
@@ -34,15 +36,15 @@ def quantiles(
                 shares.tolist(), np.quantile(ascending, shares).tolist(), strict=True
             )
         ]
-        places = np.searchsorted(ascending, [final[k] for k in panel if k in final])
         rows += [
             {
                 "view": view,
                 "client": clients[k].name if k in clients else str(k),
-                "share": round(int(place) / max(1, len(ascending) - 1), 4),
+                "share": round(place[k] / max(1, len(order) - 1), 4),
                 "value": round(final[k], 5),
             }
-            for k, place in zip([k for k in panel if k in final], places, strict=True)
+            for k in panel
+            if k in final
         ]
     label = formatting.label(what)
     form = alt.Axis(format="~%") if formatting.share(what) else alt.Axis()
@@ -84,9 +86,7 @@ def counted(matrices: Mapping[str, Matrix], what: str) -> Figure:
         .transform_filter("isValid(datum.clients)")
         .mark_bar(color=BLUE)
         .encode(
-            x=alt.X(
-                "from:Q", title=f"test {label} ({view})", axis=axis, scale=alt.Scale(zero=False)
-            ),
+            x=alt.X("from:Q", bin="binned", title=f"test {label} ({view})", axis=axis),
             x2="to:Q",
             y=alt.Y("clients:Q", title="clients"),
             tooltip=["from:Q", "to:Q", "clients:Q"],
