@@ -102,6 +102,25 @@ def test_a_table_is_a_file(tmp_path: Path) -> None:
         load(str(tmp_path / "zeros.csv"))
 
 
+@pytest.mark.parametrize("ending", ["feather", "parquet"])
+def test_a_damaged_text_is_found_before_it_is_read(ending: str, tmp_path: Path) -> None:
+    """In a text that is none, and behind an offset that leads elsewhere, lies anything."""
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    path = tmp_path / f"table.{ending}"
+    table = arrow.table({"word": ["kettle", "quince"] * 9, "a": range(18), "label": [0, 1, 2] * 6})
+    if ending == "feather":
+        feather.write_feather(table, path, compression="uncompressed")
+    else:
+        parquet.write_table(table, path, compression="none", use_dictionary=False)
+    assert len(load(str(path), label="label").x) == 18
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"kettle", b"ket\x80le"))
+    with pytest.raises(FedkinError, match=r"is not a readable \w+ file: .*UTF.?8"):
+        load(str(path), label="label")
+
+
 COLUMNS = {"a": [1, 2, 3], "label": [0, 1, 1]}
 OUTSIDE = "is not in that folder"
 

@@ -193,7 +193,9 @@ def _one(name: str, folder: Path) -> Part:
         for file in files:
             with arrow.memory_map(str(file)) as mapped:
                 tables.append(arrow.ipc.open_stream(mapped).read_all())
-        frame = arrow.concat_tables(tables).to_pandas()
+        whole = arrow.concat_tables(tables)
+        whole.validate(full=True)  # a damaged one leads beyond its own memory
+        frame = whole.to_pandas()
     except MemoryError:
         raise
     except Exception as error:  # pyarrow's errors cannot be named where it is not installed

@@ -9,10 +9,11 @@ from fedkin.report.matrix import Matrix
 from fedkin.report.page.gain import Gain
 from fedkin.report.page.lead import signed
 from fedkin.report.page.tables import search_bar, section, table
-from fedkin.report.records import Client, Run
+from fedkin.report.records import Client, Run, evenly
 from fedkin.report.scores import measures
 
 CELL = 12  # numbers
+MOST = 5000  # rows
 CLINICAL = ("sensitivity", "specificity", "ece")
 
 
@@ -35,7 +36,8 @@ def client_table(
     head += [("test", "n"), ("train", "n"), ("val", "n"), ("model", "")]
     head += [(name, "long") for name in told]
     rows, names = [], []
-    for k, client in run.clients.items():
+    shown = evenly(list(run.clients.items()), MOST)
+    for k, client in shown:
         extras = [
             formatting.plain(values[client.name]) if client.name in values else ""
             for values in told.values()
@@ -45,6 +47,8 @@ def client_table(
         rows.append([client.name, *cells, *sizes, *extras])
         names.append(client.name)
     note = "Choose a client to see it in the charts; choose a heading to sort."
+    if len(shown) < len(run.clients):
+        note += f" {len(shown):,} of {len(run.clients):,} clients are shown, evenly spaced."
     note += f" {said}; every client is in clients.csv, beside this page." if said else ""
     federation = [
         f"{name} = {formatting.plain(v['federation'])}"
