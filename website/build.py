@@ -10,7 +10,15 @@ from typing import Any
 import tomli_w
 
 import fedkin
-from website import api_pages, commands, errors_page, for_programs, method_pages, spec_page
+from website import (
+    api_pages,
+    commands,
+    errors_page,
+    for_programs,
+    json_page,
+    method_pages,
+    spec_page,
+)
 from website.links import broken, from_elsewhere
 from website.staging import ROOT, Stage
 
@@ -28,11 +36,18 @@ def stage(target: Path) -> list[Any]:
     pages = Stage(target)
     pages.everything()
     method_pages.complete(target)
-    generated = [commands.pages(), spec_page.page(), api_pages.pages(), errors_page.page()]
+    generated = [
+        commands.pages(),
+        spec_page.page(),
+        api_pages.pages(),
+        errors_page.page(),
+        json_page.page(),
+    ]
     for some in generated:
         for place, text in some.items():
             pages.write(place, text)
     shutil.copytree(ROOT / "website" / "pages", target, dirs_exist_ok=True)
+    shutil.copyfile(json_page.FILE, target / "json-output.json")
     config = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
     nav = expanded(config["project"]["nav"], target)
     listed = {place for _, place in for_programs.leaves(nav)}

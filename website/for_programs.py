@@ -38,6 +38,7 @@ def _index(stage: Path, nav: list[Any]) -> list[str]:
         "",
         "- [methods.json](methods.json): every method, its keys, needs and certificate",
         "- [spec.json](spec.json): JSON Schema of experiment files",
+        "- [json-output.json](json-output.json): JSON Schema of what commands print with --json",
         "",
     ]
     for entry in nav:

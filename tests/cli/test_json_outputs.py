@@ -1,0 +1,72 @@
+"""What every command prints with ``--json`` is what its schema says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from jsonschema import Draft202012Validator, ValidationError
+
+from fedkin.cli.app import app
+from tests.cli.json_outputs import outputs
+from website.json_page import schemas
+from website.json_schema import of, rows
+
+# print what another command prints, or need hours or a network
+LIKE_OTHERS = {
+    "bench add": "bench run",
+    "bench run": "its rows are of docs/bench.md",
+    "bench verify": "a row and what is different",
+    "deploy join": "join",
+    "reproduce": "its rows",
+}
+
+
+def with_json(command: Any, typed: str = "") -> set[str]:
+    """Every command that takes --json, as one types it."""
+    found = {typed} if any("--json" in one.opts for one in command.params) else set()
+    for name, inner in getattr(command, "commands", {}).items():
+        found |= with_json(inner, f"{typed} {name}".strip())
+    return found
+
+
+def test_every_command_with_json_has_a_schema() -> None:
+    described = {name.split(" FED-")[0].split(" --")[0] for name in schemas()}
+    assert with_json(typer.main.get_command(app)) - described - set(LIKE_OTHERS) == set()
+
+
+def test_every_output_is_what_its_schema_says(tmp_path: Path) -> None:
+    found = outputs(tmp_path)
+    assert set(found) == set(schemas())
+    for command, printed in found.items():
+        validator = Draft202012Validator(schemas()[command])
+        for one in printed:
+            errors = [
+                f"{command}: {error.json_path}: {error.message[:200]}"
+                for error in validator.iter_errors(one)
+            ]
+            assert errors == []
+
+
+def test_a_schema_sees_what_is_gone_new_or_of_another_type() -> None:
+    examples = [
+        {"a": 1, "b": [1.5], "hyper": {"x": 1}},
+        {"a": 2, "b": [None], "c": "", "hyper": {}},
+    ]
+    schema = of(examples)
+    validator = Draft202012Validator(schema)
+    for one in examples:
+        validator.validate(one)
+    good = {"a": 3, "b": [], "hyper": {"anything": [1]}}
+    validator.validate(good)
+    for bad in ({**good, "d": 1}, {**good, "a": "3"}, {"a": 1}, {**good, "b": ["x"]}):
+        with pytest.raises(ValidationError):
+            validator.validate(bad)
+    assert dict(rows(schema)) == {
+        "(whole)": "object",
+        "a": "integer or null",
+        "b": "array",
+        "b[]": "null or number",
+        "hyper": "object",
+        "c": "string",
+    }
