@@ -58,6 +58,8 @@ def test_a_run_without_noise_tells_who_was_trained_on(attacked):
     assert {target for target, _ in by} == {"personal", "global", "message"}
     assert found["labels"]["correlation"] > 0.3
     assert found["labels"]["clients"] == 6
+    assert found["inversion"]["clients"] == 6
+    assert found["inversion"]["closest"] > 0.5
 
 
 def test_canaries_prove_that_nothing_is_hidden(attacked):
@@ -115,6 +117,7 @@ def test_methods_of_every_kind_are_attacked(method, tmp_path):
     found = audit(folder)
     assert "personal" in {one["target"] for one in found["membership"]}
     assert all(0 <= one["auc"] <= 1 for one in found["membership"])
+    assert (found["inversion"] is None) == (method != "scaffold")
 
 
 def test_a_run_that_is_not_finished_is_refused(tmp_path):

@@ -4,6 +4,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine import masked_round
@@ -13,6 +14,7 @@ from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.methods import registry
+from fedkin.methods.fedavg import fedavg
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
@@ -160,6 +162,16 @@ REFUSED = [
 def test_what_breaks_the_promise_is_refused_before_training(settings, why):
     with pytest.raises(FedkinError, match=why):
         assemble(spec(**settings))
+
+
+def test_what_would_be_sent_beside_the_sum_is_refused():
+    plain = fedavg(lr=0.1)
+
+    def expected(received, info):
+        return {**plain.expected_update(received, info), "control": {"n": torch.zeros(())}}
+
+    with pytest.raises(FedkinError, match="send control/n beside the sum, one by one: try"):
+        assemble(spec(), plain._replace(expected_update=expected))
 
 
 @pytest.mark.parametrize(

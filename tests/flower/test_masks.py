@@ -7,7 +7,11 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.flower.envelope import Base, Place, Request, Step
+from fedkin.flower.identities import PEERS
 from fedkin.flower.node.host import Node
+from fedkin.masks.keys import pair_of
+from fedkin.masks.server import MaskedSum
+from fedkin.masks.signatures import SIGNATURE
 from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, sealed
 from fedkin.runs.spec import Spec, parse
 from tests.engine.small import content
@@ -29,6 +33,12 @@ def plain(method: str = "fedavg", **settings) -> Spec:
     return plain_experiment(method, **{**RUNS, **settings})
 
 
+def unsigned(found):
+    """The same but for the sizes of messages: only nodes sign the keys of their masks."""
+    kept = [(*row[:5], *row[6:]) for row in found["messages"]]
+    return {**found, "messages": sorted(kept, key=repr)}
+
+
 def steps(parts: list[bytes]) -> list[tuple[str, int]]:
     return [(step.op, step.round) for step in Request.model_validate_json(parts[0]).steps]
 
@@ -36,7 +46,7 @@ def steps(parts: list[bytes]) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("method", ["fedavg", "ditto", "scaffold"])
 def test_a_deployment_gives_the_bits_of_one_process(method, tmp_path):
     deployed = result(Fleet(tmp_path, experiment(method)).run())
-    assert deployed == result(run(experiment(method), tmp_path / "one"))
+    assert unsigned(deployed) == unsigned(result(run(experiment(method), tmp_path / "one")))
     unmasked = result(run(plain(method), tmp_path / "plain"))
     assert deployed["fingerprint"] == unmasked["fingerprint"]
     assert deployed["metrics"] == unmasked["metrics"]
@@ -57,7 +67,7 @@ def test_no_update_leaves_a_node(tmp_path, monkeypatch):
     monkeypatch.setattr(Node, "answer", heard)
     fleet = Fleet(tmp_path, experiment("ditto"))
     fleet.run()
-    assert sent["local"] == {HEADER.size + 96}
+    assert sent["local"] == {HEADER.size + 96 + SIGNATURE}
     assert sent["shares"] == {HEADER.size + 3 * (CLIENT.size + 88)}
     assert sent["masked"] == {HEADER.size + 3 * 8 * 650}
     assert sent["reveal"] == {HEADER.size + 4 * (CLIENT.size + 37)}
@@ -69,6 +79,44 @@ def test_no_update_leaves_a_node(tmp_path, monkeypatch):
         [("reveal", 1)],
         [("evaluate", 1), ("local", 2)],
     ]
+
+
+def _impostor(monkeypatch, of):
+    """A server that puts its own keys in the place of a client's."""
+    roster = MaskedSum.roster
+
+    def changed(self):
+        entries = {client: self._public[client] for client in self._public}
+        self._public = {**entries, of: pair_of(bytes(32)).public + entries[of][32:]}
+        return roster(self)
+
+    monkeypatch.setattr(MaskedSum, "roster", changed)
+
+
+def test_a_server_that_passes_on_its_own_keys_is_found_out(tmp_path, monkeypatch):
+    fleet = Fleet(tmp_path, experiment())
+    _impostor(monkeypatch, 2)
+    with pytest.raises(FedkinError, match="the keys of client 2 are not signed by its node"):
+        fleet.run()
+
+
+@pytest.mark.parametrize("change", ["missing", "another", "none"])
+def test_a_node_without_the_others_keys_does_no_work(change, tmp_path, monkeypatch):
+    fleet = Fleet(tmp_path, experiment())
+    peers = fleet.folder / "nodes" / "c1" / PEERS
+    lines = peers.read_bytes().splitlines(keepends=True)
+    assert [line.split()[-1] for line in lines] == [b"c0", b"c1", b"c2", b"c3"]
+    if change == "missing":
+        peers.unlink()
+    else:
+        peers.write_bytes(b"".join(lines[::-1] if change == "another" else [*lines[:3], b"x\n"]))
+    found = result(fleet.run())
+    assert {event[1] for event in found["events"]} == {1}
+    why = {
+        "missing": "cannot be read, by which nodes know",
+        "another": "are not signed by its node",
+    }
+    assert why.get(change, "line 4 is no ECDSA key") in found["events"][0][3]
 
 
 def _broken(monkeypatch, stage, act):
@@ -114,7 +162,7 @@ def test_a_server_that_was_killed_between_two_stages_goes_on(stage, tmp_path, mo
     with pytest.raises(Killed):
         fleet.run()
     found = result(fleet.run())
-    assert found == result(run(experiment("ditto"), tmp_path / "one"))
+    assert unsigned(found) == unsigned(result(run(experiment("ditto"), tmp_path / "one")))
 
 
 def test_too_few_nodes_end_the_run_in_one_sentence(tmp_path, monkeypatch):
@@ -145,7 +193,7 @@ def _asked(spec, op, round, base, **changes):
 
 def test_a_node_reveals_for_one_set_of_survivors(tmp_path):
     spec = experiment()
-    node = made(tmp_path, spec)
+    node = made(tmp_path, spec, insecure=True)
     first, (keys,) = ask(node, _asked(spec, "local", 1, Base()), down(spec))
     base = first.steps[0].own
     assert len(keys) == HEADER.size + 96
@@ -163,21 +211,21 @@ def test_a_node_reveals_for_one_set_of_survivors(tmp_path):
 
 def test_stages_are_asked_for_one_by_one_and_not_without_masks(tmp_path):
     spec = experiment()
-    node = made(folder(tmp_path, "masked"), spec)
+    node = made(folder(tmp_path, "masked"), spec, insecure=True)
     both = request(spec, steps=(Step(op="shares", round=1), Step(op="local", round=2)), base=Base())
     assert "shares is asked for by itself" in ask(node, both, b"x")[0].error
     assert (
         "no work of round 1" in ask(node, _asked(spec, "shares", 1, Base()), b"x")[0].steps[0].error
     )
     other = plain()
-    node = made(folder(tmp_path, "plain"), other)
+    node = made(folder(tmp_path, "plain"), other, insecure=True)
     why = ask(node, _asked(other, "masked", 1, Base()), b"x")[0].steps[0].error
     assert "this experiment has no secure aggregation" in why
 
 
 def test_a_newcomer_is_not_asked_for_its_update(tmp_path):
     spec = experiment()
-    node = made(tmp_path, spec)
+    node = made(tmp_path, spec, insecure=True)
     place = Place(client=3, clients=4, classes=10, architecture="mlr", joined=3)
     reply, sent = ask(node, _asked(spec, "local", 4, Base(), place=place), down(spec))
     assert "a newcomer works alone" in reply.error

@@ -1,6 +1,6 @@
 """Attackers send what an attack says, the others what they did; who attacks is on record."""
 
-import math
+from statistics import fmean
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +13,7 @@ from fedkin.core.ops import Batches
 from fedkin.experiment.run import run
 from fedkin.flower.operator.site import init
 from fedkin.report.summary import summary
+from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from fedkin.transforms import attacks, poisoned_data
@@ -120,8 +121,20 @@ def asked(method="fedavg", **parameters):
     return parse({**content(method, run__rounds=2), "transforms": [entry]})[0]
 
 
+def accuracies(folder):
+    """{client: test accuracy} of the last global model."""
+    with read_only(folder) as database:
+        return dict(
+            database.rows(
+                "SELECT client, accuracy FROM metrics "
+                "WHERE round = 2 AND split = 'test' AND view = 'global'"
+            )
+        )
+
+
 def test_the_record_says_who_attacks_and_what_the_others_have_left(tmp_path):
-    hurt = summary(run(asked(kind="sign_flip", strength=8.0, share=0.34), tmp_path / "a"))
+    folder = run(asked(kind="sign_flip", strength=8.0, share=0.34), tmp_path / "a")
+    hurt = summary(folder)
     well = summary(run(parse(content("fedavg", run__rounds=2))[0], tmp_path / "b"))
     told = hurt["extras"]["attacker"]
     assert sorted(told.values()) == [0, 0, 0, 0, 1, 1]
@@ -129,7 +142,10 @@ def test_the_record_says_who_attacks_and_what_the_others_have_left(tmp_path):
     honest = hurt["honest"]
     assert (honest["clients"], honest["attackers"]) == (4, 2)
     assert honest["views"]["global"] < well["headline"]["global"]["final"]["mean"]
-    assert math.isfinite(honest["views"]["global"])
+    each = accuracies(folder)
+    others = fmean(value for client, value in each.items() if told[str(client)] == 0)
+    assert honest["views"]["global"] == pytest.approx(others)
+    assert others != pytest.approx(fmean(each.values()), abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -110,9 +110,9 @@ def test_a_mistake_gets_one_sentence_before_training(case):
     ("method", "transforms", "sentence"),
     [
         (
-            "comet",
+            "cgpfl",
             [],
-            r"\[privacy\] works on a declared sum .* comet needs every message by itself",
+            r"\[privacy\] works on a declared sum .* cgpfl needs every message by itself",
         ),
         ("ppfl", [], "introduce themselves before the first round, which no noise covers"),
         ("fedavg", [{"name": "median"}], "another rule stands in its place"),

@@ -10,6 +10,7 @@ import torch
 
 from fedkin.audit.bounds import clopper_pearson
 from fedkin.audit.guesses import LOW_RATE, proved, told
+from fedkin.audit.inversion import inverted, rebuilt
 from fedkin.audit.labels import correlation, inferred
 from fedkin.audit.losses import MESSAGE, PERSONAL, Seen, seen
 from fedkin.core.errors import FedkinError
@@ -37,7 +38,8 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
         trust_code: The classes that its specification names may be imported.
 
     Returns:
-        What ``fedkin audit --json`` prints: "membership", "labels", "canaries", "accounted".
+        What ``fedkin audit --json`` prints: "membership", "labels", "inversion", "canaries",
+        "accounted".
 
     Raises:
         FedkinError: It is no run, a deployment's, or not finished.
@@ -64,6 +66,7 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
         "confidence": CONFIDENCE,
         "membership": _membership(parts, found, planted),
         "labels": _labels(parts, found),
+        "inversion": _inversion(parts, found, planted),
         "canaries": None if canaries is None else _canaries(parts, found, canaries),
         "accounted": privacy_of(parts),
     }
@@ -147,6 +150,24 @@ def _labels(parts: Assembled, found: Mapping[int, Seen]) -> dict[str, Any] | Non
     histograms = torch.from_numpy(parts.population.histogram("train"))
     right = correlation(known, histograms)
     return None if right is None else {"correlation": right, "clients": len(known)}
+
+
+def _inversion(
+    parts: Assembled, found: Mapping[int, Seen], planted: set[int]
+) -> dict[str, Any] | None:
+    """Which samples can be rebuilt from what clients send."""
+    people = parts.population
+    if not people.x.is_floating_point() and people.x.dtype != torch.uint8:
+        return None  # rows of symbols, of which layers see no numbers
+    each = []
+    for client, one in found.items():
+        members, others = _but(people.train[client], planted), people.test[client]
+        if len(members) == 0 or len(others) == 0:
+            continue
+        pair = (_samples(parts, rows)[0] for rows in (members, others))
+        each.append(rebuilt(one, *pair))
+    told = inverted([one for one in each if one is not None])
+    return None if told is None else told._asdict()
 
 
 def _canaries(

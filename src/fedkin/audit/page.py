@@ -5,6 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fedkin.audit.inversion import NEAR
 from fedkin.report.page.document import document
 from fedkin.report.page.tables import section, table
 from fedkin.runs.directory import own
@@ -73,6 +74,27 @@ def tables(found: Mapping[str, Any]) -> list[Shown]:
                         "message",
                         f"{found['labels']['correlation']:.2f}",
                         str(found["labels"]["clients"]),
+                    ]
+                ],
+            )
+        )
+    if found["inversion"] is not None:
+        told = found["inversion"]
+        shown.append(
+            Shown(
+                "Which samples can be rebuilt from a message",
+                f"Rebuilt: correlation of {NEAR} or more with a row of the first layer's change "
+                "over that of its bias. By chance: the same of test samples, which nobody trained "
+                "on. AUC of both.",
+                ("target", "closest", "rebuilt", "by chance", "AUC", "clients"),
+                [
+                    [
+                        "message",
+                        f"{told['closest']:.3f}",
+                        f"{told['rebuilt']:.1%}",
+                        f"{told['chance']:.1%}",
+                        f"{told['auc']:.3f}",
+                        str(told["clients"]),
                     ]
                 ],
             )

@@ -27,6 +27,7 @@ from fedkin.engine.masked_round import MaskedRound
 from fedkin.engine.reply_spool import Spool
 from fedkin.engine.server_guard import NotFinite, check_finite, guarded, without
 from fedkin.engine.transports.base import Transport, one_thread
+from fedkin.masks.signatures import Verify
 from fedkin.runs.record import Moved, Record, Sent
 from fedkin.runtime.under_way import arriving
 
@@ -50,6 +51,7 @@ class Federation(NamedTuple):
     poisson: bool = False  # each client takes part by itself, by a chance that the secret draws
     secret: Secret | None = None  # of a run with noise
     threshold: int | None = None  # of secure aggregation; None: messages arrive as they are
+    verify: Verify | None = None  # signatures of masks' keys; None: nobody signs (simulations)
 
     def named(self, client: int) -> str:
         """A client as whoever runs the experiment knows it.
@@ -135,10 +137,11 @@ class Coordinator:
     def _masked(self, number: int, downs: Mapping[int, Tree]) -> MaskedRound | None:
         """The round's messages under masks, where the experiment asks for them."""
         method, infos = self.method, self.federation.infos
-        if self.federation.threshold is None:
+        threshold, verify = self.federation.threshold, self.federation.verify
+        if threshold is None:
             return None
         expected = {one: method.expected_update(down, infos[one]) for one, down in downs.items()}
-        return MaskedRound(method, infos, self.federation.threshold, number, expected)
+        return MaskedRound(method, infos, threshold, number, expected, verify)
 
     def _update_by(self, mean: Mean, number: int) -> None:
         """The server's update by a mean of messages that nobody can look at one by one."""

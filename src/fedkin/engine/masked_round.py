@@ -14,6 +14,7 @@ from fedkin.engine.masked_numbers import digits_for, mean_of, size_of
 from fedkin.engine.masking import STAGES
 from fedkin.engine.transports.base import Transport
 from fedkin.masks.server import MaskedSum
+from fedkin.masks.signatures import Verify
 from fedkin.masks.terms import Terms
 from fedkin.masks.wire import Refused
 from fedkin.runs.record import Sent
@@ -26,8 +27,9 @@ class MaskedRound:
     """One round of clients whose messages nobody may see.
 
     threshold: t. infos: of the clients; what they said of their samples before training weighs
-    them. expected: what each client's message must look like. sent: every message of the protocol.
-    missing: who is not in the sum, with the reason.
+    them. expected: what each client's message must look like. verify: knows the signatures of their
+    keys, None where nobody signs. sent: every message of the protocol. missing: who is not in the
+    sum, with the reason.
     """
 
     method: Method
@@ -35,6 +37,7 @@ class MaskedRound:
     threshold: int
     number: int
     expected: Mapping[int, Tree]
+    verify: Verify | None = None
     sent: list[Sent] = field(default_factory=list)
     missing: dict[int, str] = field(default_factory=dict)
 
@@ -66,7 +69,7 @@ class MaskedRound:
         }
         digits = digits_for(max(weights.values()))
         terms = Terms(self.number, self.threshold, digits * size_of(like))
-        server = MaskedSum(terms, self.expected, digits)
+        server = MaskedSum(terms, self.expected, digits, self.verify)
         self._take(worked, server.advertised)
         roster = server.roster()
         self._ask(transport, STAGES[0], dict.fromkeys(server.advertising, roster), server.shared)

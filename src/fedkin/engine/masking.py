@@ -11,6 +11,7 @@ from fedkin.core.tree import Tree
 from fedkin.engine.masked_numbers import vector_of
 from fedkin.masks.client import MaskingClient
 from fedkin.masks.randomness import Randomness
+from fedkin.masks.signatures import Identity
 from fedkin.masks.wire import Refused
 
 STAGES = ("shares", "masked", "reveal")  # what a client is asked after its work, in order
@@ -31,12 +32,18 @@ class Masking:
         threshold: t of the experiment.
         how: The sum that the method declares.
         draw: (round, client) → where its secrets come from.
+        identity: Signs its clients' keys; None where nobody signs.
     """
 
     def __init__(
-        self, threshold: int, how: WeightedSum, draw: Callable[[int, int], Randomness]
+        self,
+        threshold: int,
+        how: WeightedSum,
+        draw: Callable[[int, int], Randomness],
+        identity: Identity | None = None,
     ) -> None:
         self._threshold, self._how, self._draw = threshold, how, draw
+        self._identity = identity
         self._waiting: dict[int, _Waiting] = {}
 
     def begin(self, round: int, client: int, message: Tree, samples: float) -> bytes:
@@ -51,7 +58,8 @@ class Masking:
         Returns:
             What it says in the message's place: its public keys.
         """
-        masking = MaskingClient(client, round, self._threshold, self._draw(round, client))
+        draw = self._draw(round, client)
+        masking = MaskingClient(client, round, self._threshold, draw, self._identity)
         self._waiting[client] = _Waiting(masking, message, self._how.weight_of(samples))
         return masking.advertise()
 

@@ -19,6 +19,7 @@ from fedkin.flower.dispatcher import Dispatcher
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
 from fedkin.flower.transport import FlowerTransport
+from fedkin.masks.signatures import Verify
 from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
 from fedkin.setup.architectures import architectures_of
@@ -42,9 +43,14 @@ class Fleet:
     """The nodes of a deployment as an Engine."""
 
     def __init__(
-        self, deployment: config.Deployment, dispatcher: Dispatcher, facts: dict[str, Facts | None]
+        self,
+        deployment: config.Deployment,
+        dispatcher: Dispatcher,
+        facts: dict[str, Facts | None],
+        verify: Verify | None = None,
     ) -> None:
         self.deployment, self.dispatcher, self.facts = deployment, dispatcher, facts
+        self.verify = verify  # nodes' signatures, where they sign the keys of their masks
 
     def engine(self) -> Engine:
         return Engine(self.assemble, self.connect, {"deployment": self.dispatcher.about.run})
@@ -59,7 +65,7 @@ class Fleet:
                 f"{len(self.deployment.clients)} names: "
                 "set run.clients"
             )
-        return parts
+        return parts._replace(federation=parts.federation._replace(verify=self.verify))
 
     def _unseen(self, spec: Spec, method: Method | None) -> Assembled:
         spec, method = accounted(rooted(spec)), method_of(spec, method)

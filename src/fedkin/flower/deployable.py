@@ -10,13 +10,8 @@ def check_deployable(spec: Spec) -> None:
     check_transforms([one.name for one in spec.transforms])
     if spec.privacy.of_samples:
         raise FedkinError(
-            "privacy.unit = 'sample' is for simulations: nodes add no noise yet; take 'client', "
-            "which protects clients from those who see the models"
+            "privacy.unit = 'sample' is for simulations: nodes do not clip each sample yet; take "
+            "'client', with where = 'client' or 'distributed' against the server too"
         )
     if spec.audit.canaries:
         raise FedkinError("audit.canaries is for simulations (fedkin run): nodes change no labels")
-    if spec.privacy.at_client:
-        raise FedkinError(
-            f"privacy.where = '{spec.privacy.where}' is for simulations: nodes add no noise yet; "
-            "take 'server', which protects from those who see the models"
-        )

@@ -21,6 +21,7 @@ from fedkin.flower import config, newcomer
 from fedkin.flower.backend import NODES, Fleet, known_facts
 from fedkin.flower.dispatcher import Dispatcher, Federation, hello
 from fedkin.flower.envelope import Facts
+from fedkin.flower.identities import masked, verifier
 from fedkin.runs.database import read_only
 from fedkin.runs.directory import begun, recorded
 from fedkin.runs.record import Record
@@ -79,7 +80,9 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
     facts = (
         known_facts(known) if goes_on and known.is_file() else hello(dispatcher, deployment.wait)
     )
-    engine = Fleet(deployment, dispatcher, facts).engine()
+    signed = masked(spec, deployment.insecure)
+    verify = verifier(folder, about.experiment) if signed else None
+    engine = Fleet(deployment, dispatcher, facts, verify).engine()
 
     progress = progress_of(folder, known, facts)
     # the deployment's folder is its operator's own, and so is the code that its experiment names

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fedkin.masks import keys, vectors
 from fedkin.masks.randomness import Randomness, of_the_system
 from fedkin.masks.shares import SHARE, randomness, split
+from fedkin.masks.signatures import SIGNATURE, Identity, said
 from fedkin.masks.terms import check_majority, direction, pairing, point_of
 from fedkin.masks.wire import (
     CLIENT,
@@ -34,12 +35,19 @@ class MaskingClient:
         round: Counts from 1.
         threshold: t, as the client's own experiment says: the server's word counts for nothing.
         draw: Where its secrets come from.
+        identity: Signs its keys, and knows the others' signatures; None where nobody signs.
     """
 
     def __init__(
-        self, client: int, round: int, threshold: int, draw: Randomness = of_the_system
+        self,
+        client: int,
+        round: int,
+        threshold: int,
+        draw: Randomness = of_the_system,
+        identity: Identity | None = None,
     ) -> None:
         self.client, self.round, self.threshold, self._draw = client, round, threshold, draw
+        self._identity = identity
         self._next = Stage.ADVERTISE
         self._channel = keys.pair_of(draw("channel key", keys.KEY))
         self._masking = keys.pair_of(draw("masking key", keys.KEY))
@@ -49,9 +57,12 @@ class MaskingClient:
         self._given: dict[int, bytes] = {}  # the pair of shares that each client gave this one
 
     def advertise(self) -> bytes:
-        """Its public keys, and a commitment to its seed."""
+        """Its public keys, a commitment to its seed, and its signature of the keys."""
         self._step(Stage.ADVERTISE, Stage.ROSTER)
-        content = self._channel.public + self._masking.public + keys.commitment(self._seed)
+        public = self._channel.public + self._masking.public
+        content = public + keys.commitment(self._seed)
+        if self._identity is not None:
+            content += self._identity.sign(said(self.round, self.client, public))
         return sealed(Stage.ADVERTISE, self.round, [content])
 
     def share(self, roster: bytes) -> bytes:
@@ -61,12 +72,13 @@ class MaskingClient:
             roster: Whose public keys are there.
 
         Raises:
-            Refused: This client is not among them as it is, or they are too few.
+            Refused: This client is not among them as it is, or they are too few, or keys are not
+                signed by whose they are said to be.
         """
         self._step(Stage.ROSTER, Stage.DELIVERY)
-        size = CLIENT.size + 2 * keys.KEY
+        size = CLIENT.size + 2 * keys.KEY + (0 if self._identity is None else SIGNATURE)
         found = opened(Stage.ROSTER, self.round, roster, size, MOST_CLIENTS)
-        self._roster = by_client(found.entries, "roster")
+        self._roster = self._verified(by_client(found.entries, "roster"))
         if found.number != self.threshold:
             raise Refused(
                 f"roster: a threshold of {found.number}, and the experiment says {self.threshold}"
@@ -76,6 +88,18 @@ class MaskingClient:
         self._enough(len(self._roster), "roster")
         check_majority(self.threshold, len(self._roster))
         return sealed(Stage.SHARES, self.round, self._hidden_pairs())
+
+    def _verified(self, roster: dict[int, bytes]) -> dict[int, bytes]:
+        """The keys of each client, once their signatures are known to be its own."""
+        if self._identity is None:
+            return roster
+        found = {}
+        for client, entry in roster.items():
+            public, signature = entry[: 2 * keys.KEY], entry[2 * keys.KEY :]
+            if not self._identity.verify(client, said(self.round, client, public), signature):
+                raise Refused(f"roster: the keys of client {client} are not signed by its node")
+            found[client] = public
+        return found
 
     def _hidden_pairs(self) -> list[bytes]:
         threshold, points = self.threshold, [point_of(one) for one in self._roster]

@@ -13,6 +13,7 @@ from fedkin.core.errors import FedkinError, some
 from fedkin.masks import keys, vectors
 from fedkin.masks.client import OF_KEY, OF_SEED, REVEALED, SECRET
 from fedkin.masks.shares import recover
+from fedkin.masks.signatures import SIGNATURE, Verify, said
 from fedkin.masks.terms import Terms, check_terms, pairing, point_of
 from fedkin.masks.wire import (
     CLIENT,
@@ -32,15 +33,19 @@ class MaskedSum:
         terms: Round, threshold and size.
         asked: Who takes part.
         told: A number that all are told with their delivery.
+        verify: Knows clients' signatures; None where nobody signs.
     """
 
-    def __init__(self, terms: Terms, asked: Iterable[int], told: int = 0) -> None:
-        self.terms, self._told = terms, told
+    def __init__(
+        self, terms: Terms, asked: Iterable[int], told: int = 0, verify: Verify | None = None
+    ) -> None:
+        self.terms, self._told, self._verify = terms, told, verify
         self.asked = frozenset(asked)
         check_terms(terms, len(self.asked))
         self._public: dict[int, bytes] = {}
         self._seen: set[bytes] = set()
         self._commitments: dict[int, bytes] = {}
+        self._signatures: dict[int, bytes] = {}
         self._hidden: dict[int, dict[int, bytes]] = {}
         self._arrived: set[int] = set()
         self._revealed: dict[int, dict[int, bytes]] = {}
@@ -51,20 +56,28 @@ class MaskedSum:
     def advertised(self, client: int, blob: bytes) -> None:
         """Take a client's public keys. Raises Refused, as the others do."""
         self._expect(Stage.ADVERTISE, client, self.asked, self._public)
-        (content,) = self._open(Stage.ADVERTISE, blob, 3 * keys.KEY, 1, least=1)
-        public = content[: 2 * keys.KEY]
+        size = 3 * keys.KEY + (0 if self._verify is None else SIGNATURE)
+        (content,) = self._open(Stage.ADVERTISE, blob, size, 1, least=1)
+        public, signature = content[: 2 * keys.KEY], content[3 * keys.KEY :]
+        text = said(self.terms.round, client, public)
+        if self._verify is not None and not self._verify(client, text, signature):
+            raise Refused("advertise: its keys are not signed by its node")
         for key in (public[: keys.KEY], public[keys.KEY :]):
             if key in self._seen:
                 raise Refused("advertise: one of its keys was sent before")
             keys.check_public(key)
             self._seen.add(key)
         self._public[client] = public
-        self._commitments[client] = content[2 * keys.KEY :]
+        self._commitments[client] = content[2 * keys.KEY : 3 * keys.KEY]
+        self._signatures[client] = signature
 
     def roster(self) -> bytes:
         """Everybody's public keys, the same message for all: no more are taken."""
         self._close(Stage.ADVERTISE, Stage.SHARES, self._public)
-        entries = [of_client(client, self._public[client]) for client in sorted(self._public)]
+        entries = [
+            of_client(client, self._public[client] + self._signatures[client])
+            for client in sorted(self._public)
+        ]
         return sealed(Stage.ROSTER, self.terms.round, entries, self.terms.threshold)
 
     @property
@@ -108,6 +121,8 @@ class MaskedSum:
 
     def asking(self) -> bytes:
         """Whose vectors arrived, the same message for all: no more are taken."""
+        if self._stage == Stage.SHARES:  # nobody was there to deliver to
+            self._close(Stage.SHARES, Stage.MASKED, self._hidden)
         self._close(Stage.MASKED, Stage.REVEAL, self._arrived)
         entries = [of_client(client) for client in self.survivors]
         return sealed(Stage.SURVIVORS, self.terms.round, entries)

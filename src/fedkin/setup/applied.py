@@ -1,10 +1,11 @@
 """What an experiment puts around its method, once the federation is known."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from fedkin.core.method import Method
+from fedkin.core.method import ClientInfo, Method
 from fedkin.core.rng import Secret
-from fedkin.engine.coordinator import Federation, participants_of
+from fedkin.engine.coordinator import Federation, participants_among, participants_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.privacy import check_privacy
 from fedkin.setup.requirements import methods_with_a_sum
@@ -17,17 +18,42 @@ from fedkin.transforms.under_masks import check_uncompressed, sum_under_masks
 def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method:
     """The method with [[transforms]] and [privacy] around it."""
     masks = federation.threshold
-    if not spec.transforms and not spec.privacy.on and masks is None:
-        return method
+    changed = _changed(
+        spec, method, federation.infos, participants_of(federation), federation.participation
+    )
+    if masks is None:
+        return changed[0]
+    check_uncompressed(compressing([one.name for one in spec.transforms]))
+    return sum_under_masks(*changed, masks)
+
+
+def at_node(spec: Spec, method: Method, info: ClientInfo, clients: int) -> Method:
+    """The same as a node makes it, which knows one of so many clients: its part of it counts."""
+    share = spec.run.participation
+    return _changed(
+        spec, method, {info.client: info}, participants_among(share, clients), share, clients
+    )[0]
+
+
+def _changed(
+    spec: Spec,
+    method: Method,
+    infos: Mapping[int, ClientInfo],
+    participants: int,
+    share: float,
+    clients: int | None = None,
+) -> tuple[Method, Setting]:
     setting = Setting(
-        len(federation.infos),
-        participants_of(federation),
-        federation.participation,
+        len(infos) if clients is None else clients,
+        participants,
+        share,
         spec.run.rounds,
         spec.run.seed,
         methods_with_a_sum,
-        federation.infos,
+        infos,
     )
+    if not spec.transforms and not spec.privacy.on:
+        return method, setting
 
     def noised(method: Method) -> Method:
         asked = spec.privacy
@@ -40,11 +66,7 @@ def transformed_by(spec: Spec, method: Method, federation: Federation) -> Method
         return private
 
     listed = [Asked(one.name, one.options) for one in spec.transforms]
-    changed = transformed(method, listed, setting, noised)
-    if masks is None:
-        return changed
-    check_uncompressed(compressing([one.name for one in spec.transforms]))
-    return sum_under_masks(changed, setting, masks)
+    return transformed(method, listed, setting, noised), setting
 
 
 def told_secret(federation: Federation, told: tuple[str, bool] | None) -> Federation:

@@ -46,6 +46,7 @@ from fedkin.setup.secure_aggregation import masking_of, with_threshold
 from fedkin.transforms.black_box_models import allow_black_box_models
 from fedkin.transforms.kept_optimizer import keep_optimizer
 from fedkin.transforms.local_batch_norm import keep_batch_norm_local
+from fedkin.transforms.registry import trained_at_server
 from fedkin.transforms.safe import errors, losses, safe
 from fedkin.transforms.server_optimizer import AVERAGING, ServerOptimizer, optimize_at_server
 
@@ -105,6 +106,7 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
     if spec.method.safe:
         needs = method.needs._replace(validation=True)
         method = method._replace(needs=needs, hyper={**method.hyper, "safe": True})
+    method = trained_at_server(method, [one.name for one in spec.transforms])
     if spec.run.sampling != "method":
         method = method._replace(needs=method.needs._replace(sampling=spec.run.sampling))
     return method

@@ -6,6 +6,7 @@ from fedkin.core.rng import seeded
 from fedkin.engine.coordinator import Federation, participants_of
 from fedkin.engine.masking import Masking
 from fedkin.masks.randomness import Randomness, not_private, of_the_system
+from fedkin.masks.signatures import Identity
 from fedkin.masks.terms import usual_threshold
 from fedkin.runs.spec import Spec
 
@@ -25,8 +26,12 @@ def threshold_of(spec: Spec, participants: int) -> int | None:
     return usual_threshold(participants) if asked.threshold is None else asked.threshold
 
 
-def masking_of(spec: Spec, method: Method, threshold: int | None) -> Masking | None:
-    """What hides the messages of a host's clients; None where nothing is asked for."""
+def masking_of(
+    spec: Spec, method: Method, threshold: int | None, identity: Identity | None = None
+) -> Masking | None:
+    """What hides the messages of a host's clients; None where nothing is asked for. identity: of a
+    node, which signs its keys.
+    """
     how = method.aggregation
     if threshold is None or not isinstance(how, WeightedSum):
         return None
@@ -36,7 +41,7 @@ def masking_of(spec: Spec, method: Method, threshold: int | None) -> Masking | N
             return not_private(seeded(spec.run.seed), round, client)
         return of_the_system
 
-    return Masking(threshold, how, draw)
+    return Masking(threshold, how, draw, identity)
 
 
 def masks_said(spec: Spec, federation: Federation) -> list[str]:

@@ -20,6 +20,7 @@ from fedkin.transforms.private_predictions import (
     PredictionNoise,
     keep_predictions_private,
 )
+from fedkin.transforms.protected.votes import keep_votes_private
 from fedkin.transforms.robust import factor
 from fedkin.transforms.setting import Setting, declared_sum
 from fedkin.transforms.updates import base_of, flattened, unflattened
@@ -50,9 +51,11 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
     Raises:
         FedkinError: The method has no sum, or another rule stands in its place.
     """
-    if asked.at_client and isinstance(method.aggregation, EachClient) and not method.needs.pooled:
-        noise = PredictionNoise(asked.clip, asked.noise)
-        return keep_predictions_private(method._replace(check=_predicting(method, setting)), noise)
+    if isinstance(method.aggregation, EachClient) and not method.needs.pooled:
+        checked = method._replace(check=_predicting(method, setting))
+        if not asked.at_client:
+            return keep_votes_private(checked, setting, asked.noise)
+        return keep_predictions_private(checked, PredictionNoise(asked.clip, asked.noise))
     summed = declared_sum(method, "privacy", setting, "[privacy]")
     if summed.rule is not None:
         raise FedkinError(

@@ -71,13 +71,22 @@ def keep_predictions_private(method: Method, asked: PredictionNoise) -> Method:
             )
         return own, {PREDICTIONS: asked(message[PREDICTIONS], data.secret, data.key.round)}
 
+    return introducing_nothing(method._replace(client_update=client_update))
+
+
+def introducing_nothing(method: Method) -> Method:
+    """The method whose clients introduce themselves by what depends on no training sample.
+
+    Args:
+        method: Perhaps without introductions.
+
+    Raises:
+        Uncovered: When a client introduces itself: by what it has learned.
+    """
+
     def setup_message(own: Tree, data: ClientContext) -> Tree:
         assert method.setup_message is not None
-        if data.secret is None:
-            raise FedkinError(
-                "[privacy] needs a secret to draw noise from, and the client has none"
-            )
-        nothing = SampleNoise(1.0, 0.0, 1.0, data.secret, data.key.round, dry=True)
+        nothing = SampleNoise(1.0, 0.0, 1.0, Secret(bytes(32)), data.key.round, dry=True)
         sent = method.setup_message(own, protected(data, nothing))
         if nothing.spent:
             raise Uncovered(
@@ -86,10 +95,7 @@ def keep_predictions_private(method: Method, asked: PredictionNoise) -> Method:
             )
         return sent
 
-    return method._replace(
-        client_update=client_update,
-        setup_message=None if method.setup_message is None else setup_message,
-    )
+    return method if method.setup_message is None else method._replace(setup_message=setup_message)
 
 
 def _on_simplex(rows: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from fedkin.core.method import Method
 from fedkin.transforms import attacks, rules
 from fedkin.transforms.compression import transform as compression
 from fedkin.transforms.setting import Change, Setting
+from fedkin.transforms.trust import trust
 
 FINITE = ConfigDict(allow_inf_nan=False)
 COMPRESSION = "compression"
@@ -32,6 +33,7 @@ class Transform(NamedTuple):
     stage: str  # one of STAGES
     make: Callable[..., Change]
     simulated: bool = False  # nodes of a deployment do no such thing
+    trains: bool = False  # at the server, on a public set with labels
 
 
 class Asked(NamedTuple):
@@ -52,6 +54,7 @@ TRANSFORMS: dict[str, Transform] = {
     "trimmed_mean": Transform("rule", rules.trimmed_mean),
     "geometric_median": Transform("rule", rules.geometric_median),
     "krum": Transform("rule", rules.krum),
+    "trust": Transform("rule", trust, simulated=True, trains=True),
 }
 
 
@@ -94,6 +97,18 @@ def transformed(
 def compressing(names: Sequence[str]) -> list[str]:
     """Those of the transforms that compress messages."""
     return [name for name in names if _named(name).stage == COMPRESSION]
+
+
+def trained_at_server(method: Method, names: Sequence[str]) -> Method:
+    """The method, with what transforms need that train at the server: a public set with labels.
+
+    Args:
+        method: What is transformed.
+        names: Of the transforms.
+    """
+    if not any(_named(name).trains for name in names):
+        return method
+    return method._replace(needs=method.needs._replace(public="labeled", server_models=True))
 
 
 def made(asked: Asked) -> Change:

@@ -37,13 +37,17 @@ from fedkin.flower.envelope import (
     opened,
     sealed,
 )
+from fedkin.flower.identities import identity, masked
 from fedkin.flower.node import data, local_socket
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.placement import models_at
+from fedkin.flower.node.secret import secret_at
 from fedkin.flower.node.store import Vault, salt_of
 from fedkin.flower.node.work import Work
+from fedkin.masks.signatures import Identity
 from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
+from fedkin.setup.applied import at_node
 from fedkin.setup.architectures import with_measure
 from fedkin.setup.build import for_models, method_of, names_of, schedule_of
 from fedkin.setup.population import population_of
@@ -112,9 +116,11 @@ class Node:
             down = decode(message)
             check_kinds(down, spec.method.name)
             check(down, down)  # finite numbers only
+        secret = secret_at(self.state, spec, request.run)
         asked = Asked(self.state / request.run)
         asked.check(spec, request, message)
         host = self._host_at(spec, experiment, request.place)
+        host.secret = secret
         vault, about = Vault(self.state / request.run), partial(self._about, spec, experiment)
         work = Work(host, vault, request, message, about, asked)
         done, sent = work.all()
@@ -163,11 +169,11 @@ class Node:
             self._host = (
                 experiment,
                 place,
-                self._build(spec, self._population(spec, experiment), place),
+                self._build(spec, self._population(spec, experiment), place, experiment),
             )
         return self._host[2]
 
-    def _build(self, spec: Spec, population: Population, place: Place) -> Host:
+    def _build(self, spec: Spec, population: Population, place: Place, experiment: str) -> Host:
         if self.config.data is not None:
             if place.data != data.facts_of(population, 0, salt_of(self.state)).digest:
                 raise FedkinError("its data are not those that it joined the run with")
@@ -184,7 +190,7 @@ class Node:
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(
             -info.samples // spec.train.batch_size
         )
-        method = for_models(spec, method_of(spec), models)
+        method = at_node(spec, for_models(spec, method_of(spec), models), info, place.clients)
         return Host(
             method=method,
             models=models,
@@ -195,8 +201,16 @@ class Node:
             store=Memory(),
             seed=spec.run.seed,
             measure=with_measure(spec, population, self.config.data is None).run.measure,
-            masking=masking_of(spec, method, _threshold(spec, place)),
+            masking=masking_of(
+                spec, method, _threshold(spec, place), self._identity(spec, experiment)
+            ),
         )
+
+    def _identity(self, spec: Spec, experiment: str) -> Identity | None:
+        """What signs this node's keys of secure aggregation."""
+        if not masked(spec, self.config.insecure):
+            return None
+        return identity(self.folder, experiment)
 
 
 def _later_stage(request: Request) -> bool:
@@ -215,6 +229,11 @@ def _threshold(spec: Spec, place: Place) -> int | None:
 
     Raises FedkinError for a newcomer, who works alone.
     """
+    if spec.privacy.at_client and place.joined is not None:
+        raise FedkinError(
+            "what a newcomer sends is not accounted for, and clients of this run add noise: it "
+            "joins the next run as one of its clients"
+        )
     if spec.privacy.secure_aggregation is not None and place.joined is not None:
         raise FedkinError(
             "a newcomer works alone, and secure aggregation hides an update among others: it joins "

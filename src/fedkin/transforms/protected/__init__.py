@@ -1,1 +1,1 @@
-"""What every sample of a client is protected by: the method, and the data as it sees them."""
+"""What is protected before a method sees it: each sample of a client, each vote at the server."""

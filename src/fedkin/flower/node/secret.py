@@ -1,0 +1,33 @@
+"""What a node's noise is drawn from: a file of its own, which no server sees."""
+
+from pathlib import Path
+
+from fedkin.core.rng import Secret, seeded
+from fedkin.runs.directory import SECRET
+from fedkin.runs.secret_file import new_secret, secret_of
+from fedkin.runs.spec import Spec
+
+
+def secret_at(state: Path, spec: Spec, run: str) -> Secret | None:
+    """The secret of a node in one run, the same whenever it is asked for.
+
+    Args:
+        state: The node's folder of states; a secret is made there before its first run.
+        spec: The experiment.
+        run: Which one: each has noise of its own.
+
+    Returns:
+        None where clients add no noise.
+
+    Raises:
+        FedkinError: It is gone after the run has begun, damaged, or readable by others.
+    """
+    if not spec.privacy.at_client:
+        return None
+    if spec.privacy.seeded:
+        return seeded(spec.run.seed)
+    known = (state / SECRET).exists() or (state / run).exists()
+    if not known:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = secret_of(state) if known else new_secret(state)
+    return found.of(f"run {run}")

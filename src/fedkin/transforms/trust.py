@@ -1,0 +1,143 @@
+"""Trust in updates that point where the server's own one does, from a public set with labels.
+
+Source: Cao, Fang, Liu & Gong: FLTrust: Byzantine-robust federated learning via trust bootstrapping,
+2021, Algorithm 2 (section 4).
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from fedkin.core.aggregation import (
+    Around,
+    Combined,
+    Contributions,
+    EachClient,
+    Mean,
+    Reply,
+    aggregated,
+)
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import FederationInit, Method, ServerContext, public_set
+from fedkin.core.model import Batch, Model
+from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.tree import Params, Tree, named_leaves
+from fedkin.transforms.robust import KEPT
+from fedkin.transforms.setting import Change, Setting, declared_sum
+from fedkin.transforms.telling import telling
+from fedkin.transforms.updates import base_in, flattened, unflattened
+
+PARAMETERS = "parameters"
+Whole = Annotated[int, Field(ge=1)]
+
+
+def trust(
+    *, lr: Annotated[float, Field(gt=0)], steps: Whole = 10, batch_size: Whole = 32
+) -> Change:
+    """Updates count by the cosine to the server's own update, and have its length.
+
+    lr, steps, batch_size: of the server's own training on the public set in every round; the paper
+    takes those of clients.
+    """
+
+    def change(method: Method, setting: Setting) -> Method:
+        summed = declared_sum(method, "trust", setting)
+        if summed.kinds != (PARAMETERS,):
+            raise FedkinError(
+                f"transform trust trains the model that is shared, and {method.name} sums "
+                f"{', '.join(summed.kinds)}: try fedavg"
+            )
+        inner = telling(method)
+
+        def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+            received = inner.broadcast(state, setting.first)
+            own = _trained(received[PARAMETERS], server, lr, steps, batch_size)
+
+            def rule(given: Contributions) -> Combined:
+                return by_trust(given, own)
+
+            def around() -> Around:
+                return Around(
+                    lambda one: inner.broadcast(state, one), server.key.round, server.secret
+                )
+
+            mean = aggregated(summed._replace(rule=rule), replies, around)
+            assert isinstance(mean, Mean)
+            return inner.server_update(state, mean, server)
+
+        def check(start: FederationInit, participants: int) -> None:
+            method.check(start, participants)
+            received = method.broadcast(method.server(start), setting.first)
+            sent = method.expected_update(received, setting.infos[setting.first])
+            if len(start.parameters) > 1 or not _whole(sent, next(iter(start.parameters.values()))):
+                raise FedkinError(
+                    "transform trust trains one whole model at the server, and clients of "
+                    f"{method.name} send parts of one, or several: try fedavg"
+                )
+
+        return inner._replace(aggregation=EachClient(), server_update=server_update, check=check)
+
+    return change
+
+
+def by_trust(given: Contributions, own: Params) -> Combined:
+    """base + Σ s_k (‖g‖ / ‖g_k‖) g_k / Σ s_k with s_k = max(0, cos(g_k, g)); g is the server's own
+    update. Nobody who is trusted: the base.
+
+    Args:
+        given: The replies of a round.
+        own: The server's model after its own training.
+
+    Returns:
+        "kept" is a client's trust beside the largest one.
+    """
+    clients = list(given.replies)
+    like = given.replies[clients[0]].message
+    first = given.received(clients[0])
+    direction = flattened({PARAMETERS: own}) - flattened({PARAMETERS: first[PARAMETERS]})
+    base = base_in(given, clients[0])
+    length = direction.norm()
+    scores, total = [], torch.zeros_like(base)
+    for client in clients:
+        update = flattened(given.replies[client].message) - base_in(given, client)
+        score, scaled = _trusted(update, direction, length)
+        scores.append(score)
+        total += score * scaled
+    whole = sum(scores)
+    found = base + total / whole if whole > 0 else base
+    most = max(scores)
+    kept = {client: score / most if most > 0 else 0.0 for client, score in zip(clients, scores)}
+    return Combined(unflattened(found, like), {KEPT: kept})
+
+
+def _trusted(update: Tensor, direction: Tensor, length: Tensor) -> tuple[float, Tensor]:
+    """max(0, cosine), and the update with the length of the server's own."""
+    norm = update.norm()
+    if not bool(torch.isfinite(norm)) or not float(norm) * float(length) > 0:
+        return 0.0, torch.zeros_like(update)
+    return max(0.0, float(update @ direction / (norm * length))), update * (length / norm)
+
+
+def _trained(w: Params, server: ServerContext, lr: float, steps: int, batch_size: int) -> Params:
+    """The model after the server's own training on the public set."""
+    (model,) = server.models.values()
+    labels = server.public_y
+    if labels is None:
+        raise FedkinError("transform trust uses the labels of the public set")
+    batches = server.rows(model, (public_set(server), labels), batch_size, steps, "trust")
+    found: Params = scan(_step, w, batches, lr * server.decay)
+    return found
+
+
+def _step(model: Model, w: Params, rows: tuple[Tensor, Tensor], lr: Tensor) -> Params:
+    x, y = rows
+    weight = torch.full((len(x),), 1 / len(x), dtype=next(iter(w.values())).dtype)
+    return descend(w, gradient(model.loss)(w, Batch(x, y, weight)), lr)
+
+
+def _whole(sent: Tree, like: Params) -> bool:
+    found = {path: leaf.shape for path, leaf in named_leaves(sent)}
+    return found == {f"{PARAMETERS}/{name}": leaf.shape for name, leaf in like.items()}

@@ -1,0 +1,90 @@
+"""Signed keys: nobody's keys can be put in the place of a client's."""
+
+import hashlib
+import hmac
+
+import numpy as np
+import pytest
+
+from fedkin.masks.client import MaskingClient
+from fedkin.masks.keys import KEY, pair_of
+from fedkin.masks.server import MaskedSum
+from fedkin.masks.signatures import SIGNATURE, Identity
+from fedkin.masks.terms import Terms
+from fedkin.masks.wire import CLIENT, HEADER, MOST_CLIENTS, Refused, Stage, opened, sealed
+
+
+def _signature(client: int, text: bytes) -> bytes:
+    """In the place of ECDSA: as long, and nobody else's."""
+    one = hmac.digest(b"secret of client %d" % client, text, hashlib.sha384)
+    return one + hmac.digest(one, text, hashlib.sha384)
+
+
+def _verify(client: int, text: bytes, signature: bytes) -> bool:
+    return signature == _signature(client, text)
+
+
+def _identity(client: int) -> Identity:
+    return Identity(lambda text: _signature(client, text), _verify)
+
+
+def _round(signing: int = 4) -> tuple[MaskedSum, dict[int, MaskingClient]]:
+    server = MaskedSum(Terms(7, 3, 2), range(4), 0, _verify)
+    signers = {client: _identity(client) for client in range(signing)}
+    clients = {one: MaskingClient(one, 7, 3, identity=signers.get(one)) for one in range(4)}
+    return server, clients
+
+
+def test_signed_rounds_give_the_sum() -> None:
+    server, clients = _round()
+    for one, client in clients.items():
+        blob = client.advertise()
+        assert len(blob) == HEADER.size + 3 * KEY + SIGNATURE
+        server.advertised(one, blob)
+    roster = server.roster()
+    for one, client in clients.items():
+        server.shared(one, client.share(roster))
+    deliveries = {one: server.delivery(one) for one in clients}
+    for one, client in clients.items():
+        values = np.array([one, 2**64 - 1 - one], np.uint64)
+        server.masked(one, client.mask(deliveries[one], lambda told, v=values: v))
+    asking = server.asking()
+    for one, client in clients.items():
+        server.revealed(one, client.reveal(asking))
+    assert server.total().tolist() == [6, 2**64 - 10]
+
+
+def test_keys_of_somebody_else_are_refused_by_everybody() -> None:
+    server, clients = _round()
+    for one, client in clients.items():
+        server.advertised(one, client.advertise())
+    size = CLIENT.size + 2 * KEY + SIGNATURE
+    entries = opened(Stage.ROSTER, 7, server.roster(), size, MOST_CLIENTS).entries
+    mine = pair_of(bytes(range(KEY))).public
+    entries[2] = CLIENT.pack(2) + mine + entries[2][CLIENT.size + KEY :]
+    roster = sealed(Stage.ROSTER, 7, entries, 3)
+    with pytest.raises(Refused, match="the keys of client 2 are not signed by its node"):
+        clients[1].share(roster)
+    with pytest.raises(Refused, match="roster was asked for, and delivery comes next"):
+        clients[1].share(roster)  # it does not come back
+
+
+def test_a_signature_is_of_one_round_client_and_pair_of_keys() -> None:
+    server, clients = _round()
+    blob = clients[0].advertise()
+    with pytest.raises(Refused, match="advertise: its keys are not signed"):
+        server.advertised(1, blob)
+    other = MaskedSum(Terms(8, 3, 2), range(4), 0, _verify)
+    again = blob[: HEADER.size].replace(b"\x07", b"\x08", 1) + blob[HEADER.size :]
+    with pytest.raises(Refused, match="advertise: its keys are not signed"):
+        other.advertised(0, again)
+    changed = blob[: HEADER.size] + pair_of(b"\x05" * KEY).public + blob[HEADER.size + KEY :]
+    with pytest.raises(Refused, match="advertise: its keys are not signed"):
+        server.advertised(0, changed)
+    server.advertised(0, blob)
+
+
+def test_who_does_not_sign_is_refused_where_others_do() -> None:
+    server, clients = _round(signing=3)
+    with pytest.raises(Refused, match="bytes with 1 entries"):
+        server.advertised(3, clients[3].advertise())

@@ -1,0 +1,88 @@
+"""FLTrust, against its formula, and in whole runs with attackers."""
+
+import math
+
+import pytest
+import torch
+
+from fedkin.core.aggregation import Contributions, Reply
+from fedkin.core.errors import FedkinError
+from fedkin.experiment.run import run
+from fedkin.report.summary import summary
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
+from fedkin.transforms.trust import by_trust
+from tests.engine.small import content
+
+SENT = {"parameters": {"w": torch.tensor([1.0, 2.0, -1.0])}}
+
+
+def replies(*updates):
+    return {
+        k: Reply({"parameters": {"w": SENT["parameters"]["w"] + torch.tensor(u)}}, 50.0)
+        for k, u in enumerate(updates, start=2)
+    }
+
+
+def taken(own, *updates):
+    given = Contributions(replies(*updates), lambda client: SENT, ())
+    found = by_trust(given, {"w": SENT["parameters"]["w"] + torch.tensor(own)})
+    return (found.value["parameters"]["w"] - SENT["parameters"]["w"]).tolist(), found.told["kept"]
+
+
+def test_updates_count_by_their_cosine_and_have_the_servers_length():
+    """Cosines 1, 1/√2 and −1 to (0, 2, 0): the second is (√2, √2, 0) once it has length 2."""
+    update, kept = taken([0.0, 2.0, 0.0], [0.0, 5.0, 0.0], [9.0, 9.0, 0.0], [0.0, -9.0, 0.0])
+    share = 1 / math.sqrt(2)
+    whole = 1 + share
+    expected = [share * math.sqrt(2) / whole, (2 + share * math.sqrt(2)) / whole, 0.0]
+    assert update == pytest.approx(expected, rel=1e-5)
+    assert kept == {2: 1.0, 3: pytest.approx(share), 4: 0.0}
+
+
+def test_where_nobody_is_trusted_nothing_moves():
+    update, kept = taken([0.0, 2.0, 0.0], [0.0, -1.0, 0.0], [math.inf, 0.0, 0.0], [0.0, 0.0, 0.0])
+    assert update == [0.0, 0.0, 0.0]
+    assert set(kept.values()) == {0.0}
+    assert taken([0.0, 0.0, 0.0], [0.0, 1.0, 0.0])[0] == [0.0, 0.0, 0.0]
+
+
+def spec(method="fedavg", attacked=True, trust=None, **settings):
+    given = content(method, run__rounds=8, run__participation=1.0, **settings)
+    attack = [{"name": "attack", "kind": "sign_flip", "strength": 6.0, "share": 0.34}]
+    listed = [*(attack if attacked else []), *([{"name": "trust", **trust}] if trust else [])]
+    public = {"source": "held-out", "samples": 100, "labeled": True}
+    return parse({**given, "public": public, "transforms": listed})[0]
+
+
+def test_attackers_are_not_trusted(tmp_path):
+    trust = {"lr": 0.05, "steps": 8}
+    found = summary(run(spec(trust=trust), tmp_path / "trust"))
+    plain = summary(run(spec(), tmp_path / "plain"))
+    attackers = {one for one, value in found["extras"]["attacker"].items() if value == 1}
+    kept = found["extras"]["kept"]
+    assert {one for one, value in kept.items() if value == 0} == attackers
+    assert max(kept.values()) == 1
+    better = found["honest"]["views"]["global"] - plain["honest"]["views"]["global"]
+    assert better > 0.1
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "sentence"),
+    [
+        ("fedper", {}, "transform trust trains one whole model at the server"),
+        ("cgpfl", {}, "transform trust works on a declared sum of updates"),
+        ("scaffold", {}, "clients of scaffold send parts of one, or several: try fedavg"),
+        ("fedavg", {"public__labeled": False}, "label"),
+        ("fedavg", {"trust": {"lr": 0.0}}, "transform trust: lr: "),
+        ("fedavg", {"trust": {}}, "transform trust needs lr"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_training(method, settings, sentence):
+    given = spec(method, attacked=False, trust={"lr": 0.1}).model_dump(exclude_none=True)
+    labeled = settings.get("public__labeled", True)
+    given["public"] = {**given["public"], "labeled": labeled}
+    asked = settings.get("trust", {"lr": 0.1})
+    given["transforms"] = [{"name": "trust", **asked}]
+    with pytest.raises(FedkinError, match=sentence):
+        assemble(parse(given)[0])
