@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from fedkin.core.rng import Key
 from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
+from fedkin.doctor import patches
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 CLIENTS, ROWS = 200, 50_000  # at most, that are looked at
 WIDTH, UNITS = 48, 64  # principal components that are kept; ReLU units of the small network
+WIDE = 128  # principal components of what pictures have of patches
 LAST = 2  # symbols of a text that are seen
 FAR = 6.0  # deviations at which a number ends
 
@@ -51,6 +53,9 @@ def rows_of(population: Population, seed: int) -> Rows:
     linear = _narrow(x)
     network = _with_units(linear, Key(seed).numpy("doctor units"))
     views = {"linear": _with_ones(linear), "network": _with_ones(network)}
+    if patches.is_picture(population.x):
+        found = patches.seen(population.x[index], Key(seed).numpy("doctor patches"))
+        views["patches"] = _with_ones(_narrow(found, WIDE))
     clients, groups = tuple(int(k) for k in chosen), groups_of(population)
     group = None if groups is None else groups[index]
     if population.classes:
@@ -111,14 +116,14 @@ def _numbers(population: Population, index: Ints) -> Floats:
     return found
 
 
-def _narrow(x: Any) -> Floats:
-    """Standardised, and no wider than WIDTH: principal components where there are more numbers."""
+def _narrow(x: Any, width: int = WIDTH) -> Floats:
+    """Standardised, and no wider than ``width``: principal components where there are more."""
     x = x - x.mean(0)
     spread = x.std(0)
     x = x[:, spread > 1e-9] / spread[spread > 1e-9]
-    if x.shape[1] > WIDTH:
+    if x.shape[1] > width:
         _, vectors = np.linalg.eigh(x.T @ x)
-        x = x @ vectors[:, ::-1][:, :WIDTH]
+        x = x @ vectors[:, ::-1][:, :width]
         x = x / x[:, :1].std()  # the first has deviation 1, the others keep their size beside it
     return np.asarray(np.clip(x, -FAR, FAR), dtype=np.float64)
 
