@@ -17,6 +17,7 @@ from website import (
     for_programs,
     json_page,
     method_pages,
+    notebooks,
     spec_page,
 )
 from website.links import broken, from_elsewhere
@@ -42,6 +43,7 @@ def stage(target: Path) -> list[Any]:
         api_pages.pages(),
         errors_page.page(),
         json_page.page(),
+        notebooks.pages(),
     ]
     for some in generated:
         for place, text in some.items():

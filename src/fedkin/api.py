@@ -14,12 +14,14 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
+from fedkin.core.plain import html_table
 from fedkin.data.partitions.registry import PARTITIONS
 from fedkin.data.population import Population, Split
 from fedkin.data.sources import check_name
 from fedkin.doctor.checked import checked, leaks_of
 from fedkin.doctor.diagnosis import diagnosis
 from fedkin.experiment.heading import head
+from fedkin.experiment.notebook import Bar, in_notebook
 from fedkin.experiment.progress import Tally, display
 from fedkin.experiment.resume import resume as _resume
 from fedkin.experiment.run import new_folder
@@ -32,7 +34,7 @@ from fedkin.export.predict import predicted
 from fedkin.models.build import GIVEN_MODELS, MODELS
 from fedkin.report import frames
 from fedkin.report.comparison.side_by_side import SideBySide
-from fedkin.report.html_table import html_table
+from fedkin.report.page.figure_files import first_chart
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
@@ -173,7 +175,9 @@ class Result:
         return f"Result({str(self.folder)!r})"
 
     def _repr_html_(self) -> str:
-        return html_table(f"Result in {self.folder}", numbers_of(self.summary))
+        return html_table(f"Result in {self.folder}", numbers_of(self.summary)) + first_chart(
+            self.folder
+        )
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -329,7 +333,8 @@ def run(
         spec = named_data(spec, experiment.given.write(Path(out)))
     if progress is not True:
         return Result(_run(spec, out, method=method, progress=progress or None), method)
-    with display(Tally(spec, head(spec)), console()) as shown:
+    tally = Tally(spec, head(spec))
+    with Bar(tally) if in_notebook() else display(tally, console()) as shown:
         return Result(_run(spec, out, method=method, progress=shown.update), method)
 
 

@@ -5,7 +5,9 @@ A client's name, a column, a label, a node's error may hold a terminal's command
 the direction of writing, or the markup of the page that they are put into.
 """
 
+import html
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 # what moves a cursor, renames a window or hides text: C0 and C1 controls, marks of direction, lone
@@ -115,3 +117,27 @@ def _shown(found: re.Match[str]) -> str:
     if mark in "\n\r\t":
         return " "
     return f"\\x{ord(mark):02x}" if ord(mark) < 256 else f"\\u{ord(mark):04x}"
+
+
+def html_table(title: str, rows: Iterable[Sequence[Any]], columns: Sequence[str] = ()) -> str:
+    """A table with a title; every text is escaped.
+
+    >>> html_table("Run", [("rounds", 3)])
+    '<b>Run</b><table><tr><td>rounds</td><td>3</td></tr></table>'
+
+    Args:
+        title: What stands above it.
+        rows: Cells, of any type.
+        columns: Names of the columns; none: no head.
+
+    Returns:
+        HTML for a notebook.
+    """
+    head = _html_row("th", columns) if columns else ""
+    body = "".join(_html_row("td", row) for row in rows)
+    return f"<b>{html.escape(title)}</b><table>{head}{body}</table>"
+
+
+def _html_row(tag: str, cells: Sequence[Any]) -> str:
+    inside = "".join(f"<{tag}>{html.escape(plain(str(cell)))}</{tag}>" for cell in cells)
+    return f"<tr>{inside}</tr>"

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.plain import html_table
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.tables.encoding import Encoding, from_plain
 
@@ -59,6 +60,19 @@ class Population:
     encoding: Encoding | None = None
     said: tuple[str, ...] = ()
     apart: tuple[int, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: sizes, and what was left out."""
+        parts: tuple[Split, ...] = ("train", "val", "test")
+        sizes = {part: self.sizes(part) for part in parts}
+        rows = [
+            ("clients", self.clients),
+            ("samples", " × ".join(map(str, self.x.shape))),
+            ("labels", self.task if self.task == "regression" else f"{self.classes} classes"),
+            *((f"{part} samples a client", f"{n.min()} to {n.max()}") for part, n in sizes.items()),
+            *(("left out", sentence) for sentence in self.said),
+        ]
+        return html_table(f"Population {self.name}", rows)
 
     @property
     def clients(self) -> int:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from fedkin.core.plain import html_table
 from fedkin.report.comparison.compare import Comparison, comparison
 from fedkin.report.comparison.page import write_comparison
 from fedkin.report.comparison.tables import markdown, sheets, troubles
-from fedkin.report.html_table import html_table
 
 
 class SideBySide:

@@ -46,6 +46,13 @@ def charts_of(run: Run) -> list[Figure]:
     return page_figures(run, found, what, matrices, gain_of(run, found), panel).figures
 
 
+def first_chart(run_folder: Path | str) -> str:
+    """The chart that a report begins with, as SVG; "" for a run without scores."""
+    with opened(Path(run_folder)) as run:
+        found = charts_of(run)
+    return "" if not found else vl_convert.vegalite_to_svg(json.dumps(standing(found[0].spec)))
+
+
 def write_figure(figure: Figure, folder: Path) -> list[Path]:
     """One chart in all formats."""
     text = json.dumps(standing(figure.spec))
