@@ -1,4 +1,4 @@
-"""Build the documentation site: ``scripts/docs``, or ``python -m website.build [FOLDER]``."""
+"""Build the site: ``scripts/docs``, or ``python -m website.build [--versions] [FOLDER]``."""
 
 import shutil
 import subprocess
@@ -22,9 +22,11 @@ from website import (
 )
 from website.links import broken, from_elsewhere
 from website.staging import ROOT, Stage
+from website.versions import keep
 
 WORK = ROOT / "build"
 BUILT = "site"
+VERSIONED, VERSIONS = "--versions", "versions"
 SHIM = "https://unpkg.com/iframe-worker/shim"  # the generator's; a copy stands beside the pages
 CONFIG = ROOT / "website" / "zensical.toml"
 
@@ -119,9 +121,11 @@ def fetch_nothing(site: Path) -> None:
 
 def main() -> None:
     """The console script."""
-    site = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else WORK / BUILT
-    build(site)
-    print(f"{site}/index.html")
+    given = [one for one in sys.argv[1:] if one != VERSIONED]
+    versioned = VERSIONED in sys.argv[1:]
+    site = Path(given[0]).resolve() if given else WORK / (VERSIONS if versioned else BUILT)
+    build(WORK / BUILT if versioned else site)
+    print(keep(WORK / BUILT, site, fedkin.__version__) if versioned else site / "index.html")
 
 
 if __name__ == "__main__":
