@@ -18,6 +18,7 @@ M = len(SIZES)
 P = PUBLIC * CLASSES  # one prediction matrix |P| × C
 W = WIDTH * CLASSES + CLASSES  # |w| of mlr
 D = WIDTH * HIDDEN + HIDDEN + HIDDEN * CLASSES + CLASSES  # |w| of dnn
+POLICY = 2 * HIDDEN * (HIDDEN + 3)  # a layer to 2K numbers, its bias, and a normalization
 PROTOTYPES = {"centroids": CLASSES * HIDDEN, "coefficients": CLASSES}
 
 
@@ -103,6 +104,7 @@ EXPECTED = {
     "feddbe": Ledger(
         {"parameters": D, "centroids": HIDDEN}, {"parameters": D}, setup={"centroids": HIDDEN}
     ),
+    "fedcp": Ledger({"parameters": D + POLICY}, {"parameters": D + POLICY}),
     "feddyn": Ledger({"parameters": W}, {"parameters": W}),
     "fedntd": Ledger({"parameters": W}, {"parameters": W}),
     "finetune": Ledger({"parameters": W}, {"parameters": W}),
@@ -298,6 +300,7 @@ SHARED = {
     "feddyn": "the slope of a client is what it sent, added up",
     "moon": "the client's last model was sent, for the mean",
     "fedamp": "the personal model is sent, for the server compares it with the others'",
+    "fedcp": "the personal head is sent, as its mean with the head that the server knows",
 }
 
 

@@ -26,6 +26,7 @@ from fedkin.methods.fedas import fedas
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.fedbabu import fedbabu
 from fedkin.methods.fedbn import fedbn
+from fedkin.methods.fedcp import fedcp
 from fedkin.methods.feddbe import feddbe
 from fedkin.methods.feddf import feddf
 from fedkin.methods.feddyn import feddyn
@@ -104,6 +105,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fedtgp": fedtgp,
     "feddbe": feddbe,
     "fedu": fedu,
+    "fedcp": fedcp,
 }
 
 ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ make no difference
@@ -135,6 +137,7 @@ ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ ma
     "ntd": "fedntd",
     "tgp": "fedtgp",
     "dbe": "feddbe",
+    "cp": "fedcp",
     "cfl": "clustered_fl",
     "clusteredfl": "clustered_fl",
     "sattler": "clustered_fl",
