@@ -83,8 +83,8 @@ def fedcp(*, lr: float, lam: NotNegative = 5.0, weights: Weights = "samples") ->
 
 def personal_head(own: Tree, data: ClientContext) -> Params:
     """φ_i; the initial head before the client's first round."""
-    kept: Params = own or {"head": data.model.initial}
-    return {name: kept["head"][name] for name in head_of(data.model).names}
+    kept: Params = own["head"] if own else data.model.initial
+    return {name: kept[name] for name in head_of(data.model).names}
 
 
 def prediction(model: Model, view: Tree, x: Tensor) -> Tensor:
