@@ -80,7 +80,7 @@ def test_sums_are_declared_wherever_they_suffice():
         *("finetune", "l2sgd", "lg_fedavg", "partial_fl", "per_fedavg", "persfl", "ppfl"),
         *("scaffold", "fedrep", "fedbabu", "fedbn", "fedala"),
         *("fedproto", "fedrod", "knn_per", "moon", "feddyn", "fedntd"),
-        *("feddbe", "fedcp"),
+        *("feddbe", "fedcp", "gpfl"),
     }
 
 

@@ -40,6 +40,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "fedtgp": {"server_epochs": 3, "server_lr": 0.1},
     "fedas": {"align_lr": 0.1},
     "fedcp": {},
+    "gpfl": {},
     "fedu": {"pull": 0.3},
     "feddbe": {"kappa": 2.0, "momentum": 0.3},
     "local": {},

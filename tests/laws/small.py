@@ -33,6 +33,7 @@ HYPER = {  # where the defaults are too large for a test
     "fedtgp": {"server_epochs": 3, "server_lr": 0.1, "server_batch": 99},  # one order of all
     "fedas": {"align_lr": 0.3},
     "fedcp": {"lam": 2.0},
+    "gpfl": {"lam": 0.4},
     "fedntd": {"beta": 1.5, "temperature": 0.7},
     "per_fedavg": {"inner_lr": 0.1},
     "l2sgd": {"lam": 1.0, "p": 0.4},

@@ -19,6 +19,8 @@ P = PUBLIC * CLASSES  # one prediction matrix |P| × C
 W = WIDTH * CLASSES + CLASSES  # |w| of mlr
 D = WIDTH * HIDDEN + HIDDEN + HIDDEN * CLASSES + CLASSES  # |w| of dnn
 POLICY = 2 * HIDDEN * (HIDDEN + 3)  # a layer to 2K numbers, its bias, and a normalization
+B = WIDTH * HIDDEN + HIDDEN  # |w| of what comes before the head of dnn
+VALVE = 2 * HIDDEN * (HIDDEN + 3) + CLASSES * HIDDEN  # two layers, normalized, and embeddings
 PROTOTYPES = {"centroids": CLASSES * HIDDEN, "coefficients": CLASSES}
 
 
@@ -105,6 +107,7 @@ EXPECTED = {
         {"parameters": D, "centroids": HIDDEN}, {"parameters": D}, setup={"centroids": HIDDEN}
     ),
     "fedcp": Ledger({"parameters": D + POLICY}, {"parameters": D + POLICY}),
+    "gpfl": Ledger({"parameters": B + VALVE}, {"parameters": B + VALVE}),
     "feddyn": Ledger({"parameters": W}, {"parameters": W}),
     "fedntd": Ledger({"parameters": W}, {"parameters": W}),
     "finetune": Ledger({"parameters": W}, {"parameters": W}),
@@ -249,6 +252,7 @@ PERSONAL = {
     "fedproto": "parameters",
     "fedtgp": "parameters",
     "fedas": "head",
+    "gpfl": "head",
     "fedrod": "head",
     "feddbe": "memory",
     "knn_per": "features",

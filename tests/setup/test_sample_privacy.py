@@ -62,6 +62,7 @@ REFUSED = {
     "fedproto": "passes over all training samples",
     "fedpac": "passes over all training samples",
     "fedrod": "the histogram of their labels",
+    "gpfl": "the histogram of their labels",
     "fedas": "passes over all training samples",
     "feddbe": "passes over all training samples",
     "fedtgp": "passes over all training samples",

@@ -44,6 +44,7 @@ from fedkin.methods.fedsim import fedsim
 from fedkin.methods.fedtgp import fedtgp
 from fedkin.methods.fedu import fedu
 from fedkin.methods.finetune import finetune
+from fedkin.methods.gpfl import gpfl
 from fedkin.methods.hypcluster import hypcluster
 from fedkin.methods.ifca import ifca
 from fedkin.methods.knn_per import knn_per
@@ -106,6 +107,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "feddbe": feddbe,
     "fedu": fedu,
     "fedcp": fedcp,
+    "gpfl": gpfl,
 }
 
 ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ make no difference
@@ -113,12 +115,14 @@ ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ ma
     "local-only": "local",
     "per-fedavg": "per_fedavg",
     "perfedavg": "per_fedavg",
+    "peravg": "per_fedavg",
     "l2gd": "l2sgd",
     "l2-sgd": "l2sgd",
     "perfed-ckt": "comet",
     "perfed_ckt": "comet",
     "cgpfl-heur": "cgpfl_heur",
     "fedavg-ft": "finetune",
+    "fedavg+": "finetune",  # of kNN-Per's table
     "dsfl": "ds_fl",
     "ds-fl": "ds_fl",
     "ktpfl": "kt_pfl",
