@@ -1,6 +1,6 @@
 """GPFL with plain loops and hand-written gradients. Zhang et al. 2023: features h are moved by a
-valve, ReLU((γ + 1) ∘ h + β), once by the client's condition and once by everybody's; the first go to
-the client's head, the second are drawn to embeddings of the classes by angle and by length.
+valve, ReLU((γ + 1) ∘ h + β), once by the client's condition and once by everybody's; the first go
+to the client's head, the second are drawn to embeddings of the classes by angle and by length.
 """
 
 from collections.abc import Mapping, Sequence
