@@ -108,7 +108,8 @@ def objective(
     guided = moved(w, found, common)
     angles = functional.normalize(guided, dim=1) @ functional.normalize(w[CLASSES], dim=1).T
     rows = rows + functional.cross_entropy(angles, batch.y, reduction="none")
-    rows = rows + lam * torch.linalg.vector_norm(guided - embeddings[batch.y], dim=1)
+    apart: Tensor = torch.linalg.vector_norm(guided - embeddings[batch.y], dim=1)
+    rows = rows + lam * apart
     squares = [value.square().sum() for name, value in w.items() if name.startswith(BESIDE)]
     return (rows * batch.weight).sum() + mu / 2 * torch.stack(squares).sum()
 
