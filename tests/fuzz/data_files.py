@@ -3,6 +3,7 @@
 import json
 import tempfile
 import zipfile
+from contextlib import suppress
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from fedkin.data.formats.npz import load_arrays
 from fedkin.data.sources import load
 from tests.fuzz.boundary import ODD, STRINGS, Boundary
+from tests.fuzz.grammar import places, put
 
 SHAPES = st.lists(
     st.one_of(st.integers(0, 5), st.sampled_from([10**9, 10**12, 2**63, 10**30])), max_size=4
@@ -58,11 +60,28 @@ CELLS = st.one_of(
     st.sampled_from(["\0", '"', '""', "\r", "\n", ";", "1,2", "NA", "2020-13-45", "0x1F", "é"]),
     st.text(max_size=12),
 )
-TABLES = st.tuples(
-    st.lists(CELLS, min_size=1, max_size=4),
-    st.lists(st.lists(CELLS, max_size=5), max_size=6),
-    st.sampled_from(["utf-8", "utf-16", "latin-1", "utf-8-sig"]),
+ENCODINGS = st.sampled_from(["utf-8", "utf-16", "latin-1", "utf-8-sig"])
+GOOD_ROWS = [[str(k % 5), f"{k / 7:.3f}", f"w{k % 3}", str(k % 2)] for k in range(12)]
+TABLES = st.one_of(
+    st.tuples(
+        st.lists(CELLS, min_size=1, max_size=4),
+        st.lists(st.lists(CELLS, max_size=5), max_size=6),
+        ENCODINGS,
+    ),
+    st.lists(st.tuples(st.integers(-1, 11), st.integers(0, 3), CELLS), max_size=3).map(
+        lambda changes: _with_cells(changes)
+    ),
 )
+
+
+def _with_cells(
+    changes: list[tuple[int, int, str]],
+) -> tuple[list[str], list[list[str]], str]:
+    """A good table with a few cells changed; row -1 is the head."""
+    head, rows = ["age", "bmi", "word", "odd"], [[*row] for row in GOOD_ROWS]
+    for row, column, cell in changes:
+        (head if row < 0 else rows[row])[column] = cell
+    return head, rows, "utf-8"
 
 
 def _csv(case: tuple[list[str], list[list[str]], str]) -> None:
@@ -115,10 +134,30 @@ USERS = st.dictionaries(
 )
 
 
-def _leaf(case: tuple[Any, Any, str]) -> None:
-    """LEAF's JSON of another shape."""
-    users, names, tail = case
-    content: Any = {"users": names, "num_samples": [1], "user_data": users}
+GOOD_LEAF: dict[str, Any] = {
+    "users": ["u", "v"],
+    "num_samples": [3, 4],
+    "user_data": {
+        "u": {"x": [[1, 2], [3, 4], [5, 7]], "y": [0, 1, 0]},
+        "v": {"x": [[1, 0], [0, 4], [5, 6], [9, 1]], "y": [1, 1, 0, 2]},
+    },
+}
+
+
+@st.composite
+def _changed_leaf(draw: st.DrawFn) -> Any:
+    """Good users with a few places changed."""
+    content: Any = GOOD_LEAF
+    for _ in range(draw(st.integers(0, 2))):
+        path = draw(st.sampled_from(places(GOOD_LEAF)))
+        with suppress(KeyError, IndexError, TypeError):  # what was there was changed away
+            content = put(content, path, draw(VALUES))
+    return content
+
+
+def _leaf(case: tuple[Any, str]) -> None:
+    """LEAF's JSON, good or of another shape."""
+    content, tail = case
     path = _file("case.json")
     path.write_bytes((json.dumps(content) + tail).encode("utf-8", "surrogatepass"))
     load(str(path))
@@ -140,6 +179,17 @@ def _saved(case: tuple[str, Any]) -> None:
         (saved / name).write_bytes(before)
 
 
+LEAVES = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "users": st.one_of(VALUES, st.just(["u"])),
+            "num_samples": st.just([1]),
+            "user_data": USERS,
+        }
+    ),
+    _changed_leaf(),
+    _changed_leaf(),
+)
 DESCRIBED = st.one_of(
     VALUES,
     st.fixed_dictionaries({"_data_files": st.lists(st.fixed_dictionaries({"filename": VALUES}))}),
@@ -157,7 +207,7 @@ DATA_FILES = {
     ),
     "data: LEAF": Boundary(
         500,
-        st.tuples(USERS, st.one_of(VALUES, st.just(["u"])), st.sampled_from(["", "", "]", "\0"])),
+        st.tuples(LEAVES, st.sampled_from(["", "", "", "", "]", "\0"])),
         _leaf,
     ),
     "data: saved data set": Boundary(

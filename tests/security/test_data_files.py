@@ -122,18 +122,19 @@ def test_a_damaged_text_is_found_before_it_is_read(ending: str, tmp_path: Path) 
 
 
 COLUMNS = {"a": [1, 2, 3], "label": [0, 1, 1]}
+NO_NAMES = ["a\0b", "\ud800"]
 OUTSIDE = "is not in that folder"
 
 
-@pytest.mark.parametrize("how", ["absolute", "above", "link", "split", "no name"])
+@pytest.mark.parametrize("how", ["absolute", "above", "link", "split", *NO_NAMES])
 def test_a_saved_data_set_reads_its_own_folder_only(how: str, tmp_path: Path) -> None:
     write_saved(tmp_path / "private", COLUMNS, {})
     secret = tmp_path / "private" / "data-00000-of-00001.arrow"
     saved = tmp_path / "saved"
     write_saved(saved, COLUMNS, {})
     assert load(f"{saved}/").x.tolist() == [[1], [2], [3]]
-    if how == "no name":
-        (saved / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a\0b"}]}))
+    if how in NO_NAMES:
+        (saved / "state.json").write_text(json.dumps({"_data_files": [{"filename": how}]}))
     elif how == "link":
         (saved / secret.name).unlink()
         (saved / secret.name).symlink_to(secret)

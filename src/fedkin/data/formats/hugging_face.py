@@ -173,7 +173,11 @@ def _inside(folder: Path, name: str) -> Path:
         FedkinError: it lies elsewhere, also by a link.
     """
     found = folder / name
-    if "\0" in name or not Path(os.path.realpath(found)).is_relative_to(os.path.realpath(folder)):
+    try:
+        real: Path | None = Path(os.path.realpath(found))
+    except ValueError:  # a name that no file can have: with a zero byte, or half a letter
+        real = None
+    if real is None or not real.is_relative_to(os.path.realpath(folder)):
         raise FedkinError(
             f"{folder} names {cut(name)!r}, which is not in that folder: save the data set again"
         )
