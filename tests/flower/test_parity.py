@@ -50,7 +50,15 @@ def test_optimizers_of_clients_and_of_the_server(method, settings, tmp_path):
     assert deployed == result(run(experiment(method, **settings), tmp_path / "plain"))
 
 
-@pytest.mark.parametrize("settings", [{"run__participation": 0.5}, {"run__evaluate_every": 2}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"run__participation": 0.5},
+        {"run__evaluate_every": 2},
+        {"run__evaluate": "panel:2"},
+        {"run__evaluate": "participants", "run__participation": 0.5},
+    ],
+)
 @pytest.mark.parametrize("method", ["comet", "ditto"])
 def test_partial_participation_and_rare_evaluation(method, settings, tmp_path):
     deployed = result(Fleet(tmp_path, experiment(method, **settings)).run())

@@ -32,6 +32,14 @@ def test_the_same_bits(method, tmp_path):
     )
 
 
+@pytest.mark.parametrize("asked", ["panel:2", "participants"])
+def test_the_same_clients_are_evaluated(asked, tmp_path):
+    spec = {"run__evaluate": asked, "run__participation": 0.5}
+    assert outcome(run(small("ditto", **spec, **ENGINE), tmp_path / "ray")) == outcome(
+        run(small("ditto", **spec), tmp_path / "plain")
+    )
+
+
 def test_a_lost_actor_ends_the_run_which_resumes(tmp_path, monkeypatch):
     from fedkin.engine.transports.ray import Actors
 

@@ -59,6 +59,7 @@ def commands(run: str, out: str) -> dict[str, list[str]]:
         "join": ["join", run, "--data", samples],
         "resume": ["resume", run],
         "track": ["track", run, "--tensorboard", f"{out}/logs"],
+        "audit": ["audit", run],
     }
 
 
