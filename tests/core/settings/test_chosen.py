@@ -1,9 +1,11 @@
 """Settings of the program: who wins, and who may not choose what is run."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.settings.chosen import LARGEST, NAME, cache_folder, data_setting
 from fedkin.data.sources import data_folder
 from tests.cli.command import fedkin, told
@@ -68,3 +70,27 @@ def test_a_settings_file_that_is_wrong_is_told(home: Path, text: str, says: str)
     assert says in told("data")
     Path(NAME).unlink()
     assert fedkin("data").exit_code == 0
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "large", "no user", "no path"])
+def test_a_folder_from_elsewhere_brings_settings_that_are_none(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stands in it waits for nothing, and is told in one sentence."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FEDKIN_DATA", raising=False)
+    file = tmp_path / NAME
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    else:
+        said = {"large": "a" * 70_000, "no user": "~nobody-is-called-so/x", "no path": "a\\u0000b"}
+        file.write_text(f'data_dir = "{said[kind]}"')
+    if kind == "no user":
+        found = data_setting()
+        assert found is not None
+        assert found.folder == tmp_path / "~nobody-is-called-so/x"
+        return
+    with pytest.raises(FedkinError, match=r"it is no settings file|is no path"):
+        data_setting()

@@ -4,12 +4,14 @@
 name the cache: what is in a cache is run, and a folder from elsewhere is not to choose it.
 """
 
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.files import read_file, typed_path
 from fedkin.core.private import state_folder
 from fedkin.core.toml import BadToml, parse_toml
 
@@ -73,17 +75,17 @@ def _folder(file: Path, key: str) -> Setting | None:
     said = _read(file).get(key)
     if said is None:
         return None
-    return Setting((file.parent / Path(said).expanduser()).absolute(), str(file))
+    return Setting((file.parent / typed_path(said)).absolute(), str(file))
 
 
 def _read(file: Path) -> Mapping[str, str]:
     try:
-        with file.open("rb") as opened:
-            content = opened.read(LARGEST + 1)
-    except OSError:  # not there, or not for us
-        return {}
-    if len(content) > LARGEST:
-        raise FedkinError(f"{file} is larger than {LARGEST} bytes: it is no settings file")
+        content = read_file(file, LARGEST)
+    except OSError as error:
+        if error.errno in (errno.EFBIG, errno.EISDIR, errno.EINVAL):  # a pipe would never end
+            why = error.strerror.removeprefix("it is ")
+            raise FedkinError(f"{file} is {why}: it is no settings file") from None
+        return {}  # not there, or not for us
     try:
         read = parse_toml(content.decode("utf-8", "replace"))
     except BadToml as error:
