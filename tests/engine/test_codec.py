@@ -331,6 +331,12 @@ def test_the_largest_weight_is_told_by_kind():
     assert check(spread, spread) == {"parameters": 3.0, "control": 2.5}
 
 
+def test_a_draw_does_not_stand_for_a_weight():
+    """Of random places: else weights of 10^12 would pass as usual beside everybody's draw."""
+    sent = {"parameters": {"values": torch.tensor([0.5, -2.0]), "draw": 2**40}}
+    assert check(sent, sent) == {"parameters": 2.0}
+
+
 def test_a_tensor_without_entries_stands_for_few():
     """Whoever is sent [0, 10**12] may make room for as many."""
     assert decode(encode({"a": torch.zeros(0, 1 << 20)}))["a"].shape == (0, 1 << 20)

@@ -292,7 +292,8 @@ def _check_leaf(path: str, leaf: Any, like: Any) -> float:
         whole = isinstance(like, int)
         if isinstance(leaf, int) != whole or (whole and abs(leaf) > LARGEST_WHOLE):
             raise BadMessage(f"{path}: {leaf:.3g} is not the number that was expected")
-        return _check_size(path, float(leaf), float(leaf))
+        size = _check_size(path, float(leaf), float(leaf))
+        return 0.0 if whole else size  # a count or a draw is no weight, however large
     if leaf.shape != like.shape or leaf.dtype != like.dtype:
         want = f"{list(like.shape)} {like.dtype}"
         raise BadMessage(f"{path}: expected {want}, got {list(leaf.shape)} {leaf.dtype}")
