@@ -83,7 +83,7 @@ def _read(file: Path) -> Mapping[str, str]:
         content = read_file(file, LARGEST)
     except OSError as error:
         if error.errno in (errno.EFBIG, errno.EISDIR, errno.EINVAL):  # a pipe would never end
-            why = error.strerror.removeprefix("it is ")
+            why = str(error.strerror).removeprefix("it is ")
             raise FedkinError(f"{file} is {why}: it is no settings file") from None
         return {}  # not there, or not for us
     try:
