@@ -12,7 +12,6 @@ from torch import Tensor
 from fedkin.core.model import Batch, Model, collecting_buffers
 from fedkin.core.optimizers import PLAIN, Descents, Optimizer, current, making, remembered
 from fedkin.core.protected.noise import SampleNoise
-from fedkin.core.protected.noise import stacked as stacked_noise
 from fedkin.core.protected.sealed import Draws, Sealed, Uncovered, sealed
 from fedkin.core.protected.slope import private_slope
 from fedkin.core.tree import Params, Tree, dtype_of, is_buffer, map_tree, row, stack
@@ -299,8 +298,7 @@ def _covered(
     walk, dtype = noise.begin(taken, batches.steps), dtype_of(batches.model.initial)
 
     def gather(first: int, last: int) -> Tree:
-        rows = [noise.drawn(walk, number, taken, dtype) for number in range(first, last)]
-        return batches.gather(first, last), stacked_noise(rows)
+        return batches.gather(first, last), noise.drawn(walk, range(first, last), taken, dtype)
 
     return _Covered(step, noise.clip), batches._replace(gather=gather)
 

@@ -129,24 +129,28 @@ def test_noise_has_the_variance_that_was_asked_for():
     n = 100_000
     taken = [(1, {"a": (n,)}), (1, {"b": (n // 2, 2)})]
     made = SampleNoise(2.0, 0.75, 1 / 40, SECRET, 3)
-    first, second = made.drawn(1, 0, taken, torch.float32)
-    assert second["b"].shape == (n // 2, 2)
-    both = torch.cat([first["a"], second["b"].flatten()]).double() * 40 / 1.5
+    first, second = made.drawn(1, range(1), taken, torch.float32)
+    assert second["b"].shape == (1, n // 2, 2)
+    both = torch.cat([first["a"].flatten(), second["b"].flatten()]).double() * 40 / 1.5
     assert float(both.mean()) == pytest.approx(0, abs=5 / math.sqrt(2 * n))
     assert float(both.var()) == pytest.approx(1, abs=5 * math.sqrt(1 / n))
-    other = float((first["a"] * second["b"].flatten()).double().mean()) * (40 / 1.5) ** 2
+    other = float((first["a"][0] * second["b"].flatten()).double().mean()) * (40 / 1.5) ** 2
     assert other == pytest.approx(0, abs=5 / math.sqrt(n))
 
 
 def test_every_step_walk_and_round_has_noise_of_its_own_and_has_it_again():
     taken = [(1, {"a": (4,)})]
     made = SampleNoise(1.0, 1.0, 1.0, SECRET, 3)
-    first = made.drawn(1, 0, taken, torch.float64)[0]["a"]
-    assert torch.equal(first, made.drawn(1, 0, taken, torch.float64)[0]["a"])
+    both = made.drawn(1, range(2), taken, torch.float64)[0]["a"]
+    first, second = (made.drawn(1, range(k, k + 1), taken, both.dtype)[0]["a"] for k in range(2))
+    assert torch.equal(both, torch.cat([first, second]))
+    assert not bool((first == second).any())
     later = SampleNoise(1.0, 1.0, 1.0, SECRET, 4)
-    for other in (made.drawn(1, 1, taken, first.dtype), made.drawn(2, 0, taken, first.dtype)):
+    for other in (
+        made.drawn(2, range(1), taken, both.dtype),
+        later.drawn(1, range(1), taken, both.dtype),
+    ):
         assert not bool((other[0]["a"] == first).any())
-    assert not bool((later.drawn(1, 0, taken, first.dtype)[0]["a"] == first).any())
 
 
 def test_steps_are_counted_by_how_often_each_mini_batch_is_used():

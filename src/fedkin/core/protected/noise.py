@@ -7,7 +7,7 @@ import torch
 
 from fedkin.core.protected.sealed import Shapes
 from fedkin.core.rng import Secret
-from fedkin.core.tree import Params, Tree, map_tree
+from fedkin.core.tree import Params
 
 
 @dataclass
@@ -51,35 +51,28 @@ class SampleNoise:
         return self.walks
 
     def drawn(
-        self, walk: int, step: int, taken: Sequence[tuple[int, Shapes]], dtype: torch.dtype
+        self, walk: int, steps: range, taken: Sequence[tuple[int, Shapes]], dtype: torch.dtype
     ) -> tuple[Params, ...]:
-        """The noise of one step's gradients: normal, σ C unit; the same whenever it is asked for.
+        """The noise of some steps' gradients: normal, σ C unit; the same whenever it is asked for,
+        in however many parts.
 
         Args:
             walk: Its number within the round.
-            step: Its number within the walk.
-            taken: The step's private gradients.
+            steps: Their numbers within the walk.
+            taken: The private gradients of each step.
             dtype: Of the weights.
 
         Returns:
-            For each gradient, noise like the weights that it is of.
+            For each gradient, noise like the weights that it is of, along a first axis [steps].
         """
         sizes = [torch.Size(shape).numel() for _, shapes in taken for shape in shapes.values()]
-        drawn = self.secret.normal(f"sample noise {walk} {step}", self.round, sum(sizes))
+        each = [
+            self.secret.normal(f"sample noise {walk} {step}", self.round, sum(sizes))
+            for step in steps
+        ]
         height = self.noise * self.clip * self.unit if self.noise else 0.0  # any clip without noise
-        parts = iter(torch.split((height * drawn).to(dtype), sizes))
+        parts = iter(torch.split((height * torch.stack(each)).to(dtype), sizes, dim=1))
         return tuple(
-            {name: next(parts).view(shape) for name, shape in shapes.items()} for _, shapes in taken
+            {name: next(parts).reshape(len(steps), *shape) for name, shape in shapes.items()}
+            for _, shapes in taken
         )
-
-
-def stacked(rows: Sequence[tuple[Params, ...]]) -> Tree:
-    """The noise of several steps along a first axis.
-
-    Args:
-        rows: That of each step.
-
-    Returns:
-        A tree like one of them, its leaves [steps, …].
-    """
-    return map_tree(lambda *each: torch.stack(each), rows[0], *rows[1:])
