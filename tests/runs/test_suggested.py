@@ -115,3 +115,15 @@ def test_a_table_is_read_once_for_two_who_ask(
         assert len(read) == 3, "other columns are read by themselves; nothing is kept after two"
     population.source_of(spec)
     assert len(read) == 4
+
+
+def test_pictures_that_are_black_on_white_are_centred() -> None:
+    scale = parse({"data": {"name": "femnist"}})[0].data
+    assert (scale.mean, scale.std) == ((0.96,), (0.17,))
+    for own in ({"mean": []}, {"std": [0.5]}, {"mean": [0.0], "std": [1.0]}):
+        said = parse({"data": {"name": "femnist", **own}})[0].data
+        assert list(said.mean) == own.get("mean", [])
+        assert list(said.std) == own.get("std", [])
+    assert parse({"data": {"name": "mnist"}})[0].data.mean == ()
+    written = parse({"data": {"name": "femnist", "mean": []}})[0].model_dump(mode="json")
+    assert parse(written)[0].data.mean == ()  # a run of before is gone on with as it was

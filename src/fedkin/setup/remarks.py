@@ -1,17 +1,40 @@
 """What is no error and yet seldom meant, of an experiment whose objects are made."""
 
+import torch
+
 from fedkin.core.method import Method
+from fedkin.data.population import Population
 from fedkin.models.softmax import softmax_remark
 from fedkin.setup.build import Assembled
+
+OFF_CENTRE = 1.5  # deviations between the pixels' mean and 0
+LOOKED_AT = 500  # pictures
 
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, a step that overshoots.
+    asked for, a step that overshoots, pixels that lie far from zero.
     """
     x = parts.population.x[:8]
     ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
-    return [*ends, *_overshooting(parts.method)]
+    scale = parts.spec.data
+    far = [] if scale.mean or scale.std else _off_centre(parts.population)
+    return [*ends, *_overshooting(parts.method), *far]
+
+
+def _off_centre(population: Population) -> list[str]:
+    """Of pictures that nobody has centred."""
+    if population.x.dtype != torch.uint8 or population.x.dim() < 3:
+        return []
+    rows = torch.from_numpy(population.train[0][:LOOKED_AT])
+    pixels = population.x[rows].double() / 255
+    mean, deviation = float(pixels.mean()), float(pixels.std())
+    if not deviation or mean < OFF_CENTRE * deviation:
+        return []
+    return [
+        f"pixels lie around {mean:.2f} with a deviation of {deviation:.2f}, so training begins far "
+        f"from zero: try data.mean=[{mean:.2f}] and data.std=[{deviation:.2f}]"
+    ]
 
 
 def _overshooting(method: Method) -> list[str]:

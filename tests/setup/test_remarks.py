@@ -1,0 +1,40 @@
+"""What is no error and yet seldom meant."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from fedkin import Experiment
+from fedkin.setup import remarks
+from fedkin.setup.build import assemble
+
+
+def bright(share: float) -> torch.Tensor:
+    """30 pictures 4 × 4: every fifth pixel is black, the others are ``share`` white."""
+    pixels = torch.full((30 * 16,), round(255 * share), dtype=torch.uint8)
+    pixels[::5] = 0
+    return pixels.reshape(30, 1, 4, 4)
+
+
+@pytest.mark.parametrize(("share", "told"), [(1.0, True), (0.5, True), (0.0, False)])
+def test_pixels_far_from_zero_are_said_with_both_numbers(share: float, told: bool) -> None:
+    # of 1 in four fifths: mean 0.8, deviation 0.4; of 0.5: 0.4 and 0.2
+    parts = assemble(Experiment("local", clients=3).spec)
+    rows = tuple(torch.arange(k, 30, 3).numpy() for k in range(3))
+    seen = replace(parts.population, x=bright(share), train=rows)
+    said = remarks._off_centre(seen)
+    assert bool(said) is told
+    if told:
+        assert f"data.mean=[{0.8 * share:.2f}]" in said[0]
+        assert f"data.std=[{0.4 * share:.2f}]" in said[0]
+
+
+def test_what_was_centred_is_not_remarked_on() -> None:
+    parts = assemble(Experiment("local", clients=3).spec)
+    population = replace(parts.population, x=bright(1.0).repeat(60, 1, 2, 2))
+    parts = parts._replace(population=population)
+    assert any("far from zero" in said for said in remarks.remarks(parts))
+    centred = parts.spec.data.model_copy(update={"mean": (0.8,)})
+    parts = parts._replace(spec=parts.spec.model_copy(update={"data": centred}))
+    assert not any("far from zero" in said for said in remarks.remarks(parts))
