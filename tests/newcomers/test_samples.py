@@ -132,3 +132,24 @@ def test_a_newcomers_file_that_is_none(trained: Population, tmp_path: Path) -> N
         match=r"two\.csv has 2 rows, and the run's split makes 3 parts of them: bring more",
     ):
         read_newcomer(tmp_path / "two.csv", trained, TOLD, Key(0))
+
+
+def test_a_table_of_a_run_of_arrays_holds_one_newcomer(tmp_path: Path) -> None:
+    """The run was given arrays, so that nothing says how a table is read; its classes are named by
+    their numbers.
+    """
+    rng = np.random.default_rng(3)
+    arrays = tmp_path / "run.npz"
+    client = np.repeat(["e", "w", "n"], 11)
+    np.savez(arrays, x=rng.normal(size=(33, 2)), y=np.arange(33) % 11, client=client)
+    like = build(load(str(arrays)), "natural", None, Key(0))
+    assert like.encoding is None
+    path = tmp_path / "south.csv"
+    rows = [f"{site},{k},{k / 2},{k % 11}" for k, site in enumerate("s" * 20)]
+    path.write_text("\n".join(["site,a,b,label", *rows]))
+    found = read_newcomer(path, like, TOLD, Key(1))
+    assert found.x[:, 1].tolist() == [k / 2 for k in range(20)]
+    assert found.y.tolist() == [k % 11 for k in range(20)]
+    path.write_text("\n".join(["site,a,b,label", *rows, "t,1,1,1", "u,1,1,1"]))
+    with pytest.raises(FedkinError, match=r"holds 3 clients in column 'site': one newcomer"):
+        read_newcomer(path, like, TOLD, Key(1))
