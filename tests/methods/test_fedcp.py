@@ -121,6 +121,32 @@ def test_half_of_the_personal_head_is_sent():
                 np.testing.assert_allclose(known, value, atol=1e-12)
 
 
+def test_plain_descent_of_cross_entropy_moves_no_direction():
+    """Slopes by the scores add up to 0 over classes, so that the sum of a head's rows stays."""
+    model = architecture("dnn")
+    run = Federated(fedcp(lr=LR), population(), {"dnn": model}, epochs=2).run(3)
+    for k, own in run.moments[-1].own.items():
+        head = {name: torch.from_numpy(value) for name, value in own["head"].items()}
+        assert not torch.allclose(head["out.weight"], model.initial["out.weight"], atol=1e-2), k
+        torch.testing.assert_close(
+            direction(head, model.head), direction(model.initial, model.head), atol=1e-12, rtol=0
+        )
+
+
+def test_the_personal_view_looks_in_the_direction_of_the_personal_head():
+    """As it matters with weight decay, or another loss."""
+    model = architecture("dnn")
+    run = Federated(fedcp(lr=LR), population(), {"dnn": model}, epochs=1).setup()
+    start = {name: model.initial[name] for name in model.head.names}
+    mine = {name: value + torch.arange(value.shape[-1]) for name, value in start.items()}
+    view = run.method.personal_models(run.coordinator.state, {"head": mine}, run.host.data(1, 0))[
+        "personal"
+    ]
+    assert torch.equal(view["toward"], direction(mine, model.head))
+    assert not torch.allclose(view["toward"], direction(model.initial, model.head))
+    assert all(torch.equal(view["parameters"][name], mine[name]) for name in mine)
+
+
 def test_a_head_that_is_not_linear_is_refused():
     model = architecture("dnn")
     model = model._replace(head=model.head._replace(linear=False))
