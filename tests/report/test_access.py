@@ -7,9 +7,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
+from fedkin.bench.page import write_page as write_bench
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.page import write_comparison
 from fedkin.report.page.report import write_report
+from tests.bench.made_rows import made_rows
+from tests.cli.command import fedkin
 from tests.report.browser import opened, started
 from tests.report.records_for_tests import write, write_large
 
@@ -31,7 +34,16 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "report": write_report(runs[1]),
         "many": write_report(many),
         "compare": write_comparison(comparison(runs), folder / "compare.html"),
+        "bench": write_bench(made_rows(), folder / "bench.html"),
+        "reproduce": reproduced(folder / "reproduction"),
     }
+
+
+def reproduced(folder: Path) -> Path:
+    """The page of a paper's figure, in closed form."""
+    done = fedkin("reproduce", "comet-figure-2", "--out", folder)
+    assert done.exit_code == 0, done.output
+    return folder / "comet-figure-2.html"
 
 
 def violations(page: Page) -> list[str]:
@@ -40,7 +52,7 @@ def violations(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize(("width", "theme"), VIEWS)
-@pytest.mark.parametrize("kind", ["report", "many", "compare"])
+@pytest.mark.parametrize("kind", ["report", "many", "compare", "bench", "reproduce"])
 def test_nothing_that_axe_knows_of(
     browser: Browser, pages: dict[str, Path], kind: str, width: int, theme: str
 ) -> None:

@@ -32,7 +32,8 @@ def write_page(found: Mapping[str, Any], folder: Path) -> Path:
     for number, shown in enumerate(tables(found)):
         head = [(name, "" if at == 0 else "n") for at, name in enumerate(shown.head)]
         parts.append(section(f"t{number}", shown.title, shown.note, table(head, list(shown.rows))))
-    return write_outside(own(folder, NAME), document(title, parts, {"figures": [], "owns": []}))
+    whole = document(title, ["<main>", *parts, "</main>"], {"figures": [], "owns": []})
+    return write_outside(own(folder, NAME), whole)
 
 
 LIMIT = (

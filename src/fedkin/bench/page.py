@@ -51,7 +51,7 @@ def page(rows: Sequence[Row]) -> str:
         *places(drawn),
         *_missing(rows, titles),
     ]
-    return document("Leaderboard", parts, content_of(drawn))
+    return document("Leaderboard", ["<main>", *parts, "</main>"], content_of(drawn))
 
 
 def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]) -> list[Figure]:

@@ -161,14 +161,14 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
     seen = [look(folder, folder.name) for one in found for folder in one.folders[:1]]
     figures = [*_charts(preset, found), *(run_figures(seen, seen[0].name) if seen else [])]
     parts = [f"<h1>{escape(preset.title)}</h1>", f"<p>{_prose(preset.about)}</p>"]
-    parts += [f'<p class="soft">Scale: {scale}. Made by <code>{escape(asked)}</code>.</p>']
+    parts += [f'<p class="soft">Scale: {scale}. Made by: <code>{escape(asked)}</code></p>']
     told = "".join(f"<li>{escape(text)}</li>" for text in [*flags(preset), *notes(found)])
     parts += [
         section("table", "Measured beside published", "", content),
         f"<ul>{told}</ul>",
         *places(figures),
     ]
-    return document(preset.title, parts, content_of(figures))
+    return document(preset.title, ["<main>", *parts, "</main>"], content_of(figures))
 
 
 def _prose(text: str) -> str:
