@@ -1,7 +1,5 @@
 """A suite from its beginning to its rows; killed and gone on with; equal budgets."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +7,9 @@ import pytest
 
 from fedkin.bench import case as cases
 from fedkin.bench import running
-from fedkin.bench.case import Allowance
-from fedkin.bench.row import Row, append, read_rows, row_of, whole_cases
+from fedkin.bench.row import Row, read_rows
 from fedkin.bench.running import ROWS, bench
-from fedkin.bench.trial import Ran, Sent, Work
+from fedkin.bench.trial import Ran
 from fedkin.core.errors import FedkinError, Halted
 from tests.bench.tiny import asked, quiet, tiny
 
@@ -107,63 +104,6 @@ def test_a_method_that_does_not_fit_is_a_row_that_says_why(tmp_path: Path) -> No
     (row,) = [row for row in found if row.method == "fedbn"]
     assert "batch norm" in row.missing
     assert row.mean is None
-
-
-@pytest.mark.parametrize(
-    ("sent", "work", "plan"),
-    [
-        (Sent(0, 1000, 0, 500, 500), Work(0, 50), {10: ["rounds", "bytes", "compute"]}),
-        (Sent(0, 2000, 0, 1000, 1000), Work(0, 100), {10: ["rounds"], 5: ["bytes", "compute"]}),
-        (Sent(600, 1000, 0, 800, 800), Work(0, 10), {10: ["rounds", "compute"], 4: ["bytes"]}),
-        (Sent(2000, 0, 0, 1000, 1000), Work(900, 1), {10: ["rounds"]}),
-        (Sent(0, 0, 0, 0, 0), Work(0, 52), {10: ["rounds", "bytes", "compute"]}),
-    ],
-)
-def test_a_budget_is_as_many_rounds_as_fit(
-    sent: Sent, work: Work, plan: dict[int, list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = {"a": {"title": "A", "spec": {"data": {"name": "digits"}, "run": {"rounds": 10}}}}
-    given = cases.case_of("tiny", tiny(settings=settings), "a", "ditto", "digest")
-    first = Ran(None, {}, sent, 1.0, 0.5)  # type: ignore[arg-type]
-    assert cases._plan(given, Allowance(1000, 500), first, work) == plan
-
-
-def test_cheaper_methods_may_stretch() -> None:
-    settings = {"a": {"title": "A", "spec": {"data": {"name": "digits"}, "run": {"rounds": 10}}}}
-    suite = tiny(settings=settings, stretch=3, budgets=["bytes"], slack=0.0)
-    given = cases.case_of("tiny", suite, "a", "ditto", "digest")
-    for rounds, expected in [(500, 20), (100, 30)]:
-        first = Ran(None, {}, Sent(0, rounds, 0, rounds, 0), 1.0, 0.5)  # type: ignore[arg-type]
-        plan = cases._plan(given, Allowance(1000, 500), first, Work(0, 1))
-        assert list(plan) == [expected]
-
-
-def _lines(change: Callable[[dict[str, Any]], None], path: Path) -> str:
-    content = json.loads(path.read_text().splitlines()[0])
-    change(content)
-    return json.dumps(content)
-
-
-def test_a_file_that_is_not_ours_is_refused_with_its_line(
-    done: tuple[Path, list[Row]], tmp_path: Path
-) -> None:
-    path = done[0] / ROWS
-    for line, said in [
-        ("{}", "id: field required"),
-        ("nonsense", "it is no JSON"),
-        (_lines(lambda row: row.update(hurt=2.0), path), "hurt: input should be less"),
-        (_lines(lambda row: row.update(mean="a"), path), "mean: input should be a valid number"),
-    ]:
-        with pytest.raises(FedkinError, match=f"rows: line 7 is no row of a leaderboard: {said}"):
-            row_of(line, "rows: line 7")
-
-
-def test_rows_of_half_a_search_do_not_count(done: tuple[Path, list[Row]], tmp_path: Path) -> None:
-    rows = [row for row in done[1] if row.method == "ditto"]
-    append(tmp_path / ROWS, rows[:1])
-    assert whole_cases(read_rows(tmp_path / ROWS)) == []
-    append(tmp_path / ROWS, rows)
-    assert whole_cases(read_rows(tmp_path / ROWS)) == rows
 
 
 @pytest.mark.parametrize(

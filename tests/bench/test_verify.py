@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from fedkin.bench.machine import differences
 from fedkin.bench.row import Row
 from fedkin.bench.verify import Verified, verify
 from fedkin.core.errors import FedkinError
@@ -40,13 +39,6 @@ def a_row(**changes: Any) -> Row:
         "content": CONTENT,
     }
     return Row.model_validate({**told, **changes})
-
-
-def test_what_differs_is_told_by_name() -> None:
-    then = {"versions": {"torch": "2.8", "numpy": "2"}, "machine": {"threads": "1"}}
-    now = {"versions": {"torch": "2.9", "numpy": "2"}, "machine": {"threads": "4"}}
-    assert differences(then, now) == ["torch 2.8 then, 2.9 now", "threads 1 then, 4 now"]
-    assert differences(then, then) == []
 
 
 def test_the_sentence_says_how_far_and_why() -> None:

@@ -18,7 +18,7 @@ from fedkin.data.source import Source
 from fedkin.runs.spec import parse
 from fedkin.setup.population import population_of
 from tests.cli.command import ran
-from tests.data.formats.test_user_files import write_saved
+from tests.data.formats.test_hugging_face import write_saved
 
 HEAD = "code;hospital;age;ward;dose;outcome"
 KEYS = {

@@ -2,24 +2,14 @@
 one sentence.
 """
 
-import gzip
-import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fedkin.core.errors import FedkinError
 from fedkin.data.formats.text import FILES
 from fedkin.data.sources import SOURCES, load
-
-RNG = np.random.default_rng(0)
-STEMS = {
-    "x_train": "train-images",
-    "y_train": "train-labels",
-    "x_test": "t10k-images",
-    "y_test": "t10k-labels",
-}
+from tests.data.sources_examples import RNG, fails, mnist_arrays
 
 
 @pytest.fixture(autouse=True)
@@ -27,178 +17,10 @@ def _no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FEDKIN_DATA", raising=False)
 
 
-def one_sentence(error: pytest.ExceptionInfo[FedkinError], *words: str) -> None:
-    text = str(error.value)
-    assert "\n" not in text
-    assert "Traceback" not in text
-    for word in words:
-        assert word in text, f"{word!r} is not in: {text}"
-
-
-def fails(name: str | Path, dir: Path | None, *words: str, **params: object) -> None:
-    with pytest.raises(FedkinError) as error:
-        load(str(name), dir, **params)  # type: ignore[arg-type]
-    one_sentence(error, *words)
-
-
-def mnist_arrays(train: int = 7, test: int = 3) -> dict[str, np.ndarray]:
-    return {
-        "x_train": RNG.integers(0, 256, (train, 28, 28), np.uint8),
-        "y_train": RNG.integers(0, 10, train).astype(np.uint8),
-        "x_test": RNG.integers(0, 256, (test, 28, 28), np.uint8),
-        "y_test": RNG.integers(0, 10, test).astype(np.uint8),
-    }
-
-
-def idx_bytes(array: np.ndarray) -> bytes:
-    return (
-        bytes([0, 0, 8, array.ndim])
-        + struct.pack(f">{array.ndim}I", *array.shape)
-        + array.tobytes()
-    )
-
-
-def write_idx(folder: Path, arrays: dict[str, np.ndarray], *, gz: bool, dash: str = "-") -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for key, array in arrays.items():
-        name = f"{STEMS[key]}{dash}idx{array.ndim}-ubyte"
-        raw = idx_bytes(array)
-        (folder / (name + ".gz" if gz else name)).write_bytes(gzip.compress(raw) if gz else raw)
-
-
 # --- IDX
 
 
-@pytest.mark.parametrize("gz", [True, False])
-@pytest.mark.parametrize("sub", ["mnist", "."])
-@pytest.mark.parametrize("dash", ["-", "."])
-def test_idx_files_give_every_pixel_and_label(
-    tmp_path: Path, gz: bool, sub: str, dash: str
-) -> None:
-    arrays = mnist_arrays()
-    write_idx(tmp_path / sub, arrays, gz=gz, dash=dash)
-    source = load("mnist", tmp_path)
-    assert source.x.shape == (10, 1, 28, 28)
-    assert source.x.dtype == np.uint8
-    assert source.y.dtype == np.int64
-    np.testing.assert_array_equal(source.x[:7, 0], arrays["x_train"])
-    np.testing.assert_array_equal(source.x[7:, 0], arrays["x_test"])
-    np.testing.assert_array_equal(source.y, np.concatenate([arrays["y_train"], arrays["y_test"]]))
-    assert source.official_test is not None
-    np.testing.assert_array_equal(source.official_test, [False] * 7 + [True] * 3)
-    assert source.classes == 10
-
-
-def test_fashion_mnist_has_its_own_names_and_folder(tmp_path: Path) -> None:
-    write_idx(tmp_path / "fashion_mnist", mnist_arrays(), gz=True)
-    assert load("fashion_mnist", tmp_path).class_names[9] == "Ankle boot"
-    fails("mnist", tmp_path, "mnist", "--data-dir", "FEDKIN_DATA")
-
-
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        (lambda raw: b"\x00\x00\x0d" + raw[3:], ("magic", "train-images")),
-        (lambda raw: raw[:-5], ("damaged", "bytes follow")),
-        (lambda raw: raw + b"\0", ("damaged",)),
-        (lambda raw: raw[:6], ("damaged",)),
-        (lambda raw: b"", ("magic",)),
-        (lambda raw: b"<html>not found</html>", ("magic",)),
-    ],
-)
-def test_damaged_idx_is_one_sentence(tmp_path: Path, spoil, words) -> None:  # type: ignore[no-untyped-def]
-    write_idx(tmp_path / "mnist", mnist_arrays(), gz=False)
-    path = tmp_path / "mnist" / "train-images-idx3-ubyte"
-    path.write_bytes(spoil(path.read_bytes()))
-    fails("mnist", tmp_path, *words)
-
-
-@pytest.mark.parametrize(
-    "spoil", [lambda raw: raw[: len(raw) // 2], lambda raw: b"no gzip", lambda raw: raw[:-1]]
-)
-def test_truncated_gzip_is_one_sentence(tmp_path: Path, spoil) -> None:  # type: ignore[no-untyped-def]
-    write_idx(tmp_path / "mnist", mnist_arrays(), gz=True)
-    path = tmp_path / "mnist" / "t10k-labels-idx1-ubyte.gz"
-    path.write_bytes(spoil(path.read_bytes()))
-    fails("mnist", tmp_path, "t10k-labels", "damaged or cut short")
-
-
-def test_corrupt_gzip_body_is_one_sentence(tmp_path: Path) -> None:
-    write_idx(tmp_path / "mnist", mnist_arrays(), gz=True)
-    path = tmp_path / "mnist" / "train-images-idx3-ubyte.gz"
-    raw = bytearray(path.read_bytes())
-    raw[200:260] = bytes(60)
-    path.write_bytes(bytes(raw))
-    fails("mnist", tmp_path, "damaged")
-
-
-def test_idx_missing_one_file_names_it(tmp_path: Path) -> None:
-    write_idx(tmp_path / "mnist", mnist_arrays(), gz=True)
-    (tmp_path / "mnist" / "t10k-labels-idx1-ubyte.gz").unlink()
-    fails("mnist", tmp_path, "t10k-labels-idx1-ubyte.gz")
-
-
-def test_idx_with_more_images_than_labels(tmp_path: Path) -> None:
-    arrays = mnist_arrays()
-    write_idx(tmp_path / "mnist", arrays | {"y_train": arrays["y_train"][:-1]}, gz=True)
-    fails("mnist", tmp_path, "as many images as labels")
-
-
-def test_idx_label_out_of_range(tmp_path: Path) -> None:
-    arrays = mnist_arrays()
-    arrays["y_train"][2] = 17
-    write_idx(tmp_path / "mnist", arrays, gz=True)
-    fails("mnist", tmp_path, "label 17", "10 classes")
-
-
 # --- CIFAR
-
-
-def write_cifar(
-    folder: Path, files: list[str], label_bytes: int, classes: int, rows: int = 3
-) -> list[np.ndarray]:
-    folder.mkdir(parents=True)
-    parts = []
-    for file in files:
-        part = RNG.integers(0, 256, (rows, label_bytes + 3072), np.uint8)
-        part[:, :label_bytes] = RNG.integers(0, classes, (rows, label_bytes))
-        part.tofile(folder / file)
-        parts.append(part)
-    return parts
-
-
-CIFAR10 = [f"data_batch_{i}.bin" for i in range(1, 6)] + ["test_batch.bin"]
-
-
-@pytest.mark.parametrize("sub", ["cifar10", "cifar-10-batches-bin", "cifar10/cifar-10-batches-bin"])
-def test_cifar10_binary(tmp_path: Path, sub: str) -> None:
-    rows = np.concatenate(write_cifar(tmp_path / sub, CIFAR10, 1, 10))
-    source = load("cifar10", tmp_path)
-    assert source.x.shape == (18, 3, 32, 32)
-    np.testing.assert_array_equal(source.y, rows[:, 0])
-    assert source.x[5, 2, 4, 7] == rows[5, 1 + 2 * 1024 + 4 * 32 + 7]  # channel, row, column
-    assert source.official_test is not None
-    assert source.official_test.sum() == 3
-    assert source.official_test[-3:].all()
-
-
-def test_cifar100_binary_uses_fine_labels(tmp_path: Path) -> None:
-    rows = np.concatenate(write_cifar(tmp_path / "cifar100", ["train.bin", "test.bin"], 2, 20))
-    source = load("cifar100", tmp_path)
-    np.testing.assert_array_equal(source.y, rows[:, 1])
-    assert source.classes == 100
-
-
-def test_cifar_faults(tmp_path: Path) -> None:
-    write_cifar(tmp_path / "cifar10", CIFAR10, 1, 10)
-    path = tmp_path / "cifar10" / "data_batch_3.bin"
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-1])
-    fails("cifar10", tmp_path, "data_batch_3.bin", "3073-byte")
-    path.write_bytes(bytes([200]) + whole[1:])
-    fails("cifar10", tmp_path, "label 200")
-    path.unlink()
-    fails("cifar10", tmp_path, "lacks data_batch_3.bin")
 
 
 # --- NPZ

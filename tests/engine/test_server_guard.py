@@ -8,7 +8,6 @@ import torch
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.tree import weighted_mean
-from fedkin.engine.acceptance import FAR, far_off
 from fedkin.engine.server_guard import NotFinite, Without, guarded
 from tests.engine.small import small
 from tests.engine.test_coordinator import Meddling, federation, with_message
@@ -95,16 +94,6 @@ def test_replies_without_some():
     assert len(rest) == 3
     with pytest.raises(KeyError):
         rest[9]
-
-
-def test_numbers_that_are_far_from_the_others():
-    usual = {client: {"parameters": 0.5} for client in (3, 1, 8)}
-    assert not far_off({**usual, 2: {"parameters": FAR}})
-    assert list(far_off({**usual, 2: {"parameters": 1.1 * FAR}})) == [2]
-    assert not far_off({client: {"parameters": 1e9} for client in (3, 1, 8)})  # all of one size
-    assert list(far_off({1: {"predictions": 2.0}, 0: {"predictions": 1e6}})) == [0]
-    assert not far_off({4: {"parameters": 1e9}})
-    assert not far_off({1: {}, 2: {}})
 
 
 @pytest.mark.parametrize("value", [10**9, -1, 2**53])

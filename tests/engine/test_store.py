@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from fedkin.core.files import write_file
 from fedkin.engine.codec import encode
 from fedkin.engine.store import STORES, StoreError, read_state
 
@@ -36,20 +35,6 @@ def test_disk_leaves_one_file_a_client(tmp_path):
     for number in range(3):
         store.put(7, {**STATE, "cluster": number})
     assert [path.name for path in tmp_path.iterdir()] == ["7.safetensors"]
-
-
-def test_a_failed_write_keeps_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "a"
-    write_file(path, b"old")
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("fedkin.core.files.os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        write_file(path, b"new")
-    assert [p.name for p in tmp_path.iterdir()] == ["a"]
-    assert path.read_bytes() == b"old"
 
 
 def test_a_full_disk_under_the_store(tmp_path, monkeypatch):

@@ -3,9 +3,7 @@
 import json
 import stat
 
-import dp_accounting
 import pytest
-from dp_accounting.pld import PLDAccountant
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import seeded
@@ -18,10 +16,11 @@ from fedkin.experiment.run import run
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
-from fedkin.setup.accountant import Mechanism, epsilon, noise_for, rounds_within
+from fedkin.setup.accountant import Mechanism, epsilon, rounds_within
 from fedkin.setup.applied import with_secret
 from fedkin.setup.build import assemble
 from tests.engine.small import FORKED, content, outcome
+from tests.experiment.privacy_examples import library
 
 PRIVACY = {"noise": 1.0, "clip": 0.5, "delta": 1e-5}
 
@@ -29,24 +28,6 @@ PRIVACY = {"noise": 1.0, "clip": 0.5, "delta": 1e-5}
 def spec(method="fedavg", where="server", rounds=3, **privacy):
     given = content(method, run__participation=1.0, run__rounds=rounds)
     return parse({**given, "privacy": {**PRIVACY, "where": where, **privacy}})[0]
-
-
-def library(noise, share, delta, rounds):
-    event = dp_accounting.GaussianDpEvent(noise)
-    if share < 1:
-        event = dp_accounting.PoissonSampledDpEvent(share, event)
-    return PLDAccountant().compose(event, rounds).get_epsilon(delta)
-
-
-def test_epsilon_is_the_librarys_own():
-    for noise, share, delta, rounds in ((1.3, 1.0, 1e-6, 40), (0.9, 0.25, 1e-5, 7)):
-        found = epsilon(Mechanism(noise, share, delta), rounds)
-        assert found == pytest.approx(library(noise, share, delta, rounds), abs=1e-6)
-
-
-def test_a_target_is_met_and_hardly_more():
-    noise = noise_for(3.0, 1e-5, 1.0, 12)
-    assert 3.0 - 0.02 < library(noise, 1.0, 1e-5, 12) <= 3.0
 
 
 def test_a_budget_ends_a_run_at_its_last_affordable_round(tmp_path):

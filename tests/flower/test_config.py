@@ -1,179 +1,19 @@
 """``fedkin deploy init``: what it writes, what it refuses, and what it says without the extra."""
 
 import importlib.util
-import ipaddress
-import os
-import tomllib
 
 import pytest
-import tomli_w
-from cryptography import x509
 from typer.testing import CliRunner
 
 from fedkin.cli import deploy
 from fedkin.core.errors import FedkinError
 from fedkin.flower import config
-from fedkin.flower.operator.site import add, init
+from fedkin.flower.operator.site import init
 from fedkin.flower.operator.submit import prepared
 from tests.engine.small import small
 
 NAMES = ("north", "south")
 SPEC = small("fedavg", run__clients=2, run__participation=1.0)
-
-
-def test_what_is_written(tmp_path):
-    folder = init(tmp_path / "site", SPEC, NAMES, "10.1.2.3:9092")
-    assert folder.stat().st_mode & 0o077 == 0
-    secrets = [
-        folder / "certs" / "ca.key",
-        folder / "certs" / "server.key",
-        *folder.glob("nodes/*/node.key"),
-    ]
-    assert len(secrets) == 4
-    assert all(path.stat().st_mode & 0o077 == 0 for path in secrets)
-    server = x509.load_pem_x509_certificate((folder / "certs" / "server.crt").read_bytes())
-    names = server.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    assert ipaddress.ip_address("10.1.2.3") in names.get_values_for_type(x509.IPAddress)
-    authority = x509.load_pem_x509_certificate((folder / "nodes" / "north" / "ca.crt").read_bytes())
-    server.verify_directly_issued_by(authority)
-    assert (folder / "nodes" / "north" / "node.key").read_bytes() != (
-        folder / "nodes" / "south" / "node.key"
-    ).read_bytes()
-    assert config.fingerprint(config.spec_of(folder)) == config.fingerprint(
-        config.spec_of(folder / "nodes" / "north")
-    )
-    manual = (folder / "README.md").read_text()
-    assert "/v1/control" in manual
-    assert "9092" in manual
-    app = tomllib.loads((folder / "app" / "pyproject.toml").read_text())
-    assert (
-        app["tool"]["flwr"]["app"]["components"]["clientapp"] == "fedkin_deployment.client_app:app"
-    )
-    for script in (folder / "start-superlink", folder / "nodes" / "south" / "start"):
-        assert script.stat().st_mode & 0o100
-
-
-def test_every_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    synced, real = set(), os.fsync
-
-    def fsync(file):
-        number = os.fstat(file).st_ino
-        named = [path for path in tmp_path.rglob("*") if path.stat().st_ino == number]
-        assert [path.suffix for path in named] == [".part"]
-        synced.add(number)
-        real(file)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
-    add(folder, "late")
-    assert {
-        path for path in folder.rglob("*") if path.is_file() and path.stat().st_ino not in synced
-    } == set()
-
-
-def test_insecure_is_for_this_machine_only(tmp_path):
-    for address in ("10.1.2.3:9092", "example.org:9092", "0.0.0.0:9092"):
-        with pytest.raises(FedkinError, match="loopback"):
-            init(tmp_path / "site", SPEC, NAMES, address, insecure=True)
-        assert not (tmp_path / "site").exists()
-    folder = init(tmp_path / "site", SPEC, NAMES, "localhost:9092", insecure=True)
-    assert not (folder / "certs").exists()
-    assert "this machine only" in (folder / "README.md").read_text()
-
-
-@pytest.mark.parametrize(
-    ("spec", "names", "address", "reason"),
-    [
-        (SPEC, ("a", "a"), "127.0.0.1:9", "a name of its own"),
-        (SPEC, NAMES, "127.0.0.1", "host:port"),
-        (small("centralized", run__clients=2), NAMES, "127.0.0.1:9", "nothing to deploy"),
-        (
-            small("fedavg", run__clients=2, engine__device="cuda"),
-            NAMES,
-            "127.0.0.1:9",
-            "nodes compute on their CPU",
-        ),
-    ],
-)
-def test_what_does_not_fit_is_refused_before_anything_is_written(
-    spec, names, address, reason, tmp_path
-):
-    with pytest.raises(FedkinError, match=reason):
-        init(tmp_path / "site", spec, names, address)
-    assert not (tmp_path / "site").exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [("site e", "try 'site-e'"), ("-e/..", "try 'e'"), ("é", ""), ("e" * 64, f"try '{'e' * 63}'")],
-)
-def test_a_name_that_no_node_can_have_is_told(name, hint, tmp_path):
-    (tmp_path / "exp.toml").write_text(
-        tomli_w.dumps(SPEC.model_dump(mode="json", exclude_none=True))
-    )
-    options = ["--spec", str(tmp_path / "exp.toml"), "--clients"]
-
-    def command(verb: str, *arguments: str) -> BaseException | None:
-        return CliRunner().invoke(deploy.app, [verb, str(tmp_path / "site"), *arguments]).exception
-
-    first = command("init", *options, f"south,{name}")
-    assert not (tmp_path / "site").exists()
-    assert command("init", *options, "north,south") is None
-    before = (tmp_path / "site" / config.DEPLOYMENT).read_text()
-    second = command("add", "--", name)
-    for error, where in ((first, "--clients"), (second, "NAME")):
-        assert isinstance(error, FedkinError)
-        assert str(error).startswith(f"{where}: {name!r} is no name for a node (")
-        assert str(error).endswith(hint)
-    assert sorted(path.name for path in (tmp_path / "site" / "nodes").iterdir()) == [
-        "north",
-        "south",
-    ]
-    assert (tmp_path / "site" / config.DEPLOYMENT).read_text() == before
-
-
-def test_a_rehearsal_has_as_many_names_as_clients(tmp_path):
-    with pytest.raises(FedkinError, match="2 clients are named"):
-        init(
-            tmp_path / "site", small("fedavg", run__clients=5), NAMES, "127.0.0.1:9", own_data=False
-        )
-
-
-def test_a_rehearsals_nodes_find_a_file_that_was_named_from_here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "people.csv").write_text(
-        "client,a,y\n" + "".join(f"{n % 2},{n},{n % 3}\n" for n in range(40))
-    )
-    spec = small("fedavg", run__clients=2, data__name="people.csv", split__name="natural")
-    node = init(tmp_path / "site", spec, NAMES, "127.0.0.1:9", own_data=False) / "nodes" / "north"
-    assert config.spec_of(node).data.name == str(tmp_path / "people.csv")
-
-
-def test_a_node_that_was_cut_short_is_added_again_with_the_key_that_it_has(tmp_path, monkeypatch):
-    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9")
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as cut:
-        cut.setattr("fedkin.flower.operator.site._script", stop)
-        with pytest.raises(KeyboardInterrupt):
-            add(folder, "late")
-    assert config.load(config.Deployment, folder, config.DEPLOYMENT).newcomers == ()
-    key = (folder / "nodes" / "late" / "node.key").read_bytes()
-    settings = folder / "nodes" / "late" / "node.toml"
-    settings.write_text(settings.read_text().replace("data.npz", "mine.csv"))
-    add(folder, "late")
-    assert config.load(config.Deployment, folder, config.DEPLOYMENT).newcomers == ("late",)
-    assert (folder / "nodes" / "late" / "node.key").read_bytes() == key
-    assert "mine.csv" in settings.read_text()
-    assert (folder / "nodes" / "late" / "start").is_file()
-
-
-def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
-    (tmp_path / "mine").touch()
-    with pytest.raises(FedkinError, match="not empty"):
-        init(tmp_path, SPEC, NAMES, "127.0.0.1:9")
 
 
 def test_run_directories_are_numbered(tmp_path):

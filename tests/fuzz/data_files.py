@@ -167,7 +167,7 @@ def _saved(case: tuple[str, Any]) -> None:
     """A saved data set of Hugging Face with another description."""
     saved = _file("saved")
     if not saved.is_dir():
-        from tests.data.formats.test_user_files import write_saved
+        from tests.data.formats.test_hugging_face import write_saved
 
         write_saved(saved, {"a": [1, 2, 3], "label": [0, 1, 1]}, {})
     name, content = case

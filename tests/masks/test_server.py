@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.masks.client import MaskingClient
 from fedkin.masks.terms import usual_threshold
 from fedkin.masks.wire import HEADER
 from tests.masks.rounds import STAGES, Gone, plain_sum, play, vectors_of
@@ -74,15 +73,6 @@ def test_what_is_sent_is_not_what_is_summed() -> None:
     for k in range(len(words)):  # the sum without one of them is as random: none is unmasked alone
         rest = np.sum([w for j, w in enumerate(words) if j != k], axis=0, dtype=np.uint64)
         assert np.unpackbits(rest.view(np.uint8)).mean() > 0.48
-
-
-def test_keys_are_made_for_one_round_by_the_system() -> None:
-    first, second = (MaskingClient(0, 1, 2).advertise() for _ in range(2))
-    content = [blob[HEADER.size :] for blob in (first, second)]
-    assert len(content[0]) == 96
-    assert not {content[0][k : k + 32] for k in (0, 32, 64)} & {
-        content[1][k : k + 32] for k in (0, 32, 64)
-    }
 
 
 def test_the_usual_threshold_is_above_two_thirds() -> None:

@@ -5,9 +5,7 @@ import pytest
 
 from fedkin.core import ops
 from fedkin.core.errors import FedkinError
-from fedkin.methods.parts.coarse_to_fine import coarse_to_fine
-from fedkin.methods.persfl import LAMBDAS, grid_of, persfl
-from fedkin.methods.persfl import TEMPERATURES as TEMPERATURE_GRID
+from fedkin.methods.persfl import persfl
 from tests.methods.federation import (
     Federated,
     agree,
@@ -162,25 +160,6 @@ def test_a_step_that_draws_walks_alone(monkeypatch):
     monkeypatch.setattr(ops, "_abreast", lambda *_: tried.append(1) or 1 / 0)
     run, _ = make(kind="dnn", rounds=1)
     assert len(run.finish().own) == len(tried) == 6
-
-
-@pytest.mark.parametrize("best", [(0.0, 1.0), (0.35, 9.0), (1.0, 25.0), (0.55, 5.0)])
-def test_coarse_to_fine_ends_at_the_best_of_a_smooth_grid(best):
-    seen = []
-
-    def measured(points):
-        seen.extend(points)
-        return points
-
-    def far(point):
-        t = 0 if point[0] == 0 else abs(point[1] - best[1]) / 24  # where λ = 0 T does not matter
-        return abs(point[0] - best[0]) + t
-
-    found = coarse_to_fine(
-        measured, far, (LAMBDAS, TEMPERATURE_GRID), lambda at: at if at[0] > 0 else (0.0, 1.0)
-    )
-    assert found == best
-    assert len(set(seen)) == len(seen) <= 33 < len(grid_of(LAMBDAS, TEMPERATURE_GRID)) == 141
 
 
 def test_a_wrong_search_is_refused():

@@ -4,11 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from fedkin import Result
 from fedkin.core.errors import FedkinError
-from fedkin.core.family import GAUSSIAN, standardised
 from fedkin.experiment.run import experiment, run
 from fedkin.setup.build import assemble
 from fedkin.setup.opened import load
@@ -67,17 +65,6 @@ def test_it_is_training_on_standardised_labels(method: str, tmp_path: Path) -> N
     assert loss == pytest.approx(
         plain.summary["loss"]["personal"]["final"]["mean"] * deviation**2, rel=1e-3
     )
-
-
-def test_the_family_by_hand() -> None:
-    """μ = 10, σ = 4: y = 18 is 2; output 1 means 14 and costs (1 − 2)² / 2, which is (14 − 18)² / 2
-    / 16.
-    """
-    family, outputs, y = standardised(10.0, 4.0), torch.tensor([[1.0]]), torch.tensor([18.0])
-    assert float(family.mean(outputs)) == 14
-    assert float(family.nll(outputs, y)) == 0.5
-    assert float(family.nll_of_mean(family.mean(outputs), y)) == 0.5
-    assert family.unit * 0.5 == float(GAUSSIAN.nll_of_mean(family.mean(outputs), y)) == 8
 
 
 def test_who_can_have_one(tmp_path: Path) -> None:

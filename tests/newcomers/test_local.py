@@ -12,23 +12,16 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import named_leaves, row
 from fedkin.engine.codec import encode
 from fedkin.experiment.resume import resume
-from fedkin.experiment.run import experiment, run
+from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.methods import METHODS
 from fedkin.newcomers import local as newcomers
-from fedkin.newcomers.local import Learned, fewer, joined, standing
-from fedkin.newcomers.protocol import seats_of
+from fedkin.newcomers.local import Learned, fewer, joined
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
-from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble
-from fedkin.setup.opened import load
-from tests.engine.small import content, outcome, small
-
-
-def learned(folder: Path) -> Learned:
-    coordinator, parts, _ = load(folder)
-    return Learned(parts, coordinator.state, parts.spec.run.rounds, Runtime("trace"))
+from tests.engine.small import outcome, small
+from tests.newcomers.local_examples import KINDS, kinds, learned
 
 
 def kept(folder: Path) -> list[dict]:
@@ -60,52 +53,6 @@ def test_held_out_clients_change_nothing_but_who_trains(tmp_path):
     assert len(parts.infos) == 5
     assert len({*parts.population.names, *parts.held_out.names}) == 6
     assert {row[1] for row in whole["metrics"]} == set(range(5))
-
-
-def two_kinds(folder: Path) -> str:
-    """Ten clients in a file: the labels of odd ones are another function of x than those of even
-    ones.
-    """
-    rng = np.random.default_rng(0)
-    truths = rng.normal(size=(2, 6, 4))
-    x = rng.normal(size=(10, 60, 6))
-    y = np.stack([(x[k] @ truths[k % 2]).argmax(1) for k in range(10)])
-    np.savez(
-        folder / "kinds.npz",
-        x=x.reshape(-1, 6),
-        y=y.reshape(-1),
-        client=np.repeat(np.arange(10), 60),
-    )
-    return str(folder / "kinds.npz")
-
-
-KINDS = {
-    "comet": {"clusters": 2},
-    "cgpfl": {"clusters": 2, "lam": 2.0, "lr": 0.3},
-    "ifca": {"clusters": 2},
-    "ppfl": {"models": 2},
-}
-
-
-def kinds(method: str, folder: Path, **more) -> Learned:
-    """A run on two kinds of clients; four of the ten join afterwards."""
-    settings = content(
-        method, **{f"method__{name}": value for name, value in KINDS[method].items()}
-    )
-    settings |= {
-        "data": {"name": two_kinds(folder)},
-        "split": {"name": "natural"},
-        "train": {"steps": 15, "batch_size": 10, "lr": 0.3},
-        "run": {
-            "clients": 10,
-            "rounds": 6,
-            "seed": 3,
-            "holdout_clients": 0.4,
-            "holdout_labels": [],
-            **more,
-        },
-    }
-    return learned(run(experiment(settings), folder / "run"))
 
 
 def place(method: str, at: Learned, one: dict, guest) -> int:
@@ -175,20 +122,6 @@ def test_few_labels_are_a_part_of_all_and_the_test_stays(tmp_path):
     assert (part.test[0] == own.test[0]).all()
 
 
-def test_rounds_are_chosen_by_validation_and_not_by_test(tmp_path):
-    at = kinds("comet", tmp_path)
-    own = at.parts.held_out.only([0])
-    found, _ = joined(at, own, None)
-    rows = own.test[0]
-    own.y[rows] = (own.y[rows] + 1) % 4  # whatever the test says
-    wrong, _ = joined(at, own, None)
-    assert (wrong.rounds, wrong.chosen) == (found.rounds, "validation")
-    assert wrong.scores["personal"]["val"] == found.scores["personal"]["val"]
-    assert wrong.scores["personal"]["test"] != found.scores["personal"]["test"]
-    exact, _ = joined(at, own, 2)
-    assert (exact.rounds, exact.chosen) == (2, "given")
-
-
 def test_a_newcomer_of_persfl_chooses_among_the_kept_models(tmp_path):
     settings = {"run__rounds": 6, "run__holdout_clients": 0.2, "run__holdout_labels": []}
     at = learned(run(small("persfl", method__kept=3, **settings), tmp_path / "run"))
@@ -209,20 +142,6 @@ def _before_finish(at: Learned, own) -> float:
     method = at.parts.method._replace(finalize=None)
     found, _ = joined(at._replace(parts=at.parts._replace(method=method)), own, 1)
     return found.scores["personal"]["val"][0]
-
-
-def test_methods_without_a_place_say_so(tmp_path):
-    at = kinds("cgpfl", tmp_path)
-    info = at.parts.infos[0]._replace(client=len(at.parts.infos))
-    server = standing(at, info, 5)
-    assert len(seats_of(server)) == 2
-    closed = server._replace(
-        method=server.method._replace(newcomer_placements=lambda state, newcomer, info: (state,))
-    )
-    with pytest.raises(FedkinError, match="no place for a client that was not in the run"):
-        seats_of(closed)
-    with pytest.raises(FedkinError, match="wait for the first round"):
-        joined(at._replace(round=0), at.parts.held_out.only([0]), None)
 
 
 def test_what_does_not_fit_the_run_is_refused(tmp_path):

@@ -19,7 +19,7 @@ from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary
 from fedkin.runs.database import MEASURES
 from tests.cli.command import fedkin
-from tests.report.comparison.test_compare import printed
+from tests.report.comparison.compare_examples import printed
 from tests.report.records_for_tests import write
 
 RMSE = {"train": [9.0] * 3, "val": [7.0] * 3, "test": [1.0, 2.5, 4.0]}

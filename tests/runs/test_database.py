@@ -7,32 +7,9 @@ from contextlib import closing
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.kinds import KINDS
 from fedkin.runs import checkpoint
 from fedkin.runs.database import VERSION, create, open_run, put_facts, put_rows, read_only
-from fedkin.runs.record import Record, Sent
-from fedkin.runs.recorder import Recorder
-
-SCORES = {0: {"personal": {"val": (0.5, 0.75), "test": (float("nan"), float("nan"))}}}
-
-
-def record(number: int, phase: str = "round", missing=None) -> Record:
-    sent = [
-        Sent(0, "down", 0, dict.fromkeys(KINDS, 1), 10),
-        Sent(1, "down", 1, dict.fromkeys(KINDS, 1), 10),
-    ]
-    lens = {"cluster": {0: 2, -1: 0.5}}
-    return Record(
-        number,
-        phase,
-        [0, 1],
-        sent,
-        missing or {},
-        SCORES,
-        {0: {"teacher": [1, 2]}},
-        lens,
-        {"total": 0.1},
-    )
+from tests.runs.database_examples import record, recorder
 
 
 @pytest.fixture
@@ -40,15 +17,6 @@ def database(tmp_path):
     made = create(tmp_path / "run.db", {"seed": 3}, [(0, "zero", "mlr", 1, 2, 3, "[1]")])
     yield made
     made.close()
-
-
-def recorder(tmp_path, database, every=0.0):
-    def save(folder, number):
-        (folder / checkpoint.name(checkpoint.SERVER, number)).write_text(f"server {number}")
-        (folder / checkpoint.name(0, number)).write_text(f"client {number}")
-        return [checkpoint.SERVER, 0]
-
-    return Recorder(tmp_path, database, save, every)
 
 
 def test_created_whole(tmp_path, database):
@@ -71,59 +39,6 @@ def test_a_commit_that_fails_leaves_no_trace(database):
         raise ZeroDivisionError
     assert database.facts()["seed"] == 3
     assert database.rows("SELECT * FROM events") == []
-
-
-def test_rows_of_a_round(tmp_path, database):
-    kept = recorder(tmp_path, database)
-    kept.add(record(0, "setup"))
-    kept.add(record(1, missing={1: "BadMessage: NaN"}))
-    with read_only(tmp_path) as reader:  # while the writer has it open
-        assert reader.last_round() == 1
-        assert reader.rows("SELECT phase, participants FROM rounds") == [
-            ("setup", "[0, 1]"),
-            ("round", "[0, 1]"),
-        ]
-        metrics = reader.rows(
-            "SELECT split, loss, accuracy FROM metrics WHERE round = 1 ORDER BY split"
-        )
-        assert metrics == [("test", None, None), ("val", 0.5, 0.75)]  # nan is NULL
-        notes = reader.rows(
-            "SELECT client, name, value FROM notes WHERE round = 1 ORDER BY client, name"
-        )
-        assert notes == [(-1, "cluster", "0.5"), (0, "cluster", "2"), (0, "teacher", "[1, 2]")]
-        assert reader.rows("SELECT * FROM events") == [(1, 1, "missing", "BadMessage: NaN")]
-        messages = reader.rows(
-            f"SELECT phase, client, copy, bytes, {KINDS[0]} FROM messages WHERE round = 1"
-        )
-        assert messages == [("round", 0, 0, 10, 1), ("round", 1, 1, 10, 1)]
-        paths = checkpoint.committed(tmp_path, reader)
-    assert {path.name for path in paths.values()} == {"server.1.safetensors", "0.1.safetensors"}
-    assert set((tmp_path / "checkpoint").iterdir()) == set(
-        paths.values()
-    )  # superseded files are gone
-
-
-def test_rounds_wait_for_their_commit(tmp_path, database):
-    kept = recorder(tmp_path, database, every=1e9)
-    for number in range(3):
-        kept.add(record(number))
-    assert database.last_round() == -1
-    assert not list((tmp_path / "checkpoint").iterdir())
-    kept.commit(finished=True)
-    assert database.last_round() == 2
-    assert database.facts()["finished"] is True
-    assert {path.name for path in (tmp_path / "checkpoint").iterdir()} == {
-        "server.2.safetensors",
-        "0.2.safetensors",
-    }
-
-
-def test_a_round_is_recorded_once(tmp_path, database):
-    kept = recorder(tmp_path, database)
-    kept.add(record(1))
-    with pytest.raises(FedkinError, match="Committed up to round 1"):
-        kept.add(record(1))
-    assert database.rows("SELECT count(*) FROM rounds") == [(1,)]
 
 
 @pytest.fixture
@@ -194,16 +109,6 @@ def test_a_reader_who_never_ends_is_told_of(crowded, database):
         match=r"another program holds its run\.db\. Committed up to round 0.*fedkin resume",
     ):
         kept.commit(finished=True)
-
-
-def test_leftovers_are_removed_and_committed_files_are_not(tmp_path, database):
-    kept = recorder(tmp_path, database)
-    kept.add(record(1))
-    folder = tmp_path / "checkpoint"
-    (folder / "0.2.safetensors").write_text("of a round that was not committed")
-    (folder / "0.2.safetensors.77.part").write_text("half")
-    checkpoint.tidy(tmp_path, checkpoint.committed(tmp_path, database))
-    assert {path.name for path in folder.iterdir()} == {"server.1.safetensors", "0.1.safetensors"}
 
 
 def test_readers_cannot_write(tmp_path, database):

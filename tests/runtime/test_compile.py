@@ -15,11 +15,10 @@ import torch
 from torch import nn
 
 from fedkin.core.model import from_module
-from fedkin.core.private import private_folder, state_folder
-from fedkin.runtime import code_cache, compile
-from fedkin.runtime.code_cache import kept
+from fedkin.runtime import compile
 from fedkin.runtime.compile import compiled, named
 from fedkin.runtime.replay import Runtime, _recorded
+from tests.runtime.compile_examples import never
 from tests.runtime.test_replay import over
 
 pytestmark = [
@@ -40,10 +39,6 @@ def cache(tmp_path, monkeypatch):
 
 def graph(factor=2.0, rows=3):
     return _recorded(lambda x: (x * torch.tensor([factor, 1.0]),), [torch.ones(rows, 2)])
-
-
-def never():
-    raise AssertionError("it was recorded again")
 
 
 def test_a_second_process_compiles_nothing(cache):
@@ -103,20 +98,6 @@ def test_other_makers_make_other_code(maker, tmp_path, monkeypatch):
     assert compile._maker.__wrapped__() != before
 
 
-def test_no_place_for_files(tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
-
-
-def test_a_folder_that_others_write_to(cache, tmp_path):
-    """What is in it is run."""
-    cache.mkdir(parents=True)
-    cache.chmod(0o777)
-    assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
-    assert list(cache.iterdir()) == []
-
-
 def test_a_folder_that_nothing_may_be_run_from(cache, monkeypatch):
     loaded = compile._loaded
 
@@ -128,42 +109,6 @@ def test_a_folder_that_nothing_may_be_run_from(cache, monkeypatch):
     monkeypatch.setattr(compile, "_loaded", forbidding)
     one, x = graph(), torch.ones(3, 2)
     assert compiled(named(one), lambda: one, [x])(x)[0].tolist() == [[2.0, 1.0]] * 3
-
-
-def test_a_file_system_without_locks(cache, tmp_path, monkeypatch):
-    def refused(self, *arguments, **named):
-        raise NotImplementedError("FileSystem does not appear to support flock")
-
-    monkeypatch.setattr(code_cache.FileLock, "acquire", refused)
-    assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
-
-
-def test_no_room_for_a_file(cache, tmp_path, monkeypatch):
-    def full(path, content):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(code_cache, "write_file", full)
-    (tmp_path / "made.so").write_bytes(b"code")
-    assert kept("a", lambda: tmp_path / "made.so") == tmp_path / "made.so"
-    assert list(cache.glob("*.so")) == []
-
-
-def test_old_files_go(cache, tmp_path, monkeypatch):
-    monkeypatch.setattr(code_cache, "KEPT", 2)
-    source = tmp_path / "made.so"
-
-    def make(name):
-        source.write_bytes(name.encode())
-        return source
-
-    found: dict[str, Path] = {}
-    for age, name in enumerate("abc"):
-        found[name] = kept(name, lambda name=name: make(name))
-        os.utime(found[name], (1000 + age, 1000 + age))
-        if name == "b":
-            assert kept("a", never) == found["a"]  # used again: b is older now
-    assert sorted(path.name[0] for path in cache.glob("*.so")) == ["a", "c"]
-    assert sorted(path.name for path in cache.glob("*.lock")) == ["a.lock", "c.lock"]
 
 
 def test_nothing_in_a_shared_temporary_folder_is_run(cache, tmp_path):
@@ -189,46 +134,3 @@ print(compiled(named(one), lambda: one, [torch.ones(3, 2)])(torch.ones(3, 2))[0]
     assert done.stdout.strip() == "[2.0, 2.0]"
     assert list(planted.iterdir()) == []
     assert stat.S_IMODE((cache.parent / "inductor").stat().st_mode) == 0o700
-
-
-@pytest.mark.parametrize("what", ["writable", "a link", "in a writable folder", "a file"])
-def test_a_folder_that_is_not_private_is_not_used(what, tmp_path, monkeypatch):
-    folder = tmp_path / "above" / "own"
-    folder.mkdir(parents=True, mode=0o700)
-    if what == "writable":
-        folder.chmod(0o770 | 0o002)
-    elif what == "in a writable folder":
-        (tmp_path / "above").chmod(0o777)
-    else:
-        folder.rmdir()
-        folder.symlink_to(tmp_path) if what == "a link" else folder.touch()
-    assert private_folder(folder) is None
-    monkeypatch.setenv(code_cache.INDUCTOR, str(folder))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    chosen = code_cache.compiler_folder()
-    if what == "a link":  # refused as the compiler's folder; the cache may lie behind one
-        assert chosen == tmp_path.resolve() / "fedkin" / "inductor"  # by its real path
-        assert stat.S_IMODE(chosen.stat().st_mode) == 0o700
-    else:
-        assert chosen.name.startswith("fedkin-inductor-")
-    assert os.environ[code_cache.INDUCTOR] == str(chosen)
-
-
-def test_a_sticky_folder_may_be_above_and_a_given_private_one_stays(tmp_path, monkeypatch):
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "tmp").chmod(0o1777)
-    monkeypatch.setenv(code_cache.INDUCTOR, str(tmp_path / "tmp" / "mine"))
-    assert code_cache.compiler_folder() == tmp_path / "tmp" / "mine"
-    assert stat.S_IMODE((tmp_path / "tmp" / "mine").stat().st_mode) == 0o700
-
-
-def test_somebody_elses_folder_is_not_ours(tmp_path, monkeypatch):
-    folder = tmp_path / "own"
-    folder.mkdir(mode=0o700)
-    monkeypatch.setattr(os, "getuid", lambda: 12345)
-    assert private_folder(folder) is None
-
-
-def test_a_relative_cache_is_of_whoever_made_the_current_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
-    assert state_folder("XDG_CACHE_HOME", ".cache") == Path.home() / ".cache" / "fedkin"

@@ -10,7 +10,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.data.formats import memory
 from fedkin.data.formats.memory import room, within_room
 from fedkin.data.sources import load
-from tests.data.formats.test_user_files import write_saved
+from tests.data.formats.test_hugging_face import write_saved
 
 LITTLE = 64 << 20  # bytes that these tests have for a file
 

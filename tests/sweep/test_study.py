@@ -11,26 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.errors import Halted
 from fedkin.experiment.training import Interrupted
 from fedkin.runs.database import read_only
-from fedkin.runs.spec import Spec
-from fedkin.sweep import SPACES, space_of
-from fedkin.sweep.space import check
 from tests.cli.command import fedkin, told
 from tests.report.records_for_tests import write
+from tests.sweep.study_examples import QUICK
 
 pytest.importorskip("optuna")
-QUICK = [
-    f"--set={s}"
-    for s in (
-        "engine.name=inprocess",
-        "run.rounds=2",
-        "run.clients=4",
-        "model=mlr",
-        "method=fedavg",
-    )
-]
 
 
 def test_a_grid_is_done_once_and_the_best_is_by_validation(tmp_path: Path) -> None:
@@ -240,17 +228,6 @@ def test_a_trial_that_this_machine_stopped_is_gone_on_with(
     assert not found["lost"]
 
 
-def test_a_range_of_whole_numbers_is_drawn_from_them(tmp_path: Path) -> None:
-    asked = ["sweep", *QUICK[:-1], "--set=method=hypcluster", "--space", "method.clusters=1 .. 3"]
-    found = json.loads(
-        fedkin(
-            *asked, "--sampler", "tpe", "--trials", "2", "--out", tmp_path / "s", "--json"
-        ).stdout
-    )
-    assert not found["lost"]
-    assert {row["method.clusters"] for row in found["trials"]} <= {1, 2, 3}
-
-
 def test_a_map_of_models_is_searched(tmp_path: Path) -> None:
     quick = [one for one in QUICK if "method" not in one and "model" not in one]
     settings = [
@@ -272,56 +249,6 @@ def test_a_map_of_models_is_searched(tmp_path: Path) -> None:
     found = json.loads(fedkin(*asked).stdout)
     assert not found["lost"]
     assert {row["model.map.a"] for row in found["trials"]} == {"mlr", "dnn"}
-
-
-OWN = """
-from torch import nn
-class Net(nn.Sequential):
-    def __init__(self, shape, classes, drop: float = 0, width=4):
-        last = nn.Linear(width, classes)
-        super().__init__(nn.Flatten(), nn.Linear(64, width), nn.Dropout(drop), last)
-"""
-
-
-def test_whole_numbers_are_for_what_is_said_to_be_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "own_net.py").write_text(OWN)
-    monkeypatch.chdir(tmp_path)  # where it is found, as by fedkin run
-    quick = [*QUICK[:3], "--set=method=fedavg", "--set=model.name=own_net:Net"]
-    ranges = ["--space", "model.drop=0 .. 0.5", "--space", "model.width=2 .. 9"]
-    tried = fedkin(
-        "sweep", *quick, *ranges, "--sampler", "tpe", "--trials", "2", "--out", "s", "--json"
-    )
-    rows = json.loads(tried.stdout)["trials"]
-    assert all(0 < row["model.drop"] < 0.5 and isinstance(row["model.width"], int) for row in rows)
-    refused = fedkin("sweep", *quick, "--space", "model.classes=3", "--out", "t")
-    assert "unknown option of model 'own_net:Net' 'classes'" in refused.output
-
-
-def test_a_range_of_a_models_sizes_too(tmp_path: Path) -> None:
-    asked = [
-        "sweep",
-        *QUICK,
-        "--set=model=dnn",
-        "--space",
-        "model.hidden=3 .. 5",
-        "--sampler",
-        "tpe",
-        "--trials",
-        "2",
-    ]
-    found = json.loads(fedkin(*asked, "--out", tmp_path / "s", "--json").stdout)
-    assert not found["lost"]
-    assert {row["model.hidden"] for row in found["trials"]} <= {3, 4, 5}
-
-
-def test_a_value_is_refused_only_where_no_combination_takes_it() -> None:
-    base = Spec.model_validate({"method": {"name": "l2sgd"}})
-    search = ["train.lr=0.1, 0.01", "method.lam=1, 5"]  # 5 is too much beside the first rate
-    check(base, space_of(search))
-    with pytest.raises(FedkinError, match="overshoots the mean"):
-        check(base, space_of([*search, "train.lr=0.1"]))
 
 
 def test_processes_do_not_draw_alike(tmp_path: Path) -> None:
@@ -420,11 +347,6 @@ def test_mistakes_are_told_before_training(asked: list[str], said: str, tmp_path
     result = fedkin("sweep", *QUICK, *asked, "--out", str(tmp_path / "s"))
     assert result.exit_code == 2
     assert said in result.output
-
-
-def test_the_papers_grids_are_there() -> None:
-    assert len(space_of(["cgpfl"])["method.lam"]) == 11
-    assert set(SPACES) >= {"comet", "ppfl", "cgpfl"}
 
 
 def test_every_trial_is_told(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ from fedkin.experiment.run import run
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
-from fedkin.setup.keywords import content_of
-from fedkin.setup.options import specification
 from fedkin.sweep.space import changed
 from tests.engine.small import content, small
 
@@ -76,17 +74,6 @@ def test_what_stands_in_the_file_stands_in_the_run(tmp_path):
 
 
 ASKED = [{"name": "norm_bound", "bound": 2.5}, {"name": "median"}]
-TYPED = ["norm_bound:bound=2.5", "median"]
-
-
-def test_the_shell_and_python_ask_alike(tmp_path):
-    file = tmp_path / "e.toml"
-    file.write_text('[[transforms]]\nname = "norm_bound"\nbound = 2.5\n')
-    spec, _ = specification(file, {"transform": TYPED[1:]}, [])
-    assert [{"name": one.name, **one.options} for one in spec.transforms] == ASKED
-    assert specification(None, {"transform": TYPED}, [])[0].transforms == spec.transforms
-    assert parse(content_of({"transforms": ASKED})[0])[0].transforms == spec.transforms
-    assert parse(content_of({"transform": TYPED})[0])[0].transforms == spec.transforms
 
 
 def test_a_sweep_keeps_the_transforms_of_its_experiment():

@@ -1,85 +1,12 @@
 """Rules in the mean's place against closed forms, and against a plain NumPy computation."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
 
 from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
-from fedkin.core.errors import FedkinError
 from fedkin.transforms import robust
-from fedkin.transforms.updates import base_of, flattened, unflattened
-
-FIVE = torch.tensor(
-    [[1.0, 9.0, -2.0], [2.0, 7.0, 5.0], [100.0, 8.0, 1.0], [3.0, -50.0, 0.0], [2.5, 6.0, 4.0]],
-    dtype=torch.float64,
-)
-
-
-def test_the_median_of_known_vectors():
-    found, kept = robust.median(FIVE)
-    assert found.tolist() == [2.5, 7.0, 1.0]
-    assert kept.tolist() == pytest.approx([0, 1 / 3, 1 / 3, 0, 1 / 3])
-    even, kept = robust.median(FIVE[:4])
-    assert even.tolist() == [2.5, 7.5, 0.5]  # the mean of the middle two
-    assert kept.tolist() == pytest.approx([0, 2 / 3, 2 / 3, 2 / 3])
-
-
-def test_the_trimmed_mean_of_known_vectors():
-    found, kept = robust.trimmed_mean(FIVE, 1)
-    assert found.tolist() == pytest.approx([7.5 / 3, 21 / 3, 5 / 3])
-    assert kept.tolist() == pytest.approx([0, 2 / 3, 2 / 3, 2 / 3, 1.0])
-
-
-def test_the_geometric_median_of_points_on_a_line_is_their_median():
-    places = torch.tensor([-3.0, 0.5, 1.0, 40.0, 7.0], dtype=torch.float64)
-    direction = torch.tensor([0.6, -0.8, 0.0], dtype=torch.float64)
-    shift = torch.tensor([5.0, 1.0, 2.0], dtype=torch.float64)
-    found, kept = robust.geometric_median(places[:, None] * direction + shift, 2000)
-    assert found.tolist() == pytest.approx((1.0 * direction + shift).tolist(), abs=1e-6)
-    assert kept.argmax() == 2
-    assert kept.argmin() == 3
-
-
-def test_the_geometric_median_of_a_triangle_is_where_its_angles_are_120_degrees():
-    corners = torch.tensor([[0.0, 0.0], [4.0, 0.0], [1.0, 3.0]], dtype=torch.float64)
-    point, _ = robust.geometric_median(corners, 2000)
-    arms = (corners - point) / (corners - point).norm(dim=1, keepdim=True)
-    cosines = [float(arms[a] @ arms[b]) for a, b in ((0, 1), (1, 2), (0, 2))]
-    assert cosines == pytest.approx([-0.5, -0.5, -0.5], abs=1e-6)
-
-
-def test_the_geometric_median_starts_well_where_the_mean_is_one_of_the_points():
-    cross = torch.tensor([[0.0, 0], [1, 0], [-1, 0], [0, 2], [0, -2]], dtype=torch.float64)
-    found, _ = robust.geometric_median(cross, 50)
-    assert found.tolist() == [0.0, 0.0]
-    off = torch.cat([cross, torch.tensor([[9.0, 0.0], [9.5, 0.0], [-18.5, 0.0]])])
-    start, _ = robust.geometric_median(off, 2000)
-    assert start.tolist() == pytest.approx([0.0, 0.0], abs=1e-6)
-
-
-def _krum(vectors, f):
-    """Blanchard et al. (2017), section 3, word by word."""
-    n = len(vectors)
-    scores = []
-    for i in range(n):
-        others = sorted(
-            sum((vectors[i][c] - vectors[j][c]) ** 2 for c in range(vectors.shape[1]))
-            for j in range(n)
-            if j != i
-        )
-        scores.append(sum(others[: n - f - 2]))
-    return np.argsort(scores, kind="stable")
-
-
-@pytest.mark.parametrize(("n", "f", "m", "seed"), [(7, 2, 1, 0), (9, 3, 4, 1), (11, 2, 5, 2)])
-def test_krum_chooses_as_a_plain_computation_does(n, f, m, seed):
-    vectors = np.random.default_rng(seed).normal(size=(n, 4)) ** 3
-    chosen = sorted(_krum(vectors, f)[:m].tolist())
-    found, kept = robust.krum(torch.from_numpy(vectors), f, m)
-    assert kept.nonzero().flatten().tolist() == chosen
-    assert found.tolist() == pytest.approx(vectors[chosen].mean(0).tolist(), abs=1e-12)
+from fedkin.transforms.updates import flattened
 
 
 def test_rules_resist_what_moves_the_mean():
@@ -110,27 +37,3 @@ def test_a_norm_bound_shortens_updates_and_nothing_else():
     update = flattened(found.mean) - flattened(received)
     assert update.tolist() == pytest.approx(expected.tolist(), abs=1e-6)
     assert found.told == {"norm_kept": {4: pytest.approx(0.2), 1: 1.0}}
-
-
-def test_a_difference_counts_from_zero_and_a_value_from_what_was_received():
-    received = {"parameters": {"w": torch.tensor([10.0, 7.0]), "buffer:n": torch.tensor([2.0])}}
-    sent = {"parameters": {"w": torch.tensor([0.5, 0.25]), "buffer:n": torch.tensor([3.0])}}
-    assert base_of(sent, received, ("parameters",)).tolist() == [0, 0, 2]
-    assert base_of(sent, received, ("control",)).tolist() == [10, 7, 2]
-    with pytest.raises(FedkinError, match="clients send coefficients/a, which they were not sent"):
-        base_of({"coefficients": {"a": torch.zeros(1)}}, received, ())
-
-
-def test_a_tree_goes_through_a_vector_and_back():
-    tree = {"a": {"x": torch.arange(6.0).reshape(2, 3), "e": torch.zeros(0)}, "n": (torch.ones(1),)}
-    again = unflattened(flattened(tree), tree)
-    assert torch.equal(again["a"]["x"], tree["a"]["x"])
-    assert again["a"]["e"].shape == (0,)
-    assert isinstance(again["n"], tuple)
-
-
-def test_a_geometric_median_that_is_no_median_is_seen():
-    """The tests above would notice a mean in its place."""
-    mean = FIVE.mean(0)
-    found, _ = robust.geometric_median(FIVE, 500)
-    assert not math.isclose(float(mean[0]), float(found[0]), abs_tol=1)

@@ -1,32 +1,18 @@
 """What the SuperLink binds, what is insecure and where, and certificates that end."""
 
-import datetime
-import socket
-import tempfile
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("flwr")
 
-from cryptography import x509
 
 from fedkin.core.errors import FedkinError
-from fedkin.flower.address import dialled_here, listening
-from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load
-from fedkin.flower.operator import keys, supervisor
-from fedkin.flower.operator.site import init, renew
+from fedkin.flower.config import DEPLOYMENT, NODE, NodeConfig, load
+from fedkin.flower.operator import supervisor
+from fedkin.flower.operator.site import init
 from tests.engine.small import small
 
 SPEC = small("fedavg", run__clients=2, run__participation=1.0)
 NAMES = ("north", "south")
-
-
-@pytest.fixture
-def short_path():
-    """A folder whose nodes' sockets have a path that the system takes, wherever tests run."""
-    with tempfile.TemporaryDirectory(prefix="fk-", dir="/tmp") as folder:
-        yield Path(folder)
 
 
 @pytest.fixture
@@ -52,20 +38,6 @@ def test_the_superlink_binds_what_was_named(listen, bound, tmp_path, commands):
     command = commands[0]["superlink"]
     assert command[command.index("--host") + 1] == bound
     assert 'address = "127.0.0.1:9092"' in (folder / "flower" / "config.toml").read_text()
-
-
-def test_an_address_of_another_machine_is_not_bound_in_silence(tmp_path, commands):
-    folder = init(tmp_path / "site", SPEC, NAMES, "192.0.2.7:9092")  # TEST-NET: nobody's
-    with pytest.raises(FedkinError, match=r"cannot listen on 192.0.2.7 .*: name an address of"):
-        supervisor.superlink(folder)
-    assert not commands
-    found = init(tmp_path / "behind", SPEC, NAMES, "192.0.2.7:9092", listen="127.0.0.1")
-    supervisor.superlink(found)
-    assert dialled_here("192.0.2.7:9092", "127.0.0.1") == "127.0.0.1:9092"
-    assert dialled_here("192.0.2.7:9092", None) == "192.0.2.7:9092"
-    assert dialled_here("fl.example.org:9092", "::") == "127.0.0.1:9092"
-    assert dialled_here("fl.example.org:9092", "::1") == "[::1]:9092"
-    assert listening("localhost:1", None) == "localhost"
 
 
 @pytest.mark.parametrize(
@@ -96,56 +68,3 @@ def test_a_node_is_not_started_insecurely_towards_another_machine(tmp_path, comm
     with pytest.raises(FedkinError, match="is not host:port"):
         load(NodeConfig, path.parent, NODE)
     assert not commands
-
-
-def ends(path):
-    return x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc
-
-
-def test_certificates_are_renewed_with_the_same_authority(
-    short_path, monkeypatch, commands, capsys
-):
-    monkeypatch.setattr(keys, "DAYS", 20)
-    folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092", listen="127.0.0.2")
-    supervisor.superlink(folder)
-    said = capsys.readouterr().err
-    assert f"fedkin deploy renew {folder}" in said
-    assert "server.crt expires on" in said
-    assert "in 19 days" in said
-    supervisor.node(folder / "nodes" / "south")
-    assert "ca.crt expires on" in capsys.readouterr().err
-    old = x509.load_pem_x509_certificate((folder / "certs" / "ca.crt").read_bytes())
-    monkeypatch.setattr(keys, "DAYS", 365)
-    assert renew(folder) == ["north", "south"]
-    server = x509.load_pem_x509_certificate((folder / "certs" / "server.crt").read_bytes())
-    server.verify_directly_issued_by(old)  # a node that has the old ca.crt is served until it ends
-    names = server.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    found = {str(address) for address in names.get_values_for_type(x509.IPAddress)}
-    assert found == {"127.0.0.1", "127.0.0.2"}
-    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=360)
-    for path in (folder / "certs" / "ca.crt", folder / "nodes" / "north" / "ca.crt"):
-        assert ends(path) > later
-    supervisor.superlink(folder)
-    assert not capsys.readouterr().err
-
-
-def test_an_expired_certificate_starts_nothing(short_path, monkeypatch, commands):
-    monkeypatch.setattr(keys, "DAYS", 0)
-    folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092")
-    for start, where in ((supervisor.superlink, folder), (supervisor.node, folder / "nodes/north")):
-        with pytest.raises(FedkinError, match=r"has expired on .*renew"):
-            start(where)
-    assert not commands
-    (folder / "certs" / "ca.key").unlink()
-    with pytest.raises(FedkinError, match=r"ca.key cannot be read: .* bring it back"):
-        renew(folder)
-    plain = init(short_path / "plain", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
-    with pytest.raises(FedkinError, match="no certificates"):
-        renew(plain)
-    assert load(Deployment, folder, DEPLOYMENT).listen is None
-
-
-def test_a_port_of_all_addresses_is_not_needed_for_one():
-    with socket.socket() as probe:
-        probe.bind((listening("127.0.0.1:1", None), 0))
-        assert probe.getsockname()[0] == "127.0.0.1"

@@ -14,7 +14,8 @@ from fedkin.report.comparison import tables as sheets
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.paired import interval, signed_rank, statistics
 from tests.cli.command import fedkin, told
-from tests.report.comparison.test_compare import printed, shift
+from tests.report.comparison.compare_examples import printed
+from tests.report.comparison.test_compare import shift
 from tests.report.records_for_tests import FACTS, write
 
 

@@ -1,8 +1,7 @@
-"""local and FedAvg beside tests/reference/local_fedavg.py."""
+"""Local training against plain SGD."""
 
 import pytest
 
-from fedkin.methods.fedavg import fedavg
 from fedkin.methods.local import local
 from tests.methods.federation import (
     Federated,
@@ -12,21 +11,11 @@ from tests.methods.federation import (
     arrays,
     population,
 )
+from tests.methods.local_fedavg_examples import WORK
 from tests.reference import local_fedavg as reference
 from tests.reference.model import accuracy, mean_loss
 
 LR, ROUNDS = 0.3, 4
-WORK = {
-    "epochs": {"epochs": 2},
-    "some": {"steps": 3, "participation": 0.6},
-    "decay": {
-        "epochs": 1,
-        "participation": 0.6,
-        "milestones": (2, 3),
-        "decay": 0.5,
-        "compile": "trace",
-    },
-}
 
 
 @pytest.mark.certifies("local", "reference")
@@ -45,36 +34,6 @@ def test_local(kind, work):
             for split in ("val", "test"):
                 x, y = run.data[k][f"x_{split}"], run.data[k][f"y_{split}"]
                 agree_scores("local", moment, k, split, mean_loss(w, x, y), accuracy(w, x, y))
-
-
-@pytest.mark.certifies("fedavg", "reference")
-@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
-@pytest.mark.parametrize("kind", ["mlr", "dnn"])
-def test_fedavg(kind, work):
-    model = architecture(kind)
-    run = Federated(fedavg(lr=LR), population(), {kind: model}, **work).run(ROUNDS)
-    who = run.participants(ROUNDS)
-    theirs = reference.fedavg(
-        arrays(model.initial), run.data, run.plan(ROUNDS), who, run.rates(LR, ROUNDS)
-    )
-    before = arrays(model.initial)
-    for moment, other, active in zip(run.moments, theirs, who, strict=True):
-        w = other["server"]["model"]
-        agree("fedavg", moment.state, {"parameters": w})
-        agree(
-            "fedavg",
-            moment.up,
-            {k: {"parameters": upload} for k, upload in other["uploads"].items()},
-        )
-        agree("fedavg", moment.down, {k: {"parameters": before} for k in active})
-        assert all(own == {} for own in moment.own.values())
-        for k in run.data:
-            x, y = run.data[k]["x_test"], run.data[k]["y_test"]
-            for view in ("personal", "global"):
-                agree_scores(
-                    "fedavg", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y), view
-                )
-        before = w
 
 
 @pytest.mark.certifies("local", "reference")

@@ -1,0 +1,48 @@
+"""What rows come to: means over seeds, ranks, and the best of a federation."""
+
+import pytest
+
+from fedkin.bench.board import against_best, entries, order, stability
+from tests.bench.made_rows import made_rows
+
+ROWS = made_rows()
+
+
+def test_entries_are_means_over_seeds_best_first() -> None:
+    found = [one for one in entries(ROWS) if (one.setting, one.budget) == ("har", "rounds")]
+    assert [one.method for one in found[:2]] == ["centralized", "apfl"]
+    mine = [row.mean for row in ROWS if (row.setting, row.method) == ("har", "apfl")]
+    assert found[1].mean == pytest.approx(sum(m for m in mine if m is not None) / 2)
+    local = next(one for one in found if one.method == "local")
+    assert found[1].gain == pytest.approx(found[1].mean - local.mean)
+    assert local.gain is None
+
+
+def test_equal_compute_takes_the_shorter_run() -> None:
+    found = {(one.method, one.budget): one for one in entries(ROWS) if one.setting == "har"}
+    assert found["ditto", "rounds"].rounds == 10
+    assert found["ditto", "compute"].rounds == 5
+
+
+def test_the_pooled_comparator_wins_nothing() -> None:
+    ranks = order(entries(ROWS), "rounds")
+    assert ranks is not None
+    assert ranks.names[0] == "apfl"
+    assert "centralized" not in ranks.names
+    assert against_best(ROWS, "har", "rounds")[0] == "apfl"
+
+
+def test_the_best_is_told_apart_where_it_is_far_ahead() -> None:
+    _, others = against_best(ROWS, "har", "rounds")
+    chances = {one.method: one.p for one in others}
+    assert chances["fedavg"] < 0.001
+    assert all(one.difference < 0 for one in others)
+
+
+def test_ranks_under_each_seed() -> None:
+    found, agree = stability(ROWS, "rounds")
+    by = {one.method: one.ranks for one in found}
+    assert by["apfl"] == (1.0, 1.0)
+    assert by["fedavg"] == (5.0, 5.0)
+    assert agree is not None
+    assert 0.8 < agree <= 1

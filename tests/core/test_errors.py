@@ -1,0 +1,53 @@
+"""The words of messages: the nearest choice, cut texts, plurals."""
+
+import pytest
+
+from fedkin.core.errors import (
+    FedkinError,
+    Halted,
+    cut,
+    first_line,
+    letters,
+    many,
+    named_line,
+    near,
+    some,
+    unknown,
+)
+
+
+def test_the_nearest_choice_is_named_and_nothing_where_none_is_like_it() -> None:
+    assert "did you mean 'fedavg'" in str(unknown("method", "fedvag", ["comet", "fedavg"]))
+    assert near("zzz", ["comet"]) == ""
+    assert str(unknown("set", "a", [])).endswith("(choices: none)")
+
+
+def test_a_name_of_any_length_is_answered_at_once() -> None:
+    told = str(unknown("method", "x" * 10**6, [f"name{n}" for n in range(20_000)]))
+    assert len(told) < 3000
+    assert "\n" not in told
+
+
+def test_an_error_of_a_library_is_one_line() -> None:
+    assert first_line(ValueError("first\nsecond")) == "first"
+    assert first_line(KeyError()) == "KeyError"
+    assert named_line(ValueError("no")) == "ValueError: no"
+    assert len(first_line(ValueError("x" * 900))) == 200
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(0, "0 boxes"), (1, "1 box"), (12_000, "12,000 boxes")]
+)
+def test_plurals(number: int, told: str) -> None:
+    assert many(number, "box", "boxes") == told
+
+
+def test_long_lists_and_texts_are_cut() -> None:
+    assert some(list("abcdefgh")) == "a, b, c, d, e and 3 more"
+    assert some(["a", "b"], most=2) == "a, b"
+    assert cut("ab" * 600, 3) == "aba…"
+    assert letters("PARTIAL fl-x") == "partialflx"
+
+
+def test_work_that_could_not_go_on_is_a_users_error_too() -> None:
+    assert issubclass(Halted, FedkinError)

@@ -1,0 +1,27 @@
+"""TOML of strangers: parsed, or refused with one line."""
+
+import pytest
+
+from fedkin.core.toml import LARGEST, BadToml, parse_toml
+
+
+def test_a_document_keeps_its_order() -> None:
+    assert list(parse_toml("b = 1\na = [2, 'x']\n[z]\nk.l = true")) == ["b", "a", "z"]
+    assert parse_toml('"a.b".c = 1') == {"a.b": {"c": 1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("#" * (LARGEST + 1), "longer than"),
+        (".".join("a" * 70) + " = 1", "more than 64 parts"),
+        ("a = " + "[" * 5000, "nested too deep"),
+        ("a = " + "9" * 5000, "digits"),
+        ("a = \nb", "line 1"),
+    ],
+    ids=["long", "parts", "deep", "digits", "broken"],
+)
+def test_what_is_refused_is_told_in_one_line(text: str, said: str) -> None:
+    with pytest.raises(BadToml, match=said) as told:
+        parse_toml(text)
+    assert "\n" not in str(told.value)

@@ -1,0 +1,84 @@
+"""CSV files: marks, empty lines, separators; a wrong line is named."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.sources import load
+from tests.data.tables.table_examples import write
+
+GOOD = "age,ward,label,site\n31,2.5,sick,north\n40,1,well,007\n22,-3e2,well,NA\n"
+
+
+def test_byte_order_mark_and_empty_lines_at_the_end(tmp_path: Path) -> None:
+    assert load(write(tmp_path, "﻿a,label\n1,0\n2,1\n\n\n")).x.tolist() == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GOOD.replace("40,1", "forty,1"), ("line 3", "'age'", "'forty'", "not a number")),
+        (GOOD.replace("40,1", "40,inf"), ("line 3", "'ward'", "infinite")),
+        (GOOD.replace("40,1", "40,1e300"), ("line 3", "'ward'", "too large")),
+        (GOOD.replace("-3e2,well", "-3e2,"), ("line 4", "'label'", "empty")),
+        (GOOD.replace("well,007", "well,"), ("line 3", "'site'", "empty")),
+        (GOOD.replace("40,1,well,007", "40,1,well"), ("line 3", "3 cells under 4 column names")),
+        (GOOD + "22,-3", ("line 5", "2 cells under 4 column names", "cut short")),
+        (GOOD.replace("40,1,well,007", "40,1,well,007,8"), ("line 3", "5")),
+        (
+            GOOD.replace("31,2.5,sick,north", "31,2.5,sick,north,9"),
+            ("line 2", "5 cells", "4 column names"),
+        ),
+        (GOOD.replace("40,1,well,007", ""), ("line 3", "empty")),
+        (
+            GOOD.replace("label", "lable"),
+            ("no label column 'label'", "did you mean 'lable'", "--set data.label=COLUMN"),
+        ),
+        (GOOD.replace("site", "sight"), ("no client column 'site'", "sight")),
+        (GOOD.replace("ward", "age"), ("'age' appears twice",)),
+        (
+            GOOD.replace("label", "out"),
+            ("name it with --set data.label=COLUMN (columns: age, ward, out, site)",),
+        ),
+        (GOOD.replace(",", ";"), ("separated by ';'? fedkin reads commas",)),
+        (GOOD.replace(",", "\t"), ("separated by '\\t'? fedkin reads commas",)),
+        ("age,ward,label,site\n", ("no rows",)),
+        ("", ("empty", "columns")),
+        ("label,site\n1,a\n", ("no feature columns",)),
+    ],
+)
+def test_every_fault_of_a_csv_names_its_place(
+    tmp_path: Path, text: str, words: tuple[str, ...]
+) -> None:
+    with pytest.raises(FedkinError) as error:
+        load(write(tmp_path, text), client="site")
+    assert "\n" not in str(error.value)
+    for word in ("t.csv", *words):
+        assert word in str(error.value)
+
+
+def test_other_separators_and_encodings(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("größe;label\n1,5;kühl\n2,5;warm\n".encode("cp1252"))
+    source = load(str(path), separator=";", decimal=",", encoding="cp1252")
+    assert (source.x.ravel().tolist(), source.class_names) == ([1.5, 2.5], ("kühl", "warm"))
+    with pytest.raises(FedkinError, match="not UTF-8 text"):
+        load(str(path))
+    with pytest.raises(FedkinError, match="is not known: use utf-8"):
+        load(str(path), encoding="klingon")
+
+
+def test_many_rows_all_arrive(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(5000, 3)).astype(np.float32)
+    frame = pd.DataFrame(x, columns=["a", "b", "c"]).assign(
+        label=np.arange(5000) % 7, who=np.arange(5000) % 11
+    )
+    frame.to_csv(tmp_path / "big.csv", index=False)
+    source = load(str(tmp_path / "big.csv"), client="who")
+    np.testing.assert_allclose(source.x, x, rtol=1e-6)
+    np.testing.assert_array_equal(source.y, np.arange(5000) % 7)
+    assert source.client is not None
+    assert source.client[12] == 1

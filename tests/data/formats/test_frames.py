@@ -1,0 +1,79 @@
+"""Tables of several formats and folders of tables."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.sources import load
+from tests.data.tables.table_examples import write
+
+GOOD = "age,ward,label,site\n31,2.5,sick,north\n40,1,well,007\n22,-3e2,well,NA\n"
+
+
+def test_a_folder_with_a_table_for_each_client(tmp_path: Path) -> None:
+    folder = tmp_path / "sites"
+    folder.mkdir()
+    write(folder, "age,ward,label\n1,a,0\n2,b,1\n", "north.csv")
+    write(folder, "ward,label,age\nc,1,3\n", "south.csv")
+    write(folder, "age,ward,label\n", "west.csv")
+    source = load(f"{folder}/")
+    assert source.client is not None
+    assert source.client.tolist() == ["north", "north", "south"]
+    assert source.x.tolist() == [[1, 0], [2, 1], [3, 2]]
+    assert source.said == ("1 of 3 files have no rows, and so are no clients: west.csv",)
+    write(folder, "age,ward,label\n1,a,0\nx,b,1\n3,b,1\n4,b,1\n", "east.csv")
+    with pytest.raises(FedkinError, match=r"east\.csv, line 3: column 'age' holds 'x'"):
+        load(f"{folder}/")
+    write(folder, "age,word,label\n1,a,0\n", "east.csv")
+    with pytest.raises(
+        FedkinError, match=r"east\.csv has 'word' and north\.csv does not|'ward' and east\.csv"
+    ):
+        load(f"{folder}/")
+
+
+def test_not_text(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,label\n\xff\xfe,1\n")
+    with pytest.raises(FedkinError, match="UTF-8"):
+        load(str(tmp_path / "t.csv"))
+    with pytest.raises(FedkinError, match="'auto', 'classification' or 'regression'"):
+        load(write(tmp_path, GOOD), task="guess")
+    with pytest.raises(FedkinError, match="unknown parameter"):
+        load(write(tmp_path, GOOD), tusk="auto")
+
+
+def test_clients_stand_in_one_order_in_every_format(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"a": range(12), "label": [0, 1] * 6, "who": range(11, -1, -1)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    one, other = (load(str(tmp_path / name), client="who") for name in ("t.csv", "t.parquet"))
+    assert (
+        np.unique(one.client).tolist() == np.unique(other.client).tolist() == list(range(12))
+    )  # 10 after 9
+    (tmp_path / "named.csv").write_text("a,label,who\n1,0,10\n2,1,9\n3,1,07\n", encoding="utf-8")
+    assert load(str(tmp_path / "named.csv"), client="who").client.tolist() == ["10", "9", "07"]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(
+        {"a": [1, 2, 3], "b": [True, False, True], "label": ["u", "v", "u"], "who": [4, 5, 5]}
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    source = load(str(tmp_path / "t.parquet"), client="who")
+    assert source.x.tolist() == [[1, 1], [2, 0], [3, 1]]
+    assert source.y.tolist() == [0, 1, 0]
+    assert source.client is not None
+    assert source.client.tolist() == [4, 5, 5]
+    frame.assign(a=[1.0, None, 3.0]).to_parquet(tmp_path / "t.parquet")
+    assert np.isnan(load(str(tmp_path / "t.parquet")).x[1, 0])
+    frame.assign(a=pd.to_datetime(["2020-01-01"] * 3)).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(FedkinError, match=r"row 0: column 'a' holds dates.*data\.drop"):
+        load(str(tmp_path / "t.parquet"))
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 nothing")
+    with pytest.raises(FedkinError, match=r"t\.parquet") as error:
+        load(str(tmp_path / "t.parquet"))
+    assert "\n" not in str(error.value)

@@ -1,0 +1,108 @@
+"""Saved data sets of Hugging Face, and its hub."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.sources import load
+from tests.cli.command import fedkin
+from tests.data.formats.user_files_examples import write_pictures
+
+
+def write_saved(
+    folder: Path, columns: dict[str, Any], features: dict[str, Any], pieces: int = 1
+) -> None:
+    """What ``datasets.Dataset.save_to_disk`` writes."""
+    arrow = pytest.importorskip("pyarrow")
+    folder.mkdir(parents=True)
+    files = [f"data-{at:05}-of-{pieces:05}.arrow" for at in range(pieces)]
+    table, size = arrow.table(columns), -(-len(next(iter(columns.values()))) // pieces)
+    for at, file in enumerate(files):
+        with (folder / file).open("wb") as sink, arrow.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table.slice(at * size, size))
+    (folder / "state.json").write_text(
+        json.dumps({"_data_files": [{"filename": file} for file in files]})
+    )
+    (folder / "dataset_info.json").write_text(json.dumps({"features": features}))
+
+
+def test_a_saved_data_set(tmp_path: Path) -> None:
+    features = {
+        "label": {"names": ["neg", "pos"], "_type": "ClassLabel"},
+        "text": {"dtype": "string", "_type": "Value"},
+    }
+    texts = ["so good", "so bad", "good", "bad bad"]
+    for part, size in (("train", 4), ("test", 2)):
+        columns = {
+            "text": texts[:size],
+            "user": ["u", "v", "u", "v"][:size],
+            "label": [1, 0, 1, 0][:size],
+        }
+        write_saved(tmp_path / "reviews" / part, columns, features, pieces=2)
+    (tmp_path / "reviews" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    source = load(f"{tmp_path / 'reviews'}/", client="user", text=["text"])
+    assert source.y.tolist() == [1, 0, 1, 0, 1, 0]
+    assert source.class_names == ("neg", "pos")
+    assert source.official_test is not None
+    assert source.official_test.tolist() == [False] * 4 + [True] * 2
+    assert source.columns is not None
+    assert source.columns.columns[0].values == ("bad bad", "good", "so bad", "so good")
+    done = fedkin(
+        "data", "check", f"{tmp_path / 'reviews'}/:client=user", "--set", "data.text=text"
+    )
+    assert "2 test samples are training samples too" in done.output
+
+
+def test_a_saved_data_set_of_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    files = sorted((write_pictures(tmp_path / "photos")).glob("*/*/*"))
+    columns = {
+        "image": [{"bytes": file.read_bytes(), "path": None} for file in files],
+        "label": [0, 0, 0, 1, 1, 1] * 2,
+        "who": ["a"] * 6 + ["b"] * 6,
+    }
+    features = {
+        "image": {"_type": "Image"},
+        "label": {"names": ["cat", "dog"], "_type": "ClassLabel"},
+    }
+    write_saved(tmp_path / "saved", columns, features)
+    source = load(f"{tmp_path / 'saved'}/", client="who")
+    np.testing.assert_array_equal(source.x, load(f"{tmp_path / 'photos'}/").x)
+    assert source.class_names == ("cat", "dog")
+    (tmp_path / "saved" / "data-00000-of-00001.arrow").write_bytes(b"broken")
+    with pytest.raises(FedkinError, match="is damaged"):
+        load(f"{tmp_path / 'saved'}/", client="who")
+
+
+def test_the_hub_is_asked_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrow = pytest.importorskip("pyarrow")
+
+    class Rows:
+        def __init__(self, values: dict[str, Any]) -> None:
+            self.data, self.features = arrow.table(values), {"label": type("Value", (), {})()}
+
+    asked = []
+
+    class Hub:
+        @staticmethod
+        def load_dataset(name: str) -> dict[str, Rows]:
+            asked.append(name)
+            if name == "nobody/nothing":
+                raise FileNotFoundError("it does not exist\nand more")
+            return {
+                "train": Rows({"a": [1, 2], "label": [0, 1]}),
+                "test": Rows({"a": [3], "label": [1]}),
+            }
+
+    monkeypatch.setitem(__import__("sys").modules, "datasets", Hub)
+    source = load("hf:me/mine", label="label")
+    assert (asked, source.x.tolist()) == (["me/mine"], [[1], [2], [3]])
+    with pytest.raises(FedkinError, match="hf:nobody/nothing cannot be had: it does not exist"):
+        load("hf:nobody/nothing")
+    monkeypatch.setitem(__import__("sys").modules, "datasets", None)
+    with pytest.raises(FedkinError, match=r"install fedkin\[hf\]"):
+        load("hf:me/mine")

@@ -1,0 +1,46 @@
+"""Folders of pictures."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.sources import load
+from tests.data.formats.user_files_examples import write_pictures
+
+
+def test_pictures(tmp_path: Path) -> None:
+    folder = write_pictures(tmp_path / "photos")
+    (folder / "README.txt").write_text("mine")
+    (folder / "phone9").mkdir()
+    source = load(f"{folder}/")
+    assert source.x.shape == (12, 1, 4, 5)
+    assert source.x[:, 0, 0, 0].tolist() == list(range(12))
+    assert source.y.tolist() == [0, 0, 0, 1, 1, 1] * 2
+    assert source.class_names == ("cat", "dog")
+    assert source.client is not None
+    assert source.client.tolist() == ["phone0"] * 6 + ["phone1"] * 6
+    assert source.said == (
+        "1 file is not of the form CLIENT/CLASS/picture and left out: README.txt",
+        "1 folder has no pictures, so no client: phone9",
+    )
+    assert load(f"{folder}/", colour="rgb", size=[2, 3]).x.shape == (12, 3, 2, 3)
+
+
+def test_faults_of_pictures_name_the_file(tmp_path: Path) -> None:
+    Image = pytest.importorskip("PIL.Image")
+    folder = write_pictures(tmp_path / "photos")
+    odd = folder / "phone1" / "dog" / "2.png"
+    whole = odd.read_bytes()
+    odd.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(FedkinError, match=r"dog/2\.png is no readable picture"):
+        load(f"{folder}/")
+    Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(odd)
+    with pytest.raises(FedkinError, match=r"2\.png has 9×9 pixels and .* has 4×5.*data\.size"):
+        load(f"{folder}/")
+    flat = tmp_path / "flat" / "cat"
+    flat.mkdir(parents=True)
+    Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(flat / "1.png")
+    with pytest.raises(FedkinError, match=r"no pictures of the form CLIENT/CLASS/picture"):
+        load(f"{tmp_path / 'flat'}/")

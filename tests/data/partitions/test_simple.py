@@ -1,0 +1,32 @@
+"""Even, sharded and natural partitions."""
+
+import numpy as np
+
+from fedkin.data.partitions.registry import partition
+from tests.data.partitions.registry_examples import LABELS, distinct, sizes, split
+
+
+def test_iid_is_even_and_random() -> None:
+    part = split("iid", 7)
+    assert np.ptp(sizes(part)) <= 1
+    counts = np.stack([np.bincount(LABELS[rows], minlength=10) for rows in part.indices])
+    assert counts.min() > 15  # about 43 of every class
+
+
+def test_shards() -> None:
+    part = split("shards", 15, per_client=2)
+    assert (distinct(part) <= 4).all()
+    assert distinct(part).mean() < 3
+    assert sizes(part).tolist() == [200] * 15
+
+
+def test_natural() -> None:
+    client = np.array(["b", "a", "c", "a", "b", "b"])
+    part = partition("natural", np.arange(6), None, np.random.default_rng(0), client=client)
+    assert [rows.tolist() for rows in part.indices] == [[1, 3], [0, 4, 5], [2]]
+    assert part.truth["name"].tolist() == ["a", "b", "c"]
+    fewer = partition("natural", np.arange(6), 2, np.random.default_rng(0), client=client)
+    assert len(fewer.indices) == 2
+    for rows, name in zip(fewer.indices, fewer.truth["name"], strict=True):
+        assert (client[rows] == name).all()
+        assert len(rows) == (client == name).sum()

@@ -1,0 +1,42 @@
+"""Columns that mean something else at one client."""
+
+import numpy as np
+
+from fedkin.data.quality.drift import drifting
+from fedkin.data.quality.looked_at import Seen
+
+NAMES = ("c2", "c10", "c1", "c7", "c4")
+RNG = np.random.default_rng(3)
+OWNER = RNG.permutation(np.repeat(np.arange(5), [20, 12, 31, 15, 24]))
+
+
+def column(change: dict[int, float], scale: float = 1.0) -> Seen:
+    cells = RNG.normal(size=len(OWNER))
+    for client, by in change.items():
+        cells[client == OWNER] = cells[client == OWNER] * scale + by
+    return Seen("height", cells)
+
+
+def test_the_client_with_another_unit_is_named() -> None:
+    found = drifting([column({1: 100.0})], OWNER, NAMES)
+    assert [one.kind for one in found] == ["drift"]
+    assert "(c10)" in found[0].says
+    assert found[0].share == 0.2
+
+
+def test_clients_that_merely_differ_are_left_in_peace() -> None:
+    assert drifting([column({k: 8.0 * k for k in range(5)})], OWNER, NAMES) == []
+    assert drifting([column({})], OWNER, NAMES) == []
+
+
+def test_a_column_that_is_empty_at_one_client_or_holds_other_words_there() -> None:
+    empty = column({})
+    empty.cells[OWNER == 3] = np.nan
+    words = Seen("site", (OWNER == 4) * 2.0 + RNG.integers(0, 2, len(OWNER)), tuple("abcd"))
+    found = drifting([empty, words], OWNER, NAMES)
+    assert ["empty at" in found[0].says, "no other client" in found[1].says] == [True, True]
+    assert ["(c7)" in found[0].says, "(c4)" in found[1].says] == [True, True]
+
+
+def test_few_rows_say_nothing() -> None:
+    assert drifting([column({1: 100.0}).at(np.arange(25))], OWNER[:25], NAMES) == []

@@ -1,0 +1,39 @@
+"""Columns that tell the label, alone, by their gaps, or two together."""
+
+import numpy as np
+
+from fedkin.data.quality.leaks import leaks
+from fedkin.data.quality.looked_at import Seen
+from fedkin.data.quality.predictive import Label
+
+RNG = np.random.default_rng(4)
+Y = RNG.integers(0, 2, 500)
+LABEL = Label(Y, 2)
+AGE = Seen("age", RNG.normal(size=500) + 0.3 * Y)
+
+
+def test_a_copy_with_few_mistakes_is_a_leak_and_a_weak_hint_is_none() -> None:
+    copy = Seen("outcome", np.where(np.arange(500) < 5, 1 - Y, Y).astype(float))
+    found = leaks([AGE, copy], LABEL)
+    assert [one.columns for one in found] == [("outcome",)]
+    assert found[0].fix == {"data.drop": ["outcome"]}
+    assert found[0].share is not None
+    assert 0.97 < found[0].share < 1
+
+
+def test_gaps_alone_may_tell_it() -> None:
+    gaps = Seen("left on", np.where(Y == 1, np.nan, RNG.normal(size=500)))
+    assert [one.columns for one in leaks([AGE, gaps], LABEL, pairs=False)] == [("left on",)]
+
+
+def test_two_columns_whose_difference_is_the_label() -> None:
+    first = RNG.integers(0, 2, 500)
+    pair = [Seen("before", first.astype(float)), Seen("after", (first ^ Y).astype(float))]
+    assert [set(one.columns) for one in leaks([AGE, *pair], LABEL)] == [{"before", "after"}]
+    assert leaks([AGE, *pair], LABEL, pairs=False) == []
+
+
+def test_too_few_of_the_rare_class_prove_nothing() -> None:
+    rare = np.zeros(500, dtype=int)
+    rare[:9] = 1
+    assert leaks([Seen("same", rare.astype(float))], Label(rare, 2)) == []

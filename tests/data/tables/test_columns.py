@@ -1,0 +1,34 @@
+"""Cells become numbers or categories, whole."""
+
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.sources import load
+from tests.data.tables.table_examples import write
+
+GOOD = "age,ward,label,site\n31,2.5,sick,north\n40,1,well,007\n22,-3e2,well,NA\n"
+
+
+def test_csv_label_column_integers_keep_their_values(tmp_path: Path) -> None:
+    source = load(write(tmp_path, "a,b,grade\n1,2,5\n3,4,3\n5,6,5\n"), label="grade")
+    assert source.y.tolist() == [1, 0, 1]
+    assert source.class_names == ("3", "5")
+    assert source.client is None
+
+
+def test_a_number_that_is_none_is_told_and_words_are_categories(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    columns = load(path).columns
+    assert columns is not None
+    assert columns.columns[2] == ("site", ("007", "NA", "north"), False)
+    text = GOOD + "1,2,well,8\n" * 5
+    with pytest.raises(
+        FedkinError, match=r"line 2: column 'ward' holds 'a', .*categorical=\[\"ward\"\]"
+    ):
+        load(write(tmp_path, text.replace("2.5", "a")), client="site")
+    with pytest.raises(
+        FedkinError, match=r"line 2: column 'label' holds 'sick'.*data\.task=classification"
+    ):
+        load(write(tmp_path, GOOD), client="site", task="regression")

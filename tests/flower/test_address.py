@@ -1,0 +1,55 @@
+"""Addresses that a superlink binds."""
+
+import socket
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.flower.address import dialled_here, listening
+from fedkin.flower.operator import supervisor
+from fedkin.flower.operator.site import init
+from tests.engine.small import small
+
+pytest.importorskip("flwr")
+
+
+SPEC = small("fedavg", run__clients=2, run__participation=1.0)
+
+
+NAMES = ("north", "south")
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    """The commands that a supervisor would run."""
+    seen = []
+
+    class Keeper:
+        def __init__(self, commands, environment):
+            seen.append(commands)
+
+        def run(self, **_):
+            pass
+
+    monkeypatch.setattr(supervisor, "Keeper", Keeper)
+    return seen
+
+
+def test_an_address_of_another_machine_is_not_bound_in_silence(tmp_path, commands):
+    folder = init(tmp_path / "site", SPEC, NAMES, "192.0.2.7:9092")  # TEST-NET: nobody's
+    with pytest.raises(FedkinError, match=r"cannot listen on 192.0.2.7 .*: name an address of"):
+        supervisor.superlink(folder)
+    assert not commands
+    found = init(tmp_path / "behind", SPEC, NAMES, "192.0.2.7:9092", listen="127.0.0.1")
+    supervisor.superlink(found)
+    assert dialled_here("192.0.2.7:9092", "127.0.0.1") == "127.0.0.1:9092"
+    assert dialled_here("192.0.2.7:9092", None) == "192.0.2.7:9092"
+    assert dialled_here("fl.example.org:9092", "::") == "127.0.0.1:9092"
+    assert dialled_here("fl.example.org:9092", "::1") == "[::1]:9092"
+    assert listening("localhost:1", None) == "localhost"
+
+
+def test_a_port_of_all_addresses_is_not_needed_for_one():
+    with socket.socket() as probe:
+        probe.bind((listening("127.0.0.1:1", None), 0))
+        assert probe.getsockname()[0] == "127.0.0.1"

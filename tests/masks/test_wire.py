@@ -1,0 +1,49 @@
+"""Messages that are not what they should be."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from fedkin.masks.wire import HEADER, MAGIC
+from tests.masks.client_examples import told_by
+from tests.masks.rounds import STAGES, Gone, plain_sum, play, vectors_of
+
+CLIENTS = [2, 3, 5, 7, 11, 13, 17]
+
+
+THRESHOLD = 5
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda blob: blob[:-1], "bytes"),
+        (lambda blob: blob + b"\0", "bytes"),
+        (lambda blob: b"", "no message"),
+        (lambda blob: b"x" * len(blob), "no message"),
+        (lambda blob: HEADER.pack(MAGIC, 9, 7, 0, 0), "another stage"),
+    ],
+)
+def test_a_malformed_message_leaves_its_sender_out(
+    stage: str, change: Callable[[bytes], bytes], why: str
+) -> None:
+    vectors = vectors_of(CLIENTS, 3)
+    found = play(vectors, THRESHOLD, Gone(changed={stage: told_by([5], change)}))
+    assert set(found.refused) == {5}
+    assert why in found.refused[5]
+    left = set(CLIENTS) - ({5} if stage != "reveal" else set())
+    assert np.array_equal(found.total, plain_sum(vectors, left))
+
+
+def test_an_old_rounds_message_is_refused() -> None:
+    vectors = vectors_of(CLIENTS, 3)
+
+    def old(blob: bytes) -> bytes:
+        magic, stage, round, number, count = HEADER.unpack_from(blob)
+        return HEADER.pack(magic, stage, round - 1, number, count) + blob[HEADER.size :]
+
+    found = play(vectors, THRESHOLD, Gone(changed={"masked": told_by([13], old)}))
+    assert found.refused == {13: "masked: a message of round 6 arrived in round 7"}
+    assert np.array_equal(found.total, plain_sum(vectors, set(CLIENTS) - {13}))

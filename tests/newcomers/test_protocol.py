@@ -1,0 +1,36 @@
+"""Placements of a newcomer."""
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.newcomers.local import joined, standing
+from fedkin.newcomers.protocol import seats_of
+from tests.newcomers.local_examples import kinds
+
+
+def test_rounds_are_chosen_by_validation_and_not_by_test(tmp_path):
+    at = kinds("comet", tmp_path)
+    own = at.parts.held_out.only([0])
+    found, _ = joined(at, own, None)
+    rows = own.test[0]
+    own.y[rows] = (own.y[rows] + 1) % 4  # whatever the test says
+    wrong, _ = joined(at, own, None)
+    assert (wrong.rounds, wrong.chosen) == (found.rounds, "validation")
+    assert wrong.scores["personal"]["val"] == found.scores["personal"]["val"]
+    assert wrong.scores["personal"]["test"] != found.scores["personal"]["test"]
+    exact, _ = joined(at, own, 2)
+    assert (exact.rounds, exact.chosen) == (2, "given")
+
+
+def test_methods_without_a_place_say_so(tmp_path):
+    at = kinds("cgpfl", tmp_path)
+    info = at.parts.infos[0]._replace(client=len(at.parts.infos))
+    server = standing(at, info, 5)
+    assert len(seats_of(server)) == 2
+    closed = server._replace(
+        method=server.method._replace(newcomer_placements=lambda state, newcomer, info: (state,))
+    )
+    with pytest.raises(FedkinError, match="no place for a client that was not in the run"):
+        seats_of(closed)
+    with pytest.raises(FedkinError, match="wait for the first round"):
+        joined(at._replace(round=0), at.parts.held_out.only([0]), None)

@@ -1,0 +1,36 @@
+"""One run in a comparison."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from fedkin.report.comparison.compare import comparison
+from fedkin.report.comparison.run_row import look
+from tests.report.comparison.compare_examples import diverge
+from tests.report.records_for_tests import FACTS, write
+
+
+def test_a_setting_that_loses_a_client_is_not_the_best_by_validation(tmp_path: Path) -> None:
+    whole = write(tmp_path / "whole", accuracy=False, hyper={"lam": 1})
+    lossy = diverge(
+        write(tmp_path / "lossy", accuracy=False, hyper={"lam": 2}), 2
+    )  # the others' mean is lower
+    assert look(lossy, "lossy").validation == math.inf
+    found = comparison([lossy, whole], best=True)
+    assert list(found.choice["chosen"]) == [False, True]
+    assert math.isnan(found.choice["validation"][0])
+    found = comparison([lossy, diverge(whole, 1)], best=True)
+    assert "clients diverged under every one" in found.warnings[-1]
+
+
+@pytest.mark.parametrize("other", [{"sampling": "size"}, {"holdout_clients": 0.2}])
+def test_who_takes_part_tells_experiments_apart(tmp_path: Path, other: dict[str, object]) -> None:
+    spec = {**FACTS["spec"], "run": {"seed": 7, "sampling": "uniform", "evaluate_every": 1}}
+    one = write(tmp_path / "one", spec=spec)
+    two = write(tmp_path / "two", spec={**spec, "run": {**spec["run"], **other}}, seed=8)
+    assert comparison([one, two]).seeds.empty
+    often = write(
+        tmp_path / "often", spec={**spec, "run": {**spec["run"], "evaluate_every": 5}}, seed=8
+    )
+    assert list(comparison([one, often]).seeds["seeds"]) == [[7, 8]]

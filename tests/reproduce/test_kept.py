@@ -1,0 +1,71 @@
+"""Rows that another machine finished."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.reproduce.kept import COLUMNS as KEPT
+from fedkin.reproduce.kept import read
+from tests.cli.command import fedkin
+
+
+def test_finished_rows_of_another_machine_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is committed as CSV is not run again, as long as the settings are the same."""
+    monkeypatch.chdir(tmp_path)
+    quick = ["--set=run.rounds=2", "--set=engine.name=inprocess", "--set=data.clients=4"]
+    asked = ["reproduce", "ppfl-figure-8", "--json", *quick, "--rows", "N2"]
+    (here,) = json.loads(fedkin(*asked, "--out", "a").stdout)["lines"]
+    kept = read(tmp_path / "a")
+    one = kept[here["row"], 0]
+    assert one.numbers == {"accuracy": here["measured"]}
+    assert len(one.fingerprint) > 10
+    (there,) = json.loads(fedkin(*asked, "--out", "b", "--from", "a").stdout)["lines"]
+    assert (there["measured"], there["seeds"]) == (here["measured"], [0])
+    assert not (tmp_path / "b" / "runs").exists()  # nothing was trained
+    assert (
+        "taken from its CSV as settings are equal: 1 run"
+        in (tmp_path / "b" / "ppfl-figure-8.md").read_text()
+    )
+    assert (tmp_path / "b" / "ppfl-figure-8.csv").read_text() == (
+        tmp_path / "a" / "ppfl-figure-8.csv"
+    ).read_text()
+    (more,) = json.loads(fedkin(*asked, "--out", "b", "--from", "a", "--seeds", "2").stdout)[
+        "lines"
+    ]
+    assert more["seeds"] == [0, 1]
+    assert [path.name for path in (tmp_path / "b" / "runs").iterdir()] == [f"{here['row']}-seed1"]
+    other = [*asked, "--set=method.lam=0.5", "--finished", "--out", "c", "--from", "a"]
+    (line,) = json.loads(fedkin(*other).stdout)["lines"]
+    assert line["missing"] == "not run yet"  # another setting is not taken
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,2\n", "is no file of finished rows: its columns are row, seed, measure"),
+        (
+            ",".join(KEPT) + "\nr,0,accuracy,nan,1,s,f,v\n",
+            "line 2 has no numbers where seed, value and seconds belong",
+        ),
+        (
+            ",".join(KEPT) + "\nr,zero,accuracy,1,1,s,f,v\n",
+            "line 2 has no numbers where seed, value and seconds belong",
+        ),
+    ],
+)
+def test_a_csv_that_is_no_file_of_finished_rows_is_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(FedkinError, match=said):
+        read(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Presets that are about the same runs share them."""
+    return tmp_path_factory.mktemp("runs")

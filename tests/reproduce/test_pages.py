@@ -1,0 +1,99 @@
+"""Pages of a preset."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedkin.reproduce import running
+from fedkin.reproduce.pages import COLUMNS, markdown
+from fedkin.reproduce.preset import names, preset, published
+from tests.cli.command import fedkin
+
+
+def test_published_numbers_that_contradict_themselves_are_flagged() -> None:
+    flagged = {name: preset(name).flagged for name in names() if preset(name).flagged}
+    assert {
+        "comet-table-3",
+        "comet-table-5",
+        "perfed-ckt-table-1",
+        "persfl-table-3",
+        "persfl-table-7",
+    } == set(flagged)
+    found = preset("persfl-table-3")
+    users = [
+        line
+        for line in published("persfl_tables2_3_accuracy")
+        if (line["dataset"], line["split"]) == ("mnist", "ds2")
+    ]
+    assert {line["avg"] for line in users if line["method"] in ("fedper", "fedavg")} == {"85.5"}
+    assert "FedPer on DS-2 equals FedAvg" in markdown(
+        found, [], "full", "fedkin reproduce persfl-table-3"
+    )
+
+
+def test_only_what_is_finished_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    quick = ["--set=run.rounds=2", "--set=engine.name=inprocess", "--set=data.clients=4"]
+    asked = ["reproduce", "ppfl-figure-8", "--json", *quick]
+    assert fedkin(*asked, "--rows", "N2").exit_code == 0
+    lines = json.loads(fedkin(*asked, "--finished").stdout)["lines"]
+    assert [line["missing"] for line in lines] == ["", *["not run yet"] * 4]
+    assert lines[0]["measured"] is not None
+    page = (tmp_path / "reproduction" / "ppfl-figure-8.md").read_text()
+    assert "Not run, 4 rows, processor time " in page
+    assert str(tmp_path) not in page
+
+
+def test_a_narrower_call_keeps_what_is_there_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = [row.name for row in preset("ppfl-figure-8").rows]
+    quick = [f"--set={s}" for s in ("run.rounds=2", "data.clients=4", "engine.name=inprocess")]
+    asked = ["reproduce", "ppfl-figure-8", "--json", *quick, "--rows"]
+    assert fedkin(*asked, "N2", "--seeds", "2").exit_code == 0
+    first = table(tmp_path)[names[0]]
+    assert first["seeds"] == "0, 1"
+    result = fedkin(*asked, "N3")
+    assert [line["row"] for line in json.loads(result.stdout)["lines"]] == [names[1]]
+    now = table(tmp_path)
+    assert list(now) == names
+    assert all(
+        now[names[0]][name] == first[name] for name in ("measured", "seeds", "taken")
+    )  # both seeds, still
+    assert [one["measured"] == "not run" for one in now.values()] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+    for kind in ("md", "html"):
+        assert (
+            "Not run, 3 rows, " in (tmp_path / "reproduction" / f"ppfl-figure-8.{kind}").read_text()
+        )
+    (tmp_path / "reproduction" / "runs" / f"{names[0]}-seed0" / "run.db").write_text("damaged")
+    monkeypatch.setattr(running, "run", None)  # what is not asked for is not trained
+    assert fedkin(*asked, "N3").exit_code == 0
+    assert table(tmp_path)[names[0]]["measured"] == "not run"
+    assert (
+        fedkin(*asked, "N2").exit_code == 1
+    )  # though another row is there: it is not the one that was asked for
+
+
+def table(folder: Path) -> dict[str, dict[str, str]]:
+    """The page's table by the names of its rows."""
+    lines = (folder / "reproduction" / "ppfl-figure-8.md").read_text().splitlines()
+    cut = [
+        dict(zip(COLUMNS, line.strip("| ").split(" | "), strict=True))
+        for line in lines
+        if line.startswith("| ppfl")
+    ]
+    return {one["row"]: one for one in cut}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Presets that are about the same runs share them."""
+    return tmp_path_factory.mktemp("runs")

@@ -1,0 +1,61 @@
+"""Numbers and texts of a record: what is kept, and what makes a record damaged."""
+
+import math
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.runs.bounds import COLUMNS, accuracy, check_facts, check_rows, loss, sentence
+from tests.awkward import record
+
+
+def test_what_is_written_is_finite_and_no_share_is_above_1() -> None:
+    assert [loss(x) for x in (3.5, math.nan, math.inf, -1e40)] == [3.5, None, None, None]
+    assert [accuracy(x) for x in (0.3, -0.1, 1.1, math.nan)] == [0.3, None, None, None]
+    assert accuracy(1 + 1e-9) == 1 + 1e-9
+    assert len(sentence("x" * 9000)) == 2001
+
+
+def rows_of(path: Path):
+    connection = sqlite3.connect(path)
+    return connection, lambda query: connection.execute(query).fetchall()
+
+
+def test_every_table_of_a_record_is_bounded_and_a_run_fits(tmp_path: Path) -> None:
+    connection, rows = rows_of(record(tmp_path / "run") / "run.db")
+    check_rows(rows, "run.db")
+    tables = {name for (name,) in rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert tables <= set(COLUMNS)
+    for table, conditions in COLUMNS.items():
+        if table in tables:
+            assert len(rows(f"PRAGMA table_info({table})")) == len(conditions), table
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE metrics SET loss = 'much' WHERE round = 2",
+        "UPDATE metrics SET accuracy = 11.0 WHERE client = 3",
+        "UPDATE messages SET bytes = -1 WHERE round = 1",
+        "UPDATE messages SET direction = 'sideways' WHERE round = 1",
+        "UPDATE rounds SET round = 2000000000 WHERE round = 3",
+    ],
+)
+def test_a_row_that_no_run_writes_is_damage(tmp_path: Path, change: str) -> None:
+    connection, rows = rows_of(record(tmp_path / "run") / "run.db")
+    connection.execute(change)
+    with pytest.raises(FedkinError, match=r"run\.db is damaged: \w+ holds a row"):
+        check_rows(rows, "run.db")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "facts", [{"seed": -1}, {"clients": "9"}, {"hyper": []}, {"rounds": 10**9}, {"finished": "no"}]
+)
+def test_facts_of_another_kind_are_damage(facts: dict[str, object]) -> None:
+    with pytest.raises(FedkinError, match=f"damaged: {next(iter(facts))} is"):
+        check_facts(facts, "run.db")
+    check_facts({"seed": 3, "participation": 1, "finished": None}, "run.db")

@@ -1,0 +1,24 @@
+"""Files of states beside the record."""
+
+import pytest
+
+from fedkin.runs import checkpoint
+from fedkin.runs.database import create
+from tests.runs.database_examples import record, recorder
+
+
+@pytest.fixture
+def database(tmp_path):
+    made = create(tmp_path / "run.db", {"seed": 3}, [(0, "zero", "mlr", 1, 2, 3, "[1]")])
+    yield made
+    made.close()
+
+
+def test_leftovers_are_removed_and_committed_files_are_not(tmp_path, database):
+    kept = recorder(tmp_path, database)
+    kept.add(record(1))
+    folder = tmp_path / "checkpoint"
+    (folder / "0.2.safetensors").write_text("of a round that was not committed")
+    (folder / "0.2.safetensors.77.part").write_text("half")
+    checkpoint.tidy(tmp_path, checkpoint.committed(tmp_path, database))
+    assert {path.name for path in folder.iterdir()} == {"server.1.safetensors", "0.1.safetensors"}

@@ -1,0 +1,69 @@
+"""Rounds and their commits."""
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.kinds import KINDS
+from fedkin.runs import checkpoint
+from fedkin.runs.database import create, read_only
+from tests.runs.database_examples import record, recorder
+
+
+@pytest.fixture
+def database(tmp_path):
+    made = create(tmp_path / "run.db", {"seed": 3}, [(0, "zero", "mlr", 1, 2, 3, "[1]")])
+    yield made
+    made.close()
+
+
+def test_rows_of_a_round(tmp_path, database):
+    kept = recorder(tmp_path, database)
+    kept.add(record(0, "setup"))
+    kept.add(record(1, missing={1: "BadMessage: NaN"}))
+    with read_only(tmp_path) as reader:  # while the writer has it open
+        assert reader.last_round() == 1
+        assert reader.rows("SELECT phase, participants FROM rounds") == [
+            ("setup", "[0, 1]"),
+            ("round", "[0, 1]"),
+        ]
+        metrics = reader.rows(
+            "SELECT split, loss, accuracy FROM metrics WHERE round = 1 ORDER BY split"
+        )
+        assert metrics == [("test", None, None), ("val", 0.5, 0.75)]  # nan is NULL
+        notes = reader.rows(
+            "SELECT client, name, value FROM notes WHERE round = 1 ORDER BY client, name"
+        )
+        assert notes == [(-1, "cluster", "0.5"), (0, "cluster", "2"), (0, "teacher", "[1, 2]")]
+        assert reader.rows("SELECT * FROM events") == [(1, 1, "missing", "BadMessage: NaN")]
+        messages = reader.rows(
+            f"SELECT phase, client, copy, bytes, {KINDS[0]} FROM messages WHERE round = 1"
+        )
+        assert messages == [("round", 0, 0, 10, 1), ("round", 1, 1, 10, 1)]
+        paths = checkpoint.committed(tmp_path, reader)
+    assert {path.name for path in paths.values()} == {"server.1.safetensors", "0.1.safetensors"}
+    assert set((tmp_path / "checkpoint").iterdir()) == set(
+        paths.values()
+    )  # superseded files are gone
+
+
+def test_rounds_wait_for_their_commit(tmp_path, database):
+    kept = recorder(tmp_path, database, every=1e9)
+    for number in range(3):
+        kept.add(record(number))
+    assert database.last_round() == -1
+    assert not list((tmp_path / "checkpoint").iterdir())
+    kept.commit(finished=True)
+    assert database.last_round() == 2
+    assert database.facts()["finished"] is True
+    assert {path.name for path in (tmp_path / "checkpoint").iterdir()} == {
+        "server.2.safetensors",
+        "0.2.safetensors",
+    }
+
+
+def test_a_round_is_recorded_once(tmp_path, database):
+    kept = recorder(tmp_path, database)
+    kept.add(record(1))
+    with pytest.raises(FedkinError, match="Committed up to round 1"):
+        kept.add(record(1))
+    assert database.rows("SELECT count(*) FROM rounds") == [(1,)]
