@@ -1,11 +1,21 @@
 """What a server's update receives: as its method declares."""
 
 import inspect
+from collections.abc import Mapping
 
 import pytest
 import torch
 
-from fedkin.core.aggregation import EachClient, Mean, Reply, WeightedSum, aggregated
+from fedkin.core.aggregation import (
+    EachClient,
+    Group,
+    GroupedSum,
+    Mean,
+    Reply,
+    WeightedSum,
+    aggregated,
+    together,
+)
 from fedkin.core.tree import weighted_mean
 from fedkin.methods import METHODS, make
 from tests.engine.small import METHODS as SETTINGS
@@ -48,6 +58,38 @@ def test_what_is_not_summed_arrives_one_by_one():
     }
 
 
+def chosen(told):
+    return (told["coefficients"]["c"] > 0, 5)
+
+
+def test_a_sum_a_group():
+    found = aggregated(GroupedSum(chosen), REPLIES)
+    assert [*found] == [(False, 5), (True, 5)]
+    alone, both = found.values()
+    assert alone.mean["parameters"]["w"].tolist() == [-2.0, 2.0]
+    assert both.mean["parameters"]["w"].tolist() == pytest.approx([21 / 12, -21 / 12])
+    assert both.clients == (7, 2)
+    assert both.weights == {7: 3.0, 2: 9.0}
+    assert both.each[2] == {"coefficients": {"c": 1.0}}
+    alike = aggregated(GroupedSum(chosen, "uniform"), REPLIES)
+    assert alike[True, 5].mean["parameters"]["w"].tolist() == [2.5, -2.5]
+
+
+def test_a_group_without_weight_has_no_mean():
+    found = aggregated(GroupedSum(chosen), {**REPLIES, 5: reply(-2.0, 0.0)})
+    assert found[False, 5].mean == {}
+    one, whole = together([*found.values()]).mean, found[True, 5].mean
+    assert torch.equal(one["parameters"]["w"], whole["parameters"]["w"])
+
+
+def test_groups_together_are_the_sum_of_all():
+    found = together([*aggregated(GroupedSum(chosen), REPLIES).values()])
+    whole = aggregated(WeightedSum(), REPLIES)
+    assert torch.allclose(found.mean["parameters"]["w"], whole.mean["parameters"]["w"])
+    assert (found.clients, found.weight) == ((2, 5, 7), 16.0)
+    assert found.each == dict(whole.each)
+
+
 def test_each_client():
     assert aggregated(EachClient(), REPLIES) is REPLIES
     alike = aggregated(EachClient("uniform"), REPLIES)
@@ -67,6 +109,8 @@ def test_a_method_declares_what_its_update_takes(name):
     method = make(name, SETTINGS[name], {"lr": 0.1})
     (_, sent, _) = inspect.signature(method.server_update).parameters.values()
     assert (sent.annotation is Mean) == isinstance(method.aggregation, WeightedSum), name
+    grouped = isinstance(method.aggregation, GroupedSum)
+    assert (sent.annotation == Mapping[Group, Mean]) == grouped, name
 
 
 def test_sums_are_declared_wherever_they_suffice():
@@ -82,6 +126,12 @@ def test_sums_are_declared_wherever_they_suffice():
         *("fedproto", "fedrod", "knn_per", "moon", "feddyn", "fedntd"),
         *("feddbe", "fedcp", "gpfl"),
     }
+    grouped = {
+        name
+        for name in METHODS
+        if isinstance(make(name, SETTINGS[name], {"lr": 0.1}).aggregation, GroupedSum)
+    }
+    assert grouped == {"ifca", "hypcluster"}
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -1,6 +1,9 @@
 """Replies that are far from the others."""
 
+import pytest
+
 from fedkin.engine.acceptance import FAR, far_off
+from tests.engine.test_coordinator import federation
 
 
 def test_numbers_that_are_far_from_the_others():
@@ -11,3 +14,43 @@ def test_numbers_that_are_far_from_the_others():
     assert list(far_off({1: {"predictions": 2.0}, 0: {"predictions": 1e6}})) == [0]
     assert not far_off({4: {"parameters": 1e9}})
     assert not far_off({1: {}, 2: {}})
+
+
+class Late:
+    """A transport whose client 4 answers what it was sent a round before."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def ask(self, op, round, orders):
+        for answer in self.inner.ask(op, round, orders):
+            late = answer.client == 4 and op == "local"
+            yield answer._replace(version=round - 2) if late else answer
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+def test_who_answers_an_older_state_is_left_out_with_both_versions():
+    one = federation("fedavg", run__participation=1.0)
+    one.transport = Late(one.transport)
+    record = one.round(1)
+    assert record.missing == {
+        4: "it answers the server's state after round -1, and this round's is the one after round 0"
+    }
+    assert 4 not in [sent.client for sent in record.sent if sent.direction == "up"]
+
+
+@pytest.mark.parametrize("method", ["fedavg", "comet", "ifca"])
+def test_every_answer_says_which_state_it_answers(method, monkeypatch):
+    said = []
+    one = federation(method, run__participation=1.0)
+    monkeypatch.setattr(
+        "fedkin.engine.coordinator.check_version",
+        lambda answer, version: said.append((answer.version, version)),
+    )
+    one.setup()
+    one.round(1)
+    one.round(2)
+    assert {pair[0] for pair in said} >= {0, 1}
+    assert all(ours == theirs for ours, theirs in said)

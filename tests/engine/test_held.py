@@ -86,7 +86,7 @@ def expected(method):
     return told(*trained(method, plain, **FULL))
 
 
-@pytest.mark.parametrize("method", ["fedavg", "scaffold", "fedproto", "ppfl"])
+@pytest.mark.parametrize("method", ["fedavg", "scaffold", "fedproto", "ppfl", "ifca", "hypcluster"])
 @pytest.mark.parametrize(("hosts", "fan_in"), [(1, 2), (6, 2), (5, 3), (6, 8)])
 def test_no_tree_changes_a_bit(method, hosts, fan_in, tmp_path):
     found = trained(method, lambda parts: Several(parts, hosts, fan_in, tmp_path), **FULL)
@@ -140,6 +140,19 @@ def test_the_record_says_what_the_engine_moved(tmp_path, monkeypatch):
     both = run(small("ditto", **FULL, **two), tmp_path / "both")
     assert moved(both) == [(0, 0), *[(2, 2 * digits)] * 3, (0, 0)]
     assert outcome(both) == outcome(run(small("ditto", **FULL), tmp_path / "one"))
+
+
+def test_of_groups_one_partial_sum_each_moves(tmp_path):
+    """Six clients of IFCA: six messages say who chose what, and each group that somebody chose
+    moves one sum, of 650 numbers in two digits.
+    """
+    one, records = trained("ifca", lambda parts: Several(parts, 1, 2, tmp_path), **FULL)
+    groups = len(set(one.method.server_metrics(one.state)["cluster"].values()))
+    choices = records[2].moved.bytes - groups * 650 * 2 * 8
+    assert records[2].moved.messages == 6 + groups
+    assert 0 < choices < 6 * 300
+    up = [sent.bytes for sent in records[2].sent if sent.direction == "up"]
+    assert sum(up) > 6 * 650 * 4  # the ledger has every client's model
 
 
 def test_a_rule_gets_every_message(tmp_path):

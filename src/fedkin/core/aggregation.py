@@ -4,29 +4,24 @@ A sum that is declared can be taken anywhere (at workers, up a tree, under masks
 noise, or by a robust rule, and no method changes.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from fedkin.core.rng import Secret
 from fedkin.core.sums.exact import ExactSum, sum_of
-from fedkin.core.tree import Tree
+from fedkin.core.sums.replies import Alike, Elsewhere, Heard
+from fedkin.core.sums.replies import Reply as Reply
+from fedkin.core.tree import Tree, weighted_mean
 
 Weights = Literal["samples", "uniform"]
 
 
-class Reply(NamedTuple):
-    """What the server received from one client: its message and its number of training samples."""
-
-    message: Tree
-    weight: float
-
-
 class Mean(NamedTuple):
-    """The result of a ``WeightedSum``.
+    """The result of a ``WeightedSum``, or of one group of a ``GroupedSum``.
 
     mean: {kind: tree}, the weighted mean of the kinds that are summed. each: client → the kinds
     that are not, in client order. weight: the sum of weights. told: what a rule in the mean's place
-    says of the clients, {name: {client: number}}.
+    says of the clients, {name: {client: number}}. weights: client → its weight, of a group's.
     """
 
     clients: tuple[int, ...]
@@ -34,6 +29,7 @@ class Mean(NamedTuple):
     each: Mapping[int, Tree]
     weight: float
     told: Mapping[str, Mapping[int, float]] = {}
+    weights: Mapping[int, float] = {}
 
 
 class Contributions(NamedTuple):
@@ -96,6 +92,37 @@ class WeightedSum(NamedTuple):
         return samples if self.weight == "samples" else 1.0
 
 
+Group = tuple[int, ...]
+
+
+class GroupedSum(NamedTuple):
+    """The server needs one weighted mean a group: its update receives {group: Mean}.
+
+    group: (the kinds of a message that are not summed) → its group. weight, kinds: as of a
+    ``WeightedSum``. Groups are in ascending order; one whose weights are all 0 has the mean {}.
+    """
+
+    group: Callable[[Tree], Group]
+    weight: Weights = "samples"
+    kinds: tuple[str, ...] = ("parameters",)
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether partial sums do: always, one a group."""
+        return True
+
+    def weight_of(self, samples: float) -> float:
+        """A reply's weight in its group's sum.
+
+        Args:
+            samples: The client's number of training samples.
+
+        Returns:
+            The weight.
+        """
+        return samples if self.weight == "samples" else 1.0
+
+
 class EachClient(NamedTuple):
     """The server needs every message by itself: its update receives {client: Reply}.
 
@@ -105,46 +132,8 @@ class EachClient(NamedTuple):
     weight: Weights = "samples"
 
 
-Aggregation = WeightedSum | EachClient
-
-
-class Elsewhere(Mapping[int, Reply]):
-    """Replies whose summed kinds stay where they were made; a message holds the other kinds.
-
-    Args:
-        replies: What arrived, in client order.
-        take: Clients → the sum of what they left.
-    """
-
-    def __init__(
-        self, replies: Mapping[int, Reply], take: Callable[[Sequence[int]], ExactSum]
-    ) -> None:
-        self._replies, self._take = replies, take
-
-    def total(self) -> ExactSum:
-        """The sum of all of them."""
-        return self._take(tuple(self._replies))
-
-    def without(self, out: Collection[int]) -> "Elsewhere":
-        """The replies but those of some clients.
-
-        Args:
-            out: Whose are left out.
-
-        Returns:
-            The others, in client order.
-        """
-        kept = {client: reply for client, reply in self._replies.items() if client not in out}
-        return Elsewhere(kept, self._take)
-
-    def __getitem__(self, client: int) -> Reply:
-        return self._replies[client]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._replies)
-
-    def __len__(self) -> int:
-        return len(self._replies)
+Summed = WeightedSum | GroupedSum
+Aggregation = Summed | EachClient
 
 
 class Around(NamedTuple):
@@ -159,7 +148,7 @@ def aggregated(
     how: Aggregation,
     replies: Mapping[int, Reply],
     around: Callable[[], Around] | None = None,
-) -> Mean | Mapping[int, Reply]:
+) -> Mean | Mapping[Group, Mean] | Mapping[int, Reply]:
     """What a server's update receives.
 
     Args:
@@ -169,11 +158,13 @@ def aggregated(
         around: What a rule may use beside them; asked for only where there is one.
 
     Returns:
-        A Mean, or the replies themselves.
+        A Mean, a Mean a group, or the replies themselves.
     """
+    if isinstance(how, GroupedSum):
+        return _grouped(how, replies)
     if isinstance(how, WeightedSum):
         return _mean(how, replies) if how.anywhere else _ruled(how, replies, around)
-    return replies if how.weight == "samples" else _Alike(replies)
+    return replies if how.weight == "samples" else Alike(replies)
 
 
 def _mean(how: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
@@ -188,6 +179,26 @@ def _mean(how: WeightedSum, replies: Mapping[int, Reply]) -> Mean:
     return Mean(tuple(replies), total.mean(), each, total.weight)
 
 
+def _grouped(how: GroupedSum, replies: Mapping[int, Reply]) -> Mapping[Group, Mean]:
+    members: dict[Group, dict[int, Reply]] = {}
+    sums: dict[Group, ExactSum] = {}
+    for client, (message, samples) in replies.items():  # each is read once, perhaps from disk
+        rest, weight = apart_of(how, message), how.weight_of(samples)
+        group = how.group(rest)
+        members.setdefault(group, {})[client] = Reply(rest, weight)
+        if not isinstance(replies, Elsewhere):
+            sums.setdefault(group, ExactSum()).add(summed_of(how, message), weight)
+    found = {}
+    for group in sorted(members):
+        mine = members[group]
+        total = replies.total(mine) if isinstance(replies, Elsewhere) else sums[group]
+        each = {client: reply.message for client, reply in mine.items()}
+        weights = {client: reply.weight for client, reply in mine.items()}
+        mean = total.mean() if total.weight else {}
+        found[group] = Mean(tuple(mine), mean, each, total.weight, weights=weights)
+    return found
+
+
 def _ruled(
     how: WeightedSum, replies: Mapping[int, Reply], around: Callable[[], Around] | None
 ) -> Mean:
@@ -197,7 +208,7 @@ def _ruled(
     at = around()
     each = {client: apart_of(how, reply.message) for client, reply in replies.items()}
     weights = {client: how.weight_of(reply.weight) for client, reply in replies.items()}
-    summed = _Summed(how, replies, weights)
+    summed = Heard(how.kinds, replies, weights)
     given = Contributions(summed, at.received, how.differences, at.round, at.secret)
     for step in how.steps:
         given = step(given)
@@ -218,7 +229,7 @@ def mean_of(given: Contributions) -> Combined:
     return Combined(sum_of(given.replies.values()).mean())
 
 
-def summed_of(how: WeightedSum, message: Tree) -> Tree:
+def summed_of(how: Summed, message: Tree) -> Tree:
     """The kinds of a message that are summed.
 
     Args:
@@ -231,7 +242,7 @@ def summed_of(how: WeightedSum, message: Tree) -> Tree:
     return {kind: part for kind, part in message.items() if kind in how.kinds}
 
 
-def apart_of(how: WeightedSum, message: Tree) -> Tree:
+def apart_of(how: Summed, message: Tree) -> Tree:
     """The kinds of a message that arrive one by one.
 
     Args:
@@ -244,35 +255,19 @@ def apart_of(how: WeightedSum, message: Tree) -> Tree:
     return {kind: part for kind, part in message.items() if kind not in how.kinds}
 
 
-class _Summed(Mapping[int, Reply]):
-    """Replies without what is not summed, with the weights that count."""
+def together(groups: Sequence[Mean]) -> Mean:
+    """Several groups of a ``GroupedSum`` as one.
 
-    def __init__(
-        self, how: WeightedSum, replies: Mapping[int, Reply], weights: Mapping[int, float]
-    ) -> None:
-        self._how, self._replies, self._weights = how, replies, weights
+    Args:
+        groups: At least one; no client is in two.
 
-    def __getitem__(self, client: int) -> Reply:
-        return Reply(summed_of(self._how, self._replies[client].message), self._weights[client])
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._replies)
-
-    def __len__(self) -> int:
-        return len(self._replies)
-
-
-class _Alike(Mapping[int, Reply]):
-    """Replies that count alike."""
-
-    def __init__(self, replies: Mapping[int, Reply]) -> None:
-        self._replies = replies
-
-    def __getitem__(self, client: int) -> Reply:
-        return self._replies[client]._replace(weight=1.0)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._replies)
-
-    def __len__(self) -> int:
-        return len(self._replies)
+    Returns:
+        Their weighted mean, with all their clients in order.
+    """
+    heard = [group for group in groups if group.weight]
+    weights = {client: weight for group in groups for client, weight in group.weights.items()}
+    each = {client: message for group in groups for client, message in group.each.items()}
+    mean = (
+        weighted_mean((one.mean for one in heard), (one.weight for one in heard)) if heard else {}
+    )
+    return Mean(tuple(sorted(weights)), mean, each, sum(weights.values()), weights=weights)

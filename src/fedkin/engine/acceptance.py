@@ -72,6 +72,23 @@ def accepted_held(method: Method, info: ClientInfo, answer: TaskResult) -> Accep
     return Accepted(Reply(rest, answer.weight), _compared(answer.held["largest"]))
 
 
+def check_version(answer: TaskResult, version: int) -> None:
+    """Refuse a message that answers another state of the server than this round's.
+
+    Args:
+        answer: What arrived.
+        version: Of the state that was sent: how many rounds it has seen.
+
+    Raises:
+        BadMessage: With both versions.
+    """
+    if answer.version is not None and answer.version != version:
+        raise BadMessage(
+            f"it answers the server's state after round {answer.version}, and this round's is the "
+            f"one after round {version}"
+        )
+
+
 def _check_weight(info: ClientInfo, answer: TaskResult) -> None:
     if answer.weight != info.samples:
         raise BadMessage(

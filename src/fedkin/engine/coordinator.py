@@ -12,13 +12,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from fedkin.core.aggregation import Elsewhere, Mean, Reply
+from fedkin.core.aggregation import Mean, Reply
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext, updated
 from fedkin.core.rng import Key, Secret
 from fedkin.core.sums.exact import ExactSum
+from fedkin.core.sums.replies import Elsewhere
 from fedkin.core.tree import Tree, named_leaves
-from fedkin.engine.acceptance import Accepted, accepted, accepted_held, far_off
+from fedkin.engine.acceptance import Accepted, accepted, accepted_held, check_version, far_off
 from fedkin.engine.codec import LARGEST, NOT_FINITE, BadMessage, Counted, count, decode, encode
 from fedkin.engine.contexts import ServerTools
 from fedkin.engine.evaluated import ALL, PARTICIPANTS, panel
@@ -279,6 +280,7 @@ class Coordinator:
         for answer in answers:
             elsewhere |= answer.held is not None
             try:
+                check_version(answer, number - 1)
                 reply, largest[answer.client] = self._accept(answer, downs, sent)
                 self._moved = self._moved.with_one(len(answer.message or b""))
                 if spool is None or answer.held is not None:

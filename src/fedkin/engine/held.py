@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from fedkin.core.aggregation import Reply, WeightedSum, apart_of, summed_of
+from fedkin.core.aggregation import Reply, Summed, apart_of, summed_of
 from fedkin.core.sums.exact import ExactSum, sum_of
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.engine.codec import Counted, count, encode, outline
@@ -26,7 +26,7 @@ class Held:
         aside: A folder for them, where they shall not all be in memory.
     """
 
-    def __init__(self, how: WeightedSum, aside: Path | None = None) -> None:
+    def __init__(self, how: Summed, aside: Path | None = None) -> None:
         self._how, self._aside = how, aside
         self._sizes: dict[Any, int] = {}
         self.clear()

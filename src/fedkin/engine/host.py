@@ -51,6 +51,7 @@ class TaskResult(NamedTuple):
         None  # its message stays for a sum: "scalars" by kind, "bytes",
     )
     # and "largest", its largest number by kind
+    version: int | None = None  # of the server's state that it answers: rounds that state has seen
 
 
 class Host:
@@ -123,7 +124,9 @@ class Host:
         ) as error:  # one client's failure is recorded and must not end the others' round
             answer = TaskResult(order.client, error=f"{type(error).__name__}: {error}")
         return answer._replace(
-            seconds=time.perf_counter() - began, kept=order.client in self._dirty
+            seconds=time.perf_counter() - began,
+            kept=order.client in self._dirty,
+            version=round - 1,
         )
 
     def save(self, folder: Path, round: int) -> list[int]:

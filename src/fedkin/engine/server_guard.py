@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Elsewhere, Reply
+from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted, named_line
+from fedkin.core.sums.replies import Elsewhere
 from fedkin.core.tree import Tree, named_leaves
 
 Replies = Mapping[int, Reply]

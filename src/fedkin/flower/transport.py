@@ -160,7 +160,15 @@ def _answer(client: int, done: Done, message: bytes | None) -> TaskResult:
     ):
         return TaskResult(client, error="its reply has no scores of its personal model")
     record = {"scores": done.scores, "notes": done.notes, "measures": done.measures}
-    return TaskResult(client, message, done.weight, done.error, record, done.seconds)
+    return TaskResult(
+        client,
+        message,
+        done.weight,
+        done.error,
+        record,
+        done.seconds,
+        version=done.round - 1,
+    )
 
 
 def _sha(message: bytes | None) -> str:

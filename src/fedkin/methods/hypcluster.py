@@ -8,7 +8,7 @@ from functools import partial
 
 import torch
 
-from fedkin.core.aggregation import Reply, Weights
+from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights, together
 from fedkin.core.hyperparameters import Count, Several, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Params, Tree, row
@@ -74,9 +74,9 @@ def hypcluster(
                 part["control"]["loss"] = next(iter(part["parameters"].values())).new_zeros(())
         return turned(parts)
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+    def server_update(state: Tree, sent: Mapping[Group, Mean], server: ServerContext) -> Tree:
         sets = turned(state)
-        heard = {s: {client: of_set(reply, s) for client, reply in replies.items()} for s in sets}
+        heard = {s: of_set(sent, at, s) for at, s in enumerate(sorted(sets))}
         kept = list(sets)
         if len(kept) > 1 and server.key.round >= trial:
             kept = [min(kept, key=lambda s: total_loss(heard[s]))]
@@ -109,6 +109,7 @@ def hypcluster(
         client_update=client_update,
         expected_update=expected_update,
         server_update=server_update,
+        aggregation=GroupedSum(chosen),
         personal_models=personal_models,
         server_metrics=server_metrics,
     )
@@ -124,15 +125,27 @@ def turned(tree: Tree) -> Tree:
     return {b: {a: inner[b] for a, inner in tree.items()} for b in next(iter(tree.values()))}
 
 
-def of_set(reply: Reply, name: str) -> Reply:
-    """What a client said of one set."""
-    return reply._replace(message={kind: part[name] for kind, part in reply.message.items()})
+def chosen(told: Tree) -> Group:
+    """The model of each set that a client chose, in the order of the sets' names."""
+    return tuple(int(part["cluster"]) for _, part in sorted(told["control"].items()))
 
 
-def total_loss(replies: Mapping[int, Reply]) -> float:
+def of_set(sent: Mapping[Group, Mean], at: int, name: str) -> dict[Group, Mean]:
+    """What clients said of one set, by the model of it that they chose."""
+    parts: dict[int, list[Mean]] = {}
+    for group, part in sent.items():
+        mean = {kind: of[name] for kind, of in part.mean.items()}
+        each = {client: told["control"][name] for client, told in part.each.items()}
+        parts.setdefault(group[at], []).append(part._replace(mean=mean, each=each))
+    return {(k,): together(parts[k]) for k in sorted(parts)}
+
+
+def total_loss(heard: Mapping[Group, Mean]) -> float:
     """Σ n_i loss_i of the models that the participants chose: the order of its mean, all sets
     having the same ones.
     """
     return math.fsum(
-        reply.weight * float(reply.message["control"]["loss"]) for reply in replies.values()
+        group.weights[client] * float(told["loss"])
+        for group in heard.values()
+        for client, told in group.each.items()
     )

@@ -4,12 +4,12 @@ The server keeps c models; a client takes the one of lowest loss on its own trai
 on it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import torch
 
-from fedkin.core.aggregation import Reply, Weights
+from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights
 from fedkin.core.hyperparameters import Count, declared
 from fedkin.core.layers import Choice as Layers
 from fedkin.core.layers import select
@@ -119,29 +119,31 @@ def ifca(
             "control": {"cluster": torch.tensor(0)},
         }
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+    def server_update(state: Tree, sent: Mapping[Group, Mean], server: ServerContext) -> Tree:
         models, cluster = state["parameters"], state["cluster"].clone()
-        together = mean(common(models), list(replies.values()))
-        for client, reply in replies.items():
-            cluster[client] = reply.message["control"]["cluster"]
-        apart = stack([renewed(models, k, replies) for k in range(clusters)])
+        heard = [group for group in sent.values() if group.weight]
+        together: Params = weighted_mean(
+            (some(group, common(models)) for group in heard), (group.weight for group in heard)
+        )
+        for (k,), group in sent.items():
+            cluster[list(group.clients)] = k
+        apart = stack([renewed(models, k, sent) for k in range(clusters)])
         return {
             "parameters": {n: together[n] if n in together else apart[n] for n in models},
             "cluster": cluster,
         }
 
-    def renewed(models: Params, k: int, replies: Mapping[int, Reply]) -> Params:
+    def renewed(models: Params, k: int, sent: Mapping[Group, Mean]) -> Params:
         """θ_k after the round, without what is shared: lines 13 and 14 of Algorithm 1."""
         before = {n: value[k] for n, value in models.items() if n not in common(models)}
-        members = [
-            reply for reply in replies.values() if int(reply.message["control"]["cluster"]) == k
-        ]
-        mass = sum(reply.weight for reply in members)
-        everyone = sum(reply.weight for reply in replies.values())
-        if mass == 0:
+        members = sent.get((k,))
+        if members is None or not members.weight:
             return before
+        everyone = sum(group.weight for group in sent.values())
         after: Params = mix(
-            before, mean(before, members), 1.0 if average == "models" else mass / everyone
+            before,
+            some(members, before),
+            1.0 if average == "models" else members.weight / everyone,
         )
         return after
 
@@ -153,17 +155,16 @@ def ifca(
         client_update=client_update,
         expected_update=expected_update,
         server_update=server_update,
+        aggregation=GroupedSum(lambda told: (int(told["control"]["cluster"]),)),
         personal_models=lambda received, own, data: {"personal": chosen(received, data).parameters},
         server_metrics=server_metrics,
         needs=Needs(plain_sgd=average == "gradients"),
     )
 
 
-def mean(names: Iterable[str], members: Sequence[Reply]) -> Params:
-    """The mean of some layers of the uploads."""
-    sent = ({name: reply.message["parameters"][name] for name in names} for reply in members)
-    total: Params = weighted_mean(sent, (reply.weight for reply in members))
-    return total
+def some(group: Mean, names: Collection[str]) -> Params:
+    """Some layers of a group's mean."""
+    return {name: group.mean["parameters"][name] for name in names}
 
 
 def server_metrics(state: Tree) -> dict[str, dict[int, int]]:

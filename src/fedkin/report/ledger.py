@@ -24,7 +24,7 @@ class Line(NamedTuple):
 
 def communication(run: Run) -> dict[str, Any]:
     """{paper | unicast | setup | finish: …}: the two totals over the rounds; setup and finish stand
-    beside them.
+    beside them, and what the engine "moved" of the replies.
 
     Scalars under ``paper`` leave out kind "control"; its bytes cannot be told apart and stay in.
     """
@@ -32,7 +32,20 @@ def communication(run: Run) -> dict[str, Any]:
     totals: dict[str, Any] = {rule: total(lines, rule, "round") for rule in RULES}
     for phase in ("setup", "finish"):
         totals[phase] = {rule: total(lines, rule, phase) for rule in RULES}
-    return totals
+    return {**totals, "moved": moved(run)}
+
+
+def moved(run: Run) -> dict[str, int] | None:
+    """{messages, bytes} that reached the coordinator in all rounds: where hosts sum, their partial
+    sums; None where the run has no record of it.
+    """
+    if not run.rows("SELECT 1 FROM sqlite_master WHERE name = 'moved'"):
+        return None
+    ((messages, size),) = run.rows(
+        "SELECT coalesce(sum(messages), 0), coalesce(sum(m.bytes), 0) "
+        "FROM moved m JOIN rounds r ON r.round = m.round WHERE r.phase = 'round'"
+    )
+    return {"messages": messages, "bytes": size}
 
 
 def total(lines: list[Line], rule: str, phase: str) -> dict[str, Any]:

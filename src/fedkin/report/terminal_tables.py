@@ -174,6 +174,14 @@ def _communication(found: Mapping[str, Any]) -> Table:
                 "bytes",
                 *(formatting.size(sent[k]) for k in ("up", "down", "total")),
             )
+    moved = found["communication"].get("moved")
+    if (
+        moved
+        and moved["messages"]
+        and moved["bytes"] != found["communication"]["unicast"]["bytes"]["up"]
+    ):
+        meaning = f"moved by the engine ({formatting.many(moved['messages'], 'message')} up)"
+        table.add_row(meaning, "bytes", formatting.size(moved["bytes"]), "", "")
     return table
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from fedkin.core.aggregation import WeightedSum
+from fedkin.core.aggregation import EachClient
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
@@ -236,7 +236,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = Fa
 
 
 def held_of(parts: Assembled, folder: Path) -> Held | None:
-    """Where messages of rounds stay, for a method that needs nothing but their sum; None else.
+    """Where messages of rounds stay, for a method that needs nothing but sums; None else.
 
     Args:
         parts: The run.
@@ -244,7 +244,7 @@ def held_of(parts: Assembled, folder: Path) -> Held | None:
     """
     how = parts.method.aggregation
     masked = parts.federation.threshold is not None
-    if masked or not isinstance(how, WeightedSum) or not how.anywhere:
+    if masked or isinstance(how, EachClient) or not how.anywhere:
         return None
     return Held(how, folder if parts.spec.engine.state == "disk" else None)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Combined, Contributions, EachClient, Mean, Rule, WeightedSum
+from fedkin.core.aggregation import Combined, Contributions, Mean, Rule, WeightedSum
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import ClientContext, FederationInit, Method, ServerContext
 from fedkin.core.rng import Secret
@@ -51,7 +51,7 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
     Raises:
         FedkinError: The method has no sum, or another rule stands in its place.
     """
-    if isinstance(method.aggregation, EachClient) and not method.needs.pooled:
+    if not isinstance(method.aggregation, WeightedSum) and not method.needs.pooled:
         checked = method._replace(check=_predicting(method, setting))
         if not asked.at_client:
             return keep_votes_private(checked, setting, asked.noise)

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from fedkin.core.aggregation import WeightedSum
+from fedkin.core.aggregation import EachClient, GroupedSum, Reply, WeightedSum, aggregated
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import ClientInfo, FederationInit, Method
+from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
+from fedkin.core.tree import Tree
 
 
 class Setting(NamedTuple):
@@ -40,13 +41,31 @@ def declared_sum(method: Method, name: str, setting: Setting, shown: str = "") -
         FedkinError: The method needs every message by itself, or trains on pooled data.
     """
     if method.needs.pooled or not isinstance(method.aggregation, WeightedSum):
-        why = "trains on pooled data" if method.needs.pooled else "needs every message by itself"
+        why = "needs every message by itself"
+        if method.needs.pooled:
+            why = "trains on pooled data"
+        elif isinstance(method.aggregation, GroupedSum):
+            why = "needs a sum for each group of clients"
         who = shown or f"transform {name}"
         raise FedkinError(
             f"{who} works on a declared sum of updates, and {method.name} {why}: try "
             f"{setting.summing()}"
         )
     return method.aggregation
+
+
+def message_by_message(method: Method) -> Method:
+    """The method for a transform that changes messages before they are summed: its server is given
+    every one, and takes the sums of groups itself.
+    """
+    how = method.aggregation
+    if not isinstance(how, GroupedSum):
+        return method
+
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+        return method.server_update(state, aggregated(how, replies), server)
+
+    return method._replace(aggregation=EachClient(), server_update=server_update)
 
 
 def participants_at_least(method: Method, name: str, least: int, hint: str) -> Method:

@@ -19,7 +19,7 @@ from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
 from fedkin.transforms.beside import beside
 from fedkin.transforms.compression import compressors
 from fedkin.transforms.compression.compressors import Compressor
-from fedkin.transforms.setting import Change, Setting
+from fedkin.transforms.setting import Change, Setting, message_by_message
 
 UPDATED = ("parameters", "control")  # kinds of which an update is sent
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -72,7 +72,7 @@ class _Compressed:
         self, name: str, how: Compressor, feedback: bool, method: Method, setting: Setting
     ) -> None:
         self.name, self.how, self.feedback = name, how, feedback
-        self.inner, self.setting = method, setting
+        self.inner, self.setting = message_by_message(method), setting
         summed = method.aggregation
         self.summed = summed if isinstance(summed, WeightedSum) else None
 

@@ -1,0 +1,102 @@
+"""Replies of a round as a server's update reads them, wherever their messages lie."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from fedkin.core.sums.exact import ExactSum
+from fedkin.core.tree import Tree
+
+
+class Reply(NamedTuple):
+    """What the server received from one client: its message and its number of training samples."""
+
+    message: Tree
+    weight: float
+
+
+class Elsewhere(Mapping[int, Reply]):
+    """Replies whose summed kinds stay where they were made; a message holds the other kinds.
+
+    Args:
+        replies: What arrived, in client order.
+        take: Clients → the sum of what they left.
+    """
+
+    def __init__(
+        self, replies: Mapping[int, Reply], take: Callable[[Sequence[int]], ExactSum]
+    ) -> None:
+        self._replies, self._take = replies, take
+
+    def total(self, clients: Iterable[int] | None = None) -> ExactSum:
+        """The sum of what they left.
+
+        Args:
+            clients: Whose; None for all of them.
+
+        Returns:
+            Sum and weight.
+        """
+        return self._take(tuple(self._replies if clients is None else clients))
+
+    def without(self, out: Collection[int]) -> "Elsewhere":
+        """The replies but those of some clients.
+
+        Args:
+            out: Whose are left out.
+
+        Returns:
+            The others, in client order.
+        """
+        kept = {client: reply for client, reply in self._replies.items() if client not in out}
+        return Elsewhere(kept, self._take)
+
+    def __getitem__(self, client: int) -> Reply:
+        return self._replies[client]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._replies)
+
+    def __len__(self) -> int:
+        return len(self._replies)
+
+
+class Heard(Mapping[int, Reply]):
+    """Replies without what is not summed, with the weights that count.
+
+    Args:
+        kinds: What is summed.
+        replies: As they arrived.
+        weights: Client → the weight that its aggregation gives it.
+    """
+
+    def __init__(
+        self, kinds: Collection[str], replies: Mapping[int, Reply], weights: Mapping[int, float]
+    ) -> None:
+        self._kinds, self._replies, self._weights = kinds, replies, weights
+
+    def __getitem__(self, client: int) -> Reply:
+        message = self._replies[client].message
+        summed = {kind: part for kind, part in message.items() if kind in self._kinds}
+        return Reply(summed, self._weights[client])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._replies)
+
+    def __len__(self) -> int:
+        return len(self._replies)
+
+
+class Alike(Mapping[int, Reply]):
+    """Replies that count alike."""
+
+    def __init__(self, replies: Mapping[int, Reply]) -> None:
+        self._replies = replies
+
+    def __getitem__(self, client: int) -> Reply:
+        return self._replies[client]._replace(weight=1.0)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._replies)
+
+    def __len__(self) -> int:
+        return len(self._replies)

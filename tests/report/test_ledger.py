@@ -1,0 +1,44 @@
+"""Totals of the ledger, recounted from its rows; and what the engine moved."""
+
+import sqlite3
+from pathlib import Path
+
+from fedkin.report.ledger import bytes_by_round, communication
+from fedkin.report.records import opened
+from fedkin.report.summary import summary
+from fedkin.report.terminal_tables import show
+from tests.awkward import TAKING_PART, messages, record
+from tests.report.comparison.compare_examples import printed
+
+
+def told(run: Path, *query: object) -> dict:
+    if query:
+        with sqlite3.connect(run / "run.db") as connection:
+            connection.execute(*query)
+    with opened(run) as found:
+        return communication(found)
+
+
+def test_totals_are_those_of_the_rows_and_setup_and_finish_stand_beside(tmp_path: Path) -> None:
+    run = record(tmp_path / "run")
+    rows = [row for at, who in TAKING_PART.items() for row in messages(at, who)]
+    found = told(run)
+    up = sum(row[3] for row in rows if row[1] == "up")
+    down = sum(row[3] for row in rows if row[1] == "down")
+    once = sum(row[3] for row in rows if row[1] == "down" and not row[2])
+    assert found["unicast"]["bytes"] == {"up": up, "down": down, "total": up + down}
+    assert found["paper"]["bytes"] == {"up": up, "down": once, "total": up + once}
+    assert "control" not in found["paper"]["by_kind"]
+    assert found["setup"]["unicast"]["bytes"]["down"] == 0
+    assert found["finish"]["unicast"]["bytes"]["up"] == 0
+    with opened(run) as one:
+        assert sum(both for _, both in bytes_by_round(one).values()) == up + down
+
+
+def test_what_the_engine_moved_is_of_rounds_alone(tmp_path: Path) -> None:
+    run = record(tmp_path / "run")
+    found = told(run, "INSERT INTO moved VALUES (0, 6, 999), (1, 2, 700), (3, 5, 41), (4, 9, 9)")
+    assert found["moved"] == {"messages": 7, "bytes": 741}
+    assert "moved by the engine (7 messages up)" in printed(show(summary(run)))
+    assert told(run, "DROP TABLE moved")["moved"] is None
+    assert "moved by the engine" not in printed(show(summary(run)))
