@@ -1,23 +1,19 @@
 """Attackers send what an attack says, the others what they did; who attacks is on record."""
 
 from statistics import fmean
-from types import SimpleNamespace
 
 import pytest
 import torch
 
 from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
 from fedkin.core.errors import FedkinError
-from fedkin.core.model import Batch
-from fedkin.core.ops import Batches
 from fedkin.experiment.run import run
 from fedkin.flower.operator.site import init
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
-from fedkin.transforms import attacks, poisoned_data
-from fedkin.transforms.setting import Setting
+from fedkin.transforms import attacks
 from tests.engine.small import content
 
 RECEIVED = {
@@ -51,8 +47,6 @@ def test_a_message_of_differences_is_an_update_already():
     assert found["parameters"]["w"].tolist() == [-1.5, -1.0]
 
 
-
-
 def test_alie_is_the_attackers_mean_less_some_deviations():
     def message(a, b):
         return {"parameters": {"w": torch.tensor([a, b])}}
@@ -72,8 +66,6 @@ def test_the_z_of_the_paper():
     assert attacks.largest_z(50, 24) == pytest.approx(1.4260768722)  # 24 of 26 honest ones
     assert attacks.largest_z(20, 4) == pytest.approx(0.1573106846)
     assert attacks.largest_z(3, 1) == 0.0
-
-
 
 
 def asked(method="fedavg", **parameters):

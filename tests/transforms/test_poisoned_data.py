@@ -1,21 +1,12 @@
 """Poisoned mini-batches."""
 
-import math
 from types import SimpleNamespace
-import pytest
+
 import torch
-from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
-from fedkin.core.errors import FedkinError
+
 from fedkin.core.model import Batch
 from fedkin.core.ops import Batches
-from fedkin.experiment.run import run
-from fedkin.flower.operator.site import init
-from fedkin.report.summary import summary
-from fedkin.runs.spec import parse
-from fedkin.setup.build import assemble
-from fedkin.transforms import attacks, poisoned_data
-from fedkin.transforms.setting import Setting
-from tests.engine.small import content
+from fedkin.transforms import poisoned_data
 
 
 def test_labels_are_flipped_and_padding_is_not():

@@ -1,27 +1,14 @@
 """Compressors: what each keeps, and that it is unbiased."""
 
 import math
-from types import SimpleNamespace
+
 import pytest
 import torch
-from fedkin.core.aggregation import Around, Reply, WeightedSum, aggregated
-from fedkin.core.errors import FedkinError
-from fedkin.core.method import ClientInfo
-from fedkin.core.rng import Key
-from fedkin.core.tree import map_tree
-from fedkin.engine.codec import check, encode
-from fedkin.experiment.run import run
-from fedkin.methods.fedavg import fedavg
-from fedkin.methods.scaffold import scaffold
-from fedkin.runs.database import read_only
-from fedkin.runs.spec import parse
-from fedkin.setup.build import assemble
-from fedkin.transforms.compression import compressors
-from fedkin.transforms.registry import Asked, made
-from fedkin.transforms.setting import Setting
-from tests.engine.small import content
-from tests.transforms.compression.transform_examples import WAYS
 
+from fedkin.core.errors import FedkinError
+from fedkin.core.rng import Key
+from fedkin.transforms.compression import compressors
+from tests.transforms.compression.transform_examples import WAYS
 
 SIZES = (7, 1, 11)
 

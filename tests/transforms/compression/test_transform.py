@@ -1,6 +1,5 @@
 """Compressed messages: what arrives, what is left out, what the ledger counts, what is refused."""
 
-import math
 from types import SimpleNamespace
 
 import pytest
@@ -18,19 +17,15 @@ from fedkin.methods.scaffold import scaffold
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
-from fedkin.transforms.compression import compressors
 from fedkin.transforms.registry import Asked, made
 from fedkin.transforms.setting import Setting
 from tests.engine.small import content
 from tests.transforms.compression.transform_examples import WAYS
 
-
 INFO = ClientInfo(4, "net", 10, torch.ones(3), 0, 3)
 SETTING = Setting(9, 9, 1.0, 5, 7, infos={4: INFO, 6: INFO._replace(client=6)})
 SIZES = (7, 1, 11)
 VECTOR = torch.sin(torch.arange(19.0).double() * 2.3) * torch.linspace(0.1, 3, 19).double()
-
-
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -40,8 +35,6 @@ def test_what_is_sent_has_the_shape_that_is_expected(way):
         sent = WAYS[way].pack(vector, sizes, Key(3, 2, 1))
         check({"parameters": sent}, {"parameters": WAYS[way].like(sizes)})
         assert len(WAYS[way].unpack(sent, sizes)) == sum(sizes)
-
-
 
 
 RECEIVED = {

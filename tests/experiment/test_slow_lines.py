@@ -1,0 +1,29 @@
+"""Lines about what lasts."""
+
+from fedkin.experiment.slow_lines import SlowLines, line
+
+
+def test_only_what_lasts_is_told_and_not_too_often() -> None:
+    now = [0.0]
+    said: list[str] = []
+    listen = SlowLines(said.append, clock=lambda: now[0], patience=3.0)
+    for done in range(11):
+        listen("finishing", done, 10)
+        now[0] += 1.0
+    assert said == ["finishing: 3 of 10, about 7 s left", "finishing: 6 of 10, about 4 s left"]
+
+
+def test_what_ends_soon_says_nothing_and_the_end_is_no_news() -> None:
+    now = [0.0]
+    said: list[str] = []
+    listen = SlowLines(said.append, clock=lambda: now[0], patience=3.0)
+    listen("a", 0, 2)
+    now[0] = 9.0
+    listen("a", 2, 2)
+    assert said == []
+
+
+def test_nothing_done_has_no_estimate() -> None:
+    assert line("probing", 0, 3, 60.0) == "probing: 0 of 3"
+    assert line("probing", 1, 3, 0.0) == "probing: 1 of 3"
+    assert line("probing", 2, 3, 5.0) == "probing: 2 of 3, about 3 s left"

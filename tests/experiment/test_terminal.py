@@ -1,0 +1,45 @@
+"""Every line of every command."""
+
+import signal
+
+import pytest
+
+from fedkin.experiment.terminal import LONGEST, console, ends_tidily, say, say_all, tell_hints, warn
+
+BAD = "a\x1b[2Jb"
+
+
+def test_no_string_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    say(BAD)
+    say_all(f"{BAD}\tc\n")
+    warn(f"{BAD}\nsecond")
+    console().print(f"[bold]{BAD}")
+    out, err = capsys.readouterr()
+    assert "\x1b[2J" not in out + err
+    assert out.count("a\\x1b[2Jb") == 3
+    assert "[bold]" in out  # a text is no markup
+    assert err == "a\\x1b[2Jb second\n"
+
+
+def test_a_sentence_on_stderr_is_one_line_with_an_end(capsys: pytest.CaptureFixture[str]) -> None:
+    warn("x" * (LONGEST + 5))
+    tell_hints(["one", "two", "one"])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "x" * LONGEST + "…"
+    assert lines[1:] == ["hint: one", "hint: two"]
+
+
+def test_who_is_told_to_end_ends_as_after_ctrl_c() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), ends_tidily():
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ends_tidily():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)

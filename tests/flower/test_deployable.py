@@ -1,0 +1,27 @@
+"""What nodes are not asked for."""
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.flower.deployable import check_deployable
+from fedkin.runs.spec import parse
+
+PRIVATE = {"noise": 1.0, "clip": 1.0, "delta": 1e-5}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"privacy": {**PRIVATE, "unit": "sample"}}, "privacy.unit = 'sample' is for simulations"),
+        ({"privacy": {**PRIVATE, "where": "client"}}, "privacy.where = 'client' is for"),
+        ({"audit": {"canaries": 5}}, "audit.canaries is for simulations"),
+    ],
+)
+def test_what_only_a_simulation_does(content: dict[str, object], said: str) -> None:
+    with pytest.raises(FedkinError, match=said):
+        check_deployable(parse(content)[0])
+
+
+def test_noise_at_the_server_is_deployed() -> None:
+    check_deployable(parse({"privacy": PRIVATE})[0])
+    check_deployable(parse({})[0])

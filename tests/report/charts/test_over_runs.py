@@ -1,0 +1,28 @@
+"""Lines of many runs."""
+
+from fedkin.report.charts.over_runs import LABEL, over
+
+
+def row(run: str, at: int, value: float, state: str = "finished") -> dict[str, object]:
+    told = {"end": False, "run": run, "method": "m", "state": state}
+    return {**told, "round": at, "seconds": 2.0 * at, "value": value}
+
+
+LINES = [row("b", 1, 0.1), row("b", 2, 0.5), row("a", 1, 0.2), row("a", 3, 0.5, "stopped")]
+
+
+def test_names_stand_at_the_ends_one_below_the_other() -> None:
+    found = over(LINES, "round", "accuracy")
+    ends = [one for one in found.spec["datasets"]["rows"] if one["end"]]
+    assert {one["text"] for one in ends} == {"b", "a (unfinished)"}
+    assert {one["round"] for one in ends} == {3}
+    gap = abs(ends[0]["value"] - ends[1]["value"])
+    assert gap >= 0.999 * 0.4 * LABEL / found.spec["height"]  # both lines end at 0.5
+    assert found.rows == len(LINES) + 2
+
+
+def test_seconds_carry_their_caveat() -> None:
+    found = over(LINES, "seconds", "rmse")
+    assert "Seconds compare only where" in found.note
+    assert found.name == "over-seconds"
+    assert max(one["seconds"] for one in found.spec["datasets"]["rows"]) == 6.0

@@ -1,0 +1,50 @@
+"""A run directory and its own files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.runs.directory import begun, check_own, leftover, own, recorded, unrecorded
+
+
+def test_how_far_it_came(tmp_path: Path) -> None:
+    stages = []
+    for name in ("", "experiment.toml", "run.db"):
+        if name:
+            (tmp_path / name).touch()
+        stages.append((begun(tmp_path), recorded(tmp_path), unrecorded(tmp_path)))
+    assert stages == [(False, False, False), (True, False, True), (True, True, False)]
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\\b", "a\nb", "x" * 256, "ü" * 128])
+def test_no_name_leads_out_or_is_none(tmp_path: Path, name: str) -> None:
+    with pytest.raises(FedkinError, match="cannot be the name of a file"):
+        own(tmp_path, "joined", name)
+    assert own(tmp_path, "joined", "ü" * 127) == tmp_path / "joined" / ("ü" * 127)
+
+
+def test_a_link_a_folder_in_a_files_place_and_a_second_name_are_refused(tmp_path: Path) -> None:
+    check_own(tmp_path)
+    (tmp_path / "report.html").symlink_to("elsewhere")
+    with pytest.raises(FedkinError, match=r"report\.html is a link"):
+        check_own(tmp_path)
+    (tmp_path / "report.html").unlink()
+    (tmp_path / "checkpoint").touch()
+    with pytest.raises(FedkinError, match="is not a folder"):
+        check_own(tmp_path)
+    (tmp_path / "checkpoint").unlink()
+    (tmp_path / "run.db").touch()
+    os.link(tmp_path / "run.db", tmp_path / "other")
+    with pytest.raises(FedkinError, match="a hard link"):
+        check_own(tmp_path)
+    (tmp_path / "state").symlink_to(tmp_path)
+    with pytest.raises(FedkinError, match="is a link"):
+        own(tmp_path, "state", "0.safetensors")
+
+
+def test_what_a_killed_run_leaves() -> None:
+    assert leftover(Path("x/run.lock"))
+    assert leftover(Path("a.safetensors.part"))
+    assert not leftover(Path("x/run.db"))
