@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.masks import keys
 from fedkin.masks.client import OF_KEY, MaskingClient
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.shares import PRIME

@@ -70,6 +70,7 @@ def test_a_question_without_end_is_interrupted(tmp_path: Path) -> None:
 
 def test_a_copy_is_mended_and_the_record_stays(tmp_path: Path) -> None:
     path = made(tmp_path / "run.db", "INSERT INTO t VALUES (1, 'x')")
+    journal_of(path).touch()
     before = path.read_bytes()
     with recovered(path) as folder:
         copy = sqlite3.connect(Path(folder) / "run.db")

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from fedkin.report.comparison.sheet import Sheet
 
-BETWEEN = 2  # columns of a terminal beside each column of a table
+BETWEEN = 3  # columns of a terminal beside each column of a table
+EDGE = 1  # and beside the whole of it
 FOLDED = 24  # columns that a column of words needs at most: longer words are folded
 
 
@@ -59,7 +60,7 @@ def columns_that_fit(sheet: Sheet, width: int) -> list[list[int]]:
     ([[0, 1, 2]], [[0, 1], [0, 2]])
     """
     words = list(range(sheet.texts))
-    start = sum(min(_width(sheet, column), FOLDED) + BETWEEN for column in words)
+    start = EDGE + sum(min(_width(sheet, column), FOLDED) + BETWEEN for column in words)
     groups, used = [list(words)], start
     for column in range(sheet.texts, len(sheet.columns)):
         wanted = _width(sheet, column) + BETWEEN
