@@ -120,7 +120,7 @@ class GroupedSum(NamedTuple):
         Returns:
             The weight.
         """
-        return samples if self.weight == "samples" else 1.0
+        return WeightedSum(self.weight).weight_of(samples)
 
 
 class EachClient(NamedTuple):
