@@ -58,7 +58,7 @@ def test_a_run_whose_worker_is_stopped_goes_on_with_it(method, tmp_path, monkeyp
     monkeypatch.setattr(processes, "subprocess", FORKED)
     monkeypatch.setattr(processes, "Awaited", Stopping)
     monkeypatch.setattr(awaited, "PATIENCE", 0.3)
-    operator = Operator()
+    operator = Operator(logging.WARNING)  # other tests may have left the logger at DEBUG
     awaited.LOG.addHandler(operator)
     try:
         two = small(method, **settings, engine__name="processes", engine__workers=2)
