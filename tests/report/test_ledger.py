@@ -7,6 +7,7 @@ from fedkin.report.ledger import bytes_by_round, communication
 from fedkin.report.records import opened
 from fedkin.report.summary import summary
 from fedkin.report.terminal_tables import show
+from fedkin.runs.database import MOVED
 from tests.awkward import TAKING_PART, messages, record
 from tests.report.comparison.compare_examples import printed
 
@@ -37,6 +38,8 @@ def test_totals_are_those_of_the_rows_and_setup_and_finish_stand_beside(tmp_path
 
 def test_what_the_engine_moved_is_of_rounds_alone(tmp_path: Path) -> None:
     run = record(tmp_path / "run")
+    assert told(run)["moved"] is None
+    told(run, MOVED)
     found = told(run, "INSERT INTO moved VALUES (0, 6, 999), (1, 2, 700), (3, 5, 41), (4, 9, 9)")
     assert found["moved"] == {"messages": 7, "bytes": 741}
     assert "moved by the engine (7 messages up)" in printed(show(summary(run)))
