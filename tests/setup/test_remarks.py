@@ -38,3 +38,10 @@ def test_what_was_centred_is_not_remarked_on() -> None:
     centred = parts.spec.data.model_copy(update={"mean": (0.8,)})
     parts = parts._replace(spec=parts.spec.model_copy(update={"data": centred}))
     assert not any("far from zero" in said for said in remarks.remarks(parts))
+
+
+def test_a_server_without_data_has_nothing_to_say() -> None:
+    parts = assemble(Experiment("local", clients=3).spec)
+    none = replace(parts.population, x=bright(1.0)[1:2])
+    assert remarks._off_centre(none) == []
+    assert remarks._off_centre(replace(none, train=(none.train[0][:0],) * 3)) == []

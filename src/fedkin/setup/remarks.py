@@ -26,8 +26,10 @@ def _off_centre(population: Population) -> list[str]:
     """Of pictures that nobody has centred."""
     if population.x.dtype != torch.uint8 or population.x.dim() < 3:
         return []
-    rows = torch.from_numpy(population.train[0][:LOOKED_AT])
-    pixels = population.x[rows].double() / 255
+    rows = population.train[0][:LOOKED_AT]
+    if not len(rows) or rows[-1] >= len(population.x):  # where nodes keep their data, none are here
+        return []
+    pixels = population.x[torch.from_numpy(rows)].double() / 255
     mean, deviation = float(pixels.mean()), float(pixels.std())
     if not deviation or mean < OFF_CENTRE * deviation:
         return []
