@@ -38,7 +38,7 @@ def test_there_are_four_and_each_is_a_page_with_outputs() -> None:
     assert "After this page you can" in text
     assert "<svg" in text
     assert "<progress" in text
-    assert "```python\nditto.compare(local)\n```" in text
+    assert "\nditto.compare(local)\n```" in text
 
 
 def test_what_shows_itself(tmp_path: Path) -> None:

@@ -318,7 +318,11 @@ def serve(address: str, worker: str, build: Any) -> None:
     # the coordinator may be gone at any moment, also between two answers: then there is nobody left
     # to tell
     with suppress(EOFError, ConnectionError):
-        line, beside = accept(Client(json.loads(address), authkey=os.environ.pop(KEY).encode()))
+        try:
+            end = Client(json.loads(address), authkey=os.environ.pop(KEY).encode())
+        except FileNotFoundError:  # it has ended while this process began, and its socket with it
+            return
+        line, beside = accept(end)
         line.tell({"worker": int(worker)})
         try:
             host: Host = build(line.receive()[0])
