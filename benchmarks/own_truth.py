@@ -113,7 +113,7 @@ def _run(case: Case, seed: int, method: str, folder: Path) -> tuple[Any, ...]:
             print(f"{case.name}, {method}: {error}", flush=True)
             return case.name, seed, method, "", "", ""
         seen = look(result.folder, "")
-    clients = range(max(seen.personal) + 1)
+        clients = range(result.summary["clients"])
     test = " ".join(f"{seen.personal.get(k, math.nan):.5g}" for k in clients)
     return case.name, seed, method, seen.measure, f"{seen.validation:.5g}", test
 
