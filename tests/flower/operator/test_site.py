@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from fedkin.cli import deploy
 from fedkin.core.errors import FedkinError
 from fedkin.flower import config
+from fedkin.flower.identities import PEERS
 from fedkin.flower.operator.site import add, init
 from tests.engine.small import small
 
@@ -42,6 +43,12 @@ def test_what_is_written(tmp_path):
     assert config.fingerprint(config.spec_of(folder)) == config.fingerprint(
         config.spec_of(folder / "nodes" / "north")
     )
+    # who signs the keys of masks is known everywhere, though this experiment asks for none
+    peers = [(folder / "nodes" / name / PEERS).read_bytes() for name in NAMES]
+    assert peers == [(folder / PEERS).read_bytes()] * 2
+    assert [line.split()[:2] for line in peers[0].splitlines()] == [
+        (folder / "keys" / f"{name}.pub").read_bytes().split()[:2] for name in NAMES
+    ]
     manual = (folder / "README.md").read_text()
     assert "/v1/control" in manual
     assert "9092" in manual
