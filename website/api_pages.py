@@ -24,6 +24,7 @@ PUBLIC: dict[str, dict[str, str]] = {
     },
     "Data": {
         "fedkin.data.sources": "Data sets by name or path",
+        "fedkin.data.named_sets": "Data sets that have names",
         "fedkin.data.arrays": "Arrays",
         "fedkin.data.population": "Clients and their samples",
         "fedkin.data.population_builder": "From samples to clients",

@@ -4,8 +4,8 @@ from inspect import signature
 from typing import Any
 
 from fedkin.cli.listing.text import first_line
+from fedkin.data.named_sets import SOURCES
 from fedkin.data.partitions.registry import PARTITIONS, parameters
-from fedkin.data.sources import SOURCES
 from fedkin.models.build import GIVEN, MODELS
 from fedkin.runs.usual_names import USUAL_NAMES
 from website.markdown import table

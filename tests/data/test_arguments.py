@@ -12,8 +12,9 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.data.arguments import check_arguments
 from fedkin.data.formats.user_files import LAYOUTS
+from fedkin.data.named_sets import SOURCES
 from fedkin.data.partitions.registry import PARTITIONS, parameters, partition
-from fedkin.data.sources import SOURCES, load
+from fedkin.data.sources import load
 
 Pair = Literal["near", "far"]
 

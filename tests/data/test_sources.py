@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fedkin.data.formats.text import FILES
-from fedkin.data.sources import SOURCES, load
+from fedkin.data.named_sets import SOURCES
+from fedkin.data.sources import load
 from tests.data.sources_examples import RNG, fails, mnist_arrays
 
 

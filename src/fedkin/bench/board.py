@@ -9,7 +9,7 @@ import numpy as np
 from fedkin.bench.row import Row
 from fedkin.bench.statistics import Ranked, agreement, holm, ranked
 from fedkin.core.measures import measure_named
-from fedkin.report.comparison.paired import signed_rank
+from fedkin.report.comparison.signed_rank import signed_rank
 
 ALONE = "local"
 BUDGETS = ("rounds", "bytes", "compute")

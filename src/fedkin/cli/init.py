@@ -99,9 +99,10 @@ def _answers(
 
 
 def _table(name: str, data_dir: str | None) -> "Proposals | None":
+    from fedkin.data.folder import data_folder
     from fedkin.data.formats.hugging_face import HUB
     from fedkin.data.formats.user_files import is_path, place_of
-    from fedkin.data.sources import check_name, data_folder
+    from fedkin.data.sources import check_name
     from fedkin.data.tables.proposals import proposals
 
     check_name(name, data_dir)

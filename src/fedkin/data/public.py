@@ -10,7 +10,7 @@ from fedkin.core.errors import FedkinError, some
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.source import Source
-from fedkin.data.tables.columns import same_columns
+from fedkin.data.tables.recipe import same_columns
 
 
 class Public(NamedTuple):

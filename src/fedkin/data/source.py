@@ -9,7 +9,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array, Mask, Task, class_labels, features, targets
-from fedkin.data.tables.columns import Recipe
+from fedkin.data.tables.recipe import Recipe
 
 
 class Source(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.data.sources import data_folder
+from fedkin.data.folder import data_folder
 from fedkin.data.theory import toy
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run

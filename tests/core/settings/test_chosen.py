@@ -7,7 +7,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.settings.chosen import LARGEST, NAME, cache_folder, data_setting
-from fedkin.data.sources import data_folder
+from fedkin.data.folder import data_folder
 from tests.cli.command import fedkin, told
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fedkin.data.quality.looked_at import Seen, ranks, sampled, seen_in
-from fedkin.data.tables.columns import Column
+from fedkin.data.tables.recipe import Column
 
 
 def test_free_texts_are_no_columns_and_the_others_keep_their_cells() -> None:

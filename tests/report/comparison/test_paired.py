@@ -12,7 +12,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.report.comparison import tables as sheets
 from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.paired import interval, signed_rank, statistics
+from fedkin.report.comparison.paired import interval, statistics
 from tests.cli.command import fedkin, told
 from tests.report.comparison.compare_examples import printed
 from tests.report.comparison.test_compare import shift
@@ -34,18 +34,6 @@ def lam(folder: Path, value: float, **facts: Any) -> Path:
 
 
 # --- statistics
-
-
-def test_signed_rank_by_hand() -> None:
-    # All n differences on one side: of 2^n signs two are as extreme: p = 2 / 2^n. Zeros are left
-    # out.
-    assert signed_rank(np.array([0.1, 0.2, 0.3])) == pytest.approx(2 / 8)
-    assert signed_rank(np.array([-0.1, -0.2, -0.3, -0.5, -0.7])) == pytest.approx(2 / 32)
-    # Ranks 1, 2, 3 with signs −, +, +: W = min(1, 5) = 1; signs with a smaller side ≤ 1: {}, {1} on
-    # either side: 4 / 8.
-    assert signed_rank(np.array([-0.1, 0.2, 0.3])) == pytest.approx(4 / 8)
-    assert signed_rank(np.array([0.0, 0.0])) == 1.0
-    assert signed_rank(np.array([])) is None
 
 
 def test_interval_by_hand() -> None:

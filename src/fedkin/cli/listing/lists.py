@@ -8,11 +8,12 @@ from rich.console import Console
 
 from fedkin.cli.listing.text import first_line, heading, note, paragraph, plain, values
 from fedkin.core.errors import FedkinError
+from fedkin.data.folder import data_folder
 from fedkin.data.formats.cifar import LAYOUTS, find_cifar
 from fedkin.data.formats.idx import find_idx
 from fedkin.data.formats.npz import npz_names
+from fedkin.data.named_sets import SOURCES, file_of
 from fedkin.data.partitions.registry import PARTITIONS, parameters
-from fedkin.data.sources import SOURCES, data_folder, file_of
 
 IDX_SETS = ("mnist", "fashion_mnist")
 

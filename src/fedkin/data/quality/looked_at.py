@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedkin.data.arrays import Array, Ints
-from fedkin.data.tables.columns import Column
+from fedkin.data.tables.recipe import Column
 
 ROWS = 20_000  # that are looked at for leaks; more would tell the same, slower
 

@@ -1,4 +1,4 @@
-"""What the columns of a table are, numbers, categories or texts, and their cells as float32."""
+"""The cells of a table's columns, which are numbers, categories or texts, as float32."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,33 +9,13 @@ import pandas as pd
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array
 from fedkin.data.quality.problem import Problem, Unreadable, toml_value
+from fedkin.data.tables.recipe import Column
 
 Place = Callable[[int], str]  # row → where it stands: "patients.csv, line 7"
 FEW_WORDS = 8  # different ones among numbers, up to which they are rather marks than categories
 MISSING = frozenset(
     {"NA", "N/A", "NaN", "nan", "null", "NULL", "?"}
 )  # in a column of numbers; an empty cell anywhere
-
-
-class Column(NamedTuple):
-    """``values``: () for a column of numbers; otherwise the sorted distinct cells, and a cell is an
-    index into them.
-    """
-
-    name: str
-    values: tuple[str, ...] = ()
-    text: bool = False
-
-
-class Recipe(NamedTuple):
-    """How columns are to be encoded.
-
-    ``most``: values of a column, and words of a text, that get an output each.
-    """
-
-    columns: tuple[Column, ...]
-    scale: str = "standard"
-    most: int = 100
 
 
 class Cells(NamedTuple):
@@ -211,27 +191,3 @@ def _unparsed(name: str, codes: Array, texts: list[str], wrong: Array, place: Pl
     )
     problem = Problem("words among numbers", told, brief, fix, rows / len(codes), (name,))
     return Unreadable([problem], f"{told}: {why}")
-
-
-def same_columns(ours: tuple[Column, ...], theirs: tuple[Column, ...], where: str) -> None:
-    """Raises FedkinError where another table has other columns, or the same in another order or of
-    another kind.
-
-    Args:
-        ours: Of the private table.
-        theirs: Of the public table.
-        where: The public file, for messages.
-
-    Raises:
-        FedkinError: Names the first column that differs.
-    """
-    names, others = [c.name for c in ours], [c.name for c in theirs]
-    if names != others:
-        odd = next((n for n in [*names, *others] if (n in names) != (n in others)), None)
-        what = "they are in another order" if odd is None else f"{odd!r} is in one of them only"
-        raise FedkinError(f"{where}: its columns are not those of the private table: {what}")
-    for a, b in zip(ours, theirs, strict=True):
-        if bool(a.values) != bool(b.values):
-            raise FedkinError(
-                f"{where}: column {a.name!r} holds text in one table and numbers in the other"
-            )

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array, Ints
-from fedkin.data.tables.columns import Column, Recipe
+from fedkin.data.tables.recipe import Column, Recipe
 
 Scale = Literal["none", "standard"]
 WORD = re.compile(r"\w+")

@@ -18,9 +18,10 @@ from fedkin.data.formats.frames import CLIENT, Read, Style, read_file, read_fold
 from fedkin.data.quality.problem import Problem, Unreadable
 from fedkin.data.source import Source, labelled
 from fedkin.data.tables.clean import unified, with_gaps, without_repeats
-from fedkin.data.tables.columns import Cells, Place, Recipe, cells_of
+from fedkin.data.tables.columns import Cells, Place, cells_of
 from fedkin.data.tables.encoding import Scale
 from fedkin.data.tables.gaps import filled, labeled
+from fedkin.data.tables.recipe import Recipe
 from fedkin.data.tables.schema import LISTS, Missing, Names, Publicity, Roles, as_asked, listed
 
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # 007 is a name

@@ -8,8 +8,9 @@ import numpy as np
 
 from fedkin.core.errors import some
 from fedkin.data.arrays import Array
-from fedkin.data.tables.columns import Column, Place
+from fedkin.data.tables.columns import Place
 from fedkin.data.tables.encoding import Category, Feature, Number
+from fedkin.data.tables.recipe import Column
 
 FAR = 10.0  # standard deviations from the training mean, beyond which a number is told
 

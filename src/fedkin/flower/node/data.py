@@ -22,8 +22,8 @@ from fedkin.data.population import SPLITS, Population
 from fedkin.data.public import Public, draw
 from fedkin.data.source import Source
 from fedkin.data.sources import load
-from fedkin.data.tables.columns import Recipe
 from fedkin.data.tables.encoding import fit
+from fedkin.data.tables.recipe import Recipe
 from fedkin.data.tables.table import numbers_only, read_table
 from fedkin.data.validation import check_population
 from fedkin.flower.envelope import COLUMNS as MOST_COLUMNS

@@ -2,42 +2,85 @@
 cannot be compared.
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
+import numpy as np
 
 from fedkin.core.errors import FedkinError, many, some, unknown
 from fedkin.core.measures import MEASURES, measure_named
 from fedkin.report.comparison import best_setting, paired
 from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, labels, look, names
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 AGAINST = ["helped", "hurt"]
 COLUMNS = ["run", "method", "seed", "state", "rounds", "measure", *NUMBERS, *AGAINST]
 
 
+OVER_SEEDS = [
+    *("method", "setting", "hyper", "rounds", "seeds"),
+    *(name for column in (*NUMBERS, *AGAINST) for name in (column, f"{column} sd")),
+]
+Row = dict[str, Any]
+
+
 class Comparison(NamedTuple):
-    """``runs``: one row a run (COLUMNS). ``seeds``: mean and sample standard deviation over seeds
-    of FINISHED runs that differ in nothing else. ``against``: one row an experiment, paired with
-    ``baseline`` client by client (see ``paired.against``). ``choice``: the settings among which
+    """``rows``: one a run (COLUMNS). ``over_seeds``: mean and sample standard deviation over seeds
+    of FINISHED runs that differ in nothing else. ``pairs``: one row an experiment, paired with
+    ``baseline`` client by client (see ``paired.against``). ``settings``: those among which
     validation data chose (see ``best_setting.best``). ``warnings``: one sentence for each thing
     that makes runs incomparable. ``hints``: how to get what is missing. ``seen``: the runs, as they
     were looked at. ``measure``: what all numbers are that choose or compare.
+
+    ``runs``, ``seeds``, ``against`` and ``choice`` are the rows as DataFrames, made when they are
+    asked for: the command prints rows, and loads no pandas.
     """
 
-    runs: pd.DataFrame
-    seeds: pd.DataFrame
+    rows: list[Row]
+    over_seeds: list[Row]
     baseline: str
-    against: pd.DataFrame
-    choice: pd.DataFrame
+    pairs: list[Row]
+    settings: list[Row]
     warnings: list[str]
     hints: list[str]
     seen: list[Seen]
     measure: str = "accuracy"
 
+    @property
+    def runs(self) -> "pd.DataFrame":
+        """One row a run."""
+        import pandas as pd
 
-def compare(folders: Sequence[Path]) -> pd.DataFrame:
+        found = pd.DataFrame(self.rows, columns=COLUMNS, dtype=object)
+        return found.astype(dict.fromkeys([*NUMBERS, *AGAINST], float))
+
+    @property
+    def seeds(self) -> "pd.DataFrame":
+        """Mean and standard deviation over seeds."""
+        import pandas as pd
+
+        return pd.DataFrame(self.over_seeds, columns=OVER_SEEDS)
+
+    @property
+    def against(self) -> "pd.DataFrame":
+        """One row an experiment, client by client against the baseline."""
+        import pandas as pd
+
+        return pd.DataFrame(self.pairs, columns=paired.COLUMNS)
+
+    @property
+    def choice(self) -> "pd.DataFrame":
+        """One row a setting among which validation data chose."""
+        import pandas as pd
+
+        return pd.DataFrame(self.settings, columns=best_setting.COLUMNS)
+
+
+def compare(folders: Sequence[Path]) -> "pd.DataFrame":
     """One row a run; scores are the experiment's measure on test. ``helped``/``hurt``: shares of
     clients whose final personal score is better/worse than that of a finished run of ``local`` on
     the same data (nan if there is none).
@@ -75,19 +118,12 @@ def comparison(
     helped_and_hurt(seen)
     baseline, pairs, unpaired = paired.against(seen, against)
     other_data = same_setting(seen)  # which says enough of why runs are not paired
-    runs = pd.DataFrame(
-        [{column: one.row.get(column) for column in COLUMNS} for one in seen],
-        columns=COLUMNS,
-        dtype=object,
-    )
-    for column in [*NUMBERS, *AGAINST]:
-        runs[column] = pd.to_numeric(runs[column]).astype(float)
     return Comparison(
-        runs,
+        [_row(one) for one in seen],
         _over_seeds(seen),
         baseline,
-        pd.DataFrame(pairs, columns=paired.COLUMNS),
-        pd.DataFrame(choice, columns=best_setting.COLUMNS),
+        pairs,
+        choice,
         [
             *other_data,
             *_longer(seen),
@@ -200,34 +236,35 @@ def how_to_get_local(seen: Sequence[Seen]) -> list[str]:
     return []
 
 
-def _over_seeds(seen: Sequence[Seen]) -> pd.DataFrame:
+def _row(one: Seen) -> Row:
+    """Of COLUMNS; a number that a run has not is nan."""
+    row = {column: one.row.get(column) for column in COLUMNS}
+    return row | {column: _number(row[column]) for column in (*NUMBERS, *AGAINST)}
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _over_seeds(seen: Sequence[Seen]) -> list[Row]:
     groups = by_experiment(seen)
     rows = []
     for group, label in zip(groups, labels(groups), strict=True):
         if len(group) < 2:
             continue
         first = group[0]
-        table = (
-            pd.DataFrame([one.row for one in group])
-            .reindex(columns=[*NUMBERS, *AGAINST])
-            .astype(float)
-        )
-        row = {
+        row: Row = {
             "method": first.row["method"],
             "setting": label,
             "hyper": first.hyper,
             "rounds": first.row["rounds"],
         }
         row["seeds"] = sorted((one.row["seed"] for one in group), key=str)
-        for column in table.columns:
-            row[column], row[f"{column} sd"] = (
-                table[column].mean(skipna=False),
-                table[column].std(ddof=1, skipna=False),
-            )
+        for column in (*NUMBERS, *AGAINST):
+            each = np.array([_number(one.row.get(column)) for one in group])
+            row[column], row[f"{column} sd"] = float(each.mean()), float(each.std(ddof=1))
         rows.append(row)
-    columns = ["method", "setting", "hyper", "rounds", "seeds"]
-    columns += [name for column in (*NUMBERS, *AGAINST) for name in (column, f"{column} sd")]
-    return pd.DataFrame(rows, columns=columns)
+    return rows
 
 
 def _longer(seen: Sequence[Seen]) -> list[str]:

@@ -41,7 +41,7 @@ def write_comparison(found: Comparison, target: Path) -> Path:
 def page(found: Comparison) -> str:
     """The whole page, from a comparison."""
     figures = run_figures(found.seen, found.baseline)
-    title = f"{formatting.many(len(found.runs), 'run')} side by side"
+    title = f"{formatting.many(len(found.rows), 'run')} side by side"
     warnings = [
         f'<p class="warn">{escape(text)}</p>' for text in [*troubles(found), *found.warnings]
     ]
@@ -64,7 +64,7 @@ def best_gain(found: Comparison) -> str:
     """Which experiment gains most on the baseline, or loses least, how much, and how sure that is;
     "" without one.
     """
-    rows = [row for row in found.against.to_dict("records") if row["difference"] is not None]
+    rows = [row for row in found.pairs if row["difference"] is not None]
     if not rows:
         return ""
     measure = rows[0]["measure"]
@@ -86,12 +86,12 @@ def best_gain(found: Comparison) -> str:
 
 def _runs(found: Comparison) -> str:
     """Every run, the unfinished and the damaged too, told by their state."""
-    scores = score_columns(found.runs, view_of(found.runs), found.measure)
+    scores = score_columns(found.rows, view_of(found.rows), found.measure)
     columns = {**scores, **COSTS}
     head = [("run", ""), ("method", ""), ("seed", "n"), ("state", "long"), ("rounds", "n")]
     head += [(name, "n") for name in columns.values()]
     rows: list[list[Any]] = []
-    for row in found.runs.to_dict("records"):
+    for row in found.rows:
         told = [
             row["run"],
             row["method"] or formatting.NONE,
@@ -109,9 +109,7 @@ def _runs(found: Comparison) -> str:
         "On the clients' test data, final round. Choose a heading to sort. Only finished "
         "runs are averaged or paired."
     )
-    marks = [
-        "" if row["state"] == FINISHED else "unfinished" for row in found.runs.to_dict("records")
-    ]
+    marks = ["" if row["state"] == FINISHED else "unfinished" for row in found.rows]
     return section(
         "runs", "The runs", note, table(head, rows, marks=marks), above=search_bar("runs")
     )

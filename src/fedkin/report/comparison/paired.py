@@ -10,6 +10,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import measure_named
 from fedkin.report.comparison.run_row import Seen, by_experiment, labels
+from fedkin.report.comparison.signed_rank import signed_rank
 from fedkin.report.intervals import interval
 
 DEFAULT = "local"
@@ -92,18 +93,6 @@ def statistics(apart: np.ndarray, measure: str) -> dict[str, Any]:
         "better": float((gain > 0).mean()) if len(apart) else None,
         "worse": float((gain < 0).mean()) if len(apart) else None,
     }
-
-
-def signed_rank(apart: np.ndarray) -> float | None:
-    """Two-sided p of Wilcoxon's signed-rank test, differences of 0 left out; 1 where all are 0."""
-    if len(apart) == 0:
-        return None
-    rest = apart[apart != 0]
-    if not len(rest):
-        return 1.0
-    from scipy.stats import wilcoxon  # late: it takes longer to load than a comparison to make
-
-    return float(wilcoxon(rest).pvalue)
 
 
 def _baseline(

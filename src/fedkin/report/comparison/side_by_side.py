@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from fedkin.core.plain import html_table
 from fedkin.report.comparison.compare import Comparison, comparison
 from fedkin.report.comparison.page import write_comparison
 from fedkin.report.comparison.tables import markdown, sheets, troubles
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class SideBySide:
@@ -25,17 +27,17 @@ class SideBySide:
         return cls(comparison(folders, against, best))
 
     @property
-    def runs(self) -> pd.DataFrame:
+    def runs(self) -> "pd.DataFrame":
         """One row a run."""
         return self.found.runs
 
     @property
-    def seeds(self) -> pd.DataFrame:
+    def seeds(self) -> "pd.DataFrame":
         """Mean and standard deviation over seeds."""
         return self.found.seeds
 
     @property
-    def against(self) -> pd.DataFrame:
+    def against(self) -> "pd.DataFrame":
         """One row an experiment, client by client against the baseline."""
         return self.found.against
 

@@ -1,9 +1,8 @@
 """What ``fedkin compare`` tells, as tables of text: for the terminal, and as Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -16,6 +15,8 @@ from fedkin.report.comparison.rank_table import rank_table
 from fedkin.report.comparison.run_row import COSTS, FINISHED, MEASURED
 from fedkin.report.comparison.sheet import TIES, Sheet
 from fedkin.report.intervals import DRAWS
+
+Rows = Sequence[Mapping[str, Any]]
 
 
 def compare(found: Comparison) -> RenderableType:
@@ -41,11 +42,11 @@ def plain(found: Comparison) -> dict[str, Any]:
     """The same as plain values."""
     return {
         "measure": found.measure,
-        "runs": found.runs.to_dict("records"),
-        "seeds": found.seeds.to_dict("records"),
+        "runs": found.rows,
+        "seeds": found.over_seeds,
         "baseline": found.baseline,
-        "against": found.against.astype(object).to_dict("records"),
-        "choice": found.choice.astype(object).to_dict("records"),
+        "against": found.pairs,
+        "choice": found.settings,
         "warnings": [*troubles(found), *found.warnings],
         "hints": found.hints,
     }
@@ -53,17 +54,13 @@ def plain(found: Comparison) -> dict[str, Any]:
 
 def troubles(found: Comparison) -> list[str]:
     """Which runs are not finished, or damaged."""
-    return [
-        f"{row['run']} is {row['state']}"
-        for row in found.runs.to_dict("records")
-        if row["state"] != FINISHED
-    ]
+    return [f"{row['run']} is {row['state']}" for row in found.rows if row["state"] != FINISHED]
 
 
 def sheets(found: Comparison) -> list[Sheet]:
     """Those that have something to tell."""
-    view = view_of(found.runs)
-    every = [_scores(found, view), _costs(found.runs)]
+    view = view_of(found.rows)
+    every = [_scores(found, view), _costs(found.rows)]
     return [*(sheet for sheet in every if sheet.rows), *experiment_sheets(found)]
 
 
@@ -71,25 +68,25 @@ def experiment_sheets(found: Comparison) -> list[Sheet]:
     """Those whose rows are experiments, not runs."""
     every = [
         rank_table(found),
-        _seeds(found.seeds, view_of(found.runs), found.measure),
-        _against(found.against, found.baseline, found.measure),
-        _choice(found.choice),
+        _seeds(found.over_seeds, view_of(found.rows), found.measure),
+        _against(found.pairs, found.baseline, found.measure),
+        _choice(found.settings),
     ]
     return [sheet for sheet in every if sheet.rows]
 
 
 def _scores(found: Comparison, view: str) -> Sheet:
-    runs, measure = found.runs, found.measure
+    runs, measure = found.rows, found.measure
     shown = score_columns(runs, view, measure)
     unit = " in %" if formatting.share(measure) else ""
     title = (
         f"Test {formatting.label(measure)}{unit} over clients, {view or 'personal'} view, "
         "final round"
     )
-    whole = (runs["state"] == FINISHED).all()
+    whole = all(row["state"] == FINISHED for row in runs)
     columns = ["run", "method", *([] if whole else ["state"]), "seed", "rounds", *shown.values()]
     rows = []
-    for row in runs.to_dict("records"):
+    for row in runs:
         state = [] if whole else ["" if row["state"] == FINISHED else row["state"].split(":")[0]]
         cells = [
             row["run"],
@@ -107,19 +104,17 @@ def _scores(found: Comparison, view: str) -> Sheet:
     return Sheet(title, columns, rows, 2 if whole else 3, caption)
 
 
-def _costs(runs: pd.DataFrame) -> Sheet:
+def _costs(runs: Rows) -> Sheet:
     names = {name: name for name in COSTS} | {"helped": "helped %", "hurt": "hurt %"}
-    shown = {name: title for name, title in names.items() if runs[name].notna().any()}
+    shown = {name: title for name, title in names.items() if has(runs, name)}
     title = (
         "Costs, and clients better or worse off than under local" if "helped" in shown else "Costs"
     )
-    rows = [
-        [row["run"], *(cell(name, row[name]) for name in shown)] for row in runs.to_dict("records")
-    ]
+    rows = [[row["run"], *(cell(name, row[name]) for name in shown)] for row in runs]
     return Sheet(title, ["run", *shown.values()], rows, 1)
 
 
-def _seeds(seeds: pd.DataFrame, view: str, measure: str) -> Sheet:
+def _seeds(seeds: Rows, view: str, measure: str) -> Sheet:
     shown = score_columns(seeds, view, measure) | {
         name: name for name in ("paper bytes", "unicast bytes", "seconds")
     }
@@ -129,15 +124,15 @@ def _seeds(seeds: pd.DataFrame, view: str, measure: str) -> Sheet:
             f"{cell(name, row[name], measure)} ± {cell(name, row[f'{name} sd'], measure)}"
             for name in shown
         ]
-        for row in seeds.to_dict("records")
+        for row in seeds
     ]
     title = "Finished runs that differ only in seed: mean ± sd over seeds"
     return Sheet(title, ["method", "setting", "seeds", *shown.values()], rows, 3)
 
 
-def _against(against: pd.DataFrame, baseline: str, measure: str) -> Sheet:
+def _against(against: Rows, baseline: str, measure: str) -> Sheet:
     rows = []
-    for row in against.to_dict("records"):
+    for row in against:
         form = _points if formatting.share(row["measure"]) else formatting.decimal
         low, high = form(row["low"]), form(row["high"])
         numbers = [form(row["difference"]), f"{low} … {high}", _p(row["p"])]
@@ -175,9 +170,9 @@ def _against(against: pd.DataFrame, baseline: str, measure: str) -> Sheet:
     )
 
 
-def _choice(choice: pd.DataFrame) -> Sheet:
+def _choice(choice: Rows) -> Sheet:
     rows = []
-    for row in choice.to_dict("records"):
+    for row in choice:
         verdict = "chosen" if row["chosen"] else ""
         told = [
             formatting.value(row["measure"], row["validation"]),
@@ -188,31 +183,34 @@ def _choice(choice: pd.DataFrame) -> Sheet:
     return Sheet(title, ["method", "setting", "", "seeds", "validation", "rank"], rows, 4, TIES)
 
 
-def view_of(runs: pd.DataFrame) -> str:
+def has(rows: Rows, name: str) -> bool:
+    """Whether any row has a number there."""
+    return any(row[name] is not None and row[name] == row[name] for row in rows)
+
+
+def view_of(runs: Rows) -> str:
     """The view that the table shows; "" if no run has an accuracy."""
     for view in ("personal", "global"):
-        if runs[f"{view} final mean"].notna().any():
+        if has(runs, f"{view} final mean"):
             return view
     return ""
 
 
-def score_columns(table: pd.DataFrame, view: str, measure: str) -> dict[str, str]:
+def score_columns(table: Rows, view: str, measure: str) -> dict[str, str]:
     """{column: heading} of the scores that are shown."""
     others = [
         name
         for name, of in MEASURED.items()
         if of != measure and name.startswith(view or "personal")
     ]
-    measured = {name: name for name in others if table[name].notna().any()}
+    measured = {name: name for name in others if has(table, name)}
     if not view:
-        losses = [
-            f"{name} loss" for name in ("personal", "global") if table[f"{name} loss"].notna().any()
-        ]
+        losses = [f"{name} loss" for name in ("personal", "global") if has(table, f"{name} loss")]
         return {name: name for name in losses} | measured
     names = {"mean": "mean", "weighted": "weighted", "std": "std", "worst decile": "worst decile"}
     shown = {f"{view} final {name}": title for name, title in names.items()}
     shown[f"{view} best by validation weighted"] = "by val."
-    if view == "personal" and table["global final weighted"].notna().any():
+    if view == "personal" and has(table, "global final weighted"):
         shown["global final weighted"] = "global"
     return shown | {name: name.removeprefix(f"{view} ") for name in measured}
 
@@ -247,7 +245,7 @@ def _integer(value: Any) -> str:
 
 
 def _fitting(sheet: Sheet, found: Comparison) -> Fitting:
-    unfinished = {row["run"] for row in found.runs.to_dict("records") if row["state"] != FINISHED}
+    unfinished = {row["run"] for row in found.rows if row["state"] != FINISHED}
     return Fitting(sheet, [at for at, cells in enumerate(sheet.rows) if cells[0] in unfinished])
 
 

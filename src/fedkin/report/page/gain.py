@@ -8,8 +8,8 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import ASIDE, measure_named
-from fedkin.report.comparison.paired import signed_rank
 from fedkin.report.comparison.setting import setting
+from fedkin.report.comparison.signed_rank import signed_rank
 from fedkin.report.intervals import interval
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import values
