@@ -1,15 +1,19 @@
 """What the checks of messages and of the server's state cost, beside the round that they are in.
 
-    python -m benchmarks.checks [--rounds 20]
+    python -m benchmarks.checks [--rounds 20] [--models linear,cnn]
 
 A check takes microseconds, which no clock tells beside a round's. So in every second round each
 check is made 1 + 20 times, and the rounds' difference is divided by 20. Checked are the refusals of
-``engine/acceptance.py`` (kinds, shapes, finite and bounded numbers, numbers far off) and those of
-``engine/server_guard.py`` (a state that is finite).
+``engine/codec.py`` (kinds, shapes, finite and bounded numbers, both ways), ``engine/acceptance.py``
+(numbers far off) and ``engine/server_guard.py`` (a state that is finite).
+
+The headers of ``flower/envelope.py``, which only a deployment has, are opened 2,000 times by
+themselves: one request and one reply a client. They stand beside the same round, in one process,
+though a deployment's takes longer.
 
 Processor time of one process, since other work on the machine does not count; 40 clients of 400
-samples of 64 numbers, an epoch a round, nobody evaluated; medians over the rounds of either kind
-after the second.
+samples of 64 numbers (the CNN's: 28 x 28 pixels), an epoch a round, nobody evaluated; medians over
+the rounds of either kind after the second. Needs the extra flower.
 """
 
 import argparse
@@ -24,11 +28,14 @@ from typing import Any
 import numpy as np
 
 TIMES = 20
-CLIENTS, SAMPLES, FEATURES, CLASSES = 40, 400, 64, 10
-MODELS: dict[str, dict[str, Any]] = {
-    "linear, 650 numbers": {"name": "mlr"},
-    "hidden layer of 100": {"name": "dnn", "hidden": 100},
-    "hidden layer of 1350": {"name": "dnn", "hidden": 1350},
+HEADERS = 2000
+CLIENTS, SAMPLES, CLASSES = 40, 400, 10
+NUMBERS, PIXELS = (64,), (1, 28, 28)
+MODELS: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {
+    "linear, 650 numbers": ({"name": "mlr"}, NUMBERS),
+    "hidden layer of 100": ({"name": "dnn", "hidden": 100}, NUMBERS),
+    "hidden layer of 1350": ({"name": "dnn", "hidden": 1350}, NUMBERS),
+    "CNN of two convolutions": ({"name": "cnn_persfl"}, PIXELS),
 }
 
 
@@ -45,12 +52,13 @@ def again(function: Callable[..., Any], times: int) -> Callable[..., Any]:
 
 @contextmanager
 def made_again(times: int) -> Iterator[None]:
-    """The checks of the server's side, each made ``times`` times more. The host checks what it
-    sends too: that is not the server's.
-    """
-    from fedkin.engine import acceptance, coordinator, server_guard
+    """The checks of both sides, each made ``times`` times more."""
+    from fedkin.engine import acceptance, codec, coordinator, host, server_guard
 
     places = [
+        (codec, "_bounded"),
+        (host, "check_kinds"),
+        (host, "check"),
         (acceptance, "check_kinds"),
         (acceptance, "check"),
         (coordinator, "far_off"),
@@ -101,23 +109,59 @@ def measured(model: dict[str, Any], file: Path, rounds: int) -> tuple[float, flo
     return whole, (more - whole) / TIMES
 
 
+def headers() -> float:
+    """Processor seconds that the headers of a round take to open: CLIENTS requests and replies."""
+    from fedkin.flower.dispatcher import states_follow
+    from fedkin.flower.envelope import Base, Done, Place, Reply, Request, Step, opened, sealed
+
+    digest, run = "0123456789abcdef" * 4, "0123456789abcdef"
+    who = {"version": "0.0.0", "experiment": digest, "run": run, "name": "hospital_north"}
+    request = Request(
+        **who,
+        place=Place(client=3, clients=CLIENTS, classes=CLASSES, architecture="mlr", data=digest),
+        base=Base(round=6, digest=digest),
+        keep=6,
+        steps=(Step(op="local", round=7),),
+    )
+    own = Base(round=7, digest=digest)
+    done = Done(op="local", round=7, weight=200.0, seconds=0.25, message=True, own=own)
+    asked, told = sealed(request), sealed(Reply(**who, steps=(done,)))
+    began = time.process_time()
+    for _ in range(HEADERS):
+        opened(Request, asked)
+        states_follow(request, opened(Reply, told))
+    return CLIENTS * (time.process_time() - began) / HEADERS
+
+
+def samples(file: Path, shape: tuple[int, ...]) -> Path:
+    """Every client's samples, around a centre of their class."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, CLASSES, CLIENTS * SAMPLES)
+    x = rng.normal(size=(CLASSES, *shape))[y] + rng.normal(size=(len(y), *shape))
+    client = np.repeat(np.arange(CLIENTS), SAMPLES)
+    np.savez(file, x=x.astype(np.float32), y=y, client=client)
+    return file
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--models", default="", help="words of their names; all if not given")
     given = parser.parse_args()
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, CLASSES, CLIENTS * SAMPLES)
-    x = rng.normal(size=(CLASSES, FEATURES))[y] + rng.normal(size=(len(y), FEATURES))
-    print("| model | a round, ms | its checks, ms | share |\n|---|---|---|---|")
+    words = given.models.split(",")
+    chosen = {
+        name: of for name, of in MODELS.items() if any(word in name.lower() for word in words)
+    }
+    sealed = headers()
+    print("| model | a round, ms | checks, ms | headers, ms | share |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "checks.npz"
-        client = np.repeat(np.arange(CLIENTS), SAMPLES)
-        np.savez(file, x=x.astype(np.float32), y=y, client=client)
-        for name, model in MODELS.items():
+        for number, (name, (model, shape)) in enumerate(chosen.items()):
+            file = samples(Path(folder) / f"checks{number}.npz", shape)
             whole, checks = measured(model, file, given.rounds)
-            print(f"| {name} | {whole * 1e3:.1f} | {checks * 1e3:.2f} | {checks / whole:.1%} |")
+            told = f"{checks * 1e3:.2f} | {sealed * 1e3:.2f} | {(checks + sealed) / whole:.1%}"
+            print(f"| {name} | {whole * 1e3:.1f} | {told} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """Which tests run which line, and whether they notice a mutant; for processes with torch."""
 
+import itertools
 import json
+import math
 import os
 import sys
 import threading
@@ -21,11 +23,20 @@ class Covered(NamedTuple):
     lines: dict[str, dict[int, list[str]]]
     seconds: dict[str, float]
 
-    def tests(self, file: str, lines: tuple[int, int]) -> list[str]:
-        """Those that run one of the lines from first to last, the shortest first."""
+    def tests(self, file: str, lines: tuple[int, int], most: float = math.inf) -> list[str]:
+        """Those that run one of the lines from first to last, the shortest first.
+
+        ``most``: seconds of them, and one at least.
+        """
         by = self.lines.get(file, {})
         found = {test for line in range(lines[0], lines[1] + 1) for test in by.get(line, [])}
-        return sorted(found, key=lambda test: (self.seconds[test], test))
+        tests = sorted(found, key=lambda test: (self.seconds[test], test))
+        after = itertools.accumulate(self.seconds[test] for test in tests)
+        return [
+            test
+            for k, (test, end) in enumerate(zip(tests, after, strict=True))
+            if end <= most or k == 0
+        ]
 
 
 class Lines:

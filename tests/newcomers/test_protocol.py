@@ -3,8 +3,9 @@
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.newcomers import protocol
 from fedkin.newcomers.local import joined, standing
-from fedkin.newcomers.protocol import seats_of
+from fedkin.newcomers.protocol import AtHome, seats_of
 from tests.newcomers.local_examples import kinds
 
 
@@ -34,3 +35,29 @@ def test_methods_without_a_place_say_so(tmp_path):
         seats_of(closed)
     with pytest.raises(FedkinError, match="wait for the first round"):
         joined(at._replace(round=0), at.parts.held_out.only([0]), None)
+
+
+@pytest.mark.parametrize("rounds", [2, None])
+def test_the_ledger_of_a_newcomer_is_what_crossed(rounds, tmp_path, monkeypatch):
+    """Each message once, in its order, as the first copy: nobody else is sent what it is sent.
+
+    With None, nobody is waited for: what the last round of a place sent came to nothing, and yet
+    crossed.
+    """
+    at = kinds("cgpfl", tmp_path)
+    crossed, real = [], AtHome.ask
+
+    def ask(self, ask):
+        answers = real(self, ask)
+        crossed.append(("down", 0, len(ask.message)))
+        crossed.extend(("up", 0, len(one.message)) for one in answers if one.message is not None)
+        return answers
+
+    monkeypatch.setattr(AtHome, "ask", ask)
+    monkeypatch.setattr(protocol, "PATIENCE", 0)
+    found, _ = joined(at, at.parts.held_out.only([0]), rounds)
+    assert {one.client for one in found.sent} == {len(at.parts.infos)}
+    assert [(one.direction, one.copy, one.bytes) for one in found.sent] == crossed
+    sizes = [sum(one.scalars.values()) for one in found.sent]
+    assert min(sizes) > 0
+    assert all(4 * size < one.bytes for size, one in zip(sizes, found.sent, strict=True))

@@ -179,7 +179,7 @@ def _stay(
             loss = loss if math.isfinite(loss) else math.inf
             if exact is not None or loss < best.loss or done == 0:
                 best = Trial(first.seat, done, state, loss)
-            if not works or (exact is None and done - best.rounds >= PATIENCE):
+            if not works:
                 break
         try:
             reply = accepted(method, info, answers[-1], method.expected_update(down, info)).reply
@@ -189,6 +189,8 @@ def _stay(
             ) from None
         assert answers[-1].message is not None
         sent.append(Sent(info.client, "up", 0, *count(reply.message, len(answers[-1].message))))
+        if exact is None and done - best.rounds >= PATIENCE:
+            break
         base = at + 1
         with one_thread():
             state = method.update_newcomer(

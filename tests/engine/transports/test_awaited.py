@@ -36,10 +36,34 @@ def test_who_is_awaited_is_said(sleeping, caplog):
     assert caplog.messages[1].endswith(f"is stopped: let it go on with kill -CONT {sleeping.pid}")
 
 
+class Operator(logging.Handler):
+    """Lets a process go on once a warning names it: the logger itself passes everything to its
+    handlers (experiment/terminal.py), debugging too, which names nobody.
+    """
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.said = []
+
+    def emit(self, record):
+        self.said.append(record.getMessage())
+        os.kill(record.args[2], signal.SIGCONT)
+
+
+@pytest.fixture
+def operator():
+    handler, level = Operator(), awaited.LOG.level
+    awaited.LOG.setLevel(logging.DEBUG)  # as after an import of the terminal, whoever came first
+    awaited.LOG.addHandler(handler)
+    yield handler
+    awaited.LOG.removeHandler(handler)
+    awaited.LOG.setLevel(level)
+
+
 @pytest.mark.parametrize("method", ["fedavg", "ditto"])
-def test_a_run_whose_worker_is_stopped_goes_on_with_it(method, tmp_path, monkeypatch):
+def test_a_run_whose_worker_is_stopped_goes_on_with_it(method, operator, tmp_path, monkeypatch):
     """As the operator would, who reads the sentence."""
-    said, stopped = [], []
+    stopped = []
 
     class Stopping(Awaited):
         def __init__(self, pids, piles):
@@ -48,21 +72,11 @@ def test_a_run_whose_worker_is_stopped_goes_on_with_it(method, tmp_path, monkeyp
                 stopped.append(max(pids.values()))
                 os.kill(stopped[0], signal.SIGSTOP)
 
-    class Operator(logging.Handler):
-        def emit(self, record):
-            said.append(record.getMessage())
-            os.kill(record.args[2], signal.SIGCONT)
-
     settings = {"run__clients": 4, "run__rounds": 2}
     plain = outcome(run(small(method, **settings), tmp_path / "plain"))
     monkeypatch.setattr(processes, "subprocess", FORKED)
     monkeypatch.setattr(processes, "Awaited", Stopping)
     monkeypatch.setattr(awaited, "PATIENCE", 0.3)
-    operator = Operator(logging.WARNING)  # other tests may have left the logger at DEBUG
-    awaited.LOG.addHandler(operator)
-    try:
-        two = small(method, **settings, engine__name="processes", engine__workers=2)
-        assert outcome(run(two, tmp_path / "run")) == plain
-    finally:
-        awaited.LOG.removeHandler(operator)
-    assert any(f"(pid {stopped[0]})" in line and "is stopped" in line for line in said)
+    two = small(method, **settings, engine__name="processes", engine__workers=2)
+    assert outcome(run(two, tmp_path / "run")) == plain
+    assert any(f"(pid {stopped[0]})" in line and "is stopped" in line for line in operator.said)

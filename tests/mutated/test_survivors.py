@@ -1,0 +1,22 @@
+"""The list of mutants that may live."""
+
+import pytest
+
+from tests.mutated.mutants import mutants
+from tests.mutated.survivors import SOURCE, listed, named, wilson
+
+
+def test_each_is_still_a_mutant_and_has_a_reason() -> None:
+    for one in listed():
+        source = (SOURCE / one.mutant.file).read_text(encoding="utf-8")
+        assert one.mutant in {named(each) for each in mutants(one.mutant.file, source)}, one.mutant
+        assert len(one.why.split()) > 3, one.mutant
+    assert len({one.mutant for one in listed()}) == len(listed())
+
+
+def test_wilsons_interval() -> None:
+    """Two known ones: 45 of 50, and none at all."""
+    assert wilson(45, 50) == pytest.approx((0.786, 0.957), abs=1e-3)
+    assert wilson(0, 0) == (0.0, 1.0)
+    low, high = wilson(10, 10)
+    assert (round(low, 3), round(high, 9)) == (0.722, 1.0)
