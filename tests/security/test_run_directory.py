@@ -24,7 +24,7 @@ from fedkin.runs.recorder import Recorder
 from fedkin.runtime.code_cache import INDUCTOR
 from tests.cli.command import SMALL, fedkin, told
 from tests.report.records_for_tests import write
-from tests.security.hostile import PLANTS, journal, page_size
+from tests.security.hostile import PLANTS, changed, hard, journal, page_size
 from tests.security.reading import commands
 
 QUICK = ("show", "compare", "report", "export", "resume")
@@ -51,6 +51,34 @@ def test_a_journal_that_names_another_deletes_nothing(tmp_path: Path) -> None:
     connection.execute("SELECT * FROM facts").fetchall()
     connection.close()
     assert not victim.exists()  # the attack itself works: it is SQLite that deletes
+
+
+@pytest.mark.parametrize("name", ["run.db", "run.lock"])
+def test_what_is_written_in_place_has_no_second_name(name: str, tmp_path: Path) -> None:
+    run, victim = write(tmp_path / "run"), tmp_path / "victim"
+    victim.write_bytes((run / name).read_bytes() if (run / name).exists() else b"precious")
+    kept = victim.read_bytes()
+    hard(name)(run, victim)
+    assert f"{name} is the same file as one elsewhere (a hard link)" in told("resume", run)
+    with pytest.raises(FedkinError, match="hard link"), checkpoint.alone(run):
+        pass
+    assert victim.read_bytes() == kept
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        ("CREATE VIEW more AS SELECT 1 AS a", "view 'more'"),
+        ("CREATE TRIGGER t AFTER INSERT ON rounds BEGIN DELETE FROM metrics; END", "trigger 't'"),
+        ("CREATE TABLE made (a INTEGER, b INTEGER AS (a + 1))", "table 'made'"),
+        ("CREATE INDEX fast ON rounds (round)", "index 'fast'"),
+    ],
+)
+def test_a_record_is_of_plain_tables(statement: str, kind: str, tmp_path: Path) -> None:
+    """Also of what ends at once: nothing that computes is asked."""
+    run = write(tmp_path / "run")
+    changed(run, statement)
+    assert f"{kind} is no plain table" in told("show", run)
 
 
 def test_a_run_that_was_killed_within_a_commit_is_read_as_it_was_and_not_written(
