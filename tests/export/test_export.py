@@ -107,6 +107,34 @@ def test_safetensors_go_into_the_torch_module(tmp_path: Path) -> None:
     torch.testing.assert_close(module(x).log_softmax(1), expected)
 
 
+def test_an_exported_model_holds_what_was_frozen_too(tmp_path: Path) -> None:
+    frozen = ["--model", "dnn", "--set", "model.frozen=body"]
+    run = trained(tmp_path, "--method", "fedavg", *frozen)
+    x, _ = Result(run).data(2)
+    module = dnn((x.shape[1],), 2)
+    module.load_state_dict(load_file(exported(run, "safetensors")))
+    expected = Result(run).personal(2)(x)
+    torch.testing.assert_close(module(x).log_softmax(1), expected)
+    torch.testing.assert_close(outputs(exported(run, "pt2"), x), expected.detach())
+    names = [name for name, _ in Result(run).personal(2).named_parameters()]
+    assert sorted(names) == ["1_bias", "1_weight", "3_bias", "3_weight"]
+
+
+@pytest.mark.parametrize("format", ["pt2", "onnx"])
+def test_so_does_a_mixture(format: str, tmp_path: Path) -> None:
+    if format == "onnx":
+        pytest.importorskip("onnxscript")
+    frozen = ["--model", "dnn", "--set", "model.frozen=body"]
+    run = trained(tmp_path, "--method", "fedem:components=2", *frozen)
+    personal, (x, _) = Result(run).personal(2), Result(run).data(2)
+    torch.testing.assert_close(
+        outputs(exported(run, format), x), personal(x).detach(), atol=1e-5, rtol=1e-4
+    )
+    tensors = load_file(exported(run, "safetensors"))
+    assert {"frozen/1.weight", "frozen/1.bias"} <= set(tensors)
+    assert tensors["frozen/1.weight"].equal(personal.get_buffer("frozen/1_weight"))
+
+
 def test_the_card_tells_what_happened(tmp_path: Path) -> None:
     run = trained(tmp_path, "--method", "fedavg", "--seed", "3")
     folder = exported(run, "safetensors").parent

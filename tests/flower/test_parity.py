@@ -10,8 +10,11 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run import run
+from fedkin.export.opened import Opened
 from fedkin.flower import server
 from fedkin.flower.envelope import Request
+from fedkin.flower.node import placement
+from fedkin.flower.node.model import handed
 from fedkin.flower.node.work import Work
 from fedkin.methods import METHODS, make
 from fedkin.runs.directory import SPEC
@@ -73,6 +76,36 @@ def test_running_statistics_stay_or_go_as_in_one_process(buffers, tmp_path):
         node.config = node.config.model_copy(update={"imports": ("tests.parity.normed",)})
     deployed = result(fleet.run())
     assert deployed == result(run(spec, tmp_path / "plain"))
+
+
+BODY = {"model__name": "dnn", "model__hidden": 5, "model__frozen": "body"}
+
+
+@pytest.mark.parametrize("method", ["fedavg", "ditto", "fedem"])
+def test_every_node_freezes_the_same_parameters(method, tmp_path):
+    spec = experiment(method, **BODY)
+    fleet = Fleet(tmp_path, spec)
+    assert result(fleet.run()) == result(run(spec, tmp_path / "plain"))
+    there = Opened(tmp_path / "plain")
+    for client, name in enumerate(NAMES):
+        here = handed(fleet.folder / "nodes" / name)
+        x = here.samples()
+        assert here.personal(x).equal(there.personal(there.member(client))(x))
+
+
+def test_a_node_whose_frozen_parameters_are_others_is_left_out(tmp_path, monkeypatch):
+    digest = placement.digest
+    asked = []
+
+    def other(model):
+        asked.append(model)
+        return "ab" * 32 if len(asked) == 1 else digest(model)
+
+    monkeypatch.setattr(placement, "digest", other)
+    found = result(Fleet(tmp_path, experiment("fedavg", **BODY)).run())
+    assert "its frozen parameters of model 'dnn' are not those of the server" in str(
+        found["events"]
+    )
 
 
 @pytest.mark.parametrize("method", POOLED)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, Family
@@ -119,6 +119,68 @@ class Model(NamedTuple):
     head: "Head | None" = None
     headless: str = "it was made without looking for one"
     """Why there is none, as the end of a sentence."""
+    frozen: Params = {}  # noqa: RUF012 (read only)
+    """Parameters that nobody trains: constants of every step, and no part of ``initial``."""
+    whole: "Model | None" = None
+    """The same model without frozen parameters, which takes all of them; None: it is this one."""
+
+    def freezing(self, frozen: Params) -> "Model":
+        """This model with some of its parameters as constants: methods see the others only.
+
+        Args:
+            frozen: Names and values. Its tensors are used as they are, never copied.
+
+        Returns:
+            A model of the other parameters.
+        """
+
+        def over(of: Callable[[Params, Tensor], Tensor]) -> Callable[[Params, Tensor], Tensor]:
+            return lambda w, x: of({**frozen, **w}, x)
+
+        kept = {name: value for name, value in self.initial.items() if name not in frozen}
+        head, headless = self.head, self.headless
+        if head is not None:
+            head = Head(
+                tuple(name for name in head.names if name not in frozen),
+                head.size,
+                head.linear,
+                over(head.features),
+                over(head.train_features),
+                over(head.scores),
+            )
+            if not head.names:
+                head, headless = None, "model.frozen holds it"
+        return self._replace(
+            initial=kept,
+            outputs=over(self.outputs),
+            train_outputs=over(self.train_outputs),
+            head=head,
+            headless=headless,
+            frozen=frozen,
+            whole=self._replace(initial=kept),
+        )
+
+    def holding(self, frozen: Params) -> "Model":
+        """The same model with other values of its frozen parameters, which a trace sees as inputs.
+
+        Args:
+            frozen: The names of ``self.frozen``.
+
+        Returns:
+            A model of the same parameters.
+        """
+        return self if self.whole is None else self.whole.freezing(frozen)
+
+    def changed(self, change: Callable[["Model"], "Model"]) -> "Model":
+        """What ``change`` makes of the model with all its parameters; those frozen stay so.
+
+        Args:
+            change: Keeps the names of parameters.
+
+        Returns:
+            The changed model.
+        """
+        return change(self) if self.whole is None else change(self.whole).freezing(self.frozen)
 
     def loss(self, w: Params, batch: Batch) -> Tensor:
         """f(w; batch) = Σ weight · negative log-likelihood: the mean over the batch's real rows.
@@ -214,6 +276,7 @@ def from_module(
     family: Family = CATEGORICAL,
     inputs: Inputs = PLAIN,
     keep_buffers: bool = True,
+    frozen: frozenset[str] = frozenset(),
 ) -> Model:
     """A torch module as a Model. Its current parameters are the initial ones, and stay as they are
     in the module, which is in evaluation mode between passes.
@@ -227,16 +290,28 @@ def from_module(
         family: What its outputs mean.
         inputs: How samples become what the module takes.
         keep_buffers: Whether running statistics belong to the parameters.
+        frozen: Names of parameters that will not be trained: they are the module's own tensors, and
+            a layer whose running statistics are among them normalises by these in training too.
 
     Returns:
         The Model, whose functions call the module.
     """
-    weights = {key: value.detach().clone() for key, value in module.named_parameters()}
+    weights = {
+        key: value.requires_grad_(False) if key in frozen else value.detach().clone()
+        for key, value in module.named_parameters()
+    }
     buffers = dict(module.named_buffers())
     tied = _tied(module)
     kept = [key for key, value in buffers.items() if keep_buffers and value.is_floating_point()]
-    statistics = {BUFFER + key: buffers[key].detach().clone() for key in kept}
-    mixes = bool(kept) or any(isinstance(layer, _BatchNorm) for layer in module.modules())
+    statistics = {
+        BUFFER + key: buffers[key] if BUFFER + key in frozen else buffers[key].detach().clone()
+        for key in kept
+    }
+    still = _with_statistics_among(module, frozen)
+    moving = any(BUFFER + key not in frozen for key in kept)
+    mixes = moving or any(
+        isinstance(layer, _BatchNorm) and layer not in still for layer in module.modules()
+    )
 
     def forward(w: Params, x: Tensor, training: bool) -> Tensor:
         seen = _refreshed.get() if training else None
@@ -253,6 +328,8 @@ def from_module(
         entering = inputs(x, next(iter(values.values())))
         if module.training != training:
             module.train(training)
+            for layer in still:
+                layer.train(False)
         out: Tensor = torch.func.functional_call(
             module, {**values, **own, **fixed}, (entering,), tie_weights=tied
         )
@@ -269,6 +346,16 @@ def from_module(
         train_outputs=lambda w, x: forward(w, x, training=True),
         pads=not mixes,
     )
+
+
+def _with_statistics_among(module: nn.Module, names: frozenset[str]) -> list[nn.Module]:
+    """The layers whose running statistics have names among these."""
+    return [
+        layer
+        for name, layer in module.named_modules()
+        if isinstance(layer, _NormBase)
+        and BUFFER + f"{name}.running_mean".removeprefix(".") in names
+    ]
 
 
 def _tied(module: nn.Module) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -159,6 +159,8 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
     Returns:
         The carry after the last step.
     """
+    if batches.model.frozen:
+        step, constants = over_frozen(step), (*constants, batches.model.frozen)
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
     if batches.protected is not None and batches.steps:
         step, batches = _covered(step, carry, batches, fixed)
@@ -167,6 +169,29 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
     if batches.optimizer != PLAIN and batches.steps:
         return _optimized(step, carry, batches, fixed)
     return batches.runtime.scan(step, batches.model, carry, batches.blocks(), fixed)
+
+
+@cache
+def over_frozen(step: Step) -> Step:
+    """``step`` with the model's frozen parameters as its last constant; one object for one step, by
+    which graphs are found again.
+
+    Neither a graph nor compiled code holds their values, and clients walking side by side share one
+    copy.
+
+    Args:
+        step: As for ``scan``.
+
+    Returns:
+        A step with one more constant.
+    """
+
+    @wraps(step)
+    def over(model: Model, carry: Tree, batch: Tree, *constants: Tree) -> Tree:
+        *own, frozen = constants
+        return step(model.holding(frozen), carry, batch, *own)
+
+    return over
 
 
 def scan_several(

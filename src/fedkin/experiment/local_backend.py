@@ -19,6 +19,7 @@ from fedkin.engine.transports.processes import Processes
 from fedkin.engine.transports.ray import Actors
 from fedkin.runs.directory import own
 from fedkin.setup.build import Assembled, host_from_setup, host_of, replays_of, setup_of
+from fedkin.setup.frozen import save_frozen, size_of
 
 LOG = logging.getLogger("fedkin")
 
@@ -77,9 +78,7 @@ def _too_small_for_workers(parts: Assembled) -> bool:
     """
     if {"name", "workers"} & parts.spec.engine.model_fields_set:
         return False
-    largest = max(
-        sum(leaf.numel() for leaf in model.initial.values()) for model in parts.models.values()
-    )
+    largest = max(size_of({**model.initial, **model.frozen}) for model in parts.models.values())
     learners = any(model.learner is not None for model in parts.models.values())
     work = replays_of(parts) * parts.spec.train.batch_size * largest
     return not learners and work < WORTH_WORKERS
@@ -96,12 +95,13 @@ def _roaming(parts: Assembled) -> bool:
 
 
 def _share(parts: Assembled, folder: Path) -> None:
-    """The samples, for worker processes to map into their memory."""
+    """The samples and the frozen parameters, for worker processes to map into their memory."""
     try:
         # who trains on everybody's samples draws from them in the order that they have
         (Population.save if parts.method.needs.pooled else save_side_by_side)(
             parts.population, folder
         )
+        save_frozen(parts.models, folder)
     except OSError as error:
         where, why = folder.parent, error.strerror or error  # NumPy counts what it could not write
         raise Halted(

@@ -11,6 +11,7 @@ import torch
 from fedkin.core.method import Method
 from fedkin.setup.architectures import measure_of
 from fedkin.setup.build import Assembled
+from fedkin.setup.frozen import facts_of as facts_of_frozen
 from fedkin.setup.privacy import facts_of as facts_of_privacy
 
 
@@ -40,6 +41,7 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         "versions": versions(),
         "finished": False,
         **({} if (told := privacy_of(parts)) is None else {"privacy": told}),
+        **({"frozen": frozen} if (frozen := facts_of_frozen(parts.models)) else {}),
     }
 
 

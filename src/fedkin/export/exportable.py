@@ -14,7 +14,7 @@ from fedkin.core.tree import Tree
 from fedkin.data.population import Population
 from fedkin.export.card import card_of
 from fedkin.export.opened import Member, Opened
-from fedkin.export.personal import Personal
+from fedkin.export.personal import Personal, with_frozen
 from fedkin.runs.spec import DataSection
 
 SAMPLES = 256  # test samples on which a file is compared with the model in the run
@@ -45,7 +45,7 @@ def handed(opened: Opened, member: Member) -> Handed:
     return Handed(
         member.name,
         personal,
-        view,
+        with_frozen(parts.models[opened.architecture(member)], view),
         partial(card_of, opened, member),
         samples,
         parts.population,

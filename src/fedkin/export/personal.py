@@ -9,6 +9,26 @@ from torch import Tensor, nn
 from fedkin.core.model import Model
 from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
 
+FROZEN = "frozen"
+
+
+def with_frozen(model: Model, view: Tree) -> Tree:
+    """What a file of a view holds: its parameters and the model's frozen ones, so that nothing else
+    is needed.
+
+    A view that is one set of parameters becomes all of the module's; beside any other one the
+    frozen parameters stand by themselves.
+    """
+    if not model.frozen:
+        return view
+    if _one_set(model, view):
+        return {**model.frozen, **view}
+    return {**(view if isinstance(view, dict) else {"parts": view}), FROZEN: model.frozen}
+
+
+def _one_set(model: Model, view: Tree) -> bool:
+    return isinstance(view, dict) and view.keys() == model.initial.keys()
+
 
 def _trained(path: str, leaf: Tensor) -> bool:
     """Running statistics are not: no gradient goes through them."""
@@ -26,10 +46,15 @@ class Personal(nn.Module):
         self, model: Model, view: Tree, predict: Callable[[Model, Tree, Tensor], Tensor]
     ) -> None:
         super().__init__()
+        self._frozen = {} if _one_set(model, view) else model.frozen
+        if not self._frozen:
+            view = with_frozen(model, view)
         self._model, self._predict, self._like = model, predict, view
+        for name, value in self._frozen.items():
+            self.register_buffer(_flat(f"{FROZEN}/{name}"), value.detach().clone())
         for path, leaf in named_leaves(view):
             self.register_parameter(
-                path.replace(".", "_"), nn.Parameter(leaf.clone(), _trained(path, leaf))
+                _flat(path), nn.Parameter(leaf.detach().clone(), _trained(path, leaf))
             )
 
     def extra_repr(self) -> str:
@@ -42,4 +67,10 @@ class Personal(nn.Module):
         is class number c.
         """
         view = fill(self._like, iter(self.parameters()))
-        return self._predict(self._model, view, x)
+        held = {name: getattr(self, _flat(f"{FROZEN}/{name}")) for name in self._frozen}
+        return self._predict(self._model.holding(held) if held else self._model, view, x)
+
+
+def _flat(path: str) -> str:
+    """A name that torch takes."""
+    return path.replace(".", "_")

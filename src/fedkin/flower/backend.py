@@ -24,6 +24,7 @@ from fedkin.runs.spec import Spec
 from fedkin.setup.accounted import accounted
 from fedkin.setup.architectures import architectures_of
 from fedkin.setup.build import Assembled, around, assemble, method_of
+from fedkin.setup.frozen import digest
 from fedkin.setup.population import rooted
 from fedkin.setup.resolved import resolved
 
@@ -97,6 +98,7 @@ class Fleet:
     @contextlib.contextmanager
     def connect(self, parts: Assembled, folder: Path) -> Iterator[Transport]:
         """The transport of a run."""
+        frozen = {name: digest(model) for name, model in parts.models.items()}
         places = {
             client: (
                 self.deployment.clients[client],
@@ -108,6 +110,7 @@ class Fleet:
                     data=""
                     if (told := self.facts[self.deployment.clients[client]]) is None
                     else told.digest,
+                    frozen=frozen.get(info.architecture, ""),
                 ),
             )
             for client, info in parts.infos.items()

@@ -130,6 +130,7 @@ class Place(_Header):
     architecture: Short
     joined: Round | None = None  # of one that was not in the run: after which round it comes
     data: Hash = ""  # sha256 of the data that the client joined with, where they are its own
+    frozen: Hash = ""  # of its architecture's frozen parameters, which every place has alike
 
 
 class Base(_Header):

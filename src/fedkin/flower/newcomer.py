@@ -27,6 +27,7 @@ from fedkin.newcomers.protocol import Ask, join
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import permit
 from fedkin.setup.build import names_of
+from fedkin.setup.frozen import digest
 from fedkin.setup.snapshot import snapshot
 
 
@@ -140,6 +141,7 @@ def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, ClientInfo]:
         architecture=architecture,
         data=facts.digest,
         joined=run.round,
+        frozen=digest(run.parts.models[architecture]) if architecture in run.parts.models else "",
     )
     public = 0 if people.public is None else len(people.public)
     return place, ClientInfo(

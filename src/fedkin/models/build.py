@@ -11,8 +11,10 @@ from torch import nn
 
 from fedkin.core.errors import FedkinError, named_line, unknown
 from fedkin.core.family import CATEGORICAL, FAMILIES
+from fedkin.core.layers import Choice
 from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
+from fedkin.models.frozen import frozen_names
 from fedkin.models.head import some_samples, with_head
 from fedkin.models.lstm import lstm
 from fedkin.models.own import VERBS, own_class
@@ -51,13 +53,15 @@ def build(
     inputs: Inputs = PLAIN,
     buffers: str = "global",
     head: str | None = None,
+    frozen: Choice = (),
     **options: Any,
 ) -> Model:
     """The model called ``name`` for samples of ``shape``, its first parameters drawn from (seed,
     "model:name").
 
     ``inputs`` is how samples enter it; ``buffers`` = "drop" leaves running statistics out; ``head``
-    names the part that is its head; ``options`` go to the architecture (``hidden`` for dnn). Raises
+    names the part that is its head; ``frozen`` are parameters that are no part of it but constants;
+    ``options`` go to the architecture (``hidden`` for dnn). Raises
     FedkinError for an unknown name or option, a user's class that cannot be imported or built, or
     data that the architecture cannot take.
     """
@@ -76,19 +80,22 @@ def build(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key.integer(f"model:{name}"))
         made = _make(name, recipe, {**chosen, **options})
-    if isinstance(made, nn.Module):
-        model = _from_module(name, made, family, inputs, buffers)
-    elif family == "categorical":
-        model = from_learner(name, made, inputs)
-    else:
-        raise FedkinError(
-            f"model {name!r} is no torch module: it predicts class probabilities, not family "
-            f"{family}"
-        )
-    _try_on(model, shape, classes, inputs.tokens)
     if not isinstance(made, nn.Module):
+        model = _from_learner(name, made, family, inputs, frozen)
+        _try_on(model, shape, classes, inputs.tokens)
         return model
-    return with_head(model, made, some_samples(shape, classes, inputs.tokens), head)
+
+    def whole(frozen: frozenset[str]) -> Model:
+        model = _from_module(name, made, family, inputs, buffers, frozen)
+        _try_on(model, shape, classes, inputs.tokens)
+        return with_head(model, made, some_samples(shape, classes, inputs.tokens), head)
+
+    model = whole(frozenset())
+    if not frozen:
+        return model
+    names = frozen_names(model, frozen)
+    model = whole(names)  # again: of what is frozen, batch norm stands still
+    return model.freezing({name: model.initial[name] for name in model.initial if name in names})
 
 
 def options_of(name: str) -> Mapping[str, inspect.Parameter]:
@@ -129,7 +136,25 @@ def _check_size(name: str, option: str, value: Any, default: Any) -> None:
         )
 
 
-def _from_module(name: str, module: nn.Module, family: str, inputs: Inputs, buffers: str) -> Model:
+def _from_learner(name: str, made: Learner, family: str, inputs: Inputs, frozen: Choice) -> Model:
+    if family != "categorical":
+        raise FedkinError(
+            f"model {name!r} is no torch module: it predicts class probabilities, not family "
+            f"{family}"
+        )
+    if frozen:
+        raise FedkinError(f"model {name!r} is no torch module: leave model.frozen out")
+    return from_learner(name, made, inputs)
+
+
+def _from_module(
+    name: str,
+    module: nn.Module,
+    family: str,
+    inputs: Inputs,
+    buffers: str,
+    frozen: frozenset[str],
+) -> Model:
     dropped = buffers == "drop"
     return from_module(
         name,
@@ -137,6 +162,7 @@ def _from_module(name: str, module: nn.Module, family: str, inputs: Inputs, buff
         FAMILIES[family],
         inputs,
         keep_buffers=not dropped,
+        frozen=frozen,
     )
 
 

@@ -101,7 +101,7 @@ FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
     **dict.fromkeys(
         ("method", "data", "split", "model", "data_digest", "fingerprint", "deployment"), (str,)
     ),
-    **dict.fromkeys(("hyper", "parameters", "spec", "versions", "privacy"), (dict,)),
+    **dict.fromkeys(("hyper", "parameters", "spec", "versions", "privacy", "frozen"), (dict,)),
     **dict.fromkeys(("class_names", "said", "newcomers"), (list,)),
     **dict.fromkeys(("seed", "clients", "rounds"), (int,)),
     "participation": (int, float),

@@ -110,6 +110,7 @@ class ModelSection(_Open):
         "global"  # running statistics: averaged, kept at home, none
     )
     head: str | None = None  # the module whose output is the model's; default: found
+    frozen: str | tuple[str, ...] = ()  # parameters that nobody trains or sends, by name; "body"
 
 
 class MethodSection(_Open):

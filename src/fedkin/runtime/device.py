@@ -44,6 +44,8 @@ def placed(model: Model, device: torch.device) -> Model:
     """
     if device == CPU or model.learner is not None:
         return model
+    if model.whole is not None:
+        return placed(model.whole, device).freezing(moved(model.frozen, device))
 
     def there(of: Callable[[Params, Tensor], Tensor]) -> Callable[[Params, Tensor], Tensor]:
         return lambda w, x: of(moved(w, device), x.to(device)).to(x.device)

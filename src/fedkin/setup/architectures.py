@@ -154,11 +154,16 @@ def _model(spec: Spec, population: Population, name: str, key: Key) -> Model:
         inputs,
         model.buffers,
         model.head,
+        model.frozen,
         **options,
     )
-    if isinstance(model.target, tuple):
-        built = built._replace(family=standardised(*model.target))
-    return lowered(built._replace(name=name), spec.train.precision)
+
+    def called(whole: Model) -> Model:
+        if isinstance(model.target, tuple):
+            whole = whole._replace(family=standardised(*model.target))
+        return lowered(whole._replace(name=name), spec.train.precision)
+
+    return built.changed(called)
 
 
 def described(text: str) -> tuple[str, dict[str, Any]]:

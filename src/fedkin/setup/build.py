@@ -38,6 +38,7 @@ from fedkin.setup.architectures import (
     with_family,
     with_measure,
 )
+from fedkin.setup.frozen import map_frozen
 from fedkin.setup.population import population_of, rooted
 from fedkin.setup.requirements import check_needs, check_optimizer, check_patience
 from fedkin.setup.resolved import resolved
@@ -307,6 +308,8 @@ def host_from_setup(setup: dict[str, Any]) -> Host:
     """A worker's host, from what ``setup_of`` sent."""
     spec = Spec.model_validate(setup["spec"])
     permit(spec)  # as who started this worker was
-    parts = around(spec, method_of(spec), Population.load(Path(setup["population"])))
+    shared = Path(setup["population"])
+    parts = around(spec, method_of(spec), Population.load(shared))
+    map_frozen(parts.models, shared)
     parts = parts._replace(federation=told_secret(parts.federation, setup.get("secret")))
     return host_of(parts, setup["clients"], Path(setup["state"]), holds=True)

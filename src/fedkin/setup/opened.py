@@ -20,6 +20,7 @@ from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import Spec, parse, read
 from fedkin.setup.architectures import code_of, permit
 from fedkin.setup.build import Assembled, assemble, host_of
+from fedkin.setup.frozen import same_frozen
 from fedkin.setup.snapshot import Snapshot, snapshot
 
 
@@ -42,11 +43,12 @@ def with_engine(spec: Spec, **changes: Any) -> Spec:
 
 
 def same_data(folder: Path, parts: Assembled, facts: Mapping[str, Any]) -> None:
-    """A run's models belong to its data, and to what was fitted on them: how columns
-    are encoded.
+    """A run's models belong to its data, to what was fitted on them (how columns are encoded), and
+    to their frozen parameters.
     """
     if parts.population.digest() != facts.get("data_digest"):
         raise FedkinError(f"{folder}: the data are not those that this run began with")
+    same_frozen(folder, parts.models, facts)
 
 
 def committed(state: Tree | None) -> Tree:

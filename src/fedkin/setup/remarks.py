@@ -6,6 +6,7 @@ from fedkin.core.method import Method
 from fedkin.data.population import Population
 from fedkin.models.softmax import softmax_remark
 from fedkin.setup.build import Assembled
+from fedkin.setup.frozen import size_of
 
 OFF_CENTRE = 1.5  # deviations between the pixels' mean and 0
 LOOKED_AT = 500  # pictures
@@ -19,7 +20,17 @@ def remarks(parts: Assembled) -> list[str]:
     ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
     scale = parts.spec.data
     far = [] if scale.mean or scale.std else _off_centre(parts.population)
-    return [*ends, *_overshooting(parts.method), *far]
+    return [*_frozen(parts), *ends, *_overshooting(parts.method), *far]
+
+
+def _frozen(parts: Assembled) -> list[str]:
+    """How much of each model nobody trains."""
+    return [
+        f"model {name}: {held:,} of {held + size_of(model.initial):,} parameters are frozen; "
+        "nobody trains or sends them"
+        for name, model in parts.models.items()
+        if (held := size_of(model.frozen))
+    ]
 
 
 def _off_centre(population: Population) -> list[str]:

@@ -16,7 +16,7 @@ from fedkin.engine.codec import decode
 from fedkin.experiment.run_facts import hyper_of
 from fedkin.export.card import input_of, output_of
 from fedkin.export.exportable import Handed, samples_of
-from fedkin.export.personal import Personal
+from fedkin.export.personal import Personal, with_frozen
 from fedkin.flower import config
 from fedkin.flower.node import data
 from fedkin.flower.node.deployed_model import Kept, Told
@@ -45,7 +45,7 @@ def handed(folder: Path, run: str | None = None) -> Handed:
     return Handed(
         node.client,
         Personal(model, view, method.predict).eval(),
-        view,
+        with_frozen(model, view),
         partial(_card, node.client, kept, method, model, population),
         partial(_own_samples, node, folder, told)
         if own

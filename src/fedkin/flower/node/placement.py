@@ -12,6 +12,7 @@ from fedkin.models.own import allow
 from fedkin.runs.spec import ModelSection, Spec
 from fedkin.setup.architectures import described, models_of
 from fedkin.setup.build import infos_of, names_of
+from fedkin.setup.frozen import digest
 
 
 def models_at(
@@ -30,7 +31,14 @@ def models_at(
     recipe = (
         spec if info.architecture in names_of(spec) else own
     )  # the experiment's options are not for it
-    return models_of(recipe, population, [info.architecture]), info
+    models = models_of(recipe, population, [info.architecture])
+    if digest(models[info.architecture]) != place.frozen:
+        raise FedkinError(
+            f"its frozen parameters of model {info.architecture!r} are not those of the server: "
+            "they are drawn from run.seed, or loaded by the model's class, whose files must be the "
+            "same everywhere"
+        )
+    return models, info
 
 
 def _permit(node: NodeConfig, architecture: str) -> None:
