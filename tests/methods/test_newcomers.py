@@ -248,6 +248,30 @@ def test_a_newcomer_of_fedamp_is_nobodys_neighbour() -> None:
     assert after["trained"] is placed["trained"]
 
 
+@pytest.mark.parametrize(
+    ("graph", "drawn"),
+    [("complete", 0.7 * 20 + 0.1 * (0 + 3 + 1)), ([[0, 1, 0], [1, 0, 2], [0, 2, 0]], 20.0)],
+)
+def test_a_newcomer_of_fedu_has_neighbours_in_a_complete_graph_only(
+    graph: Any, drawn: float
+) -> None:
+    """It begins at the mean of all, of whom client 0 never trained, and is drawn by pull times the
+    decay, a third for each.
+    """
+    method = make(
+        "fedu", {"pull": 0.6 if graph == "complete" else 0.2, "graph": graph}, {"lr": 0.1}
+    )
+    initial, *trained = ({"w": torch.tensor([k, 1.0])} for k in (0.0, 3.0, 1.0))
+    state = {"initial": initial, "models": ({}, *trained)}
+    (placed,) = method.newcomer_placements(state, 3, info(client=3))
+    assert placed["models"][:3] == state["models"]
+    close(method.broadcast(placed, 3)["parameters"]["w"], [4 / 3, 1.0])
+    reply = Reply({"parameters": {"w": torch.tensor([20.0, 1.0])}}, 9.0)
+    after = method.update_newcomer(placed, 3, reply, server())
+    close(after["models"][3]["w"], [drawn, 1.0])
+    assert after["models"][:3] == state["models"]
+
+
 def test_a_newcomer_of_ppfl_resembles_nobody() -> None:
     method = ppfl(lr=0.1, models=3, lam=50.0)
     unit = torch.tensor([[1.0, 0], [0.6, 0.8], [0, 1], [0.8, 0.6], [0, 1]], dtype=torch.float64)
