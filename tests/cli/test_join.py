@@ -1,5 +1,6 @@
 """``fedkin join`` as a user types it, and its mistakes in one sentence."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -59,6 +60,34 @@ def test_a_file_of_ones_own(folder, tmp_path):
     assert {name: tuple(value.shape) for name, value in model.items()} == {
         name: tuple(value.shape) for name, value in coordinator.state["parameters"].items()
     }
+
+
+def test_what_is_kept_of_it(folder, tmp_path):
+    mine = table(tmp_path / "mine.csv", 1, named=False)
+    content = json.loads(fedkin("join", folder / "run", "--data", mine, "--json").stdout)
+    coordinator, parts, at = load(folder / "run")
+    facts = {
+        "run": str(folder / "run"),
+        "client": "mine",
+        "method": parts.method.name,
+        "seed": parts.spec.run.seed,
+        "data_digest": parts.population.digest(),
+        "architecture": "mlr",
+        "after_round": at.trained,
+        "model": str(folder / "run" / "joined" / "mine" / "personal.safetensors"),
+        "place": None,
+        "places": 1,
+        "chosen_by": "validation",
+        "said": [],
+    }
+    assert {name: content[name] for name in facts} == facts
+    assert content["file"] == hashlib.sha256(bytes(mine.resolve())).hexdigest()
+    model = sum(leaf.numel() for leaf in coordinator.state["parameters"].values())
+    down, up = (content["scalars"][way]["parameters"] for way in ("down", "up"))
+    assert down % model == up % model == 0
+    assert down > up > 0
+    assert content["bytes"]["down"] > 4 * down
+    assert content["bytes"]["up"] > 4 * up
 
 
 def test_not_even_the_encoding_knows_held_out_clients(folder):

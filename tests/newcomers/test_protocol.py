@@ -4,7 +4,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.newcomers import protocol
-from fedkin.newcomers.local import joined, standing
+from fedkin.newcomers.local import joined, standing, told
 from fedkin.newcomers.protocol import AtHome, seats_of
 from tests.newcomers.local_examples import kinds
 
@@ -55,9 +55,19 @@ def test_the_ledger_of_a_newcomer_is_what_crossed(rounds, tmp_path, monkeypatch)
 
     monkeypatch.setattr(AtHome, "ask", ask)
     monkeypatch.setattr(protocol, "PATIENCE", 0)
-    found, _ = joined(at, at.parts.held_out.only([0]), rounds)
+    own = at.parts.held_out.only([0])
+    found, _ = joined(at, own, rounds)
     assert {one.client for one in found.sent} == {len(at.parts.infos)}
     assert [(one.direction, one.copy, one.bytes) for one in found.sent] == crossed
+    kept = told(found, own)
+    for way in ("up", "down"):
+        of_way = [one for one in found.sent if one.direction == way]
+        assert kept["bytes"][way] == sum(one.bytes for one in of_way)
+        (kind,) = kept["scalars"][way]  # a model, and nothing beside it
+        assert kept["scalars"][way][kind] == sum(one.scalars[kind] for one in of_way)
+    assert kept["bytes"]["down"] > kept["bytes"]["up"]
+    assert (kept["train"], kept["val"], kept["test"]) == (36, 12, 12)
+    assert (kept["place"], kept["places"]) == (found.seat, 2)
     sizes = [sum(one.scalars.values()) for one in found.sent]
     assert min(sizes) > 0
     assert all(4 * size < one.bytes for size, one in zip(sizes, found.sent, strict=True))
