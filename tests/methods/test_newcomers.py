@@ -86,7 +86,7 @@ def test_a_newcomer_of_fedfomo_begins_with_those_who_helped() -> None:
         assert not matrix(placed[name], 6)[NEW].any()
         assert not matrix(placed[name], 6)[:, NEW].any()
     (faint,) = fedfomo(lr=0.1, candidates=3).newcomer_placements(
-        {**state, "affinity": pairs(matrix(state["affinity"], 5) / 100)}, NEW, info()
+        {**state, "affinity": pairs(matrix(state["affinity"], 5).double() / 100)}, NEW, info()
     )
     assert faint["candidates"][NEW].tolist() == [0, 2, 1]
     sent = fedfomo(lr=0.1, candidates=3).broadcast(placed, NEW)["parameters"]

@@ -12,10 +12,11 @@ SOURCE = FILE.parents[2] / "src" / "fedkin"
 
 
 class Named(NamedTuple):
-    """A mutant, wherever its line is by now."""
+    """A mutant, wherever its line is by now. at: the line itself."""
 
     file: str
     function: str
+    at: str
     old: str
     new: str
 
@@ -27,8 +28,9 @@ class Survivor(NamedTuple):
     why: str
 
 
-def named(mutant: Mutant) -> Named:
-    return Named(mutant.file, mutant.function, mutant.old, mutant.new)
+def named(mutant: Mutant, source: bytes) -> Named:
+    line = source.decode().splitlines()[mutant.line - 1]
+    return Named(mutant.file, mutant.function, line.strip(), mutant.old, mutant.new)
 
 
 def listed() -> list[Survivor]:
