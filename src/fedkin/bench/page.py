@@ -1,6 +1,7 @@
 """The leaderboard as one offline page, and as tables in Markdown."""
 
 from collections.abc import Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -64,12 +65,18 @@ def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str])
 
 def titles_of(rows: Sequence[Row]) -> dict[str, str]:
     """Titles of the federations that fedkin's own suites have; others go by their labels."""
-    known = {
+    known = _titles()
+    return {row.setting: known.get((row.suite, row.setting), row.setting) for row in rows}
+
+
+@cache
+def _titles() -> dict[tuple[str, str], str]:
+    """(suite, label) → title, in fedkin's own suites."""
+    return {
         (name, label): setting.title
         for name in names()
         for label, setting in suite(name).settings.items()
     }
-    return {row.setting: known.get((row.suite, row.setting), row.setting) for row in rows}
 
 
 def _about(rows: Sequence[Row], methods: int) -> str:
