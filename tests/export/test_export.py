@@ -4,6 +4,7 @@ were.
 
 import io
 import json
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from fedkin import Result
+from fedkin.export.export import CARD, _files_beside
 from fedkin.models.small import dnn
 from tests.cli.command import fedkin, told
 from tests.export.clinics import write_clinics
@@ -350,6 +352,22 @@ def test_a_card_has_all_formats_and_says_what_a_mixtures_tensors_are(tmp_path: P
     assert "model.pt2 of another model" in told(
         "export", again, "--client", "H02", "--out", run / "export", "--format", "safetensors"
     )
+
+
+@pytest.mark.parametrize(
+    "card",
+    ["[]", "3", "{", "[" * 100_000, '{"files": 3}', '{"files": []}', '{"files": {"a": 1}}', "\xff"],
+    ids=lambda card: card[:9].encode().hex(),
+)
+def test_a_card_that_is_none_is_made_again(card: str, tmp_path: Path) -> None:
+    """The folder may be in a run directory of somebody else's."""
+    (tmp_path / CARD).write_bytes(card.encode("latin-1"))
+    assert _files_beside(tmp_path, {"client": "a"}, "model.pt2") == {}
+
+
+def test_a_card_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / CARD)
+    assert _files_beside(tmp_path, {"client": "a"}, "model.pt2") == {}
 
 
 def test_only_the_wanted_clients_state_is_read(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from fedkin.core.errors import FedkinError, unknown
-from fedkin.core.files import write_file
+from fedkin.core.files import read_file, write_file
 from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.export.card import as_markdown
 from fedkin.export.exportable import Handed
@@ -19,6 +19,7 @@ from fedkin.export.formats import FORMATS
 TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
 
 CARD = "card.json"
+LARGEST = 64 << 20  # bytes of it
 
 USE = {
     "safetensors": "tensors: `safetensors.torch.load_file`, then `load_state_dict` of a "
@@ -89,14 +90,14 @@ def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
     is not replaced while its other files are there.
     """
     try:
-        before = json.loads((out / CARD).read_text(encoding="utf-8"))
+        before = json.loads(read_file(out / CARD, LARGEST))
         files = {
             other: told
             for other, told in before.pop("files").items()
             if other != name and (out / other).is_file()
         }
         whose = before["client"]
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, RecursionError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     if whose != card["client"]:
         raise FedkinError(

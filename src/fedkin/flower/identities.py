@@ -6,7 +6,7 @@ The server passes messages on. It cannot sign for a node, nor change a node's li
 from collections.abc import Sequence
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import (
@@ -15,12 +15,13 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 )
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.files import write_file
+from fedkin.core.files import read_file, write_file
 from fedkin.masks.signatures import SIGNATURE, Identity, Verify
 from fedkin.runs.spec import Spec
 
 PEERS = "clients.pub"  # beside experiment.toml: a client's public key a line, in their order
 OWN = "node.key"
+KEY, LIST = 1 << 16, 1 << 28  # bytes of a private key; of everybody's public ones, 250 each
 HALF = SIGNATURE // 2
 ECDSA = ec.ECDSA(hashes.SHA384())
 
@@ -84,8 +85,8 @@ def identity(folder: Path, experiment: str) -> Identity:
     """
     path = folder / OWN
     try:
-        own = serialization.load_ssh_private_key(path.read_bytes(), None)
-    except (OSError, ValueError, TypeError):
+        own = serialization.load_ssh_private_key(read_file(path, KEY), None)
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm):
         raise FedkinError(f"{path} cannot be read: bring the node's key back") from None
     if not isinstance(own, ec.EllipticCurvePrivateKey) or own.curve.key_size != 384:
         raise FedkinError(f"{path} is no ECDSA key on P-384, which fedkin deploy init makes")
@@ -105,7 +106,7 @@ def _about(experiment: str, text: bytes) -> bytes:
 def _peers(path: Path) -> list[ec.EllipticCurvePublicKey]:
     remedy = "bring it back from a fresh fedkin deploy init, or from another node's folder"
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_file(path, LIST).splitlines()
     except OSError:
         raise FedkinError(
             f"{path} cannot be read, by which nodes know each other's keys of secure aggregation: "
@@ -115,7 +116,7 @@ def _peers(path: Path) -> list[ec.EllipticCurvePublicKey]:
     for number, line in enumerate(lines, 1):
         try:
             key = serialization.load_ssh_public_key(line)
-        except ValueError:
+        except (ValueError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.key_size != 384:
             raise FedkinError(f"{path}: line {number} is no ECDSA key on P-384: {remedy}")
