@@ -167,6 +167,13 @@ def difference(of: list[dict[str, Run]], method: str, other: str) -> tuple[float
     return float(apart.mean()), error
 
 
+def error_of(of: list[dict[str, Run]], method: str) -> float:
+    """Standard error of a method's mean over pairs of client and seed."""
+    tests = np.concatenate([one[method].test for one in of])
+    tests = tests[np.isfinite(tests)]
+    return float(tests.std(ddof=1) / math.sqrt(len(tests))) if len(tests) > 1 else math.inf
+
+
 def _sign(of: list[dict[str, Run]]) -> float:
     from fedkin.core.measures import measure_named
 
@@ -178,7 +185,7 @@ def _all_verdicts(cases: list[Case], seeds: int, folder: Path) -> None:
 
     done = known()
     right, judged = 0, 0
-    near: list[bool] = []
+    near: list[tuple[bool, bool]] = []
     print("| case | truth | doctor | gain (95 %) | wrong | first to try |")
     print("|---|---|---|---|---|---|")
     for case in cases:
@@ -192,8 +199,9 @@ def _all_verdicts(cases: list[Case], seeds: int, folder: Path) -> None:
         beside = "not measured"
         if found and all(first in one and set(TEN) <= one.keys() for one in of):
             gap, error = difference(of, found.best, first)
-            near.append(first == found.best or gap <= error)
-            beside = f"{-gap:+.3f} ± {error:.3f} beside {found.best}"
+            own = error_of(of, found.best)
+            near.append((gap <= own, gap <= error))
+            beside = f"{-gap:+.3f} beside {found.best} (± {own:.3f}, paired ± {error:.3f})"
         judged, right = judged + (helps is not None), right + (federate == helps)
         print(
             f"| {case.name} | {TRUTHS[helps]} | {'federate' if federate else 'alone'}"
@@ -203,8 +211,13 @@ def _all_verdicts(cases: list[Case], seeds: int, folder: Path) -> None:
             flush=True,
         )
     print(f"\n{right} of {judged} verdicts are right, of those whose truth is known.")
-    print(f"What is recommended is within one standard error of the best of ten in {sum(near)} of")
-    print(f"{len(near)} cases.")
+    print(
+        "What is recommended is within one standard error of the best of ten, by the error of the"
+    )
+    print(
+        f"best one's mean in {sum(a for a, _ in near)} of {len(near)} cases, by that of the paired"
+    )
+    print(f"difference in {sum(b for _, b in near)}.")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Which models are compared."""
+"""Which methods are named, and in which order."""
 
 from benchmarks.made_verdicts import SETS
-from fedkin.doctor.candidates import candidates
-from fedkin.doctor.verdict import examined
+from fedkin.doctor.candidates import METHODS, SIMPLEST, candidates, in_order
+from fedkin.doctor.verdict import Gain, examined
 
 BY_NAME = {made.name: made for made in SETS}
 
@@ -17,3 +17,27 @@ def test_a_model_of_one_layer_has_no_last_layer_of_its_own() -> None:
     assert "fedper" in of_two
     assert "fedper" not in of_one
     assert len(set(of_one)) == 3
+
+
+def gain(mean: float, error: float) -> Gain:
+    return Gain(mean, error, {}, 0.0, 0.0)
+
+
+def test_first_is_the_simplest_way_within_one_standard_error_of_the_best() -> None:
+    ways = {
+        "grouped": gain(0.078, 0.009),  # the best: 0.069 is as good
+        "anchored": gain(0.070, 0.001),
+        "offset": gain(0.071, 0.001),
+        "shared": gain(0.068, 0.05),  # its own error does not count
+    }
+    assert in_order(ways) == ["anchored", "grouped", "offset", "shared"]
+
+
+def test_the_best_way_stays_first_where_no_simpler_one_comes_near() -> None:
+    ways = {"grouped": gain(0.053, 0.012), "shared": gain(-0.26, 0.02), "offset": gain(0.04, 0.1)}
+    assert in_order(ways) == ["grouped", "offset", "shared"]
+    assert in_order({}) == []
+
+
+def test_every_way_has_its_place_among_the_simple_ones() -> None:
+    assert set(SIMPLEST) == set(METHODS)

@@ -1,5 +1,5 @@
 """benchmarks/choosing.py: every row is a valid experiment, and the pages' commands are
-those rows.
+those rows. benchmarks/tree.py: the page has today's numbers.
 """
 
 import shlex
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.choosing import TABLES
+from benchmarks.tree import block, tree
 from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
 from fedkin.setup.options import specification
@@ -44,3 +45,13 @@ def test_commands_of_the_pages(command: str, monkeypatch: pytest.MonkeyPatch) ->
             specification(t.spec, {}, [*t.base, *changes, "run.seed=0"])[0] for t in TABLES.values()
         ]
         assert trained[-1] in rows, command
+
+
+def test_the_tree_of_the_page_has_the_numbers_of_its_table() -> None:
+    page = (ROOT / "docs" / "choosing.md").read_text()
+    assert block() in page
+    for line in tree()[1:]:
+        words = line.replace("│", " ").split()
+        if words[-1] == "%":
+            name, *by, hurt, _ = words
+            assert f"| {name} | {' | '.join(by)} | {hurt} % |" in page

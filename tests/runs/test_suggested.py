@@ -117,7 +117,10 @@ def test_a_table_is_read_once_for_two_who_ask(
     assert len(read) == 4
 
 
-def test_pictures_that_are_black_on_white_are_centred() -> None:
+def test_pictures_far_from_zero_are_centred() -> None:
+    for name in ("cifar10", "cifar100", "cifar100_12k"):
+        of_channels = parse({"data": {"name": name}})[0].data
+        assert [len(of_channels.mean), len(of_channels.std)] == [3, 3]
     scale = parse({"data": {"name": "femnist"}})[0].data
     assert (scale.mean, scale.std) == ((0.96,), (0.17,))
     for own in ({"mean": []}, {"std": [0.5]}, {"mean": [0.0], "std": [1.0]}):

@@ -2,11 +2,11 @@
 what it needs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fedkin.core.method import Needs
-from fedkin.doctor.verdict import Examined, losers
+from fedkin.doctor.verdict import Examined, Gain, losers
 from fedkin.methods import make
 
 MOST = 3
@@ -16,6 +16,7 @@ METHODS = {
     "anchored": ("finetune", "apfl", "ditto"),
     "grouped": ("ifca", "hypcluster"),
 }
+SIMPLEST = ("shared", "anchored", "offset", "grouped")  # from one model to several
 SPLIT = ("fedper",)  # share all layers but the last
 REASONS = {
     "shared": "one model for all is best where clients have one concept",
@@ -26,13 +27,13 @@ REASONS = {
 
 
 def candidates(found: Examined, names: Sequence[str], layers: int = 2) -> list[dict[str, Any]]:
-    """Up to three methods: the first of each way, by the way's gain, then the second ones.
+    """Up to three methods: the first of each way in their order, then the second ones.
 
     ``names``: of the population's clients. ``layers``: of the experiment's model; of a model with
     one layer nothing is left to share where the last is personal. Values are plain; "gain", "low"
     and "high" are against each client alone.
     """
-    ways = sorted(found.ways, key=lambda way: -found.ways[way].mean)
+    ways = in_order(found.ways)
     fitting = {
         way: [method for method in METHODS[way] if layers > 1 or method not in SPLIT]
         for way in ways
@@ -60,6 +61,20 @@ def candidates(found: Examined, names: Sequence[str], layers: int = 2) -> list[d
             }
         )
     return told
+
+
+def in_order(ways: Mapping[str, Gain]) -> list[str]:
+    """The ways by their gain, but first the simplest that is as good as the best: not more than one
+    standard error of the best below it (Breiman et al., 1984, section 3.4.3). A gain that cannot be
+    told from another is no reason for more models to keep, to send and to fit on few rows.
+    """
+    order = sorted(ways, key=lambda way: -ways[way].mean)
+    if not order:
+        return order
+    best = ways[order[0]]
+    as_good = [way for way in order if ways[way].mean >= best.mean - best.error]
+    first = min(as_good, key=SIMPLEST.index)
+    return [first, *(way for way in order if way != first)]
 
 
 def needs(of: Needs) -> list[str]:
