@@ -37,7 +37,18 @@ def told(folder):
 
 
 # one of each kind of sum: samples and uniform weights, changes, several kinds, personal states
-METHOD_CASES = ("fedavg", "scaffold", "fedproto", "apfl", "fedem", "persfl", "fedbn", "l2sgd")
+METHOD_CASES = (
+    "fedavg",
+    "scaffold",
+    "fedproto",
+    "apfl",
+    "fedem",
+    "persfl",
+    "fedbn",
+    "l2sgd",
+    "ds_fl",
+    "fedmd",
+)
 
 
 @pytest.mark.parametrize("method", METHOD_CASES)
@@ -201,13 +212,14 @@ def test_every_method_with_a_sum_is_taken_or_refused_in_one_sentence():
             refused[name] = str(error)
     assert all("secure_aggregation" in why for why in refused.values()), refused
     assert {*METHOD_CASES, "feddyn", "fedrod", "moon", "fedala"} <= set(taken)
-    assert not {"comet", "fedmd", "ifca", "fedamp", "krum", "ppfl", "centralized"} & set(taken)
+    assert not {"comet", "kt_pfl", "ifca", "fedamp", "krum", "ppfl", "centralized"} & set(taken)
 
 
-def test_noise_at_the_clients_goes_with_masks(tmp_path):
+@pytest.mark.parametrize("method", ["fedavg", "ds_fl"])
+def test_noise_at_the_clients_goes_with_masks(method, tmp_path):
     noise = {"noise": 0.5, "clip": 1.0, "delta": 1e-5, "where": "client", "seeded": True}
-    plain = told(run(spec(masks=None, privacy=noise), tmp_path / "plain"))
-    folder = run(spec(privacy=noise), tmp_path / "masked")
+    plain = told(run(spec(method, masks=None, privacy=noise), tmp_path / "plain"))
+    folder = run(spec(method, privacy=noise), tmp_path / "masked")
     assert told(folder) == plain
     with read_only(folder) as database:
         assert any("NOT PRIVATE: privacy.seeded makes" in line for line in database.facts()["said"])

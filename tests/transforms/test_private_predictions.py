@@ -72,3 +72,12 @@ def test_an_introduction_of_untrained_models_is_sent_as_it_is():
 def test_parameters_that_are_no_sum_are_refused(method):
     with pytest.raises(FedkinError, match=r"\[privacy\] works on a declared sum"):
         assemble(parse({**content(method), "privacy": PRIVACY})[0])
+
+
+@pytest.mark.parametrize("method", ["ds_fl", "fedmd"])
+def test_shares_of_noise_are_refused(method):
+    """Rows brought back to the simplex no longer add up to all of the noise."""
+    given = content(method)
+    given["privacy"] = {**PRIVACY, "where": "distributed", "secure_aggregation": True}
+    with pytest.raises(FedkinError, match=r"predictions, .* take where = 'client'"):
+        assemble(parse(given)[0])

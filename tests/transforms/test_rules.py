@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from fedkin.core.errors import FedkinError
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
 from fedkin.transforms import robust
+from tests.engine.small import content
 
 FIVE = torch.tensor(
     [[1.0, 9.0, -2.0], [2.0, 7.0, 5.0], [100.0, 8.0, 1.0], [3.0, -50.0, 0.0], [2.5, 6.0, 4.0]],
@@ -84,3 +88,10 @@ def test_a_geometric_median_that_is_no_median_is_seen():
     mean = FIVE.mean(0)
     found, _ = robust.geometric_median(FIVE, 500)
     assert not math.isclose(float(mean[0]), float(found[0]), abs_tol=1)
+
+
+@pytest.mark.parametrize("method", ["ds_fl", "fedmd"])
+def test_predictions_are_no_updates_that_a_bound_could_shorten(method):
+    given = {**content(method), "transforms": [{"name": "norm_bound", "bound": 1.0}]}
+    with pytest.raises(FedkinError, match=r"sends predictions, .* try median"):
+        assemble(parse(given)[0])

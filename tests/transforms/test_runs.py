@@ -23,6 +23,11 @@ CASES = {
     "random_k": ("scaffold", [{"name": "random_k", "share": 0.2, "feedback": False}]),
     "quantize": ("cgpfl", [{"name": "quantize", "bits": 2}]),
     "predictions": ("comet", [{"name": "quantize"}]),
+    "median of predictions": ("ds_fl", [{"name": "median"}]),
+    "scores": (
+        "fedmd",
+        [{"name": "attack", "kind": "alie", "share": 0.4}, {"name": "krum", "attackers": 1}],
+    ),
     "bfloat16": ("fedfomo", [{"name": "bfloat16"}]),
 }
 

@@ -2,15 +2,13 @@
 predictions.
 """
 
-from collections.abc import Mapping
-
 import torch
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import Mean
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.tree import Tree
-from fedkin.methods.parts.codistillation import codistil, uniform_mean
+from fedkin.methods.parts.codistillation import codistil
 
 
 @declared
@@ -42,8 +40,8 @@ def ds_fl(
     """
     rate = lr if distill_lr is None else distill_lr
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        return {"predictions": torch.softmax(uniform_mean(replies) / temperature, 1)}
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        return {"predictions": torch.softmax(sent.mean["predictions"] / temperature, 1)}
 
     base = codistil(
         lr=lr,

@@ -2,12 +2,10 @@
 set. Algorithm 1.
 """
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import Mean
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, NotNegative, declared
 from fedkin.core.method import (
@@ -25,7 +23,7 @@ from fedkin.core.ops import descend, gradient, over_rows, scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of
 from fedkin.methods.fedavg import sgd_step
-from fedkin.methods.parts.codistillation import uniform_mean
+from fedkin.methods.parts.codistillation import MEAN_PREDICTIONS
 
 
 def _scores(outputs: Tensor) -> Tensor:
@@ -124,9 +122,9 @@ def fedmd(
             )
         }
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
         rows = drawn(server.key, len(public_set(server)))
-        return {"rows": rows, "digest": state["rows"], "predictions": uniform_mean(replies)}
+        return {"rows": rows, "digest": state["rows"], "predictions": sent.mean["predictions"]}
 
     def check(start: FederationInit, participants: int) -> None:
         if subset is not None and subset > start.public:
@@ -141,6 +139,7 @@ def fedmd(
         broadcast=broadcast,
         client_update=client_update,
         expected_update=expected_update,
+        aggregation=MEAN_PREDICTIONS,
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": own["parameters"]},
         check=check,

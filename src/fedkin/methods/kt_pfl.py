@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import EachClient, Reply
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree, dtype_of
@@ -117,6 +117,7 @@ def kt_pfl(
         name="kt_pfl",
         server=server,
         broadcast=lambda state, client: {"predictions": state["teams"][client]},
+        aggregation=EachClient(),
         server_update=server_update,
         newcomer_placements=newcomer_placements,
         update_newcomer=update_newcomer,

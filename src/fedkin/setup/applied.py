@@ -59,8 +59,9 @@ def _changed(
         asked = spec.privacy
         if asked.of_samples or asked.clip is None or not isinstance(asked.noise, float):
             return method
-        parts = setting.participants if asked.where == "distributed" else 1
-        guarantee = Guarantee(asked.clip, asked.noise / parts**0.5, asked.at_client)
+        shared = asked.where == "distributed"
+        parts = setting.participants if shared else 1
+        guarantee = Guarantee(asked.clip, asked.noise / parts**0.5, asked.at_client, shared)
         private = keep_private(method, setting, guarantee)
         check_privacy(spec, setting.clients, method.needs.sampling)
         return private

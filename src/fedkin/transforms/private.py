@@ -29,11 +29,14 @@ NOISE = "noise"  # the purpose of its randomness
 
 
 class Guarantee(NamedTuple):
-    """clip: C, the largest norm of an update. noise: σ, in clips. at_client: each adds its own."""
+    """clip: C, the largest norm of an update. noise: σ, in clips. at_client: each adds its own.
+    shared: what one adds is a share of the noise, and only the sum has all of it.
+    """
 
     clip: float
     noise: float
     at_client: bool = False
+    shared: bool = False
 
 
 def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
@@ -51,7 +54,12 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
     Raises:
         FedkinError: The method has no sum, or another rule stands in its place.
     """
-    if not isinstance(method.aggregation, WeightedSum) and not method.needs.pooled:
+    if _sends_predictions(method) and not method.needs.pooled:
+        if asked.shared:
+            raise FedkinError(
+                f"[privacy] where = 'distributed' sums noised updates, and {method.name} sends "
+                "predictions, whose rows are brought back to the simplex: take where = 'client'"
+            )
         checked = method._replace(check=_predicting(method, setting))
         if not asked.at_client:
             return keep_votes_private(checked, setting, asked.noise)
@@ -72,6 +80,12 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
         aggregation=alike._replace(rule=rule),
         server_update=_blind(method, setting, expected),
     )
+
+
+def _sends_predictions(method: Method) -> bool:
+    """Whether noise belongs on predictions: they are no update of what a client was sent."""
+    how = method.aggregation
+    return not isinstance(how, WeightedSum) or how.kinds == (PREDICTIONS,)
 
 
 def noised_mean(asked: Guarantee, expected: float, kinds: tuple[str, ...], first: int) -> Rule:

@@ -9,6 +9,7 @@ from fedkin.core.aggregation import Rule, Step
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.transforms import robust
+from fedkin.transforms.private_predictions import PREDICTIONS
 from fedkin.transforms.setting import Change, Setting, declared_sum, participants_at_least
 from fedkin.transforms.telling import telling
 
@@ -30,9 +31,17 @@ def with_step(method: Method, setting: Setting, name: str, step: Step) -> Method
 
 def norm_bound(*, bound: Positive) -> Change:
     """Updates are shortened to a Euclidean norm of at most ``bound``; weights stay."""
-    return lambda method, setting: with_step(
-        method, setting, "norm_bound", robust.norm_bound(bound)
-    )
+
+    def change(method: Method, setting: Setting) -> Method:
+        summed = declared_sum(method, "norm_bound", setting)
+        if summed.kinds == (PREDICTIONS,):
+            raise FedkinError(
+                f"transform norm_bound bounds updates, and {method.name} sends predictions, which "
+                "are no update of what a client was sent: try median, trimmed_mean or krum"
+            )
+        return with_step(method, setting, "norm_bound", robust.norm_bound(bound))
+
+    return change
 
 
 def median() -> Change:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import Around, Reply, aggregated
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret, seeded
 from fedkin.core.tree import leaves
@@ -68,17 +68,18 @@ def test_a_server_keeps_nothing_but_winners(method):
     rng = torch.Generator().manual_seed(2)
     sure = torch.softmax(torch.randn(like.shape, generator=rng, dtype=like.dtype), 1)
     vague = torch.softmax(0.1 * sure.log(), 1)
-    ended = [
-        made.server_update(
-            state, {k: Reply({"predictions": told}, weight) for k in who}, federation.tools
-        )
-        for who, told, weight in (((0, 1, 2), sure, 5.0), ((2, 4, 5), vague, 1.0))
-    ]
+    tools = federation.tools
+
+    def after(who, told, weight):
+        replies = {k: Reply({"predictions": told}, weight) for k in who}
+        around = Around(lambda client: received, tools.key.round, tools.secret)
+        sent = aggregated(made.aggregation, replies, lambda: around)
+        return made.server_update(state, sent, tools)
+
+    ended = [after((0, 1, 2), sure, 5.0), after((2, 4, 5), vague, 1.0)]
     for one, other in zip(leaves(ended[0]), leaves(ended[1]), strict=True):
         assert torch.equal(torch.as_tensor(one), torch.as_tensor(other))
-    changed = made.server_update(
-        state, {k: Reply({"predictions": sure.flip(1)}, 1.0) for k in range(6)}, federation.tools
-    )
+    changed = after(range(6), sure.flip(1), 1.0)
     assert any(
         not torch.equal(torch.as_tensor(one), torch.as_tensor(other))
         for one, other in zip(leaves(ended[0]), leaves(changed), strict=True)

@@ -4,12 +4,10 @@ public set, then trains.
 Only predictions travel, so clients may hold any architectures.
 """
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import Mean, WeightedSum
 from fedkin.core.method import (
     ClientContext,
     ClientInfo,
@@ -23,7 +21,7 @@ from fedkin.core.method import (
 )
 from fedkin.core.model import Model
 from fedkin.core.ops import descend, gradient, over_rows, scan
-from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
+from fedkin.core.tree import Params, Tree, dtype_of
 from fedkin.methods.fedavg import sgd_step
 
 
@@ -69,19 +67,7 @@ def log_predictions(model: Model, w: Params, x: Tensor) -> Tensor:
     return over_rows(lambda outputs: likelihood(model, outputs), model, w, x)
 
 
-def uniform_mean(replies: Mapping[int, Reply]) -> Tensor:
-    """The mean of the predictions that arrived, every client counted alike.
-
-    Args:
-        replies: Of one round, with predictions [public, classes].
-
-    Returns:
-        [public, classes].
-    """
-    mean: Tensor = weighted_mean(
-        (reply.message["predictions"] for reply in replies.values()), [1.0] * len(replies)
-    )
-    return mean
+MEAN_PREDICTIONS = WeightedSum("uniform", ("predictions",))  # every client counts alike
 
 
 def codistil(
@@ -128,8 +114,8 @@ def codistil(
     def expected_update(received: Tree, info: ClientInfo) -> Tree:
         return {"predictions": received["predictions"].new_zeros(info.public, info.classes)}
 
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        return {"predictions": uniform_mean(replies)}
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        return {"predictions": sent.mean["predictions"]}
 
     return Method(
         name="codistil",
@@ -139,6 +125,7 @@ def codistil(
         client_update=client_update,
         distillation_target=distillation_target,
         expected_update=expected_update,
+        aggregation=MEAN_PREDICTIONS,
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": own["parameters"]},
         needs=Needs(one_architecture=False, public="unlabeled", classes=True),

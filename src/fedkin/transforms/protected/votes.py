@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Reply
+from fedkin.core.aggregation import Combined, Contributions, Mean, Reply, WeightedSum
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.rng import Secret
@@ -34,14 +34,12 @@ def keep_votes_private(method: Method, setting: Setting, noise: float) -> Method
         setting: The experiment around it.
         noise: σ, in the norm of a client's votes.
     """
+    if isinstance(method.aggregation, WeightedSum):
+        return introducing_nothing(_by_rule(method, method.aggregation, setting, noise))
     update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree] = method.server_update
-    expected = method.expected_update
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        if server.secret is None:
-            raise Halted("[privacy] needs a secret to draw noise from, and the run has none")
-        received = method.broadcast(state, setting.first)
-        like = expected(received, setting.infos[setting.first])[PREDICTIONS]
+        like = _expected(method, setting, method.broadcast(state, setting.first))
         said = [reply.message[PREDICTIONS] for reply in replies.values()]
         found = {PREDICTIONS: winners(said, like, noise, server.secret, server.key.round)}
         return update(state, {client: Reply(found, 1.0) for client in setting.infos}, server)
@@ -49,7 +47,31 @@ def keep_votes_private(method: Method, setting: Setting, noise: float) -> Method
     return introducing_nothing(method._replace(server_update=server_update))
 
 
-def winners(said: list[Tensor], like: Tensor, noise: float, secret: Secret, round: int) -> Tensor:
+def _by_rule(method: Method, summed: WeightedSum, setting: Setting, noise: float) -> Method:
+    """The winners in the place of a declared mean of predictions."""
+    everybody = tuple(setting.infos)
+
+    def rule(given: Contributions) -> Combined:
+        like = _expected(method, setting, given.received(setting.first))
+        said = [reply.message[PREDICTIONS] for reply in given.replies.values()]
+        return Combined({PREDICTIONS: winners(said, like, noise, given.secret, given.round)})
+
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        blind = sent._replace(clients=everybody, weight=float(len(everybody)), each={})
+        return method.server_update(state, blind, server)
+
+    return method._replace(aggregation=summed._replace(rule=rule), server_update=server_update)
+
+
+def _expected(method: Method, setting: Setting, received: Tree) -> Tensor:
+    """Predictions of the shape that a client sends."""
+    found: Tensor = method.expected_update(received, setting.infos[setting.first])[PREDICTIONS]
+    return found
+
+
+def winners(
+    said: list[Tensor], like: Tensor, noise: float, secret: Secret | None, round: int
+) -> Tensor:
     """The class with most votes, noise added, in every row.
 
     Args:
@@ -61,7 +83,12 @@ def winners(said: list[Tensor], like: Tensor, noise: float, secret: Secret, roun
 
     Returns:
         1 for the winner and 0 for the others, [rows, classes].
+
+    Raises:
+        Halted: There is no secret.
     """
+    if secret is None:
+        raise Halted("[privacy] needs a secret to draw noise from, and the run has none")
     rows, classes = like.shape
     counts = torch.zeros(rows, classes, dtype=torch.float64)
     for told in said:
