@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
 
 from fedkin.report.matrix import Matrix, Stack, carried, matched, told, told_lists
 from fedkin.report.records import FEDERATION, Client, Run
@@ -122,6 +121,8 @@ def _alike(last: NDArray[np.float64]) -> list[int] | None:
     """
     if not 2 <= len(last) <= TREE:
         return None
+    from scipy.cluster.hierarchy import fcluster, linkage  # late: scipy is slow to load
+
     found = fcluster(linkage(last, "average", "cityblock"), 2 * ALIKE, "distance") - 1
     count = int(found.max()) + 1
     if count > max(2 * last.shape[1], MOST):

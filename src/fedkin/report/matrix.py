@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from fedkin.report.records import Run, evenly
 from fedkin.report.scores import COLUMNS
@@ -109,6 +108,8 @@ def _renamed(now: NDArray[np.float64], later: NDArray[np.float64]) -> NDArray[np
     names, theirs = np.unique(later[both], return_inverse=True)
     overlap = np.zeros((len(groups), len(names)), dtype=int)
     np.add.at(overlap, (mine[both], theirs), 1)
+    from scipy.optimize import linear_sum_assignment  # late: it is slow to load, and few runs ask
+
     pairs = zip(*linear_sum_assignment(overlap, maximize=True), strict=True)
     chosen = {int(i): float(names[j]) for i, j in pairs if overlap[i, j]}
     for i, group in enumerate(groups.tolist()):

@@ -29,7 +29,12 @@ Rows = Sequence[Mapping[str, Any]]
 
 def measured_axis(measure: str, **options: Any) -> alt.Axis:
     """An axis of a measure's values: shares are written as per cent."""
-    if formatting.share(measure):
+    return axis_of(formatting.share(measure), **options)
+
+
+def axis_of(share: bool, **options: Any) -> alt.Axis:
+    """An axis of shares, written as per cent, or of other numbers."""
+    if share:
         options["format"] = "~%"
     return alt.Axis(**options)
 
@@ -75,14 +80,27 @@ def figure(
     """A figure as wide as its page, of a chart of ``ROWS`` (and of ``OWN``, where that is given);
     ``title`` is what screen readers say first.
     """
+    return filled(name, title, note, empty(chart, height), rows, own)
+
+
+def empty(chart: alt.LayerChart | alt.FacetChart, height: int = HEIGHT) -> dict[str, Any]:
+    """The specification of a chart as wide as its page; its description and rows are missing."""
     sized = chart.add_params(alt.param(name=CHOSEN, value=None)).properties(
         width="container",
         height=height,
-        description=f"{title}. {note}",
+        description="",
         autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
     )
-    spec: dict[str, Any] = sized.configure(**STYLE).to_dict(validate=False)
-    # Put in afterwards: altair would check row by row.
+    found: dict[str, Any] = sized.configure(**STYLE).to_dict(validate=False)
+    return found
+
+
+def filled(
+    name: str, title: str, note: str, spec: dict[str, Any], rows: Rows, own: Own | None = None
+) -> Figure:
+    """The figure of an ``empty`` chart, which it becomes."""
+    spec["description"] = f"{title}. {note}"
+    # Not given to altair, which would check row by row.
     spec["datasets"] = {ROWS.name: list(rows), OWN.name: []}
     return Figure(name, title, note, spec, len(rows), own)
 

@@ -1,16 +1,40 @@
 """Client by client: final scores, beside what each client reaches alone."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
 
 import altair as alt
 
 from fedkin.report import formatting
-from fedkin.report.charts.base import CHOSEN, GREY, MANY, ROWS, Figure, faded, figure, measured_axis
+from fedkin.report.charts.base import (
+    CHOSEN,
+    GREY,
+    MANY,
+    ROWS,
+    Figure,
+    axis_of,
+    empty,
+    faded,
+    filled,
+)
 from fedkin.report.charts.rounds import view_colour
 from fedkin.report.intervals import of_share
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Client
+
+# In a chart that waits for them: the label of a measure, and the clients' names in their order.
+MEASURE, ORDER = "@measure@", "@order@"
+
+
+class Kind(NamedTuple):
+    """What a chart is built of. Those of a run's measures are of one or two kinds."""
+
+    lead: str  # the view that orders the clients
+    views: tuple[str, ...]  # and baselines
+    share: bool  # a measure that is shown in per cent
+    few: bool  # clients, so that each has a column
 
 
 def by_client(
@@ -41,14 +65,15 @@ def by_client(
         for k, value in final.items()
         if k in rank
     ]
-    chart = _few(lead, what, drawn, name, order) if few else _many(lead, what, drawn)
+    kind = Kind(lead, tuple(drawn), formatting.share(what), few)
+    chart = _of_measure(kind, formatting.label(what), [name[k] for k in order])
     note = f"Final test {formatting.label(what)} of each client, ordered by the {lead} view."
     if any("low" in row for row in rows):
         note += " Thin lines: 95 % interval of a client's own number, by its test samples."
     note += " Dashed: the mean over clients."
     if beside:
         note += f" Grey: {', '.join(beside)}."
-    return figure(
+    return filled(
         "clients",
         f"Test {formatting.label(what)} of the clients",
         f"{note} The axis shows the range of the scores. Choose a client to see it everywhere.",
@@ -57,20 +82,38 @@ def by_client(
     )._replace(label=formatting.label(what))
 
 
-def _scores(lead: str, what: str, drawn: Mapping[str, Any]) -> alt.Chart:
+def _of_measure(kind: Kind, label: str, order: list[str]) -> dict[str, Any]:
+    """A chart of that kind, of a measure and clients, without its rows."""
+    text = _waiting(kind).replace(MEASURE, json.dumps(label)[1:-1])
+    found: dict[str, Any] = json.loads(text.replace(json.dumps([ORDER]), json.dumps(order)))
+    return found
+
+
+@cache
+def _waiting(kind: Kind) -> str:
+    """The same as JSON, with MEASURE and ORDER in their places.
+
+    altair takes a twentieth of a second for a chart, and a page has one for each measure.
+    """
+    return json.dumps(empty(_few(kind) if kind.few else _many(kind)))
+
+
+def _scores(kind: Kind) -> alt.Chart:
     """What the charts of clients share: the score upwards, a view in a colour."""
-    axis = measured_axis(what)
     y = alt.Y(
-        "value:Q", title=f"test {formatting.label(what)}", axis=axis, scale=alt.Scale(zero=False)
+        "value:Q",
+        title=f"test {MEASURE}",
+        axis=axis_of(kind.share),
+        scale=alt.Scale(zero=False),
     )
-    form = ".2%" if formatting.share(what) else ".4~g"
+    form = ".2%" if kind.share else ".4~g"
     tips: list[Any] = [
         "client:N",
         "view:N",
-        alt.Tooltip("value:Q", title=formatting.label(what), format=form),
+        alt.Tooltip("value:Q", title=MEASURE, format=form),
     ]
     found: alt.Chart = alt.Chart(ROWS).encode(
-        y=y, color=view_colour(drawn), opacity=faded(0.9), tooltip=tips
+        y=y, color=view_colour(kind.views), opacity=faded(0.9), tooltip=tips
     )
     return found
 
@@ -81,18 +124,12 @@ def _mean(lead: str) -> alt.Chart:
     return found
 
 
-def _few(
-    lead: str,
-    what: str,
-    drawn: Mapping[str, Any],
-    name: Mapping[int, str],
-    order: Sequence[int],
-) -> alt.LayerChart | alt.FacetChart:
+def _few(kind: Kind) -> alt.LayerChart | alt.FacetChart:
     """A column a client: a point with its interval, and ticks of the other views."""
-    base = _scores(lead, what, drawn)
+    base, lead = _scores(kind), kind.lead
     x = alt.X(
         "client:N",
-        sort=[name[k] for k in order],
+        sort=[ORDER],
         title="client",
         axis=alt.Axis(labelAngle=-60, labelLimit=80, grid=True),
     )
@@ -107,17 +144,17 @@ def _few(
     )
 
 
-def _many(lead: str, what: str, drawn: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
+def _many(kind: Kind) -> alt.LayerChart | alt.FacetChart:
     """A dot a client and view, by rank."""
     large: Any = alt.condition(f"datum.client === {CHOSEN}", alt.value(160), alt.value(18))
     x = alt.X(
         "rank:Q",
-        title=f"clients, ordered by {lead} {formatting.label(what)}",
+        title=f"clients, ordered by {kind.lead} {MEASURE}",
         axis=alt.Axis(grid=False, format="d"),
         scale=alt.Scale(nice=False),
     )
-    dots = _scores(lead, what, drawn).mark_circle(clip=True).encode(x=x, size=large)
-    return alt.layer(dots, _mean(lead))
+    dots = _scores(kind).mark_circle(clip=True).encode(x=x, size=large)
+    return alt.layer(dots, _mean(kind.lead))
 
 
 def _sure(what: str, value: float, client: Client | None) -> dict[str, float]:

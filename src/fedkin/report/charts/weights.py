@@ -8,7 +8,6 @@ from typing import Any
 import altair as alt
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import leaves_list, linkage
 
 from fedkin.report.charts.base import CHOSEN, MANY, ROWS, Figure, figure
 from fedkin.report.formatting import many
@@ -86,6 +85,8 @@ def by_likeness(clients: list[int], distributions: dict[int, NDArray[np.float64]
             known, key=lambda k: (int(distributions[k].argmax()), -float(distributions[k].max()))
         )
     else:
+        from scipy.cluster.hierarchy import leaves_list, linkage  # late: scipy is slow to load
+
         ranked = [known[i] for i in leaves_list(linkage(rows, "average"))]
     return [*ranked, *(k for k in clients if k not in distributions)]
 
