@@ -1,17 +1,17 @@
 """Trace a step once, compile it where that pays, replay it: the hot loop under every method.
 
-A step is a pure function of tensors for ONE client. ``make_fx`` records its forward, backward and
-update as one flat graph; Inductor turns that graph into machine code; both are then called with
-plain tensors and no autograd.
+A step is a pure function of tensors for ONE client. Its forward, backward and update are recorded
+as one flat graph, which is then called with plain tensors and no autograd. Where Inductor is to
+turn it into machine code, ``make_fx`` records it once more, and names the code that is kept.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.fx import GraphModule
-from torch.fx.experimental.proxy_tensor import make_fx
 
 from fedkin.core.errors import first_line, named_line
 from fedkin.core.model import Model
@@ -20,6 +20,7 @@ from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
 from fedkin.runtime.code_cache import compiler_folder
 from fedkin.runtime.compile import Flat, Record, Uncompiled, compiled, named
 from fedkin.runtime.device import CPU, moved
+from fedkin.runtime.recorder import NotRecorded, flat_graph
 
 Mode = Literal["auto", "always", "trace", "never"]
 MODES: tuple[Mode, ...] = ("auto", "always", "trace", "never")
@@ -139,7 +140,7 @@ class Runtime:
             return Replay(_plain(run))
         inputs = [leaf.clone() for leaf in leaves(arguments)]
         try:
-            graph = _recorded(run, inputs)
+            graph = _operations(run, inputs)
         except (
             Exception
         ) as error:  # a user's model may branch on values: any error means "not traceable"
@@ -154,6 +155,7 @@ class Runtime:
             or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)
         ):
             return Replay(graph.forward)
+        graph = _recorded(run, inputs)
         one = _Late(lambda flat: self._compiled(named(graph), lambda: graph, flat))
         size = (
             1
@@ -222,12 +224,33 @@ def _laid_out(state: Tree) -> tuple[Tensor, ...]:
     return tuple(leaf.contiguous() for leaf in leaves(state))
 
 
+def _operations(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
+    """What is replayed, and counted. It holds no tensor but its constants."""
+    try:
+        with _not_drawing():
+            graph = _tidied(flat_graph(run, inputs))
+    except NotRecorded:
+        return _recorded(run, inputs)
+    for node in graph.graph.nodes:
+        node.meta.clear()
+    return graph
+
+
 def _recorded(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
+    """The same operations, as Inductor takes them."""
     compiler_folder()  # before torch's compiler is imported, which chooses a folder of its own
-    with torch.random.fork_rng(
-        devices=[]
-    ):  # recording runs the step once: its dropout must not draw for real
-        graph = make_fx(run)(*inputs)
+    from torch.fx.experimental.proxy_tensor import make_fx  # late, for it loads the compiler
+
+    with _not_drawing():
+        return _tidied(make_fx(run)(*inputs))
+
+
+def _not_drawing() -> AbstractContextManager[None]:
+    """Recording runs the step once: its dropout must not draw for real."""
+    return torch.random.fork_rng(devices=[])
+
+
+def _tidied(graph: GraphModule) -> GraphModule:
     _forget_values(graph)
     graph.graph.eliminate_dead_code()
     graph.recompile()
