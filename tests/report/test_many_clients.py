@@ -18,6 +18,7 @@ from fedkin.report.page.content import pages
 from fedkin.report.page.report import write_report
 from fedkin.report.panel import panel_of
 from fedkin.report.records import Run, opened
+from fedkin.report.scores import curves
 from fedkin.report.summary import of_run
 from fedkin.runs.database import create, put_rows
 
@@ -173,6 +174,12 @@ def test_a_narrowed_run_reads_rows_of_its_clients(folder: Path) -> None:
         assert list(few.clients) == [30, 2]
         assert client_rows(few, "accuracy", {}).count("\n") == 3
         assert len(run.rows("SELECT DISTINCT client FROM metrics")) == CLIENTS
+        whole = curves(run)["personal"].test  # read once, and again of the few alone
+        assert whole == pytest.approx(
+            [np.mean([value(k, at) for k in range(CLIENTS)]) for at in (1, 2)]
+        )
+        mine = [np.mean([value(k, at) for k in (2, 30)]) for at in (1, 2)]
+        assert curves(run.narrowed([30, 2]))["personal"].test == pytest.approx(mine)
 
 
 def test_of_many_values_the_interval_is_the_normal_distributions() -> None:

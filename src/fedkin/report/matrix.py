@@ -108,10 +108,7 @@ def _renamed(now: NDArray[np.float64], later: NDArray[np.float64]) -> NDArray[np
     names, theirs = np.unique(later[both], return_inverse=True)
     overlap = np.zeros((len(groups), len(names)), dtype=int)
     np.add.at(overlap, (mine[both], theirs), 1)
-    from scipy.optimize import linear_sum_assignment  # late: it is slow to load, and few runs ask
-
-    pairs = zip(*linear_sum_assignment(overlap, maximize=True), strict=True)
-    chosen = {int(i): float(names[j]) for i, j in pairs if overlap[i, j]}
+    chosen = {i: float(names[j]) for i, j in _partners(overlap) if overlap[i, j]}
     for i, group in enumerate(groups.tolist()):
         if i not in chosen:
             taken = set(chosen.values())
@@ -119,6 +116,21 @@ def _renamed(now: NDArray[np.float64], later: NDArray[np.float64]) -> NDArray[np
                 group if group not in taken else next(float(n) for n in count() if n not in taken)
             )
     return np.array([chosen[int(i)] for i in mine])
+
+
+def _partners(overlap: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """(row, column) pairs with the largest sum, each row and column once. Where every row has a
+    largest number that no other row has in the same column, there is nothing to search.
+    """
+    rows = np.flatnonzero(overlap.any(1))
+    best = overlap[rows].argmax(1) if len(rows) else rows
+    largest = (overlap[rows] == overlap[rows, best][:, None]).sum(1)
+    if (largest == 1).all() and len(np.unique(best)) == len(rows):
+        return [(int(i), int(j)) for i, j in zip(rows, best, strict=True)]
+    from scipy.optimize import linear_sum_assignment  # late: it is slow to load
+
+    places = linear_sum_assignment(overlap, maximize=True)
+    return [(int(i), int(j)) for i, j in zip(*places, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -232,11 +244,11 @@ def _test(run: Run, view: str, measure: str) -> Matrix:
 
 
 def _matrix(rows: list[tuple[Any, ...]]) -> Matrix:
-    rounds, clients = sorted({row[0] for row in rows}), sorted({row[1] for row in rows})
+    if not rows:
+        return Matrix([], [], np.empty((0, 0)))
+    at, who, found = zip(*rows, strict=True)
+    rounds, down = np.unique(np.array(at), return_inverse=True)
+    clients, across = np.unique(np.array(who), return_inverse=True)
     values = np.full((len(rounds), len(clients)), np.nan)
-    if rows:
-        down, across = {r: i for i, r in enumerate(rounds)}, {c: i for i, c in enumerate(clients)}
-        values[[down[r[0]] for r in rows], [across[r[1]] for r in rows]] = [
-            np.nan if r[2] is None else r[2] for r in rows
-        ]
-    return Matrix(rounds, clients, values)
+    values[down, across] = np.array(found, dtype=float)  # None becomes nan
+    return Matrix(rounds.tolist(), clients.tolist(), values)

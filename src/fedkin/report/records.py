@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +55,7 @@ class Run:
     facts: dict[str, Any]
     clients: dict[int, Client]
     only: tuple[int, ...] | None = None  # clients whose rows are read, and the federation's
+    added_up: dict[str, Any] = field(default_factory=dict, repr=False)  # from all rows, once
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.database.rows(self._narrowed(query), *values)
@@ -62,7 +63,7 @@ class Run:
     def narrowed(self, clients: Sequence[int]) -> "Run":
         """The same run, as if it had these clients alone."""
         kept = {k: self.clients[k] for k in clients if k in self.clients}
-        return replace(self, clients=kept, only=tuple(kept))
+        return replace(self, clients=kept, only=tuple(kept), added_up={})
 
     def _narrowed(self, query: str) -> str:
         if self.only is None:
@@ -159,6 +160,8 @@ def _clients(database: Database) -> dict[int, Client]:
         "SELECT client, name, architecture, train, val, test, histogram FROM clients "
         "ORDER BY client"
     )
+    rows = database.rows(query)
+    counts = _read_all([row[-1] or "[]" for row in rows], database.path)
     found = [
         Client(
             k,
@@ -167,9 +170,9 @@ def _clients(database: Database) -> dict[int, Client]:
             train or 0,
             val or 0,
             test or 0,
-            _read(counts, database.path) if counts else [],
+            histogram,
         )
-        for k, name, kind, train, val, test, counts in database.rows(query)
+        for (k, name, kind, train, val, test, _), histogram in zip(rows, counts, strict=True)
     ]
     seen = Counter(client.name for client in found)
     unique = [c if seen[c.name] == 1 else c._replace(name=f"{c.name} ({c.number})") for c in found]
@@ -180,6 +183,15 @@ def _plainly(text: str, path: Path) -> Any:
     """A value in which no string commands the terminal that it may be shown on."""
     value = _read(text, path)
     return plain_values(value) if isinstance(text, str) and HIDDEN.search(text) else value
+
+
+def _read_all(texts: Sequence[str], path: Path) -> list[Any]:
+    """``_read`` of many: at once, unless they are not as many values."""
+    try:
+        values = json.loads(f"[{','.join(texts)}]")
+    except (RecursionError, TypeError, ValueError):
+        values = []
+    return values if len(values) == len(texts) else [_read(text, path) for text in texts]
 
 
 def _read(text: str, path: Path) -> Any:

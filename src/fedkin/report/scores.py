@@ -2,7 +2,6 @@
 taken from.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -48,36 +47,44 @@ def curves(run: Run, measure: str = "accuracy") -> dict[str, Curve]:
     """{view: Curve} of a measure, personal first; every view and round that was
     evaluated is there.
     """
+    if measure not in run.added_up:
+        run.added_up[measure] = _curves(run, measure)
+    found: dict[str, Curve] = run.added_up[measure]
+    return found
+
+
+def _curves(run: Run, measure: str) -> dict[str, Curve]:
     if measure in COLUMNS:
         source, value = "metrics m", f"m.{COLUMNS[measure]}"
     else:
         source, value = f"metrics m {_JOINED if _has_measures(run) else _NOTHING}", "o.value"
+    # One view at a time: rows lie in the order of rounds, and SQLite has nothing to sort.
     query = f"""
-        SELECT m.round, m.view,
+        SELECT m.round,
                sum(CASE WHEN m.split = 'val' THEN {value} * c.val END)
                    / nullif(sum(CASE WHEN m.split = 'val' AND {value} IS NOT NULL
                                      THEN c.val END), 0),
                avg(CASE WHEN m.split = 'test' THEN {value} END)
-        FROM {source} LEFT JOIN clients c ON c.client = m.client {of_panel(run)}
-        GROUP BY m.round, m.view ORDER BY m.round
+        FROM {source} LEFT JOIN clients c ON c.client = m.client
+        WHERE m.view = ? {of_panel(run)} GROUP BY m.round ORDER BY m.round
     """
+    taken = [] if measure in COLUMNS else [measure]
     found: dict[str, Curve] = {}
-    for at, view, validation, test in run.rows(query, *([] if measure in COLUMNS else [measure])):
-        curve = found.setdefault(view, Curve([], [], []))
-        curve.rounds.append(at)
-        curve.validation.append(validation)
-        curve.test.append(test)
+    for (view,) in run.rows("SELECT DISTINCT view FROM metrics"):
+        rows = run.rows(query, *taken, view)
+        if rows:
+            found[view] = Curve(*(list(column) for column in zip(*rows, strict=True)))
     return {view: found[view] for view in sorted(found, key=lambda v: (v != "personal", v))}
 
 
 def of_panel(run: Run) -> str:
-    """SQL that keeps the panel's rows of ``metrics m``: rounds are compared by the same clients.
-    Empty where everybody, or each round's participants, were evaluated.
+    """One more condition, in SQL, that keeps the panel's rows of ``metrics m``: rounds are compared
+    by the same clients. Empty where everybody, or each round's participants, were evaluated.
     """
     first = run.panel_round()
     if first is None:
         return ""
-    return f"WHERE m.client IN (SELECT client FROM metrics WHERE round = {first:d})"
+    return f"AND m.client IN (SELECT client FROM metrics WHERE round = {first:d})"
 
 
 _JOINED = """LEFT JOIN measures o ON o.round = m.round AND o.client = m.client AND o.view = m.view
@@ -149,20 +156,21 @@ def spread(
     ``clients`` is n, those with a value; ``without`` counts clients that have test samples and yet
     no finite value.
     """
-    known = {client: float(v) for client, v in values.items() if v is not None and math.isfinite(v)}
-    without = sum(1 for client in values if client not in known and weights.get(client, 0) > 0)
-    if not known:
+    every = np.array(list(values.values()), dtype=float)  # None becomes nan
+    tested = np.array([weights.get(client, 0) for client in values], dtype=float)
+    known = np.isfinite(every)
+    without = int((~known & (tested > 0)).sum())
+    if not known.any():
         nothing = dict.fromkeys(("mean", "weighted", "std", "worst_decile"))
         return {**nothing, "clients": 0, "without": without}
-    array = np.array(list(known.values()))
-    sizes = np.array([weights.get(client, 0) for client in known], dtype=float)
+    array, sizes = every[known], tested[known]
     ordered = np.sort(array) if worst == "low" else np.sort(array)[::-1]
     return {
         "mean": number(array.mean()),
         "weighted": number((array * sizes).sum() / sizes.sum()) if sizes.sum() > 0 else None,
         "std": number(array.std()),
         "worst_decile": number(ordered[: max(1, len(ordered) // 10)].mean()),
-        "clients": len(known),
+        "clients": len(array),
         "without": without,
     }
 

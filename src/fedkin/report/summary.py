@@ -1,6 +1,7 @@
 """A run in numbers: what ``fedkin show DIR --json`` prints."""
 
 from collections.abc import Collection, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -122,8 +123,7 @@ def label_counts(run: Run) -> list[int]:
     told.
     """
     rows = [client.histogram for client in run.clients.values() if client.histogram]
-    width = max(map(len, rows), default=0)
-    return [sum(row[c] for row in rows if c < len(row)) for c in range(width)]
+    return [sum(column) for column in zip_longest(*rows, fillvalue=0)]
 
 
 def _numbers(run: Run, measure: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
