@@ -165,6 +165,23 @@ def test_a_saved_data_set_of_another_form(file: str, content: object, tmp_path: 
         load(f"{tmp_path / 'saved'}/")
 
 
+@pytest.mark.parametrize("file", ["state.json", "dataset_info.json", "dataset_dict.json"])
+@pytest.mark.parametrize("how", ["deep", "no text", "endless"])
+def test_a_saved_data_set_that_is_described_by_anything(
+    file: str, how: str, tmp_path: Path
+) -> None:
+    write_saved(tmp_path / "saved", COLUMNS, {})
+    path = tmp_path / "saved" / file
+    path.unlink(missing_ok=True)
+    if how == "endless":
+        with open(path, "wb") as sparse:
+            sparse.truncate(1 << 40)
+    else:
+        path.write_bytes(b"[" * 100_000 if how == "deep" else b"\xff")
+    with pytest.raises(FedkinError, match="damaged"):
+        load(f"{tmp_path / 'saved'}/")
+
+
 def test_pictures_of_a_saved_data_set_lie_in_its_folder(tmp_path: Path) -> None:
     picture = pytest.importorskip("PIL.Image")
     grey = picture.fromarray(np.full((3, 4), 7, dtype=np.uint8))

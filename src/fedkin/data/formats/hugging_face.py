@@ -25,6 +25,7 @@ HUB = "hf:"
 DICT, STATE, INFO = "dataset_dict.json", "state.json", "dataset_info.json"
 TEST = "test"
 PICTURE = 1 << 28  # bytes of a file that one picture may take
+DESCRIBED = 1 << 26  # bytes of a file that describes a data set
 
 
 class Part(NamedTuple):
@@ -233,8 +234,8 @@ def _part(name: str, frame: pd.DataFrame, features: dict[str, Any]) -> Part:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(read_file(path, DESCRIBED))
+    except (OSError, RecursionError, ValueError):
         raise FedkinError(f"{path} is missing or damaged: save the data set again") from None
     if not isinstance(found, dict):
         raise FedkinError(f"{path} is damaged: save the data set again")
