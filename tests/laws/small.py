@@ -46,6 +46,12 @@ HYPER = {  # where the defaults are too large for a test
     "cgpfl_heur": {**ENVELOPE, "mu": 30.0, "alpha": 0.5},
     "ppfl": {"models": 3, "lam": 0.1},
     "feddf": {"distill_steps": 3, "public_batch": PUBLIC},  # no draw depends on a client's number
+    "perada": {
+        "lam": 0.6,
+        "personal_steps": 3,
+        "distill_steps": 3,
+        "public_batch": PUBLIC,
+    },
     "ds_fl": {"distill_steps": 3, "public_batch": PUBLIC},
     "fedmd": {"subset": 5, "pretrain_steps": 3, "digest_steps": 2, "public_batch": PUBLIC},
     "kt_pfl": {"distill_steps": 3, "public_batch": PUBLIC},

@@ -138,6 +138,7 @@ UNWEIGHTED = {  # every reply counts the same
     "fedamp",
     "feddyn",  # its server's slope moves by the number of replies
     "feddf",  # FedAvg is weighted by samples, the mean of logits is not
+    "perada",  # as is the mean of its adapters
     "fedfomo",
     "fedmd",
     "fedproto",  # by the samples of each class, which the message tells

@@ -66,6 +66,7 @@ EXPECTED = {
         {"parameters": W}, {"parameters": W}, hyper={"eps2": 1e9}
     ),  # never split: one copy
     "feddf": Ledger({"parameters": W}, {"parameters": W}),
+    "perada": Ledger({"parameters": W}, {"parameters": W}),
     "ds_fl": Ledger({"predictions": P}, {"predictions": P}, first={}),
     "fedmd": Ledger(  # scores of the last subset; two subsets of 5 rows by their numbers
         {"predictions": 5 * CLASSES, "control": 10},
@@ -245,6 +246,7 @@ PERSONAL = {
     "cgpfl_heur": "theta",
     "persfl": "student",
     "ditto": "parameters",
+    "perada": "parameters",
     "fedrep": "parameters",
     "fedbabu": "tuned",
     "fedbn": "parameters",

@@ -23,6 +23,7 @@ WRITTEN = {
     "PerAvg": "per_fedavg",
     "FedCP": "fedcp",
     "GPFL": "gpfl",
+    "PerAda": "perada",
     "Local-Only": "local",
     "ClusteredFL": "clustered_fl",
     "DS-FL": "ds_fl",

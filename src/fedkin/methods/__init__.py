@@ -55,6 +55,7 @@ from fedkin.methods.local import local
 from fedkin.methods.moon import moon
 from fedkin.methods.partial_fl import partial_fl
 from fedkin.methods.per_fedavg import per_fedavg
+from fedkin.methods.perada import perada
 from fedkin.methods.persfl import persfl
 from fedkin.methods.pfedme import pfedme
 from fedkin.methods.ppfl import ppfl
@@ -108,6 +109,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fedu": fedu,
     "fedcp": fedcp,
     "gpfl": gpfl,
+    "perada": perada,
 }
 
 ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ make no difference

@@ -14,6 +14,7 @@ from fedkin.core.family import CATEGORICAL, FAMILIES
 from fedkin.core.layers import Choice
 from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
+from fedkin.models.adapters import dnn_adapter
 from fedkin.models.frozen import frozen_names
 from fedkin.models.head import some_samples, with_head
 from fedkin.models.lstm import lstm
@@ -28,6 +29,7 @@ from fedkin.transforms.local_batch_norm import without_statistics
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "mlr": mlr,
     "dnn": dnn,
+    "dnn_adapter": dnn_adapter,
     "glm": glm,
     "cnn_persfl": cnn_persfl,
     "cnn_comet": cnn_comet,
