@@ -32,6 +32,14 @@ def test_the_same_bits(method, tmp_path):
     )
 
 
+@pytest.mark.parametrize("method", ["fedavg", "ditto"])
+def test_frozen_parameters_reach_every_actor(method, tmp_path):
+    body = {"model__name": "dnn", "model__hidden": 5, "model__frozen": "body"}
+    assert outcome(run(small(method, **body, **ENGINE), tmp_path / "ray")) == outcome(
+        run(small(method, **body), tmp_path / "plain")
+    )
+
+
 @pytest.mark.parametrize("asked", ["panel:2", "participants"])
 def test_the_same_clients_are_evaluated(asked, tmp_path):
     spec = {"run__evaluate": asked, "run__participation": 0.5}

@@ -28,8 +28,10 @@ def perada(
     imitate σ(mean logits of all that were sent) on the public set, by KL.
 
     What an adapter is says [model] frozen: everything that is not frozen. With no part frozen v
-    and w are whole models. Readings: v starts at the initial adapter, persists, and runs through
-    the same mini-batches as w. The w of λ(v − w) is the one received.
+    and w are whole models.
+
+    Readings: v starts at the initial adapter, persists, and runs through the same mini-batches as
+    w. The w of λ(v − w) is the one received.
     Deviation: the server's steps are feddf's, plain SGD for a fixed number of them; the authors'
     code has Adam with early stopping on validation data at the server, which our server has not.
 
