@@ -17,6 +17,7 @@ from tests.models.test_build import SHAPES, TEXTS, inputs_of
 
 HEADS = {  # name → (shape, the head's parameters, numbers in a row)
     "dnn": ((1, 8, 8), "3", 128),
+    "dnn_adapter": ((1, 28, 28), "head", 128),
     "cnn_persfl": ((3, 32, 32), "classifier.4", 84),
     "cnn_comet": ((3, 32, 32), "classifier.8", 50),
     "cnn_cgpfl": ((1, 28, 28), "classifier.2", 512),
