@@ -124,7 +124,7 @@ def test_sums_are_declared_wherever_they_suffice():
         *("finetune", "l2sgd", "lg_fedavg", "partial_fl", "per_fedavg", "persfl", "ppfl"),
         *("scaffold", "fedrep", "fedbabu", "fedbn", "fedala"),
         *("fedproto", "fedrod", "knn_per", "moon", "feddyn", "fedntd"),
-        *("feddbe", "fedcp", "gpfl"),
+        *("feddbe", "fedcp", "gpfl", "ds_fl", "fedmd"),
     }
     grouped = {
         name
