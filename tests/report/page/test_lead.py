@@ -81,7 +81,7 @@ def test_where_less_is_better_a_fall_is_a_gain(tmp_path: Path) -> None:
         assert gain is not None
         assert gain.by_client == {0: 0.5, 1: -0.5, 2: 0.5}
         assert "test log-loss falls by 0.1667 on average" in sentence(found, gain)
-        assert "a linear model of its own" in sentence(found, gain)
+        assert "linear models of their own" in sentence(found, gain)
 
 
 def steps(folder: Path, groups: Groups | None = None) -> tuple[str, list[str]]:

@@ -101,7 +101,8 @@ def _page(
 
 
 def _head(found: Mapping[str, Any], title: str) -> str:
-    hyper = formatting.plain(found["hyper"] or {})
+    given = {name: value for name, value in (found["hyper"] or {}).items() if value is not None}
+    hyper = formatting.plain(given)
     told = [
         formatting.many(found["clients"], "client"),
         f"split {formatting.split(found)}",

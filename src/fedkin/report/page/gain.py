@@ -20,8 +20,8 @@ LOCAL = "local"
 BESIDE = 40  # folders beside a run that are looked into
 NAMES = {
     "local": "local training alone",
-    "linear": "a linear model of its own",
-    "constant": "its most frequent class, or its mean",
+    "linear": "linear models of their own",
+    "constant": "their most frequent class, or their mean",
 }
 
 

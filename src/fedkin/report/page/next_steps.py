@@ -74,8 +74,8 @@ def _of_gain(run: Run, found: Mapping[str, Any], gain: Gain, folder: str) -> lis
         said = "No client has to lose: with safe = true each one keeps what its validation prefers."
         steps.append(Step(said, f"fedkin run {_spec_file(run)} --set method.safe=true"))
     if gain.mean < 0 and gain.sure:
-        said = f"{gain.name} is better here: the doctor says whether federating can help."
-        steps.append(Step(said[0].upper() + said[1:], f"fedkin doctor {_spec_file(run)}"))
+        said = f"Better here: {gain.name}. The doctor says whether federating can help."
+        steps.append(Step(said, f"fedkin doctor {_spec_file(run)}"))
     if gain.run:
         both = f"{_shown(Path(gain.run))} {folder}"
         steps.append(Step("Both side by side:", f"fedkin compare {both} --html compare.html"))

@@ -1,0 +1,63 @@
+"""Pictures of pages for the documentation: what a person sees who typed a tutorial's commands.
+
+    python -m website.pictures FOLDER...     the tutorials' folders, with their runs in them
+
+Writes docs/images/NAME.png from the pages that are there; needs chromium (or FEDKIN_CHROMIUM).
+"""
+
+import argparse
+import os
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
+
+
+class Picture(NamedTuple):
+    """``page``: a page below one of the folders; ``height``: pixels of it, from the top."""
+
+    page: str
+    height: int
+
+
+PICTURES = {
+    "report": Picture("runs/ppfl/report.html", 1230),
+    "first_steps": Picture("runs/digits.html", 1262),
+    "hospitals": Picture("runs/hospitals.html", 1262),
+    "phones": Picture("runs/phones.html", 1165),
+}
+WIDTH = 1150
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", nargs="+", type=Path)
+    folders = parser.parse_args().folders
+    for name, picture in PICTURES.items():
+        for page in (folder / picture.page for folder in folders):
+            if page.exists():
+                take(page, picture.height, IMAGES / f"{name}.png")
+                print(f"{name}.png from {page}")
+
+
+def take(page: Path, height: int, to: Path) -> None:
+    """The top of a page, light, as PNG."""
+    from playwright.sync_api import sync_playwright
+
+    browser = os.environ.get("FEDKIN_CHROMIUM") or shutil.which("chromium")
+    if browser is None:
+        raise SystemExit("no chromium: install it, or set FEDKIN_CHROMIUM")
+    with sync_playwright() as playwright:
+        window = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        view = window.new_page(viewport={"width": WIDTH, "height": height}, color_scheme="light")
+        view.goto(page.resolve().as_uri())
+        view.wait_for_timeout(1500)  # charts are drawn
+        view.screenshot(path=to)
+        window.close()
+
+
+if __name__ == "__main__":
+    main()
