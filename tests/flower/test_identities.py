@@ -48,6 +48,7 @@ def test_a_signature_is_of_its_node_its_text_and_its_experiment(folder: Path) ->
         b"ecdsa-sha2-nistp384 AAAA",
         OTHER.public_key().public_bytes(SSH, PUBLIC),
     ],
+    ids=("of tomorrow", "empty", "no text", "cut", "of another kind"),  # a key is another each time
 )
 def test_a_line_that_is_no_key_of_a_node(line: bytes, folder: Path) -> None:
     first = (folder / PEERS).read_bytes().splitlines()[0]
