@@ -23,6 +23,7 @@ def test_finished_rows_of_another_machine_are_taken(
     one = kept[here["row"], 0]
     assert one.numbers == {"accuracy": here["measured"]}
     assert len(one.fingerprint) > 10
+    (tmp_path / "a" / "claims.csv").write_text("claim,verdict\n")  # stands there, too
     (there,) = json.loads(fedkin(*asked, "--out", "b", "--from", "a").stdout)["lines"]
     assert (there["measured"], there["seeds"]) == (here["measured"], [0])
     assert not (tmp_path / "b" / "runs").exists()  # nothing was trained

@@ -14,6 +14,7 @@ from fedkin.reproduce.claim import Case, Register
 from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import Judged
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, SEEDS, Finding
+from fedkin.reproduce.kept import CLAIMS
 from fedkin.runs.outside import write_outside
 
 VERDICTS = (HOLDS, ONLY, FAILS, OPEN)
@@ -81,7 +82,7 @@ def write(
     }
     made = {
         "claims.md": markdown(register, found, scale, asked),
-        "claims.csv": table.getvalue(),
+        CLAIMS: table.getvalue(),
         "claims.json": json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
     }
     return [write_outside(out / name, text) for name, text in made.items()]

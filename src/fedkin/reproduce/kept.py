@@ -18,6 +18,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import Spec
 
 COLUMNS = ("row", "seed", "measure", "value", "seconds", "settings", "fingerprint", "version")
+CLAIMS = "claims.csv"  # the verdicts of claims, which stand in the same folder
 LARGEST = 16 * 2**20  # bytes of a file that is read
 PLAIN = {
     f"{section}.{key}": value
@@ -80,7 +81,7 @@ def text_of(runs: Iterable[Kept]) -> str:
 
 
 def read(folder: Path) -> Keeping:
-    """The runs that the CSV files of a folder tell.
+    """The runs that the CSV files of a folder tell; verdicts of claims are passed over.
 
     Raises FedkinError for a file that is none of ours.
     """
@@ -90,6 +91,8 @@ def read(folder: Path) -> Keeping:
         )
     found: dict[tuple[str, int], Kept] = {}
     for path in sorted(folder.glob("*.csv")):
+        if path.name == CLAIMS:
+            continue
         for number, line in enumerate(_lines(path), start=2):
             one = _kept(line, f"{path}: line {number}")
             before = found.get((one.row, one.seed))
