@@ -162,16 +162,18 @@ def truth_of(of: list[dict[str, Run]]) -> Truth:
 def difference(of: list[dict[str, Run]], method: str, other: str) -> tuple[float, float]:
     """How much better the method is, over pairs of client and seed: mean and standard error."""
     apart = _sign(of) * np.concatenate([one[method].test - one[other].test for one in of])
-    apart = apart[np.isfinite(apart)]
-    error = float(apart.std(ddof=1) / math.sqrt(len(apart))) if len(apart) > 1 else math.inf
-    return float(apart.mean()), error
+    return float(apart[np.isfinite(apart)].mean()), _error(apart)
 
 
 def error_of(of: list[dict[str, Run]], method: str) -> float:
     """Standard error of a method's mean over pairs of client and seed."""
-    tests = np.concatenate([one[method].test for one in of])
-    tests = tests[np.isfinite(tests)]
-    return float(tests.std(ddof=1) / math.sqrt(len(tests))) if len(tests) > 1 else math.inf
+    return _error(np.concatenate([one[method].test for one in of]))
+
+
+def _error(values: NDArray[np.float64]) -> float:
+    """Standard error of the mean of those that are finite."""
+    known = values[np.isfinite(values)]
+    return float(known.std(ddof=1) / math.sqrt(len(known))) if len(known) > 1 else math.inf
 
 
 def _sign(of: list[dict[str, Run]]) -> float:

@@ -15,19 +15,25 @@ def renew(page: Path, name: str, head: str, rows: list[str], order: list[str]) -
 
     ``order``: the first cells of all rows that the table may have, in their order.
     """
+    _, table, _ = _parts(page, name)
+    kept = {_first(line): line for line in table.splitlines()[2:]}
+    kept.update((_first(row), row) for row in rows)
+    put(page, name, "\n".join([head, *(kept[cell] for cell in order if cell in kept)]))
+
+
+def put(page: Path, name: str, text: str) -> None:
+    """Put a text in the place of what stands there."""
+    before, _, after = _parts(page, name)
+    page.write_text(f"{before}{text}\n{END}{after}", encoding="utf-8")
+
+
+def _parts(page: Path, name: str) -> tuple[str, str, str]:
+    """What stands before, in and after the place."""
     before, start, rest = page.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
     if not start:
         raise SystemExit(f"{page} has no line <!-- {name} -->")
     table, _, after = rest.partition(END)
-    kept = {_first(line): line for line in table.splitlines()[2:]}
-    kept.update((_first(row), row) for row in rows)
-    page.write_text(
-        before
-        + start
-        + "\n".join([head, *(kept[cell] for cell in order if cell in kept)])
-        + f"\n{END}{after}",
-        encoding="utf-8",
-    )
+    return before + start, table, after
 
 
 def line_of(cells: list[str]) -> str:

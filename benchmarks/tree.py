@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.gains import gains
-from benchmarks.page import END
+from benchmarks.page import put
 
-START = "<!-- tree -->\n"
 WIDTH = 48  # of what stands left of the numbers
 COLUMNS = ("HAR", "FEMN.", "Shak.", "Fash.")  # those of gains
 
@@ -82,7 +81,7 @@ def _below(branch: Branch, indent: str, numbers: dict[str, str]) -> list[str]:
 
 def block() -> str:
     """What stands in the page."""
-    return "\n".join([START.strip(), "```text", *tree(), "```", END])
+    return "\n".join(["```text", *tree(), "```"])
 
 
 def main() -> None:
@@ -93,11 +92,7 @@ def main() -> None:
     given = parser.parse_args()
     print(*tree(), sep="\n")
     if given.write:
-        before, start, rest = given.write.read_text(encoding="utf-8").partition(START)
-        if not start:
-            raise SystemExit(f"{given.write} has no line {START.strip()}")
-        after = rest.partition(END)[2]
-        given.write.write_text(f"{before}{block()}{after}", encoding="utf-8")
+        put(given.write, "tree", block())
 
 
 if __name__ == "__main__":

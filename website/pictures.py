@@ -6,10 +6,12 @@ Writes docs/images/NAME.png from the pages that are there; needs chromium (or FE
 """
 
 import argparse
-import os
-import shutil
 from pathlib import Path
 from typing import NamedTuple
+
+from playwright.sync_api import Browser
+
+from tests.report.browser import executable, opened, started
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 
@@ -36,27 +38,21 @@ def main() -> None:
     )
     parser.add_argument("folders", nargs="+", type=Path)
     folders = parser.parse_args().folders
-    for name, picture in PICTURES.items():
-        for page in (folder / picture.page for folder in folders):
-            if page.exists():
-                take(page, picture.height, IMAGES / f"{name}.png")
-                print(f"{name}.png from {page}")
-
-
-def take(page: Path, height: int, to: Path) -> None:
-    """The top of a page, light, as PNG."""
-    from playwright.sync_api import sync_playwright
-
-    browser = os.environ.get("FEDKIN_CHROMIUM") or shutil.which("chromium")
-    if browser is None:
+    if executable() is None:
         raise SystemExit("no chromium: install it, or set FEDKIN_CHROMIUM")
-    with sync_playwright() as playwright:
-        window = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        view = window.new_page(viewport={"width": WIDTH, "height": height}, color_scheme="light")
-        view.goto(page.resolve().as_uri())
-        view.wait_for_timeout(1500)  # charts are drawn
+    with started() as browser:
+        for name, picture in PICTURES.items():
+            for page in (folder / picture.page for folder in folders):
+                if page.exists():
+                    take(browser, page, picture.height, IMAGES / f"{name}.png")
+                    print(f"{name}.png from {page}")
+
+
+def take(browser: Browser, page: Path, height: int, to: Path) -> None:
+    """The top of a page, light, as PNG."""
+    with opened(browser, page, width=WIDTH) as view:
+        view.set_viewport_size({"width": WIDTH, "height": height})
         view.screenshot(path=to)
-        window.close()
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ from functools import cache, partial
 from multiprocessing import forkserver, get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
-from fedkin.experiment.run import experiment
+from fedkin.experiment.run import experiment, run
 from fedkin.methods import make
 from fedkin.runs.checkpoint import committed
 from fedkin.runs.database import read_only
@@ -108,6 +109,14 @@ def content(method: str = "fedavg", **settings: Any) -> dict[str, Any]:
 def small(method: str = "fedavg", **settings: Any) -> Spec:
     """The same, checked; settings are ``section__key=value``."""
     return experiment(content(method, **settings))
+
+
+def outcome_of(spec: Spec) -> dict[str, Any]:
+    """The outcome of an uninterrupted run, whose folder is thrown away: what all others must
+    give.
+    """
+    with TemporaryDirectory(prefix="fedkin-plain-") as folder:
+        return outcome(run(spec, Path(folder)))
 
 
 def outcome(folder: Path) -> dict[str, Any]:

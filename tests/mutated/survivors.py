@@ -1,10 +1,10 @@
 """Mutants that no test can or need notice, each with its reason: tests/mutated/survivors.toml."""
 
-import math
 import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
+from fedkin.report.intervals import of_share
 from tests.mutated.mutants import Mutant
 
 FILE = Path(__file__).with_name("survivors.toml")
@@ -40,10 +40,5 @@ def listed() -> list[Survivor]:
 
 
 def wilson(right: int, of: int) -> tuple[float, float]:
-    """Wilson's interval of 95 % of a share."""
-    if not of:
-        return 0.0, 1.0
-    z, share = 1.959964, right / of
-    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
-    half = z * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / (1 + z * z / of)
-    return middle - half, middle + half
+    """Wilson's interval of 95 % of a share; all of it where nothing was tried."""
+    return of_share(right / of, of) if of else (0.0, 1.0)

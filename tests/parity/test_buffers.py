@@ -2,10 +2,7 @@
 of it.
 """
 
-import shutil
 from functools import cache
-from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
@@ -14,7 +11,7 @@ from fedkin.engine.transports import processes
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.runs.database import read_only
-from tests.engine.small import FORKED, outcome, small
+from tests.engine.small import FORKED, outcome, outcome_of, small
 
 MODEL = "tests.parity.normed:Normed"
 HALVES = {"method__personal": ["layers.1."]}
@@ -37,11 +34,7 @@ def spec(case, **settings):
 
 @cache
 def plain(case):
-    folder = Path(mkdtemp(prefix="fedkin-buffers-"))
-    try:
-        return outcome(run(spec(case), folder))
-    finally:
-        shutil.rmtree(folder)
+    return outcome_of(spec(case))
 
 
 class Stop(Exception):

@@ -2,10 +2,7 @@
 or not.
 """
 
-import shutil
 from functools import cache
-from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 import torch
@@ -20,7 +17,7 @@ from fedkin.methods.fedavg import fedavg
 from fedkin.runs.database import read_only
 from fedkin.setup.build import assemble
 from fedkin.setup.opened import load
-from tests.engine.small import FORKED, outcome, small
+from tests.engine.small import FORKED, outcome, outcome_of, small
 
 CONVOLVED = {"model__name": "tests.parity.backbones:Convolved", "model__frozen": ["body."]}
 DENSE = {"model__name": "dnn", "model__hidden": 5, "model__frozen": "body"}
@@ -47,11 +44,7 @@ def spec(case, **settings):
 
 @cache
 def plain(case):
-    folder = Path(mkdtemp(prefix="fedkin-frozen-"))
-    try:
-        return outcome(run(spec(case), folder))
-    finally:
-        shutil.rmtree(folder)
+    return outcome_of(spec(case))
 
 
 class Stop(Exception):

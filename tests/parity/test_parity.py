@@ -5,7 +5,6 @@ memory or on disk.
 import shutil
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
@@ -15,7 +14,7 @@ from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.methods import METHODS as ALL
 from fedkin.runs.database import read_only
-from tests.engine.small import FORKED, METHODS, outcome, small
+from tests.engine.small import FORKED, METHODS, outcome, outcome_of, small
 
 EXTRA = {  # further forms of a method: (method, settings)
     "comet-two-models": ("comet", {"model__map": {"a": "mlr", "b": "dnn"}}),
@@ -60,11 +59,7 @@ CASES = {**{name: (name, {}) for name in METHODS}, **EXTRA}
 @cache
 def plain(case: str) -> dict:
     """The outcome of an uninterrupted run in process: what all others must give."""
-    folder = Path(mkdtemp(prefix="fedkin-parity-"))
-    try:
-        return outcome(run(spec(case), folder))
-    finally:
-        shutil.rmtree(folder)
+    return outcome_of(spec(case))
 
 
 def spec(case: str, **settings):

@@ -4,11 +4,9 @@ which the server distils from everybody's.
 
 from fedkin.core.aggregation import Weights
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, Whole, declared
-from fedkin.core.method import ClientContext, Method
-from fedkin.core.ops import scan
-from fedkin.core.tree import Tree
+from fedkin.core.method import Method
+from fedkin.methods.ditto import ditto
 from fedkin.methods.feddf import feddf
-from fedkin.methods.fedprox import proximal_step
 
 
 @declared
@@ -45,20 +43,13 @@ def perada(
         public_batch: Public rows of a distillation step.
         weights: "uniform" (the paper) or "samples": the weights of the mean of adapters.
     """
+    near = ditto(lr=lr, lam=lam, personal_lr=personal_lr, personal_steps=personal_steps)
     base = feddf(
         lr=lr, distill_steps=distill_steps, distill_lr=distill_lr, public_batch=public_batch
     )
-    rate = lr if personal_lr is None else personal_lr
-
-    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        _, up = base.client_update(received, own, data)
-        v, w = own["parameters"], received["parameters"]
-        batches = data.batches(steps=personal_steps)
-        return {"parameters": scan(proximal_step, v, batches, rate * data.decay, lam, w)}, up
-
     return base._replace(
         name="perada",
-        client=lambda initial, info: {"parameters": initial},
-        client_update=client_update,
-        personal_models=lambda w, v, data: {"personal": v["parameters"], "global": w["parameters"]},
+        client=near.client,
+        client_update=near.client_update,  # both train what they receive as FedAvg does
+        personal_models=near.personal_models,
     )

@@ -60,12 +60,12 @@ def same_frozen(where: object, models: Mapping[str, Model], facts: Mapping[str, 
 def save_frozen(models: Mapping[str, Model], folder: Path) -> None:
     """A file for each model with frozen parameters, to be mapped. Raises OSError."""
     for path, model in _files(models, folder):
+        places, size = _places(model.frozen)
         with open(path, "wb") as file:
-            size = _places(model.frozen)[1]
             head = {"descr": "|u1", "fortran_order": False, "shape": (size,)}
             np.lib.format.write_array_header_1_0(file, head)
             begin = file.tell()
-            for name, at in _places(model.frozen)[0].items():
+            for name, at in places.items():
                 file.write(b"\0" * (begin + at - file.tell()))
                 file.write(_bytes(model.frozen[name]).data)
             file.write(b"\0" * (begin + size - file.tell()))

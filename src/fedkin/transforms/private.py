@@ -10,9 +10,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Combined, Contributions, Mean, Rule, WeightedSum
+from fedkin.core.aggregation import Combined, Contributions, Rule, WeightedSum
 from fedkin.core.errors import FedkinError, Halted
-from fedkin.core.method import ClientContext, FederationInit, Method, ServerContext
+from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree, named_leaves
 from fedkin.transforms.private_predictions import (
@@ -22,7 +22,7 @@ from fedkin.transforms.private_predictions import (
 )
 from fedkin.transforms.protected.votes import keep_votes_private
 from fedkin.transforms.robust import factor
-from fedkin.transforms.setting import Setting, declared_sum
+from fedkin.transforms.setting import Setting, blind, declared_sum
 from fedkin.transforms.updates import base_of, flattened, unflattened
 
 NOISE = "noise"  # the purpose of its randomness
@@ -78,7 +78,7 @@ def keep_private(method: Method, setting: Setting, asked: Guarantee) -> Method:
     rule = noised_mean(asked, expected, summed.kinds, setting.first)
     return private._replace(
         aggregation=alike._replace(rule=rule),
-        server_update=_blind(method, setting, expected),
+        server_update=blind(method, expected),
     )
 
 
@@ -145,20 +145,6 @@ def _noised(
         return own, unflattened(base + update, message)
 
     return client_update
-
-
-def _blind(
-    method: Method, setting: Setting, expected: float
-) -> Callable[[Tree, Mean, ServerContext], Tree]:
-    """``server_update`` that is not told who took part, nor how many: noise covers the sum."""
-    some = tuple(range(max(1, round(expected))))
-
-    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
-        return method.server_update(
-            state, sent._replace(clients=some, weight=expected, each={}), server
-        )
-
-    return server_update
 
 
 def _checked(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from fedkin.core.aggregation import EachClient, GroupedSum, Reply, WeightedSum, aggregated
+from fedkin.core.aggregation import EachClient, GroupedSum, Mean, Reply, WeightedSum, aggregated
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree
@@ -66,6 +66,23 @@ def message_by_message(method: Method) -> Method:
         return method.server_update(state, aggregated(how, replies), server)
 
     return method._replace(aggregation=EachClient(), server_update=server_update)
+
+
+def blind(method: Method, expected: float) -> Callable[[Tree, Mean, ServerContext], Tree]:
+    """``server_update`` that is not told who took part, nor how many: noise covers what it gets.
+
+    Args:
+        method: It declares a weighted sum.
+        expected: The participants that it is told of, on average.
+    """
+    some = tuple(range(max(1, round(expected))))
+
+    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
+        return method.server_update(
+            state, sent._replace(clients=some, weight=expected, each={}), server
+        )
+
+    return server_update
 
 
 def participants_at_least(method: Method, name: str, least: int, hint: str) -> Method:

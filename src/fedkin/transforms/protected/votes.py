@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Combined, Contributions, Mean, Reply, WeightedSum
+from fedkin.core.aggregation import Combined, Contributions, Reply, WeightedSum
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Tree
 from fedkin.transforms.private_predictions import PREDICTIONS, introducing_nothing
-from fedkin.transforms.setting import Setting
+from fedkin.transforms.setting import Setting, blind
 
 NOISE = "noise of votes"
 
@@ -49,18 +49,14 @@ def keep_votes_private(method: Method, setting: Setting, noise: float) -> Method
 
 def _by_rule(method: Method, summed: WeightedSum, setting: Setting, noise: float) -> Method:
     """The winners in the place of a declared mean of predictions."""
-    everybody = tuple(setting.infos)
 
     def rule(given: Contributions) -> Combined:
         like = _expected(method, setting, given.received(setting.first))
         said = [reply.message[PREDICTIONS] for reply in given.replies.values()]
         return Combined({PREDICTIONS: winners(said, like, noise, given.secret, given.round)})
 
-    def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
-        blind = sent._replace(clients=everybody, weight=float(len(everybody)), each={})
-        return method.server_update(state, blind, server)
-
-    return method._replace(aggregation=summed._replace(rule=rule), server_update=server_update)
+    everybody = blind(method, float(len(setting.infos)))
+    return method._replace(aggregation=summed._replace(rule=rule), server_update=everybody)
 
 
 def _expected(method: Method, setting: Setting, received: Tree) -> Tensor:
