@@ -99,14 +99,24 @@ class Lines:
 
 
 def quiet(copy: Path, log: Path) -> None:
-    """This process runs the tests of a copy, and what it prints goes into a file."""
+    """This process runs the tests of a copy, and what it prints goes into a file.
+
+    What was imported from elsewhere before, as scripts/mutate itself does, is forgotten.
+    """
     with open(log, "w", encoding="utf-8") as output:
         for stream in (1, 2):
             os.dup2(output.fileno(), stream)
     os.chdir(copy)
-    sys.dont_write_bytecode = True
+    for name in [name for name in sys.modules if name.split(".")[0] in ("fedkin", "tests")]:
+        del sys.modules[name]
     sys.path.insert(0, str(copy))
-    os.environ |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    os.environ["PYTHONPATH"] = str(copy)
+
+
+def without_bytecode() -> None:
+    """A mutant leaves none; that of files that stay as they are comes from ``look``."""
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 def look(copy: Path, files: set[str], tests: list[str], into: Path) -> None:
@@ -121,10 +131,14 @@ def look(copy: Path, files: set[str], tests: list[str], into: Path) -> None:
 
 
 def read(path: Path) -> Covered:
-    """What ``look`` wrote; raises RuntimeError where tests failed without any mutant."""
+    """What ``look`` wrote; raises RuntimeError where tests failed without any mutant, or ran none
+    of the lines.
+    """
     content = json.loads(path.read_text(encoding="utf-8"))
     if content["code"]:
-        raise RuntimeError("the tests fail without any mutant: mend that first")
+        raise RuntimeError(f"the tests fail without any mutant: {path.with_suffix('.log')}")
+    if not content["lines"]:
+        raise RuntimeError("the tests ran another copy of fedkin than the one that is changed")
     lines = {
         file: {int(line): tests for line, tests in by.items()}
         for file, by in content["lines"].items()
@@ -135,4 +149,5 @@ def read(path: Path) -> Covered:
 def notice(copy: Path, tests: list[str], log: Path) -> None:
     """Ends with 0 where every test passes."""
     quiet(copy, log)
+    without_bytecode()
     sys.exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-m", LEFT_OUT, *tests]))

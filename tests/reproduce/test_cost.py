@@ -1,10 +1,13 @@
 """What a row took."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from fedkin.experiment.training import Progress
-from fedkin.reproduce.cost import Cost, clocked, cost, parts
+from fedkin.reproduce.cost import KEPT, Cost, clocked, cost, parts
 from fedkin.runs.record import Record
 
 
@@ -36,3 +39,18 @@ def test_a_run_in_several_sessions_costs_their_sum(tmp_path: Path) -> None:
     assert cost(tmp_path) == second
     clocked(tmp_path, session(5, "round", "finish"))
     assert cost(tmp_path) is None  # rounds 3 and 4 were a session's that was killed
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, "[]", "3", '{"total": "long"}', '{"more": 1}', "{", " " * (1 << 16) + "{}"],
+    ids=lambda text: text[:9],
+)
+def test_a_cost_that_is_none_is_not_known(text: str, tmp_path: Path) -> None:
+    (tmp_path / KEPT).write_text(text)
+    assert cost(tmp_path) is None
+
+
+def test_a_cost_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / KEPT)
+    assert cost(tmp_path) is None

@@ -6,11 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
 from fedkin.reproduce import running
 from fedkin.reproduce.cost import cost
 from fedkin.reproduce.preset import Row, preset
 from fedkin.reproduce.running import Outcome, outcomes, spec_of
+from fedkin.runs.directory import SPEC
+from fedkin.runs.spec import parse
 from tests.cli.command import fedkin
 
 
@@ -117,6 +120,19 @@ def test_a_run_from_before_a_setting_existed_has_its_default(tmp_path: Path) -> 
     assert again.numbers == first.numbers
     (other,) = outcomes([row], 1, tmp_path, {**quick, "run.min_replies": 2})
     assert "another setting (run.min_replies)" in other.missing
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[]", "3"], ids=["deep", "list", "number"])
+def test_settings_that_are_damaged_are_those_of_the_runs_own_file(
+    text: str, tmp_path: Path
+) -> None:
+    spec = parse({"method": {"name": "local"}, "data": {"name": "digits"}})[0]
+    (tmp_path / SPEC).write_text('[method]\nname = "local"\n[data]\nname = "digits"\n')
+    (tmp_path / running.ASKED).write_text(text)
+    running._same(tmp_path, spec)
+    other = spec.model_copy(update={"run": spec.run.model_copy(update={"rounds": 77})})
+    with pytest.raises(FedkinError, match=r"another setting \(run\.rounds\)"):
+        running._same(tmp_path, other)
 
 
 def test_a_finished_run_is_taken_where_data_decided_a_setting(tmp_path: Path) -> None:

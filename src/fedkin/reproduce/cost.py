@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from fedkin.core.files import write_file
+from fedkin.core.files import read_file, write_file
 from fedkin.experiment.training import Progress
 from fedkin.runs.record import Record
 
 KEPT = "processor.json"
+LARGEST = 1 << 16  # bytes of it
 FIRST = "setup"  # the phase that a run begins with
 
 
@@ -70,9 +71,9 @@ def _write(folder: Path, found: Cost, numbers: list[int]) -> None:
 def cost(folder: Path) -> Cost | None:
     """What was kept; None of a run that was not made here."""
     try:
-        found = Cost(**json.loads((folder / KEPT).read_text(encoding="utf-8")))
+        found = Cost(**json.loads(read_file(folder / KEPT, LARGEST)))
         return found if isinstance(found.total, float) else None
-    except (OSError, ValueError, TypeError):
+    except (OSError, RecursionError, ValueError, TypeError):
         return None
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.files import write_file
+from fedkin.core.files import read_file, write_file
 from fedkin.data.folder import data_folder
 from fedkin.data.theory import toy
 from fedkin.experiment.resume import resume
@@ -36,6 +36,7 @@ from fedkin.setup.population import rooted
 
 # Beside a run's records: the settings that it was made of, before data filled them in
 ASKED = "asked.json"
+LARGEST = 16 << 20  # bytes of it
 LEFT_TO_DATA = (
     None,
     "auto",
@@ -318,12 +319,10 @@ def _same(folder: Path, spec: Spec) -> None:
     now = _settings(spec)
     try:
         known = {key: PLAIN[key] for key in now if key in PLAIN}  # a setting may be newer than it
-        before = {**known, **json.loads((folder / ASKED).read_text(encoding="utf-8"))}
+        before = {**known, **json.loads(read_file(folder / ASKED, LARGEST))}
         differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]
-    except (
-        OSError,
-        ValueError,
-    ):  # made by hand, or killed at once: its own specification has the defaults filled in
+    # made by hand, damaged, or killed at once: its own specification has the defaults filled in
+    except (OSError, RecursionError, TypeError, ValueError):
         before = _settings(parse_file(folder / SPEC))
         fixed = (key for key in now if now[key] not in LEFT_TO_DATA and key in before)
         differ = [

@@ -1,0 +1,47 @@
+"""A process that runs the tests of a copy, whatever was imported before."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mutated.running import Covered, read
+
+ROOT = Path(__file__).parents[2]
+ASKED = """
+import sys
+from pathlib import Path
+import fedkin.report.intervals
+from tests.mutated import running
+running.quiet(Path(sys.argv[1]), Path(sys.argv[1]) / "said.txt")
+import fedkin
+print(fedkin.MINE)
+"""
+
+
+def test_the_copy_is_run_although_fedkin_was_imported_before(tmp_path: Path) -> None:
+    (tmp_path / "fedkin").mkdir()
+    (tmp_path / "fedkin" / "__init__.py").write_text("MINE = 'the copy'")
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    subprocess.run(
+        [sys.executable, "-c", ASKED, str(tmp_path)],
+        check=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    assert (tmp_path / "said.txt").read_text() == "the copy\n"
+
+
+def test_tests_that_ran_none_of_the_lines_are_no_measure(tmp_path: Path) -> None:
+    """Every mutant of theirs would live."""
+    into = tmp_path / "covered.json"
+    into.write_text('{"code": 0, "lines": {}, "seconds": {"tests/test_a.py::test": 0.5}}')
+    with pytest.raises(RuntimeError, match="another copy"):
+        read(into)
+    into.write_text('{"code": 1, "lines": {}, "seconds": {}}')
+    with pytest.raises(RuntimeError, match="fail without any mutant"):
+        read(into)
+    into.write_text('{"code": 0, "lines": {"a.py": {"3": ["t"]}}, "seconds": {"t": 0.5}}')
+    assert read(into) == Covered({"a.py": {3: ["t"]}}, {"t": 0.5})
