@@ -52,6 +52,26 @@ def test_a_row_that_no_run_writes_is_damage(tmp_path: Path, change: str) -> None
     connection.close()
 
 
+@pytest.mark.parametrize("value", ["'0.5'", "'a'", "x'30'", "1e40", "-1e300"])
+@pytest.mark.parametrize("kind", ["REAL", "TEXT", "BLOB", "INTEGER", ""])
+def test_a_number_is_one_whatever_its_column_says_of_itself(kind: str, value: str) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute(
+        f"CREATE TABLE metrics (round INTEGER, client INTEGER, view TEXT, split TEXT, loss {kind},"
+        " accuracy REAL)"
+    )
+    connection.execute("INSERT INTO metrics VALUES (1, 0, 'global', 'val', 3, NULL)")
+    if kind != "TEXT":  # which makes a text of 3
+        check_rows(lambda query: connection.execute(query).fetchall(), "run.db")
+    connection.execute(f"INSERT INTO metrics VALUES (2, 0, 'global', 'val', {value}, NULL)")
+    if (kind, value) in (("REAL", "'0.5'"), ("INTEGER", "'0.5'")):  # a number by its column
+        check_rows(lambda query: connection.execute(query).fetchall(), "run.db")
+        return
+    with pytest.raises(FedkinError, match="metrics holds a row"):
+        check_rows(lambda query: connection.execute(query).fetchall(), "run.db")
+    connection.close()
+
+
 @pytest.mark.parametrize(
     "facts", [{"seed": -1}, {"clients": "9"}, {"hyper": []}, {"rounds": 10**9}, {"finished": "no"}]
 )

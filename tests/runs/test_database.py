@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
@@ -24,6 +25,30 @@ def test_created_whole(tmp_path, database):
     assert database.facts() == {"version": VERSION, "seed": 3}
     assert database.rows("SELECT client, name FROM clients") == [(0, "zero")]
     assert database.last_round() == -1
+
+
+def test_numbers_come_in_columns_and_null_is_nan(database, monkeypatch):
+    rows = [(1, k, "global", "test", None if k == 2 else k / 4, 0.5) for k in range(5)]
+    with database.commit() as transaction:
+        put_rows(transaction, "metrics", rows)
+    query = "SELECT client, loss FROM metrics WHERE client < ? ORDER BY client"
+    for part in (1, 2, 50):  # rows at a time
+        monkeypatch.setattr("fedkin.runs.database.PART", part)
+        found = database.columns(query, 4)
+        assert np.array_equal(found, [[0, 0], [1, 0.25], [2, np.nan], [3, 0.75]], equal_nan=True)
+    assert database.columns(query, -1).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT n FROM no_table", "SELECT a.client FROM metrics a, metrics b, metrics c"]
+)
+def test_columns_that_have_no_end_or_no_table_are_damage(database, query):
+    rows = [(1, k, "global", "test", 0.5, 0.5) for k in range(60)]
+    with database.commit() as transaction:
+        put_rows(transaction, "metrics", rows)
+    for ask in (database.rows, database.columns):
+        with pytest.raises(FedkinError, match=r"run\.db is damaged: .*no (such table|end)"):
+            ask(query)
 
 
 def test_a_half_made_record_is_made_again(tmp_path):

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, pairwise
+from itertools import compress, count, pairwise
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,9 @@ class Matrix:
 
     def row(self, at: int) -> dict[int, float]:
         """{client: value} of the round with that index, those that have one."""
-        return {
-            k: float(v)
-            for k, v in zip(self.clients, self.values[at], strict=True)
-            if np.isfinite(v)
-        }
+        row = self.values[at]
+        known = np.isfinite(row)
+        return dict(zip(compress(self.clients, known), row[known].tolist(), strict=True))
 
     def bands(self) -> list[tuple[int, float, float, float]]:
         """(round, mean of the lowest ⌊n / 10⌋ clients (at least one), mean, mean of the highest)
@@ -181,9 +179,8 @@ def told(run: Run, name: str, clients: Sequence[int] | None = None) -> Matrix | 
     values = run.read_all([text for _, _, text in rows])
     if not values or not all(type(value) in (int, float) for value in values):
         return None
-    return _matrix(
-        [(at, client, value) for (at, client, _), value in zip(rows, values, strict=True)]
-    )
+    told = [(at, client, value) for (at, client, _), value in zip(rows, values, strict=True)]
+    return _matrix(np.array(told, dtype=float))
 
 
 def told_lists(run: Run, name: str, most: int) -> Stack | None:
@@ -236,19 +233,17 @@ def _test(run: Run, view: str, measure: str) -> Matrix:
             f"SELECT round, client, {COLUMNS[measure]} FROM metrics WHERE view = ? AND "
             "split = 'test'"
         )
-        return _matrix(run.rows(query, view))
+        return _matrix(run.columns(query, view))
     query = (
         "SELECT round, client, value FROM measures WHERE view = ? AND split = 'test' AND name = ?"
     )
-    return _matrix(run.rows(query, view, measure))
+    return _matrix(run.columns(query, view, measure))
 
 
-def _matrix(rows: list[tuple[Any, ...]]) -> Matrix:
-    if not rows:
-        return Matrix([], [], np.empty((0, 0)))
-    at, who, found = zip(*rows, strict=True)
-    rounds, down = np.unique(np.array(at), return_inverse=True)
-    clients, across = np.unique(np.array(who), return_inverse=True)
+def _matrix(rows: NDArray[np.float64]) -> Matrix:
+    """``rows``: round, client, value; nan where nothing was measured."""
+    rounds, down = np.unique(rows[:, 0].astype(np.int64), return_inverse=True)
+    clients, across = np.unique(rows[:, 1].astype(np.int64), return_inverse=True)
     values = np.full((len(rounds), len(clients)), np.nan)
-    values[down, across] = np.array(found, dtype=float)  # None becomes nan
+    values[down, across] = rows[:, 2]
     return Matrix(rounds.tolist(), clients.tolist(), values)

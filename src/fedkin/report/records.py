@@ -11,6 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.plain import HIDDEN, plain, plain_values
 from fedkin.runs.bounds import LETTERS, check_rows
@@ -55,15 +58,19 @@ class Run:
     facts: dict[str, Any]
     clients: dict[int, Client]
     only: tuple[int, ...] | None = None  # clients whose rows are read, and the federation's
-    added_up: dict[str, Any] = field(default_factory=dict, repr=False)  # from all rows, once
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was read once
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.database.rows(self._narrowed(query), *values)
 
+    def columns(self, query: str, *values: Any) -> NDArray[np.float64]:
+        """Numbers [rows, columns]; nan for NULL."""
+        return self.database.columns(self._narrowed(query), *values)
+
     def narrowed(self, clients: Sequence[int]) -> "Run":
         """The same run, as if it had these clients alone."""
         kept = {k: self.clients[k] for k in clients if k in self.clients}
-        return replace(self, clients=kept, only=tuple(kept), added_up={})
+        return replace(self, clients=kept, only=tuple(kept), kept={})
 
     def _narrowed(self, query: str) -> str:
         if self.only is None:

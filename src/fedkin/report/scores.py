@@ -47,9 +47,10 @@ def curves(run: Run, measure: str = "accuracy") -> dict[str, Curve]:
     """{view: Curve} of a measure, personal first; every view and round that was
     evaluated is there.
     """
-    if measure not in run.added_up:
-        run.added_up[measure] = _curves(run, measure)
-    found: dict[str, Curve] = run.added_up[measure]
+    key = ("curves", measure)
+    if key not in run.kept:
+        run.kept[key] = _curves(run, measure)
+    found: dict[str, Curve] = run.kept[key]
     return found
 
 
@@ -121,13 +122,18 @@ def values(
 
 def scores(
     run: Run, at: int, view: str, split: str = "test"
-) -> dict[int, tuple[float | None, float | None]]:
+) -> Mapping[int, tuple[float | None, float | None]]:
     """{client: (loss, accuracy)} of one round."""
-    query = (
-        "SELECT client, loss, accuracy FROM metrics WHERE round = ? AND view = ? AND "
-        "split = ? ORDER BY client"
-    )
-    return {client: (loss, accuracy) for client, loss, accuracy in run.rows(query, at, view, split)}
+    key = ("scores", at, view, split)
+    if key not in run.kept:  # half a dozen numbers of a page are of the same rounds
+        query = (
+            "SELECT client, loss, accuracy FROM metrics WHERE round = ? AND view = ? AND "
+            "split = ? ORDER BY client"
+        )
+        rows = run.rows(query, at, view, split)
+        run.kept[key] = {client: (loss, accuracy) for client, loss, accuracy in rows}
+    found: Mapping[int, tuple[float | None, float | None]] = run.kept[key]
+    return found
 
 
 def measures(

@@ -43,10 +43,8 @@ def _perhaps_text(name: str, most: int) -> str:
 
 
 def _number(name: str, low: float, high: float) -> str:
-    return (
-        f"({name} IS NULL OR (typeof({name}) IN ('real', 'integer') AND {name} BETWEEN "
-        f"{low!r} AND {high!r}))"
-    )
+    # The + takes the column's affinity away: texts and blobs are then beyond every number.
+    return f"({name} IS NULL OR +{name} BETWEEN {low!r} AND {high!r})"
 
 
 _ROUND, _CLIENT = _whole("round", 0, ROUNDS), _whole("client", -1, CLIENTS)
@@ -136,7 +134,7 @@ def check_rows(rows: Callable[[str], list[tuple[Any, ...]]], where: str) -> None
     for table, conditions in COLUMNS.items():
         if table not in there:
             continue
-        wrong = " OR ".join(f"NOT coalesce({condition}, 0)" for condition in conditions)
+        wrong = " OR ".join(f"({condition}) IS NOT TRUE" for condition in conditions)
         for row in rows(f"SELECT * FROM {table} WHERE {wrong} LIMIT 1"):
             told = ", ".join(repr(value)[:40] for value in row)
             raise FedkinError(

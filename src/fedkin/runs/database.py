@@ -5,10 +5,10 @@ not at all.
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.kinds import KINDS
@@ -16,6 +16,11 @@ from fedkin.runs.bounds import check_facts
 from fedkin.runs.directory import RECORD, check_own
 from fedkin.runs.strange import check_file, check_schema, ends, recovered, short_values
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PART = 50_000  # rows that are held as Python objects at a time
 VERSION = 1  # of the run directory: a run of another version is refused, not guessed at
 WRITER_WAITS = 1.0  # seconds for readers, at once: meanwhile new readers wait for it
 READER_WAITS = 5.0  # seconds for the writer
@@ -78,16 +83,46 @@ class Database:
 
         Raises FedkinError for a damaged record, one whose tables have no end among them.
         """
+        with self._asked(query, values) as (cursor, most):
+            found = cursor.fetchmany(most + 1)
+        if len(found) > most:
+            raise self._endless()
+        return found
+
+    def columns(self, query: str, *values: Any) -> "NDArray[np.float64]":
+        """The rows of a query for numbers alone, as an array [rows, columns]; NULL becomes nan.
+
+        A tenth of the memory of ``rows``: they become numbers a part at a time.
+
+        Raises:
+            FedkinError: As ``rows`` does.
+        """
+        import numpy as np
+
+        with self._asked(query, values) as (cursor, most):
+            parts = []
+            while rows := cursor.fetchmany(PART):
+                parts.append(np.array(rows, dtype=np.float64))
+                most -= len(rows)
+                if most < 0:
+                    raise self._endless()
+        return np.concatenate(parts) if parts else np.empty((0, len(cursor.description)))
+
+    @contextmanager
+    def _asked(
+        self, query: str, values: Sequence[Any]
+    ) -> Iterator[tuple[sqlite3.Cursor, int]]:
+        """A query's cursor, to be read within the block, and how many rows it may have."""
         try:
             with ends(self._connection, self.path) as most:
-                found = self._connection.execute(query, values).fetchmany(most + 1)
+                yield self._connection.execute(query, values), most
         except (sqlite3.DatabaseError, OverflowError, OSError, UnicodeDecodeError) as error:
             if "interrupted" in str(error):
-                raise FedkinError(f"{self.path} is damaged: its tables have no end") from None
+                raise self._endless() from None
             raise FedkinError(f"{self.path} is damaged: {error}") from None
-        if len(found) > most:
-            raise FedkinError(f"{self.path} is damaged: its tables have no end")
-        return found
+
+    def _endless(self) -> FedkinError:
+        return FedkinError(f"{self.path} is damaged: its tables have no end")
 
     @contextmanager
     def reading(self) -> Iterator[None]:

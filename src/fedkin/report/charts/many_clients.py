@@ -26,9 +26,10 @@ def quantiles(
     rows: list[dict[str, Any]] = []
     for view, matrix in matrices.items():
         final = matrix.row(-1)
-        order = sorted(final, key=lambda k: (final[k], k))
-        place = {k: n for n, k in enumerate(order)}
-        ascending = np.array([final[k] for k in order])
+        numbers, scores = np.array(list(final)), np.array(list(final.values()))
+        order = np.lexsort((numbers, scores))
+        place = {k: n for n, k in enumerate(numbers[order].tolist())}
+        ascending = scores[order]
         shares = np.linspace(0, 1, POINTS)
         rows += [
             {"view": view, "share": round(share, 4), "value": round(value, 5)}
