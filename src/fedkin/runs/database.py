@@ -109,9 +109,7 @@ class Database:
         return np.concatenate(parts) if parts else np.empty((0, len(cursor.description)))
 
     @contextmanager
-    def _asked(
-        self, query: str, values: Sequence[Any]
-    ) -> Iterator[tuple[sqlite3.Cursor, int]]:
+    def _asked(self, query: str, values: Sequence[Any]) -> Iterator[tuple[sqlite3.Cursor, int]]:
         """A query's cursor, to be read within the block, and how many rows it may have."""
         try:
             with ends(self._connection, self.path) as most:
