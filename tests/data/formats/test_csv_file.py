@@ -71,6 +71,27 @@ def test_other_separators_and_encodings(tmp_path: Path) -> None:
         load(str(path), encoding="klingon")
 
 
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [("?", None), ("", None), ("old", r"line 11: column 'age' holds 'old', which is not a num")],
+)
+def test_a_decimal_comma_beside_a_word_is_still_one(
+    mark: str, said: str | None, tmp_path: Path
+) -> None:
+    """Pandas reads such a column as words: each number was a category of its own."""
+    rows = "".join(f"{at},5;1,{at};{at % 2}\n" for at in range(9))
+    path = write(tmp_path, f"age;who;label\n{rows}{mark};2,5;1\n")
+    options = {"separator": ";", "decimal": ",", "client": "who"}
+    if said is not None:
+        with pytest.raises(FedkinError, match=said):
+            load(path, **options)  # type: ignore[arg-type]
+        return
+    source = load(path, **options)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(source.x[:, 0], [*(at + 0.5 for at in range(9)), np.nan])
+    assert source.client is not None
+    assert source.client[3] == "1,3"  # a name is as it is written
+
+
 def test_many_rows_all_arrive(tmp_path: Path) -> None:
     x = np.random.default_rng(0).normal(size=(5000, 3)).astype(np.float32)
     frame = pd.DataFrame(x, columns=["a", "b", "c"]).assign(

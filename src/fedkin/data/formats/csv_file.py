@@ -1,6 +1,7 @@
 """One CSV file as a DataFrame: every cell arrives, or the line that is wrong is named."""
 
 import csv
+import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -66,6 +67,7 @@ def read_csv(
                 encoding=encoding,
             )
         frame.columns = pd.Index(names)
+        frame = frame if decimal == "." else _with_points(frame, as_text, decimal)
         filled = np.flatnonzero(frame.notna().any(axis=1).to_numpy())
         frame = frame.iloc[: filled[-1] + 1 if len(filled) else 0]
         if frame[names[-1]].isna().any():  # cells that are not there read as empty ones
@@ -166,6 +168,22 @@ def _header(path: Path, separator: str, encoding: str) -> list[str]:
             f"{path}, line 2: {len(first)} cells under {len(head)} column names: separate by commas"
         )
     return head
+
+
+def _with_points(frame: pd.DataFrame, as_text: Sequence[str], decimal: str) -> pd.DataFrame:
+    """Numbers among words with a point: pandas leaves a column alone in which one cell is none."""
+    number = re.compile(rf"\s*[-+]?\d*{re.escape(decimal)}\d+([eE][-+]?\d+)?\s*")
+    made = {}
+    for name in frame.columns.difference(list(as_text)):
+        if pd.api.types.is_numeric_dtype(frame[name]):
+            continue
+        codes, distinct = pd.factorize(frame[name])
+        cells = [
+            cell.replace(decimal, ".") if isinstance(cell, str) and number.fullmatch(cell) else cell
+            for cell in distinct
+        ]
+        made[name] = pd.Series(np.array([*cells, None], dtype=object)[codes], index=frame.index)
+    return frame.assign(**made)
 
 
 def _every_line_whole(path: Path, separator: str, encoding: str, width: int, rows: int) -> None:

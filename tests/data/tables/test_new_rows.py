@@ -1,0 +1,62 @@
+"""A table whose rows come after training, read as the run's own table was."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.tables.encoding import Category, Encoding, Number, Words
+from fedkin.data.tables.new_rows import encoded, read_later, style
+from tests.data.tables.table_examples import write
+
+ENCODING = Encoding(
+    (
+        Number("age", fill=40, mean=40, std=4, flag=False),
+        Category("ward", ("07", "icu"), rest=True, flag=False),
+        Words("note", ("cough", "fever")),
+    )
+)
+TEXT = "bed;note;ward;age\n7;fever fever;07;48,0\n8;cough;ICU ;38,0\n"
+OPTIONS = {"separator": ";", "decimal": ",", "unify": ["ward"], "scale": "standard"}
+
+
+def test_columns_stand_in_any_order_and_words_stay_words(tmp_path: Path) -> None:
+    path = Path(write(tmp_path, TEXT))
+    read = read_later(path, ENCODING, {**OPTIONS, "unify": []}, ("bed",))
+    assert read.frame["ward"].tolist() == ["07", "ICU "]  # text: no leading zero is lost
+    assert read.frame["bed"].tolist() == ["7", "8"]
+    cells, said = encoded(read, ENCODING, ("bed",))
+    assert cells.dtype == np.float32
+    np.testing.assert_allclose(
+        cells,
+        [[2, 1, 0, 0, 0, np.log(3)], [-0.5, 0, 0, 1, np.log(2), 0]],
+        rtol=1e-6,
+    )
+    assert len(said) == 1
+    assert "is none of the values that the model knows by name: 'ICU '" in said[0]
+
+
+def test_spellings_are_those_of_the_run(tmp_path: Path) -> None:
+    later = TEXT.replace("07", "icu")
+    read = read_later(Path(write(tmp_path, later)), ENCODING, OPTIONS, ())
+    cells, said = encoded(read, ENCODING, ())
+    assert cells[:, 2].tolist() == [1, 1]
+    assert said == ("columns that the model does not use: bed",)
+
+
+def test_a_column_that_is_lacking_is_named(tmp_path: Path) -> None:
+    path = Path(write(tmp_path, "bed;age\n7;48\n"))
+    with pytest.raises(FedkinError, match=r"lacks the column 'ward' and 1 more, which the run was"):
+        read_later(path, ENCODING, OPTIONS, ())
+
+
+def test_words_where_there_were_numbers(tmp_path: Path) -> None:
+    path = Path(write(tmp_path, TEXT.replace("38,0", "old")))
+    with pytest.raises(FedkinError, match=r"line 3: column 'age' holds 'old', but the mo"):
+        encoded(read_later(path, ENCODING, OPTIONS, ()), ENCODING, ("bed",))
+
+
+def test_how_files_are_written_is_taken_from_the_run() -> None:
+    assert style({**OPTIONS, "encoding": "latin-1"}, ("ward",)) == (("ward",), ";", ",", "latin-1")
+    assert style({"label": "x"}) == ((), ",", ".", "utf-8")
