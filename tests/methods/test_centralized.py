@@ -19,7 +19,7 @@ def test_it_says_that_no_federation_could_run_it() -> None:
 
 def test_a_round_is_sgd_on_the_union() -> None:
     people = population(sizes=(5, 9, 4))
-    run = Federated(centralized(lr=0.3), people, steps=3).setup()
+    run = Federated(centralized(lr=0.3), people, steps=3, participation=1 / 3).setup()
     before = {name: value.clone() for name, value in run.coordinator.state["parameters"].items()}
     run.run(1)
     after = run.coordinator.state["parameters"]

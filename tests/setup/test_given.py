@@ -1,0 +1,57 @@
+"""Data given as a value, and the copy that a run keeps of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.sources import load
+from fedkin.setup.given import given_data
+
+
+def test_a_frame_and_its_columns_are_one_table(tmp_path) -> None:
+    frame = pd.DataFrame({"age": [31.5, 40], "site": ["a,b", "c"], "label": [1, 0]}, index=[7, 3])
+    one, other = given_data(frame), given_data(dict(frame))
+    assert one.content == other.content
+    assert one.says == "<DataFrame: 2 rows, 3 columns>"
+    assert not one.has_clients
+    path = one.write(tmp_path)
+    assert path == tmp_path / "given.csv"
+    source = load(str(path), client="site")
+    assert source.x.ravel().tolist() == [31.5, 40]
+    assert source.client.tolist() == ["a,b", "c"]
+
+
+def test_arrays_are_kept_as_they_are(tmp_path) -> None:
+    x = np.arange(6, dtype=np.uint8).reshape(3, 2)
+    given = given_data({"x": x, "y": [0, 1, 1], "client": ["u", "v", "u"]})
+    assert given.has_clients
+    assert given.says == "<arrays: x [3, 2], y [3], client [3]>"
+    path = given.write(tmp_path)
+    assert path == tmp_path / "given.npz"
+    with np.load(path) as kept:
+        assert kept["x"].dtype == np.uint8
+        np.testing.assert_array_equal(kept["x"], x)
+        assert kept["client"].tolist() == ["u", "v", "u"]
+
+
+def test_parts_that_are_named_are_arrays() -> None:
+    parts = {name: np.zeros(2) for name in ("x_train", "y_train", "x_test", "y_test")}
+    assert given_data(parts).file == "given.npz"
+    del parts["y_test"]
+    assert given_data(parts).file == "given.csv"  # columns, then
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"a": [1, 2], "b": [1]}, "^data: columns do not fit together: "),
+        (pd.DataFrame({"a": []}), "^data: the DataFrame has no rows$"),
+        (7, "^data is a int: give a name, a path, a DataFrame"),
+        ([1, 2], "^data is a list: give"),
+        ({"x": np.array([{}, 1], dtype=object), "y": [0, 1]}, "the array 'x' holds objects"),
+    ],
+)
+def test_what_is_no_table_is_refused(value, said) -> None:
+    with pytest.raises(FedkinError, match=said):
+        given_data(value)

@@ -1,0 +1,108 @@
+"""What is typed after ``fedkin run``, as a checked specification."""
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.setup.options import specification
+
+FILE = """
+[method]
+name = "ditto"
+lam = 0.7
+[split]
+name = "dirichlet"
+alpha = 0.3
+train = 0.5
+val = 0.2
+test = 0.3
+[run]
+rounds = 9
+[[transforms]]
+name = "norm_bound"
+bound = 2.0
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text(FILE)
+    return path
+
+
+def test_settings_go_before_options_and_options_before_the_file(file) -> None:
+    spec, hints = specification(file, {"rounds": 5, "seed": None}, ["run.rounds=4"])
+    assert (spec.run.rounds, spec.run.seed) == (4, 0)
+    assert spec.method.options == {"lam": 0.7}
+    assert specification(file, {"rounds": 5}, [])[0].run.rounds == 5
+    assert hints == []
+
+
+def test_another_choice_drops_the_keys_of_the_old_one(file) -> None:
+    spec, hints = specification(file, {"method": "fedprox:mu=0.2", "split": "shards:3"}, [])
+    assert (spec.method.name, spec.method.options) == ("fedprox", {"mu": 0.2})
+    assert spec.split.name == "shards"
+    assert spec.split.train == 0.5  # of every split
+    assert "alpha" not in spec.split.options
+    assert hints == [
+        "[method] lam of the file went with 'ditto': not used for 'fedprox'",
+        "[split] alpha of the file went with 'dirichlet': not used for 'shards'",
+    ]
+    same, none = specification(file, {"split": "dirichlet:0.9"}, [])
+    assert (same.split.options, none) == ({"alpha": 0.9}, [])
+
+
+def test_a_setting_that_chooses_goes_first(file) -> None:
+    spec, _ = specification(file, {}, ["method.mu=0.4", "method.name=fedprox"])
+    assert spec.method.options == {"mu": 0.4}
+    assert specification(file, {}, ["split=iid"])[0].split.name == "iid"
+
+
+def test_transforms_come_after_those_of_the_file(file) -> None:
+    spec, _ = specification(file, {"transform": ["median"]}, [])
+    assert [one.name for one in spec.transforms] == ["norm_bound", "median"]
+
+
+def test_short_forms() -> None:
+    given = {
+        "model": "dnn:hidden=7",
+        "public": "mnist:50",
+        "engine": "processes:3",
+        "data": "synthetic_mixture:clients=4",
+    }
+    spec, _ = specification(None, given, [])
+    assert (spec.model.name, spec.model.options["hidden"]) == ("dnn", 7)
+    assert (spec.public.source, spec.public.samples) == ("mnist", 50)
+    assert (spec.engine.name, spec.engine.workers) == ("processes", 3)
+    assert spec.data.options == {"clients": 4}
+    several, _ = specification(None, {"model": "mlr, dnn:hidden=7"}, [])
+    assert several.model.map == {"mlr": "mlr", "dnn:hidden=7": "dnn:hidden=7"}
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "said"),
+    [
+        ({}, ["rounds"], "^--set rounds is not understood: write --set section.key=value$"),
+        ({"split": "dirichlett:1"}, [], "unknown partition 'dirichlett'.*dirichlet"),
+        ({"split": "iid:3"}, [], "partition iid takes no parameter: write --split iid"),
+        ({"method": "ditto:3"}, [], "--method ditto:3 is not understood: write ditto:key=value"),
+        ({"model": "dnn:7"}, [], "--model dnn:7 is not understood: write dnn:key=value"),
+        ({"public": "mnist:50,size=3"}, [], r"unknown key of \[public\] 'size'"),
+    ],
+)
+def test_what_is_not_understood(options, settings, said) -> None:
+    with pytest.raises(FedkinError, match=said):
+        specification(None, options, settings)
+
+
+def test_what_is_no_experiment(tmp_path) -> None:
+    with pytest.raises(FedkinError, match=f"{tmp_path} is a folder: fedkin resume {tmp_path} goes"):
+        specification(tmp_path, {}, [])
+    with pytest.raises(FedkinError, match=r"a\.csv is no experiment but data: fedkin run --data"):
+        specification(tmp_path / "a.csv", {}, [])
+
+
+def test_a_files_mistakes_are_told_before_the_options(file) -> None:
+    file.write_text(FILE.replace("rounds = 9", 'rounds = "many"'))
+    with pytest.raises(FedkinError, match=r"a\.toml.*line 12"):
+        specification(file, {"rounds": 5}, [])

@@ -1,0 +1,117 @@
+"""What a method needs of an experiment: the first thing that is lacking, in one sentence."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.optimizers import PLAIN, Optimizer
+from fedkin.methods import make
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
+from fedkin.setup.requirements import (
+    check_needs,
+    check_optimizer,
+    check_patience,
+    methods_with_a_sum,
+)
+from tests.engine.small import METHODS, content
+
+PARTS = assemble(parse(content("fedavg"))[0])
+EVERYBODY = PARTS.federation._replace(participation=1.0)
+ONE = next(iter(PARTS.models.values()))
+
+
+def method(name):
+    return make(name, METHODS[name], {"lr": 0.1})
+
+
+def check(name, *, federation=PARTS.federation, population=PARTS.population, model=ONE, kinds="m"):
+    models = dict.fromkeys(kinds, model)
+    check_needs(method(name), federation, population, models, [*kinds])
+
+
+def test_what_fits_is_not_told() -> None:
+    check("fedavg")
+    check("ds_fl", population=replace(PARTS.population, public=PARTS.population.x[:5]))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        (
+            "fedavg",
+            {"kinds": "aab"},
+            r"one architecture, clients have a \(2\), b \(1\): try ",
+        ),
+        (
+            "fedavg",
+            {"model": ONE._replace(learner=object())},
+            "m is no torch module: try comet",
+        ),
+        ("fedrod", {}, "fedrod works with what enters a model's head, and model 'mlr' has no head"),
+        ("ds_fl", {}, "ds_fl needs a public set: set public.source .*'held-out'"),
+        ("scaffold", {"federation": PARTS.federation._replace(min_replies=5)}, "has 4 participan"),
+        ("l2sgd", {}, "l2sgd needs every client in every round: set run.participation to 1"),
+    ],
+)
+def test_the_first_thing_that_is_lacking(name, given, said) -> None:
+    with pytest.raises(FedkinError, match=said) as told:
+        check(name, **given)
+    assert "\n" not in str(told.value)
+
+
+def test_labels_of_public_samples() -> None:
+    population = replace(PARTS.population, public=PARTS.population.x[:5])
+    with pytest.raises(FedkinError, match=r"fedmd needs a labeled public set: set public\.labeled"):
+        check("fedmd", population=population)
+    labelled = replace(population, public_y=torch.zeros(5, dtype=torch.int64))
+    start = PARTS.federation.start._replace(public=60)
+    check("fedmd", population=labelled, federation=EVERYBODY._replace(start=start))
+
+
+def test_who_chooses_by_validation_needs_some_everywhere() -> None:
+    names = [name for name in METHODS if method(name).needs.validation]
+    chooser = next(name for name in names if not method(name).needs.head)
+    few = (PARTS.population.val[0][:0], *PARTS.population.val[1:])
+    said = rf"^{chooser} chooses by validation: set split\.val above 0"
+    check(chooser, federation=EVERYBODY)
+    with pytest.raises(FedkinError, match=said):
+        check(chooser, federation=EVERYBODY, population=replace(PARTS.population, val=few))
+
+
+def test_methods_that_are_proposed_can_do_it() -> None:
+    names = methods_with_a_sum().split(", ")
+    assert "fedavg" in names
+    assert not {"centralized", "comet", "ifca"} & set(names)
+    assert names == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("asked", "key"),
+    [
+        (Optimizer("adam"), "train.optimizer back to its default, 'sgd'"),
+        (PLAIN._replace(momentum=0.9), "train.momentum back to its default, 0.0"),
+    ],
+)
+def test_who_presumes_plain_steps_takes_no_others(asked, key) -> None:
+    with pytest.raises(FedkinError, match=rf"^scaffold computes with what .* set {key}"):
+        check_optimizer(method("scaffold"), asked)
+    check_optimizer(method("scaffold"), PLAIN)
+    check_optimizer(method("fedavg"), asked)
+
+
+def test_patience_goes_by_validation() -> None:
+    def patient(**run):
+        given = {f"run__{key}": value for key, value in {"patience": 3, **run}.items()}
+        return parse(content("fedavg", **given))[0]
+
+    check_patience(patient(), PARTS.population)
+    empty = replace(PARTS.population, val=tuple(np.zeros(0, np.int64) for _ in range(6)))
+    check_patience(parse(content("fedavg"))[0], empty)
+    with pytest.raises(FedkinError, match="no client has validation samples: raise"):
+        check_patience(patient(), empty)
+    with pytest.raises(FedkinError, match="choose all or panel:N"):
+        check_patience(patient(evaluate="participants"), PARTS.population)

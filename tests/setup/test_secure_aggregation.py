@@ -1,0 +1,47 @@
+"""What server and hosts are given for masks, and what is said of it."""
+
+import pytest
+
+from fedkin.masks.terms import usual_threshold
+from fedkin.runs.spec import parse
+from fedkin.setup.build import assemble
+from fedkin.setup.secure_aggregation import masking_of, masks_said, threshold_of, with_threshold
+from tests.engine.small import content
+
+
+def spec(asked=True, method="fedavg", **privacy):
+    whole = content(method, run__participation=1.0)
+    return parse({**whole, "privacy": {"secure_aggregation": asked, **privacy}})[0]
+
+
+def test_a_threshold_is_chosen_or_more_than_two_thirds() -> None:
+    assert threshold_of(spec(), 9) == usual_threshold(9) == 7
+    assert threshold_of(spec({"threshold": 5}), 9) == 5
+    assert threshold_of(spec(False), 9) is None
+
+
+def test_only_a_declared_sum_is_masked() -> None:
+    plain = assemble(parse(content("fedavg"))[0])
+    assert masking_of(spec(), plain.method, 5) is not None
+    assert masking_of(spec(), plain.method, None) is None
+    each = assemble(parse(content("comet"))[0])
+    assert masking_of(spec(), each.method, 5) is None
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_keys_come_from_the_seed_only_where_that_is_asked_for(seeded) -> None:
+    parts = assemble(parse(content("fedavg"))[0])
+    message = {"parameters": {}}
+    told = [
+        masking_of(spec(seeded=seeded), parts.method, 4).begin(1, 0, message, 3.0) for _ in "ab"
+    ]
+    assert (told[0] == told[1]) == seeded
+
+
+def test_what_is_said_of_the_servers_sight() -> None:
+    parts = assemble(parse(content("fedavg", run__participation=1.0))[0])
+    (said,) = masks_said(spec(), with_threshold(parts.federation, spec()))
+    assert said.startswith("secure aggregation: the server sees sums of at least 5 of 6 updates")
+    assert masks_said(spec(False), parts.federation) == []
+    (loud,) = masks_said(spec(seeded=True), with_threshold(parts.federation, spec()))
+    assert loud.startswith("NOT PRIVATE: privacy.seeded makes the keys")
