@@ -10,6 +10,8 @@ AGE, WARD, NOTE = Column("age"), Column("ward", ("icu", "er")), Column("note", (
 
 def test_values_may_differ() -> None:
     same_columns((AGE, WARD, NOTE), (AGE, Column("ward", ("x",)), NOTE), "public.csv")
+    with pytest.raises(FedkinError, match="holds text in one table"):  # but not be missing
+        same_columns((AGE, WARD, NOTE), (AGE, Column("ward", ()), NOTE), "public.csv")
 
 
 @pytest.mark.parametrize(
