@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from fedkin.core.sums.exact import ExactSum, unpacked
+from fedkin.engine import coordinator
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.transports import processes
@@ -182,3 +183,46 @@ def test_a_message_has_the_size_that_it_would_have(state, tmp_path):
     held.clear()
     with pytest.raises(KeyError):
         held.sum([0])
+
+
+def test_a_sum_is_handed_over_once_and_taken_anew_without_somebody(tmp_path):
+    held = host_of(assemble(small("fedavg")), [0, 1, 2], tmp_path, holds=True).held
+    for client, samples in ((2, 3.0), (0, 5.0), (1, 7.0)):
+        held.put(client, {"parameters": {"w": torch.full((2,), client + 0.1)}}, samples)
+    whole = held.whole()
+    assert whole.weight == 15.0
+    whole.digits[0] += 1  # who gets it may use it up
+    assert held.whole() is None
+    again, fewer = held.sum([1, 0, 2]), held.sum([0, 2])
+    assert torch.allclose(again.mean()["parameters"]["w"], torch.full((2,), 14.5 / 15))
+    assert fewer.weight == 8.0
+    assert torch.allclose(fewer.mean()["parameters"]["w"], torch.full((2,), 6.8 / 8))
+
+
+def test_a_sum_that_fails_says_so_where_it_is_asked_for(tmp_path):
+    held = host_of(assemble(small("fedavg")), [0, 1], tmp_path, holds=True).held
+    held.put(0, {"parameters": {"w": torch.ones(2)}}, 1.0)
+    held.put(1, {"parameters": {"w": torch.ones(2)}}, 1.5)
+    assert held.whole() is None
+    with pytest.raises(ValueError, match="whole numbers"):
+        held.sum([0, 1])
+
+
+@pytest.mark.parametrize(("left_out", "asked"), [({}, 0), ({4: "far off"}, 1)])
+def test_workers_are_asked_for_another_sum_only_without_somebody(
+    left_out, asked, tmp_path, monkeypatch
+):
+    """A worker's sum comes with its last answers; who is left out is in none."""
+    monkeypatch.setattr(processes, "subprocess", FORKED)
+    monkeypatch.setattr(coordinator, "far_off", lambda largest: left_out)
+    calls, send = [], processes.Processes._send
+
+    def noting(self, worker, header, blobs):
+        calls.append(header.get("call"))
+        send(self, worker, header, blobs)
+
+    monkeypatch.setattr(processes.Processes, "_send", noting)
+    two = {"engine__name": "processes", "engine__workers": 2}
+    found = run(small("fedavg", run__rounds=2, **FULL, **two), tmp_path / "two")
+    assert calls.count("sum") == 2 * asked
+    assert outcome(found) == outcome(run(small("fedavg", run__rounds=2, **FULL), tmp_path / "one"))

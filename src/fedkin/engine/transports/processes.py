@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -54,6 +55,8 @@ class Processes:
     def __init__(self, module: str, setups: list[dict[str, Any]], placing: Placing) -> None:
         self._placing, self._claims = placing, claims()
         self._holders: dict[int, int] = {}  # client → who has its message of the last round
+        # worker → whose messages the sum holds that came with its last answers, and that sum
+        self._sums: dict[int, tuple[set[int], bytes]] = {}
         self._processes: list[subprocess.Popen[bytes]] = []
         self._lines: list[Line] = []
         key = secrets.token_hex(16)
@@ -94,6 +97,8 @@ class Processes:
         """
         piles, free = self._placing.deal(orders)
         self._claims.begin()
+        self._sums.clear()
+        left: defaultdict[int, set[int]] = defaultdict(set)  # whose messages stay with a worker
         asked = list(range(len(self._processes))) if free else list(piles)
         for worker in asked:
             own = piles.get(worker, [])
@@ -113,19 +118,23 @@ class Processes:
                     if not told["more"]:
                         ready.unregister(key.fileobj)
                     arrived = iter(messages)
-                    for content in told["answers"]:
-                        answer = TaskResult(
-                            **{**content, "message": next(arrived) if content["message"] else None}
-                        )
+                    for client, sent, *rest in told["answers"]:
+                        answer = TaskResult(client, next(arrived) if sent else None, *rest)
                         if answer.kept:
                             self._placing.bind(answer.client, key.data)
                         if answer.held is not None:
                             self._holders[answer.client] = key.data
+                            left[key.data].add(answer.client)
                         awaited.answered(answer.client)
                         yield answer
+                    if told["sum"]:
+                        self._sums[key.data] = left[key.data], next(arrived)
 
     def sums(self, clients: Iterable[int]) -> list[ExactSum]:
         """Partial sums of messages that stayed with their workers, taken side by side.
+
+        A worker's sum of all of them came with its last answers; it is asked for another one where
+        somebody's message does not count.
 
         Args:
             clients: Whose messages.
@@ -137,10 +146,14 @@ class Processes:
             Halted: A worker is gone.
         """
         shares = shared_out(clients, self._holders.__getitem__, len(self._processes))
-        asked = [worker for worker, share in enumerate(shares) if share]
+        wanted = [worker for worker, share in enumerate(shares) if share]
+        known = {worker: self._sums.pop(worker, (set(), b"")) for worker in wanted}
+        asked = [worker for worker in wanted if known[worker][0] != set(shares[worker])]
         for worker in asked:
             self._send(worker, {"call": "sum", "clients": shares[worker]}, [])
-        return [unpacked(decode(self._answer(worker)[1][0])) for worker in asked]
+        found = {worker: blob for worker, (_, blob) in known.items()}
+        found |= {worker: self._answer(worker)[1][0] for worker in asked}
+        return [unpacked(decode(found[worker])) for worker in wanted]
 
     def save(self, folder: Path, round: int) -> list[int]:
         """Let every worker write its changed states.
@@ -344,12 +357,11 @@ def _call(
         if header["call"] == "do":
             orders = _orders(header, blobs, taken)
             for answers, more in _gathered(host.do(header["op"], header["round"], orders)):
-                content = [
-                    {**answer._asdict(), "message": answer.message is not None}
-                    for answer in answers
-                ]
+                content = [(one.client, one.message is not None, *one[2:]) for one in answers]
                 messages = [answer.message for answer in answers if answer.message is not None]
-                line.tell({"answers": content, "more": more}, messages)
+                whole = None if more or host.held is None else host.held.whole()
+                sums = [] if whole is None else [encode(whole.packed())]
+                line.tell({"answers": content, "more": more, "sum": bool(sums)}, [*messages, *sums])
         elif header["call"] == "sum":
             line.tell({}, [sum_at(host, header["clients"])])
         else:
