@@ -1,18 +1,22 @@
 """The card as text: names as they are read, and only tables that belong there."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.export.card import as_markdown
-from fedkin.export.opened import Opened
+from fedkin.export.card import as_markdown, card_of, input_of, output_of
+from fedkin.export.opened import Member, Opened
+from tests import awkward
 from tests.cli.command import fedkin
 from tests.export.clinics import write_clinics
 
 
-def card_of(tmp_path: Path, method: str, *formats: str) -> tuple[Path, dict]:
+def exported(tmp_path: Path, method: str, *formats: str) -> tuple[Path, dict]:
     """Of H01, after one round; the table's column `bmi` has a bar and two spaces in its name."""
     table = write_clinics(tmp_path / "patients.csv", clinics=3)
     text = table.read_text().replace(",bmi,", ",body |  mass,", 1)
@@ -30,12 +34,12 @@ def card_of(tmp_path: Path, method: str, *formats: str) -> tuple[Path, dict]:
 
 
 def test_a_columns_name_breaks_no_table(tmp_path: Path) -> None:
-    folder, _ = card_of(tmp_path, "local", "safetensors")
+    folder, _ = exported(tmp_path, "local", "safetensors")
     assert "body \\| mass" in (folder / "card.md").read_text()
 
 
 def test_tensors_are_listed_where_a_file_holds_them(tmp_path: Path) -> None:
-    _, card = card_of(tmp_path, "fedem:components=2", "safetensors")
+    _, card = exported(tmp_path, "fedem:components=2", "safetensors")
     assert len(card["tensors"]) > 2
     listed = [f"| {one['name']} | {one['shape']} |" for one in card["tensors"]]
     assert all(line in as_markdown(card) for line in listed)
@@ -45,10 +49,193 @@ def test_tensors_are_listed_where_a_file_holds_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["client", "architecture"])
 def test_a_join_whose_names_are_no_texts_is_damaged(key: str, tmp_path: Path) -> None:
-    card_of(tmp_path, "local")
+    exported(tmp_path, "local")
     there = tmp_path / "there"
     there.mkdir()
     told = {"client": "H09", "architecture": "mlr", "data_digest": "", key: ["mlr"]}
     (there / "join.json").write_text(json.dumps(told))
     with pytest.raises(FedkinError, match="is damaged, or of an older fedkin"):
         Opened(tmp_path / "run").member(str(there))
+
+
+NUMBERS = {"kind": "number", "name": "age", "fill": 40.0, "mean": 50.0, "std": 8.0, "flag": True}
+PLAIN = {**NUMBERS, "name": "a | b\n c", "mean": 0.0, "std": 1.0, "flag": False}
+WARD = {"kind": "category", "name": "ward", "values": ["icu", "x\ny"], "rest": True, "flag": 1}
+ONLY = {"kind": "category", "name": "sex", "values": ["f", "m"], "rest": False, "flag": 0}
+TEXT = {"kind": "words", "name": "note", "words": ["no", "pain", "again"]}
+CARD: dict[str, Any] = {
+    "client": "s<1>",
+    "method": "fedem",
+    "hyper_parameters": {"components": 2, "lr": 0.5},
+    "architecture": "mlr",
+    "seed": 7,
+    "rounds": 3,
+    "finished": False,
+    "joined": {"after_round": 5, "rounds": 1},
+    "data": {"name": "/home/ada/patients.csv", "samples": {"train": 31, "val": 3, "test": 17}},
+    "scores": {
+        "personal": {
+            "train": {"loss": 0.111, "accuracy": 0.99},
+            "val": {"loss": None, "accuracy": None},
+            "test": {"loss": 0.5, "accuracy": 0.75, "auc": 0.875, "none": None},
+        },
+        "global": {"test": {"loss": 1.25, "accuracy": None}},
+    },
+    "communicated": {
+        "up": {"bytes": 1234, "parameters": 4321, "centroids": 7},
+        "down": {"bytes": 0},
+    },
+    "input": {
+        "dtype": "float32",
+        "shape": ["samples", 9],
+        "columns": [NUMBERS, PLAIN, WARD, ONLY, TEXT],
+    },
+    "output": {"is": "log-probabilities", "shape": ["samples", 2], "classes": ["0", "10"]},
+    "versions": {"fedkin": "0.1.0", "torch": "2.9"},
+    "files": {"model.pt2": {"use": "a *program*"}},
+    "tensors": [],
+}
+
+
+def test_every_line_of_a_card() -> None:
+    """Also that no path, and no score on training samples, is told."""
+    assert (
+        as_markdown(CARD)
+        == """\
+# Personal model of client s&lt;1>
+
+- method: fedem (components = 2, lr = 0.5), 3 rounds, seed 7, not finished
+- was not in the run: joined after round 5, worked 1 round
+- architecture: mlr
+- data: patients.csv; this client's samples: 31 for training, 3 for validation, 17 for testing
+- personal model on val: not measured
+- personal model on test: accuracy 0.7500, loss 0.5000, auc 0.8750
+- global model on test: loss 1.2500
+- the client sent 4,321 numbers of parameters, 7 numbers of centroids; 1,234 bytes
+- the client received nothing
+- made with fedkin 0.1.0, torch 2.9
+
+## Input
+
+`x`: float32 ['samples', 9].
+
+| column | as |
+|---|---|
+| age | (x − 50) / 8; missing: x = 40, and a second number is 1 |
+| a \\| b c | x as it is; missing: x = 40 |
+| ward | 1 in the place of its value, 0 elsewhere: icu, x y, another, missing |
+| sex | 1 in the place of its value, 0 elsewhere: f, m |
+| note | log(1 + times it has the word), for 3 words |
+
+## Output
+
+`y`: log-probabilities ['samples', 2], the classes 0, 10.
+
+## Files
+
+- `model.pt2`: a *program*
+"""
+    )
+
+
+def test_a_card_of_pictures_that_the_run_finished() -> None:
+    changed = {
+        **CARD,
+        "hyper_parameters": {},
+        "finished": True,
+        "joined": None,
+        "input": {"dtype": "uint8", "shape": ["samples", 1, 8, 8]},
+        "output": {"is": "the predicted mean", "shape": ["samples", 1]},
+    }
+    text = as_markdown(changed)
+    assert "- method: fedem (none), 3 rounds, seed 7\n- architecture" in text
+    assert "`x`: uint8 ['samples', 1, 8, 8].\n\n## Output" in text
+    assert "`y`: the predicted mean ['samples', 1].\n\n## Files" in text
+
+
+def test_what_a_model_takes_and_says() -> None:
+    people = awkward.population()
+    assert input_of(people) == {"shape": ["samples", 5], "dtype": "float32"}
+    assert output_of(people) == {
+        "is": "log-probabilities",
+        "shape": ["samples", 11],
+        "classes": list(awkward.CLASS_NAMES),
+    }
+    unnamed = replace(people, class_names=(), classes=3)
+    assert output_of(unnamed)["classes"] == ["0", "1", "2"]
+    numbers = replace(people, task="regression")
+    assert output_of(numbers) == {"is": "the predicted mean", "shape": ["samples", 1]}
+
+
+def opened_at(folder: Path, at: int) -> Any:
+    """A run of which the commit of this round is used; nothing was trained."""
+    record = awkward.record(
+        folder,
+        versions={"fedkin": "0.1.0"},
+        privacy={"delta": 1e-5},
+        spec={"model": {"family": "gaussian"}},
+    )
+    return SimpleNamespace(
+        folder=record,
+        at=SimpleNamespace(round=at, finished=at == 4),
+        round=min(at, 3),
+        parts=SimpleNamespace(population=awkward.population()),
+        architecture=lambda member: f"that of {member.name}",
+    )
+
+
+@pytest.mark.parametrize("at", [2, 4])
+def test_a_card_is_its_clients_and_its_rounds(at: int, tmp_path: Path) -> None:
+    """Another round's or another client's number is another one everywhere."""
+    card = card_of(opened_at(tmp_path / "run", at), Member("s9", 1))
+    assert (card["client"], card["number"], card["rounds"]) == ("s9", 1, min(at, 3))
+    assert (card["finished"], card["joined"]) == (at == 4, None)
+    assert card["architecture"] == "that of s9"
+    assert (card["family"], card["privacy"]) == ("gaussian", {"delta": 1e-5})
+    assert card["data"]["samples"] == {"train": 90, "val": 25, "test": 8}
+    assert list(card["scores"]) == ["personal", "global"]
+    for view, splits in card["scores"].items():
+        for split in ("test", "val"):
+            accuracy = awkward.accuracy(at, 1, view, split)
+            assert splits[split]["accuracy"] == accuracy
+            assert splits[split]["loss"] == pytest.approx(awkward.loss(at, 1, view, split))
+            assert splits[split]["auc"] == pytest.approx(awkward.auc(at, 1, view, split))
+    sent = [
+        (way, size, parameters)
+        for one in range(at + 1)
+        for client, way, _, size, parameters, *_ in awkward.messages(
+            one, awkward.TAKING_PART.get(one, list(range(6)))
+        )
+        if client == 1
+    ]
+    for way in ("up", "down"):
+        assert card["communicated"][way]["bytes"] == sum(s for w, s, _ in sent if w == way)
+        assert card["communicated"][way]["parameters"] == sum(p for w, _, p in sent if w == way)
+        assert all(card["communicated"][way].values())  # kinds that were sent, and no other
+
+
+def test_a_client_of_one_class_has_no_auc(tmp_path: Path) -> None:
+    card = card_of(opened_at(tmp_path / "run", 4), Member("s2", 2))
+    assert card["scores"]["personal"]["test"]["auc"] is None
+    assert "auc" not in as_markdown({**CARD, "scores": card["scores"]})
+
+
+def test_a_joined_clients_card_is_what_its_join_told(tmp_path: Path) -> None:
+    told = {
+        "train": 14,
+        "val": 5,
+        "test": 6,
+        "scores": {"personal": {"test": {"loss": 0.5, "accuracy": 0.25}}},
+        "bytes": {"up": 10, "down": 200},
+        "scalars": {"up": {"parameters": 3}, "down": {"centroids": 4}},
+        "after_round": 2,
+        "rounds": 5,
+    }
+    card = card_of(opened_at(tmp_path / "run", 4), Member("new", None, tmp_path, told))
+    assert card["data"]["samples"] == {"train": 14, "val": 5, "test": 6}
+    assert card["scores"] == told["scores"]
+    assert card["communicated"] == {
+        "up": {"bytes": 10, "parameters": 3},
+        "down": {"bytes": 200, "centroids": 4},
+    }
+    assert card["joined"] == {"after_round": 2, "rounds": 5}

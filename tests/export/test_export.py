@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,12 @@ import torch
 from safetensors.torch import load_file
 
 from fedkin import Result
-from fedkin.export.export import CARD, _files_beside
+from fedkin.core.errors import FedkinError
+from fedkin.export.export import CARD, FORMATS, TOLERANCE, _files_beside, export
+from fedkin.export.exportable import SAMPLES, samples_of
+from fedkin.export.formats import Exported
 from fedkin.models.small import dnn
+from tests import awkward
 from tests.cli.command import fedkin, told
 from tests.export.clinics import write_clinics
 
@@ -393,3 +398,97 @@ def test_models_of_a_run_that_is_not_finished_are_told_to_be_so(tmp_path: Path) 
     assert done.exit_code == 0, done.output
     assert "the run is not finished: its models are those after round 1 of 2" in done.stderr
     assert "1 of 2 rounds, NOT finished" in fedkin("show", run).stderr
+
+
+def handed(client: str = "Zoë", **card: Any) -> Any:
+    """A model whose outputs are zeros, of three samples."""
+    return SimpleNamespace(
+        client=client,
+        view={"w": torch.zeros(2)},
+        personal=lambda x: torch.zeros(len(x), 2, dtype=torch.float64),
+        card=lambda: {"client": client, **CARD_OF_ZEROS, **card},
+        samples=lambda: torch.zeros(3, 4),
+    )
+
+
+CARD_OF_ZEROS: dict[str, Any] = {
+    "method": "local",
+    "hyper_parameters": {},
+    "architecture": "mlr",
+    "seed": 0,
+    "rounds": 1,
+    "finished": True,
+    "joined": None,
+    "data": {"name": "d", "samples": {"train": 1, "val": 2, "test": 3}},
+    "scores": {},
+    "communicated": {"up": {"bytes": 0}, "down": {"bytes": 0}},
+    "input": {"dtype": "float32", "shape": ["samples", 4]},
+    "output": {"is": "log-probabilities", "shape": ["samples", 2]},
+    "versions": {},
+}
+
+
+def that_says(monkeypatch: pytest.MonkeyPatch, *outputs: float) -> None:
+    """The format pt2 writes a file whose outputs are these for every sample."""
+
+    def made(*_: Any) -> Exported:
+        row = torch.tensor(outputs, dtype=torch.float64)
+        return Exported(b"the file", lambda x: row.expand(len(x), 2))
+
+    monkeypatch.setitem(FORMATS, "pt2", made)
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_file_that_says_something_else_is_not_written(
+    way: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for far in (1.001 * TOLERANCE, 0.5, float("nan")):
+        that_says(monkeypatch, 0.0, way * far)
+        with pytest.raises(FedkinError, match=r"pt2: the file of client Zoë is .* away from"):
+            export(handed(), "pt2", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    that_says(monkeypatch, 0.0, way * 1e-4)  # of log-probabilities: as far as it may be
+    written = export(handed(), "pt2", tmp_path / "new" / "deep")
+    assert written == ("Zoë", tmp_path / "new" / "deep" / "model.pt2", 1e-4)
+    assert written.file.read_bytes() == b"the file"
+    text = (tmp_path / "new" / "deep" / CARD).read_text(encoding="utf-8")
+    assert '\n "client": "Zoë"' in text  # for people, too
+    (told_of,) = json.loads(text)["files"].values()
+    assert (told_of["largest_difference"], told_of["compared_samples"]) == (1e-4, 3)
+    assert told_of["use"].endswith(
+        "; on 3 samples its outputs are within 0.0001 of the model's in the run"
+    )
+    assert "model of client Zoë" in (written.file.parent / "card.md").read_text(encoding="utf-8")
+
+
+def test_a_folder_holds_one_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    that_says(monkeypatch, 0.0, 0.0)
+    export(handed(), "safetensors", tmp_path)
+    export(handed(), "pt2", tmp_path)
+    card = json.loads((tmp_path / CARD).read_text())
+    assert set(card["files"]) == {"model.safetensors", "model.pt2"}
+    assert card["tensors"] == []  # of one module: its state_dict has them
+    with pytest.raises(FedkinError, match="holds the model of Zoë: choose another --out"):
+        export(handed("Bo"), "pt2", tmp_path)
+    with pytest.raises(FedkinError, match=r"holds model\.safetensors of another model"):
+        export(handed(rounds=2), "pt2", tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    export(handed(rounds=2), "pt2", tmp_path)  # its own file only: made again
+    card = json.loads((tmp_path / CARD).read_text())
+    assert (set(card["files"]), card["rounds"]) == ({"model.pt2"}, 2)
+
+
+def test_samples_for_comparing_are_of_the_first_that_has_some() -> None:
+    people = awkward.population()
+    for clients in ([1], [3, 1], [2]):
+        rows = people.rows("test")[clients[0]]
+        assert samples_of("a", people, clients).equal(people.x[torch.from_numpy(rows)])
+    empty = np.zeros(0, dtype=np.int64)
+    many = np.arange(300, dtype=np.int64) % len(people.x)
+    fewer = people.__class__(**{**vars(people), "test": (empty, empty, many, empty, empty, empty)})
+    assert samples_of("a", fewer, [0, 2]).equal(people.x[torch.from_numpy(many[:SAMPLES])])
+    assert SAMPLES == 256
+    train = people.rows("train")[4]
+    assert samples_of("a", fewer, [4, 5]).equal(people.x[torch.from_numpy(train)])
+    with pytest.raises(FedkinError, match="client a has no samples"):
+        samples_of("a", people, [])

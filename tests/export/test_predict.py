@@ -13,7 +13,7 @@ import torch
 from fedkin import Result
 from fedkin.core.errors import FedkinError
 from fedkin.data.tables.table import labels_of
-from fedkin.export.predict import predict
+from fedkin.export.predict import _measured, _of_samples, answered, predict
 from fedkin.runs.spec import DataSection
 from tests import awkward
 from tests.cli.command import fedkin
@@ -31,6 +31,7 @@ def test_a_prediction_has_the_name_of_its_class(names: tuple[str, ...], tmp_path
     )
     np.savez(tmp_path / "x.npz", x=np.zeros((len(likely), 5), dtype=np.float32))
     found, _ = predict(handed, tmp_path / "x.npz")
+    assert list(found) == ["prediction", *(f"p({c})" for c in range(awkward.CLASSES))]
     assert found["prediction"].tolist() == [str(c) for c in likely]
     for row, c in enumerate(likely):
         assert found[f"p({c})"][row] == pytest.approx(0.8)
@@ -64,3 +65,78 @@ def test_a_file_a_table_and_samples_get_the_same_answers(tmp_path: Path) -> None
         result.predict(1, {"age": 3})
     with pytest.raises(FedkinError, match=r"x has shape \[1200, 2\]: the model takes \[rows, "):
         result.predict(1, x.numpy()[:, :2])
+
+
+def test_numbers_are_answered_as_they_are() -> None:
+    people = replace(awkward.population(), task="regression")
+    found = answered(np.array([[0.5], [-2.0]]), people)
+    assert found.to_dict("list") == {"prediction": [0.5, -2.0]}
+
+
+def test_labels_in_the_file_are_compared_where_they_are() -> None:
+    said = pd.DataFrame({"prediction": ["a", "b", "c", "b"]})
+    assert _measured(said, None, "classification") == ()
+    assert _measured(said, [None] * 4, "classification") == (
+        "the file's label column is empty: nothing to compare with",
+    )
+    assert _measured(said, ["a", "c", None, "b"], "classification") == (
+        "accuracy against the labels in the file: 66.67% of 3 (1 rows have none)",
+    )
+    assert _measured(said, ["a", "c", "b", "a"], "classification") == (
+        "accuracy against the labels in the file: 25.00% of 4",
+    )
+    numbers = pd.DataFrame({"prediction": [1.0, 5.0, 3.0]})
+    assert _measured(numbers, ["4", None, "-1"], "regression") == (
+        "root mean squared error against the labels in the file: 3.53553 (1 rows have none)",
+    )
+    assert _measured(numbers, ["4", "x", "-1"], "regression") == (
+        "root mean squared error against the labels in the file: nan",
+    )
+
+
+def arrays_of(shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Any:
+    """A model of arrays of this shape; it says the first number of each as a log-probability."""
+    people = replace(awkward.population(), x=torch.zeros(2, *shape, dtype=dtype), classes=2)
+    people = replace(people, class_names=())
+    return SimpleNamespace(
+        population=people,
+        data=DataSection(),
+        personal=lambda x: torch.stack([x.flatten(1)[:, 0].double(), -x.flatten(1)[:, 1]], 1),
+    )
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 4), (1, 2, 5)])
+def test_samples_have_the_shape_that_the_model_takes(
+    shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    one = arrays_of(shape)
+    x = np.zeros((1, *shape), dtype=np.float32)
+    x.flat[:2] = -0.5, 0.25
+    assert _of_samples(one, x)["p(0)"].tolist() == pytest.approx([np.exp(-0.5)])
+    wrong: list[Any] = [x[:0], x[0], np.zeros((2, *shape[:-1], 7)), np.zeros((2, 9, *shape))]
+    if len(shape) > 1:
+        wrong.append(np.zeros((2, 8, *shape[1:])))
+    for other in (*wrong, np.float32(3)):
+        with pytest.raises(FedkinError, match="the model takes"):
+            _of_samples(one, other)
+
+
+def test_a_file_of_arrays_is_read_as_the_training_data_were(tmp_path: Path) -> None:
+    one = arrays_of((2, 3))
+    for name, x in (
+        ("shape", np.zeros((4, 3, 3), dtype=np.float32)),
+        ("last", np.zeros((4, 2, 5), dtype=np.float32)),
+        ("type", np.zeros((4, 2, 3), dtype=np.uint8)),
+    ):
+        np.savez(tmp_path / f"{name}.npz", x=x)
+        with pytest.raises(FedkinError, match=r"the model takes float32 \[2, 3\]"):
+            predict(one, tmp_path / f"{name}.npz")
+    np.savez(tmp_path / "y.npz", y=np.zeros(3), z=np.zeros(3))
+    with pytest.raises(FedkinError, match="lacks x: it has y, z"):
+        predict(one, tmp_path / "y.npz")
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(FedkinError, match=r"takes arrays: save them with numpy\.savez"):
+        predict(one, tmp_path / "x.csv")
+    np.savez(tmp_path / "x.npz", x=np.full((4, 2, 3), -1.0, dtype=np.float32))
+    found, said = predict(one, tmp_path / "x.npz")
+    assert (len(found), said) == (4, ())

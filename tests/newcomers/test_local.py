@@ -1,13 +1,17 @@
 """Clients that were not in a run: what they get, and that nobody else notices."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.kinds import KINDS as SENT_KINDS
 from fedkin.core.rng import Key
 from fedkin.core.tree import named_leaves, row
 from fedkin.engine.codec import encode
@@ -16,10 +20,22 @@ from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
 from fedkin.methods import METHODS
 from fedkin.newcomers import local as newcomers
-from fedkin.newcomers.local import Learned, fewer, joined
+from fedkin.newcomers.local import (
+    Learned,
+    _same_kind,
+    fewer,
+    joined,
+    place_for,
+    standing,
+    told_of,
+)
+from fedkin.newcomers.protocol import Joined
 from fedkin.report.summary import summary
 from fedkin.runs.database import read_only
+from fedkin.runs.record import Sent
+from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
+from tests import awkward
 from tests.engine.small import outcome, small
 from tests.newcomers.local_examples import KINDS, kinds, learned
 
@@ -158,3 +174,84 @@ def test_what_does_not_fit_the_run_is_refused(tmp_path):
             newcomers._same_kind(wrong, at.parts.population)
     with pytest.raises(FedkinError, match="architecture of this run"):
         joined(at, own, None, "dnn")
+
+
+def test_the_architecture_is_that_of_a_client_of_its_size() -> None:
+    """The larger half of the clients has the first one, the newcomer among them."""
+    model = {"rule": "size", "map": {"large": "cnn", "small": "mlr"}}
+    spec = parse({"method": {"name": "local"}, "data": {"name": "digits"}, "model": model})[0]
+    infos = {k: SimpleNamespace(samples=size) for k, size in enumerate((10, 30, 20))}
+    run: Any = SimpleNamespace(spec=spec, infos=infos, models={"cnn": 1, "mlr": 2})
+    assert place_for(run, 40, None) == (3, "cnn")
+    assert place_for(run, 5, None) == (3, "mlr")
+    assert place_for(run, 25, "mlr") == (3, "mlr")
+    with pytest.raises(FedkinError, match="did you mean 'cnn'"):
+        place_for(run, 25, "cn")
+
+
+def test_what_is_kept_of_a_join() -> None:
+    sent = [
+        Sent(4, "down", 0, {kind: 3 * k for k, kind in enumerate(SENT_KINDS)}, 70),
+        Sent(4, "up", 0, {kind: 5 * (k == 0) for k, kind in enumerate(SENT_KINDS)}, 31),
+        Sent(4, "down", 0, {kind: 1 * (k == 2) for k, kind in enumerate(SENT_KINDS)}, 8),
+    ]
+    scores = {"personal": {"test": (0.5, 0.75), "val": (math.inf, math.nan)}}
+    measures = {"personal": {"test": {"auc": 0.25, "rmse": math.nan}}}
+    last: Any = None
+    found = Joined(1, 3, 2, "validation", scores, measures, {"n": 1}, sent, 1.5, last)
+    kept = told_of(found, 14, 5, 6)
+    assert (kept["train"], kept["val"], kept["test"]) == (14, 5, 6)
+    assert (kept["rounds"], kept["place"], kept["places"]) == (2, 1, 3)
+    assert (kept["chosen_by"], kept["notes"], kept["seconds"]) == ("validation", {"n": 1}, 1.5)
+    assert kept["scores"]["personal"] == {
+        "test": {"loss": 0.5, "accuracy": 0.75},
+        "val": {"loss": None, "accuracy": None},
+    }
+    assert kept["measures"] == {"personal": {"test": {"auc": 0.25, "rmse": None}}}
+    assert kept["bytes"] == {"up": 31, "down": 78}
+    up, down = kept["scalars"]["up"], kept["scalars"]["down"]
+    assert up == {SENT_KINDS[0]: 5}
+    assert down == {kind: 3 * k + (k == 2) for k, kind in enumerate(SENT_KINDS) if k}
+    assert told_of(found._replace(seats=1, seat=0), 1, 1, 1)["place"] is None
+    assert told_of(found._replace(seats=2, seat=0), 1, 1, 1)["place"] == 0
+
+
+def test_few_labels_keep_the_ratio_of_training_and_validation() -> None:
+    own = awkward.population().only([3])  # 55 and 6
+    part = fewer(own, 23, Key(5))
+    assert (len(part.train[0]), len(part.val[0])) == (21, 2)
+    assert set(part.train[0]) < set(own.train[0])
+    assert set(part.val[0]) < set(own.val[0])
+    assert part.train[0].tolist() == sorted(part.train[0])
+    assert part.test[0].tolist() == own.test[0].tolist()
+    assert fewer(own, 23, Key(6)).train[0].tolist() != part.train[0].tolist()
+
+
+def test_who_chooses_by_validation_needs_some() -> None:
+    method = SimpleNamespace(name="m", needs=SimpleNamespace(validation=True))
+    parts = SimpleNamespace(
+        method=method,
+        spec=SimpleNamespace(run=SimpleNamespace(seed=6)),
+        federation=SimpleNamespace(tools="tools"),
+    )
+    run, info = Learned(parts, {}, 5, None), SimpleNamespace(client=3)  # type: ignore[arg-type]
+    with pytest.raises(FedkinError, match="m chooses by validation"):
+        standing(run, info, 0)  # type: ignore[arg-type]
+    found = standing(run, info, 1)  # type: ignore[arg-type]
+    assert (found.round, found.seed, found.tools, found.validates) == (5, 6, "tools", True)
+    method.needs.validation = False
+    assert standing(run, info, 0).validates is False  # type: ignore[arg-type]
+
+
+def test_the_newcomers_data_are_of_the_runs_kind() -> None:
+    people = awkward.population()
+    for change, said in (
+        ({"x": people.x[:, :3]}, r"shape \[3\], those of the run \[5\]"),
+        ({"x": people.x.double()}, r"dtype torch\.float64, those of the run torch\.float32"),
+        ({"task": "regression"}, "task regression, those of the run classification"),
+    ):
+        with pytest.raises(FedkinError, match=said):
+            _same_kind(replace(people, **change), people)
+    with pytest.raises(FedkinError, match="has class 10, but the run has classes 0 to 9"):
+        _same_kind(people, replace(people, classes=10))
+    _same_kind(people, people)

@@ -2,10 +2,12 @@
 said.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
@@ -14,6 +16,7 @@ from fedkin.data.population_builder import build
 from fedkin.data.sources import load
 from fedkin.data.tables.new_rows import encoded, read_later
 from fedkin.newcomers.samples import Told, read_newcomer
+from tests import awkward
 
 TOLD = Told("label", "site", {}, (0.6, 0.2, 0.2))
 
@@ -153,3 +156,102 @@ def test_a_table_of_a_run_of_arrays_holds_one_newcomer(tmp_path: Path) -> None:
     path.write_text("\n".join(["site,a,b,label", *rows, "t,1,1,1", "u,1,1,1"]))
     with pytest.raises(FedkinError, match=r"holds 3 clients in column 'site': one newcomer"):
         read_newcomer(path, like, TOLD, Key(1))
+
+
+def test_the_column_split_says_what_each_row_is_for(trained: Population, tmp_path: Path) -> None:
+    """Training alone will do; in another order, and by other words, it is what the file says."""
+    file = tmp_path / "mine.csv"
+    rows = [f"{i},x,p,ill" for i in range(9)]
+
+    def divided(*parts: str) -> Population:
+        lines = [f"{row},{part}" for row, part in zip(rows, parts, strict=True)]
+        file.write_text("\n".join(["age,ward,kind,label,split", *lines]))
+        return read_newcomer(file, trained, TOLD, Key(0))
+
+    alone = divided(*["train"] * 9)
+    assert [len(rows[0]) for rows in (alone.train, alone.val, alone.test)] == [9, 0, 0]
+    own = divided("test", "train", "val", "train", "test", "test", "train", "train", "val")
+    assert own.train[0].tolist() == [1, 3, 6, 7]
+    assert own.val[0].tolist() == [2, 8]
+    assert own.test[0].tolist() == [0, 4, 5]
+    with pytest.raises(FedkinError, match="column 'split' names no row train"):
+        divided(*["test"] * 5, *["val"] * 4)
+    with pytest.raises(FedkinError, match="column 'split' holds 'Train': it says train, val"):
+        divided(*["test"] * 8, "Train")
+
+
+def arrays(tmp_path: Path, **given: np.ndarray) -> Path:
+    np.savez(tmp_path / "mine.npz", **given)  # type: ignore[arg-type]
+    return tmp_path / "mine.npz"
+
+
+def of_numbers(task: str, x: np.ndarray) -> Population:
+    y = torch.zeros(len(x), dtype=torch.float32 if task == "regression" else torch.int64)
+    return replace(
+        awkward.population(), x=torch.from_numpy(x), y=y, task=task, classes=3, class_names=()
+    )
+
+
+def test_numbers_to_predict_stay_numbers(tmp_path: Path) -> None:
+    like = of_numbers("regression", np.zeros((2, 2), dtype=np.float32))
+    x = np.arange(20, dtype=np.float32).reshape(10, 2)
+    y = np.linspace(-2, 7, 10)
+    own = read_newcomer(arrays(tmp_path, x=x, y=y), like, TOLD, Key(3))
+    assert own.y.tolist() == pytest.approx(y.tolist())
+    assert own.x.tolist() == x.tolist()
+    parts = np.concatenate([own.train[0], own.val[0], own.test[0]])
+    assert sorted(parts) == list(range(10))
+    assert [len(rows[0]) for rows in (own.train, own.val, own.test)] == [6, 2, 2]
+    assert (own.name, own.names) == ("mine", ("mine",))
+    file = tmp_path / "mine.csv"
+    file.write_text("a,b,label\n" + "".join(f"{i},{-i},{i / 4}\n" for i in range(8)))
+    own = read_newcomer(file, like, TOLD, Key(3))
+    assert own.y.tolist() == [i / 4 for i in range(8)]
+    assert own.x.tolist() == [[i, -i] for i in range(8)]
+
+
+def test_arrays_that_are_divided_already(tmp_path: Path) -> None:
+    like = of_numbers("classification", np.zeros((2, 2), dtype=np.float32))
+    x = np.arange(12, dtype=np.float32).reshape(6, 2)
+    given = {"x_train": x[:3], "x_test": x[3:5], "x_val": x[5:]}
+    labels = {"y_train": [0, 2, 1], "y_test": [2, 0], "y_val": [1]}
+    file = arrays(tmp_path, **given, **{name: np.array(y) for name, y in labels.items()})
+    own = read_newcomer(file, like, TOLD, Key(3))
+    for name, rows in (("train", own.train), ("val", own.val), ("test", own.test)):
+        assert own.x[rows[0]].tolist() == given[f"x_{name}"].tolist()
+        assert own.y[rows[0]].tolist() == labels[f"y_{name}"]
+
+
+def test_samples_have_the_kind_of_the_runs(tmp_path: Path) -> None:
+    """Rows of whole numbers may be the pixels of images."""
+    like = of_numbers("classification", np.zeros((2, 1, 2, 2), dtype=np.uint8))
+    rows = np.tile(np.array([[0.0, 255.0, 7.0, 1.0]], dtype=np.float32), (5, 1))
+    y = np.array([0, 1, 2, 0, 1])
+    own = read_newcomer(arrays(tmp_path, x=rows, y=y), like, TOLD, Key(3))
+    assert own.x.dtype == torch.uint8
+    assert own.x[0].tolist() == [[[0, 255], [7, 1]]]
+    for value in (256.0, -1.0, 0.5):
+        wrong = rows.copy()
+        wrong[3, 2] = value
+        with pytest.raises(FedkinError, match="samples are float32, those of the run uint8"):
+            read_newcomer(arrays(tmp_path, x=wrong, y=y), like, TOLD, Key(3))
+    with pytest.raises(FedkinError, match=r"have shape \[3\], those of the run \[1, 2, 2\]"):
+        read_newcomer(arrays(tmp_path, x=rows[:, :3], y=y), like, TOLD, Key(3))
+    floats = of_numbers("classification", np.zeros((2, 4), dtype=np.float32))
+    with pytest.raises(FedkinError, match="those of the run float32"):
+        read_newcomer(arrays(tmp_path, x=rows.astype(np.uint8), y=y), floats, TOLD, Key(3))
+    for labels in (y[:4], np.stack([y, y], 1)):
+        with pytest.raises(FedkinError, match=r"x has 5 rows but y has shape .*one label a row"):
+            read_newcomer(arrays(tmp_path, x=rows, y=labels), like, TOLD, Key(3))
+
+
+def test_as_many_rows_as_the_split_has_parts(tmp_path: Path) -> None:
+    like = of_numbers("classification", np.zeros((2, 2), dtype=np.float32))
+    for fractions, parts in (((0.6, 0.2, 0.2), 3), ((0.7, 0.0, 0.3), 2), ("comet", 3)):
+        told = TOLD._replace(fractions=fractions)
+        short = arrays(tmp_path, x=np.zeros((parts - 1, 2), np.float32), y=np.zeros(parts - 1, int))
+        with pytest.raises(FedkinError, match=f"the run's split makes {parts} parts of them"):
+            read_newcomer(short, like, told, Key(3))
+    enough = arrays(tmp_path, x=np.zeros((2, 2), np.float32), y=np.zeros(2, int))
+    own = read_newcomer(enough, like, TOLD._replace(fractions=(0.7, 0.0, 0.3)), Key(3))
+    assert [len(rows[0]) for rows in (own.train, own.val, own.test)] == [1, 0, 1]
