@@ -46,7 +46,7 @@ def test_every_answer_says_which_state_it_answers(method, monkeypatch):
     said = []
     one = federation(method, run__participation=1.0)
     monkeypatch.setattr(
-        "fedkin.engine.coordinator.check_version",
+        "fedkin.engine.round.replies.check_version",
         lambda answer, version: said.append((answer.version, version)),
     )
     one.setup()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fedkin.engine.coordinator import participants
+from fedkin.engine.round.federation import participants
 from tests.awkward import ORDERS
 from tests.engine.test_coordinator import federation
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from fedkin.core.sums.exact import ExactSum, unpacked
-from fedkin.engine import coordinator
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.coordinator import Coordinator
+from fedkin.engine.round import replies
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run import experiment, run
@@ -214,7 +214,7 @@ def test_workers_are_asked_for_another_sum_only_without_somebody(
 ):
     """A worker's sum comes with its last answers; who is left out is in none."""
     monkeypatch.setattr(processes, "subprocess", FORKED)
-    monkeypatch.setattr(coordinator, "far_off", lambda largest: left_out)
+    monkeypatch.setattr(replies, "far_off", lambda largest: left_out)
     calls, send = [], processes.Processes._send
 
     def noting(self, worker, header, blobs):

@@ -7,7 +7,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import seeded
-from fedkin.engine.coordinator import participants
+from fedkin.engine.round.federation import participants
 from fedkin.engine.transports import processes
 from fedkin.experiment.heading import head
 from fedkin.experiment.progress import Tally, line

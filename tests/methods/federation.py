@@ -24,8 +24,9 @@ from fedkin.core.tree import map_tree
 from fedkin.data.population import Population
 from fedkin.engine.codec import decode
 from fedkin.engine.contexts import LocalData, Schedule, ServerTools
-from fedkin.engine.coordinator import Coordinator, Federation
+from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.host import Host, Task, TaskResult
+from fedkin.engine.round.federation import Federation
 from fedkin.engine.store import Memory
 from fedkin.engine.transports.base import InProcess
 from fedkin.models.head import with_head

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fedkin.core.tree import is_buffer
 from fedkin.doctor.checked import leaks_of
 from fedkin.doctor.data import public_apart
-from fedkin.engine.coordinator import participants_of
+from fedkin.engine.round.federation import participants_of
 from fedkin.setup.build import Assembled
 from fedkin.setup.remarks import remarks
 

@@ -10,7 +10,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
-from fedkin.engine.coordinator import participants
+from fedkin.engine.round.federation import participants
 from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.flower import config

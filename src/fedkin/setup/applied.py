@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from fedkin.core.method import ClientInfo, Method
 from fedkin.core.rng import Secret
-from fedkin.engine.coordinator import Federation, participants_among, participants_of
+from fedkin.engine.round.federation import Federation, participants_among, participants_of
 from fedkin.runs.spec import Spec
 from fedkin.setup.privacy import check_privacy
 from fedkin.setup.requirements import methods_with_a_sum

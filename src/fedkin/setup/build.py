@@ -18,9 +18,9 @@ from fedkin.core.rng import Key
 from fedkin.data.canaries import plant
 from fedkin.data.population import Population
 from fedkin.engine.contexts import Schedule, ServerTools
-from fedkin.engine.coordinator import Federation, participants_of
 from fedkin.engine.held import Held
 from fedkin.engine.host import Host
+from fedkin.engine.round.federation import Federation, participants_of
 from fedkin.engine.store import STORES
 from fedkin.methods import make
 from fedkin.runs.spec import Spec

@@ -13,7 +13,7 @@ from fedkin.core.rng import Key, seeded
 from fedkin.core.tree import Tree
 from fedkin.data.population import Population
 from fedkin.engine.contexts import LocalData, Schedule
-from fedkin.engine.coordinator import Federation, participants
+from fedkin.engine.round.federation import Federation, participants
 from fedkin.runs.privacy import NoiseTarget, PrivacySection
 from fedkin.runs.spec import Spec
 from fedkin.setup.accountant import COARSE, FINE, Release, epsilon_of, noise_of_samples

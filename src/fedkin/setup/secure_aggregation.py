@@ -3,8 +3,8 @@
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.method import Method
 from fedkin.core.rng import seeded
-from fedkin.engine.coordinator import Federation, participants_of
 from fedkin.engine.masking import Masking
+from fedkin.engine.round.federation import Federation, participants_of
 from fedkin.masks.randomness import Randomness, not_private, of_the_system
 from fedkin.masks.signatures import Identity
 from fedkin.masks.terms import usual_threshold

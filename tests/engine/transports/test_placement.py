@@ -140,3 +140,17 @@ def test_nobody_waits_behind_a_slow_client(tmp_path, monkeypatch):
     assert (
         answered[5] == 0
     )  # of its round's six it is the last: what would have come after it, the other worker did
+
+
+def test_placement():
+    infos = {
+        client: SimpleNamespace(samples=size)
+        for client, size in enumerate([5, 90, 10, 10, 40, 45, 1])
+    }
+    places = place(infos, 2)
+    assert sorted(client for clients in places for client in clients) == list(range(7))
+    loads = [sum(infos[client].samples for client in clients) for clients in places]
+    assert max(loads) - min(loads) <= 5
+    assert all(clients == sorted(clients) for clients in places)
+    assert place(infos, 2) == places
+    assert place(infos, 1) == [list(range(7))]

@@ -21,9 +21,9 @@ from filelock import FileLock, Timeout
 from fedkin.core.errors import FedkinError, named_line
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
-from fedkin.engine.coordinator import participants_among
 from fedkin.engine.host import Host
 from fedkin.engine.masking import STAGES
+from fedkin.engine.round.federation import participants_among
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config

@@ -1,0 +1,97 @@
+"""Messages to clients: encoded once for a server state, counted for everybody who gets them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from fedkin.core.tree import Tree, named_leaves
+from fedkin.engine.codec import Counted, count, encode
+from fedkin.engine.host import Task
+from fedkin.runs.record import Sent
+
+FEW = 4  # different messages that are kept for the next question about the same state
+
+
+class _Message(NamedTuple):
+    """What a client is sent. ``number``: equal for clients who get the same."""
+
+    number: int
+    content: Tree
+    blob: bytes
+    size: Counted
+
+
+class Broadcasts:
+    """What a method sends to its clients.
+
+    An evaluation and the round after it ask about one server state: their messages are the same.
+
+    Args:
+        of: The method's ``broadcast``: server state, client → its message.
+    """
+
+    def __init__(self, of: Callable[[Tree, int], Tree]) -> None:
+        self._of = of
+        self._state: Tree = None
+        self._messages: dict[int, _Message] = {}
+        self._distinct: dict[Any, _Message] = {}  # by their tensors
+        self._seen: dict[Any, _Message] = {}  # by the objects on top, which most clients share
+
+    def tasks(
+        self, state: Tree, clients: Sequence[int], sent: list[Sent]
+    ) -> tuple[list[Task], dict[int, Tree]]:
+        """What each client is asked with.
+
+        Args:
+            state: Of the server.
+            clients: Their numbers.
+            sent: The ledger, to which each message is added: which is the first copy, is noted.
+
+        Returns:
+            Tasks in the order of ``clients``, and client → its message.
+        """
+        if state is not self._state:
+            self._begin(state)
+        tasks, contents = [], {}
+        gone: set[int] = set()
+        for client in clients:
+            message = self._messages.get(client) or self._message(client)
+            copy = int(message.number in gone)
+            gone.add(message.number)
+            sent.append(Sent(client, "down", copy, *message.size))
+            tasks.append(Task(client, message.blob))
+            contents[client] = message.content
+        if len(self._distinct) > FEW:  # a model a client: memory holds them once
+            self._begin(None)
+        return tasks, contents
+
+    def _begin(self, state: Tree) -> None:
+        """What is known is of this state from now on."""
+        self._state = state
+        for known in (self._messages, self._distinct, self._seen):
+            known.clear()
+
+    def _message(self, client: int) -> _Message:
+        content = self._of(self._state, client)
+        parts = content.items() if isinstance(content, dict) else [("", content)]
+        objects = tuple((name, id(part)) for name, part in parts)
+        found = self._seen.get(objects)
+        if found is None:
+            found = self._seen[objects] = self._encoded(content)
+        # its own content keeps the objects alive by whose id it was found
+        found = self._messages[client] = found._replace(content=content)
+        return found
+
+    def _encoded(self, content: Tree) -> _Message:
+        tensors = tuple((path, _identity(leaf)) for path, leaf in named_leaves(content))
+        found = self._distinct.get(tensors)
+        if found is None:
+            blob = encode(content)
+            size = count(content, len(blob))
+            found = self._distinct[tensors] = _Message(len(self._distinct), content, blob, size)
+        return found
+
+
+def _identity(leaf: Any) -> Any:
+    if hasattr(leaf, "data_ptr"):
+        return leaf.data_ptr(), tuple(leaf.shape), leaf.stride(), leaf.dtype
+    return leaf

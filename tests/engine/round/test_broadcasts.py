@@ -1,0 +1,96 @@
+"""Messages to clients: encoded once, counted for everybody."""
+
+import torch
+
+from fedkin.engine.codec import decode
+from fedkin.engine.round.broadcasts import FEW, Broadcasts
+from fedkin.engine.transports.processes import pack
+from tests.engine.coordinated import federation
+
+
+def tasks(one, sent):
+    return one._broadcasts.tasks(one.state, range(6), sent)
+
+
+def test_a_broadcast_is_encoded_once_and_counted_for_each():
+    one = federation(run__participation=1.0)
+    record = one.round(1)
+    down = [sent for sent in record.sent if sent.direction == "down"]
+    up = [sent for sent in record.sent if sent.direction == "up"]
+    assert [sent.copy for sent in down] == [0, 1, 1, 1, 1, 1]
+    assert [sent.copy for sent in up] == [0] * 6
+    size = 64 * 10 + 10
+    assert {sent.scalars["parameters"] for sent in record.sent} == {size}
+    assert all(4 * size < sent.bytes < 4 * size + 500 for sent in record.sent)
+    assert all(sum(sent.scalars.values()) == size for sent in record.sent)
+    orders, _ = tasks(one, [])
+    assert len({id(order.message) for order in orders}) == 1
+    header, blobs = pack(orders)
+    assert len(blobs) == 1
+    assert header == [(client, 0) for client in range(6)]
+
+
+def test_clusters_are_broadcasts_of_their_own():
+    one = federation("cgpfl", run__participation=1.0, run__seed=1)
+    for number in (1, 2):
+        record = one.round(number)
+    cluster = one.round(3).lens["cluster"]
+    before = record.lens["cluster"]
+    firsts = {}
+    for client in range(6):
+        firsts.setdefault(before[client], client)
+    sent: list = []
+    tasks(one, sent)
+    assert len({cluster[client] for client in range(6)}) == 2
+    assert [item.copy for item in sent] == [
+        int(client not in _firsts(cluster)) for client in range(6)
+    ]
+
+
+def _firsts(cluster):
+    seen: dict[int, int] = {}
+    for client in range(6):
+        seen.setdefault(cluster[client], client)
+    return set(seen.values())
+
+
+def test_a_state_is_asked_about_twice_and_its_messages_are_made_once():
+    made = []
+
+    def broadcast(state, client):
+        made.append(client)
+        return {"parameters": state["models"][client % 2]}
+
+    one = Broadcasts(broadcast)
+    state = {"models": (torch.ones(3), torch.zeros(3))}
+    first, second = [], []
+    found, _ = one.tasks(state, [1, 2, 3], first)
+    again, contents = one.tasks(state, [0, 1, 2, 3], second)
+    assert made == [1, 2, 3, 0]
+    assert again[1:] == found
+    assert contents[3]["parameters"] is state["models"][1]
+    assert [item.copy for item in first] == [0, 0, 1]
+    assert [item.copy for item in second] == [0, 0, 1, 1]
+    other, _ = one.tasks({"models": (torch.ones(3), torch.full((3,), 2.0))}, [1], [])
+    assert decode(other[0].message)["parameters"].tolist() == [2.0] * 3
+
+
+def test_tensors_of_one_memory_are_one_message():
+    whole = torch.arange(6.0)
+    views = [{"parameters": whole[:3]}, {"parameters": whole[:3]}, {"parameters": whole[3:]}]
+    sent = []
+    Broadcasts(lambda state, client: state[client]).tasks(views, range(3), sent)
+    assert [item.copy for item in sent] == [0, 1, 0]
+
+
+def test_a_model_a_client_is_not_kept():
+    made = []
+
+    def broadcast(state, client):
+        made.append(client)
+        return {"parameters": torch.full((2,), float(client))}
+
+    one, state = Broadcasts(broadcast), {}
+    for _ in range(2):
+        one.tasks(state, range(FEW + 1), [])
+    assert made == [*range(FEW + 1)] * 2
