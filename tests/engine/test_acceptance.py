@@ -3,7 +3,7 @@
 import pytest
 
 from fedkin.engine.acceptance import FAR, far_off
-from tests.engine.test_coordinator import federation
+from tests.engine.coordinated import federation
 
 
 def test_numbers_that_are_far_from_the_others():

@@ -8,7 +8,7 @@ import pytest
 
 from fedkin.engine.round.federation import participants
 from tests.awkward import ORDERS
-from tests.engine.test_coordinator import federation
+from tests.engine.coordinated import federation
 
 
 @pytest.mark.parametrize("order", ORDERS)

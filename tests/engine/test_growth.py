@@ -5,8 +5,8 @@ import json
 import pytest
 
 from fedkin.engine.codec import encode
+from tests.engine.coordinated import federation
 from tests.engine.small import METHODS, content
-from tests.engine.test_coordinator import federation
 
 SQUARE = {  # by the method's own definition
     "kt_pfl": "c is a matrix of clients × clients",

@@ -9,8 +9,8 @@ from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.tree import weighted_mean
 from fedkin.engine.server_guard import NotFinite, Without, guarded
+from tests.engine.coordinated import Meddling, federation, with_message
 from tests.engine.small import small
-from tests.engine.test_coordinator import Meddling, federation, with_message
 
 OLD = {"w": torch.tensor([1.0, -2.0])}
 SIZES = {9: 7.0, 2: 3.0, 5: 1.0, 4: 8.0, 0: 2.0}

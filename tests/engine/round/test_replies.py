@@ -6,27 +6,9 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.engine.codec import decode, encode
+from fedkin.engine.codec import encode
 from fedkin.engine.host import TaskResult
-from tests.engine.coordinated import federation
-
-
-class Meddling:
-    """A transport that changes the messages of some clients on their way up."""
-
-    def __init__(self, inner, change, ops=("local", "introduce")):
-        self.inner, self.change, self.ops = inner, change, ops
-
-    def ask(self, op, round, orders):
-        for answer in self.inner.ask(op, round, orders):
-            yield self.change(answer) if op in self.ops and answer.client in (1, 4) else answer
-
-    def __getattr__(self, name):
-        return getattr(self.inner, name)
-
-
-def with_message(edit):
-    return lambda answer: answer._replace(message=encode(edit(decode(answer.message))))
+from tests.engine.coordinated import Meddling, federation, with_message
 
 
 def spoiled(kind="parameters", name="1.weight"):
