@@ -197,7 +197,7 @@ FORKED = forked()
 def _work(address: str, number: str, env: dict[str, str], build: Callable[..., Any] | None) -> None:
     import torch
 
-    from fedkin.engine.transports.processes import serve
+    from fedkin.engine.transports.serving import serve
     from fedkin.setup.build import host_from_setup
 
     os.environ.update(env)

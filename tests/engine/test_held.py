@@ -10,7 +10,6 @@ import torch
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.coordinator import Coordinator
-from fedkin.engine.round import replies
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run import experiment, run
@@ -206,23 +205,3 @@ def test_a_sum_that_fails_says_so_where_it_is_asked_for(tmp_path):
     assert held.whole() is None
     with pytest.raises(ValueError, match="whole numbers"):
         held.sum([0, 1])
-
-
-@pytest.mark.parametrize(("left_out", "asked"), [({}, 0), ({4: "far off"}, 1)])
-def test_workers_are_asked_for_another_sum_only_without_somebody(
-    left_out, asked, tmp_path, monkeypatch
-):
-    """A worker's sum comes with its last answers; who is left out is in none."""
-    monkeypatch.setattr(processes, "subprocess", FORKED)
-    monkeypatch.setattr(replies, "far_off", lambda largest: left_out)
-    calls, send = [], processes.Processes._send
-
-    def noting(self, worker, header, blobs):
-        calls.append(header.get("call"))
-        send(self, worker, header, blobs)
-
-    monkeypatch.setattr(processes.Processes, "_send", noting)
-    two = {"engine__name": "processes", "engine__workers": 2}
-    found = run(small("fedavg", run__rounds=2, **FULL, **two), tmp_path / "two")
-    assert calls.count("sum") == 2 * asked
-    assert outcome(found) == outcome(run(small("fedavg", run__rounds=2, **FULL), tmp_path / "one"))

@@ -46,7 +46,6 @@ AT_THE_ROOT = {"__init__.py", "__main__.py", "api.py"}
 WIDEST = 20  # files of a folder, but of methods/, which has one a method
 LONG: dict[str, str] = dict.fromkeys(  # grew when lines were cut at 100 characters: to be split
     [
-        "engine/transports/processes.py",
         "reproduce/running.py",
     ],
     "to be split",

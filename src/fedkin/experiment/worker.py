@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from fedkin.engine.transports.processes import serve
+from fedkin.engine.transports.serving import serve
 from fedkin.setup.build import host_from_setup
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import torch
 
 from fedkin.engine.codec import decode
 from fedkin.engine.round.broadcasts import FEW, Broadcasts
-from fedkin.engine.transports.processes import pack
+from fedkin.engine.transports.parcels import pack
 from tests.engine.coordinated import federation
 
 

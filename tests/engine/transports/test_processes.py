@@ -1,25 +1,30 @@
-"""A worker process whose coordinator is not there."""
-
-import json
-from multiprocessing.connection import Listener
-from pathlib import Path
-from typing import Any
+"""What worker processes are asked for."""
 
 import pytest
 
-from fedkin.engine.transports.processes import KEY, serve
+from fedkin.engine.round import replies
+from fedkin.engine.transports import processes
+from fedkin.experiment.run import run
+from tests.engine.small import FORKED, outcome, small
+
+FULL = {"run__participation": 1.0}
 
 
-def never(setup: Any) -> Any:
-    raise AssertionError("a worker without a coordinator builds nothing")
+@pytest.mark.parametrize(("left_out", "asked"), [({}, 0), ({4: "far off"}, 1)])
+def test_workers_are_asked_for_another_sum_only_without_somebody(
+    left_out, asked, tmp_path, monkeypatch
+):
+    """A worker's sum comes with its last answers; who is left out is in none."""
+    monkeypatch.setattr(processes, "subprocess", FORKED)
+    monkeypatch.setattr(replies, "far_off", lambda largest: left_out)
+    calls, send = [], processes.Processes._send
 
+    def noting(self, worker, header, blobs):
+        calls.append(header.get("call"))
+        send(self, worker, header, blobs)
 
-def test_a_worker_that_begins_when_its_run_has_ended_ends_in_silence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gone, left = tmp_path / "gone", tmp_path / "left"
-    with Listener(str(left), authkey=b"k") as listener:
-        listener._listener._unlink = None  # type: ignore[attr-defined] # its file stays
-    for address in (gone, left):  # no socket; a socket to which nobody listens
-        monkeypatch.setenv(KEY, "k")
-        serve(json.dumps(str(address)), "0", never)
+    monkeypatch.setattr(processes.Processes, "_send", noting)
+    two = {"engine__name": "processes", "engine__workers": 2}
+    found = run(small("fedavg", run__rounds=2, **FULL, **two), tmp_path / "two")
+    assert calls.count("sum") == 2 * asked
+    assert outcome(found) == outcome(run(small("fedavg", run__rounds=2, **FULL), tmp_path / "one"))

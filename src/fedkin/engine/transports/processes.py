@@ -11,26 +11,26 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Listener
+from multiprocessing.connection import Listener
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.sums.exact import ExactSum, unpacked
-from fedkin.engine.codec import decode, encode
-from fedkin.engine.host import Host, Task, TaskResult
+from fedkin.engine.codec import decode
+from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.transports.awaited import Awaited
 from fedkin.engine.transports.calling import calling_address
-from fedkin.engine.transports.ipc import Line, accept, offer
+from fedkin.engine.transports.ipc import Line, offer
+from fedkin.engine.transports.parcels import pack, results
 from fedkin.engine.transports.placement import Placing, shared_out
-from fedkin.engine.transports.work_queue import Claims, claims
+from fedkin.engine.transports.serving import KEY
+from fedkin.engine.transports.work_queue import claims
 
-KEY = "FEDKIN_WORKER_KEY"
 START_SECONDS = 120
 # One torch thread; and memory that glibc keeps rather than returning it between two batches, to
 # fetch it page by page.
@@ -40,10 +40,6 @@ ALONE = {
     "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
     "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
 }
-PARCEL_SECONDS, PARCEL = (
-    0.01,
-    4 << 20,
-)  # answers cross together if they come so soon and are no larger (bytes)
 
 
 class Processes:
@@ -100,9 +96,10 @@ class Processes:
         self._sums.clear()
         left: defaultdict[int, set[int]] = defaultdict(set)  # whose messages stay with a worker
         asked = list(range(len(self._processes))) if free else list(piles)
+        shared = pack(free)  # the same for all who have nothing of their own
         for worker in asked:
             own = piles.get(worker, [])
-            clients, blobs = pack([*own, *free])
+            clients, blobs = pack([*own, *free]) if own else shared
             header = {"call": "do", "op": op, "round": round, "orders": clients, "own": len(own)}
             self._send(worker, header, blobs)
         with DefaultSelector() as ready:
@@ -118,8 +115,7 @@ class Processes:
                     if not told["more"]:
                         ready.unregister(key.fileobj)
                     arrived = iter(messages)
-                    for client, sent, *rest in told["answers"]:
-                        answer = TaskResult(client, next(arrived) if sent else None, *rest)
+                    for answer in results(told["answers"], arrived):
                         if answer.kept:
                             self._placing.bind(answer.client, key.data)
                         if answer.held is not None:
@@ -299,129 +295,3 @@ def _deaf() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def pack(orders: list[Task]) -> tuple[list[tuple[int, int | None]], list[bytes]]:
-    """Orders as (client, blob number) pairs and the distinct blobs: a broadcast crosses to a worker
-    once.
-
-    Args:
-        orders: Of one worker.
-
-    Returns:
-        The pairs, for a header; the blobs, in the order of their numbers.
-    """
-    numbers: dict[bytes, int] = {}
-    header = []
-    for client, message in orders:
-        number = None if message is None else numbers.setdefault(message, len(numbers))
-        header.append((client, number))
-    return header, list(numbers)
-
-
-def serve(address: str, worker: str, build: Any) -> None:
-    """The loop of a worker process: ``build(setup) → Host`` once, then calls until the coordinator
-    hangs up.
-
-    Args:
-        address: Of the coordinator, as JSON.
-        worker: Its number, as text.
-        build: Setup → host; raises FedkinError, which the coordinator is told.
-    """
-    # the coordinator may be gone at any moment, also between two answers: then there is nobody left
-    # to tell
-    with suppress(EOFError, ConnectionError):
-        try:
-            end = Client(json.loads(address), authkey=os.environ.pop(KEY).encode())
-        except FileNotFoundError:  # it has ended while this process began, and its socket with it
-            return
-        line, beside = accept(end)
-        line.tell({"worker": int(worker)})
-        try:
-            host: Host = build(line.receive()[0])
-        except FedkinError as error:
-            line.tell({"failed": str(error)})
-            return
-        line.tell({})
-        taken = Claims(beside)
-        while True:
-            header, blobs = line.receive()
-            line.begin()
-            _call(host, line, taken, header, blobs)
-
-
-def _call(
-    host: Host, line: Line, taken: Claims, header: dict[str, Any], blobs: list[bytes]
-) -> None:
-    try:
-        if header["call"] == "do":
-            orders = _orders(header, blobs, taken)
-            for answers, more in _gathered(host.do(header["op"], header["round"], orders)):
-                content = [(one.client, one.message is not None, *one[2:]) for one in answers]
-                messages = [answer.message for answer in answers if answer.message is not None]
-                whole = None if more or host.held is None else host.held.whole()
-                sums = [] if whole is None else [encode(whole.packed())]
-                line.tell({"answers": content, "more": more, "sum": bool(sums)}, [*messages, *sums])
-        elif header["call"] == "sum":
-            line.tell({}, [sum_at(host, header["clients"])])
-        else:
-            line.tell({"result": CALLS[header["call"]](host, header)})
-    except ConnectionError:
-        raise
-    except FedkinError as error:
-        line.tell({"failed": str(error)})
-    except OSError as error:
-        line.tell({"failed": str(error), "system": True})
-
-
-def sum_at(host: Host, clients: Iterable[int]) -> bytes:
-    """The partial sum of messages that stayed with a host, encoded.
-
-    Args:
-        host: It holds them.
-        clients: Whose messages.
-
-    Returns:
-        ``ExactSum.packed`` as bytes of the codec.
-    """
-    assert host.held is not None
-    return encode(host.held.sum(clients).packed())
-
-
-def _orders(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Task]:
-    """A worker's own orders, then those of the others that nobody has taken when it
-    comes to them.
-    """
-    content, own = header["orders"], header["own"]
-    for place in chain(range(own), (own + free for free in taken.up_to(len(content) - own))):
-        client, number = content[place]
-        yield Task(client, None if number is None else blobs[number])
-
-
-def _gathered(answers: Iterable[TaskResult]) -> Iterator[tuple[list[TaskResult], bool]]:
-    """Answers a few at a time, and whether more come: each parcel wakes the coordinator, which
-    takes the core.
-    """
-    parcel: list[TaskResult] = []
-    opened = time.perf_counter()
-    for answer in answers:
-        parcel.append(answer)
-        if (
-            time.perf_counter() - opened > PARCEL_SECONDS
-            or sum(len(one.message or b"") for one in parcel) > PARCEL
-        ):
-            yield parcel, True
-            parcel, opened = [], time.perf_counter()
-    yield parcel, False
-
-
-def _load(host: Host, header: dict[str, Any]) -> None:
-    host.load({int(client): Path(path) for client, path in header["states"].items()})
-
-
-CALLS: dict[str, Callable[[Host, dict[str, Any]], Any]] = {
-    "save": lambda host, header: host.save(Path(header["folder"]), header["round"]),
-    "load": _load,
-    "digests": lambda host, header: {client: host.digest(client) for client in header["clients"]},
-    "said": lambda host, header: host.runtime.said,
-}

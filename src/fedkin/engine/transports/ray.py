@@ -18,8 +18,9 @@ from fedkin.core.files import write_file
 from fedkin.core.sums.exact import ExactSum, unpacked
 from fedkin.engine.codec import decode
 from fedkin.engine.host import Host, Task, TaskResult
+from fedkin.engine.transports.parcels import pack
 from fedkin.engine.transports.placement import piles_of, shared_out
-from fedkin.engine.transports.processes import pack, sum_at
+from fedkin.engine.transports.serving import sum_at
 
 PATIENCE = 20.0  # seconds for cores that others keep
 START = 600.0  # seconds for all actors to have their data

@@ -1,0 +1,98 @@
+"""How tasks and results cross to a worker and back: rows of a header, and blobs beside them."""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.transports.work_queue import Claims
+
+# answers cross together if they come so soon (seconds), and are no larger (bytes)
+PARCEL_SECONDS, PARCEL = 0.01, 4 << 20
+
+
+def pack(orders: list[Task]) -> tuple[list[tuple[int, int | None]], list[bytes]]:
+    """Orders as (client, blob number) pairs and the distinct blobs: a broadcast crosses to a worker
+    once.
+
+    Args:
+        orders: Of one worker.
+
+    Returns:
+        The pairs, for a header; the blobs, in the order of their numbers.
+    """
+    numbers: dict[bytes, int] = {}
+    header = []
+    for client, message in orders:
+        number = None if message is None else numbers.setdefault(message, len(numbers))
+        header.append((client, number))
+    return header, list(numbers)
+
+
+def orders_of(header: dict[str, Any], blobs: list[bytes], taken: Claims) -> Iterator[Task]:
+    """A worker's own orders, then those of the others that nobody has taken when it
+    comes to them.
+
+    Args:
+        header: Of the question.
+        blobs: What ``pack`` found.
+        taken: Places of the list that somebody took.
+
+    Yields:
+        Tasks.
+    """
+    content, own = header["orders"], header["own"]
+    for place in chain(range(own), (own + free for free in taken.up_to(len(content) - own))):
+        client, number = content[place]
+        yield Task(client, None if number is None else blobs[number])
+
+
+def gathered(answers: Iterable[TaskResult]) -> Iterator[tuple[list[TaskResult], bool]]:
+    """Answers a few at a time, and whether more come: each parcel wakes the coordinator, which
+    takes the core.
+
+    Args:
+        answers: As they are made.
+
+    Yields:
+        Some of them, and whether more come.
+    """
+    parcel: list[TaskResult] = []
+    opened = time.perf_counter()
+    for answer in answers:
+        parcel.append(answer)
+        if (
+            time.perf_counter() - opened > PARCEL_SECONDS
+            or sum(len(one.message or b"") for one in parcel) > PARCEL
+        ):
+            yield parcel, True
+            parcel, opened = [], time.perf_counter()
+    yield parcel, False
+
+
+def rows_of(answers: Sequence[TaskResult]) -> tuple[list[list[Any]], list[bytes]]:
+    """Answers as rows of a header, and their messages.
+
+    Args:
+        answers: Of one parcel.
+
+    Returns:
+        Rows as ``results`` reads them; the messages, without those that are none.
+    """
+    rows = [[one.client, one.message is not None, *one[2:]] for one in answers]
+    return rows, [one.message for one in answers if one.message is not None]
+
+
+def results(rows: Iterable[Sequence[Any]], blobs: Iterator[bytes]) -> Iterator[TaskResult]:
+    """Answers as ``rows_of`` wrote them.
+
+    Args:
+        rows: Of a header.
+        blobs: What came beside it; as many are read as there are messages.
+
+    Yields:
+        Answers, in the order of ``rows``.
+    """
+    for client, sent, *rest in rows:
+        yield TaskResult(client, next(blobs) if sent else None, *rest)
