@@ -23,7 +23,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.reproduce.cost import cost
 from fedkin.reproduce.estimate import COUNTED, MEASURED, PROBE, Costs, costs, probe
 from fedkin.reproduce.preset import SCALES, names, preset
-from fedkin.reproduce.running import spec_of
+from fedkin.reproduce.row_spec import spec_of
 from fedkin.runs.spec import MethodSection, Spec
 
 FILE = Path(fedkin.reproduce.estimate.__file__).with_name("costs.csv")

@@ -12,7 +12,7 @@ from fedkin.reproduce.claim import read_claims, register, rows_of
 from fedkin.reproduce.claim_page import VERDICTS
 from fedkin.reproduce.claim_runs import Asked, judged, state
 from fedkin.reproduce.preset import SCALES
-from fedkin.reproduce.running import spec_of
+from fedkin.reproduce.row_spec import spec_of
 from tests.cli.command import fedkin, told
 
 PAPERS = ["cgpfl", "comet", "perfed-ckt", "persfl", "ppfl"]

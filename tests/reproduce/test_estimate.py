@@ -5,9 +5,9 @@ import torch
 
 from fedkin.reproduce import estimate as estimating
 from fedkin.reproduce.estimate import COUNTED, MEASURED, PROBE, Costs, costs, estimate, together
+from fedkin.reproduce.outcome import Outcome
 from fedkin.reproduce.pages import cells, lines, notes
 from fedkin.reproduce.preset import SCALES, names, preset
-from fedkin.reproduce.running import Outcome
 
 
 def test_the_probe_has_one_thread_whatever_the_environment_says(

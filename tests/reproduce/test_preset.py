@@ -11,7 +11,8 @@ import pytest
 from fedkin.reproduce.estimate import estimate
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.preset import SCALES, names, preset, published
-from fedkin.reproduce.running import command, outcomes, spec_of
+from fedkin.reproduce.row_spec import command, spec_of
+from fedkin.reproduce.running import outcomes
 from fedkin.setup.build import method_of
 from fedkin.setup.options import specification
 from tests.cli.command import fedkin, told

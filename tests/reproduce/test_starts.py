@@ -21,7 +21,7 @@ from fedkin.experiment.run import run
 from fedkin.models.build import MODELS
 from fedkin.report.summary import summary
 from fedkin.reproduce.preset import Row, names, preset
-from fedkin.reproduce.running import spec_of
+from fedkin.reproduce.row_spec import spec_of
 from fedkin.runs.spec import Spec, parse
 
 PICTURES = {"mnist": (28, 28), "fashion_mnist": (28, 28), "cifar10": (32, 32, 3)}

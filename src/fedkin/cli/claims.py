@@ -35,7 +35,7 @@ def judge(wish: Wish) -> None:
     from fedkin.reproduce.claim_page import lines, verdict, write
     from fedkin.reproduce.claim_runs import Asked, complete, judged, state
     from fedkin.reproduce.estimate import speed
-    from fedkin.reproduce.running import check
+    from fedkin.reproduce.row_spec import check
 
     found = register(wish.paper)
     asked = Asked(found, wish.scale, wish.seeds, wish.out / "runs", wish.changes, speed())
@@ -122,7 +122,7 @@ def _tell(line: str) -> None:
 
 
 def _command(wish: Wish) -> str:
-    from fedkin.reproduce.running import portable
+    from fedkin.reproduce.row_spec import portable
 
     told = f"fedkin reproduce {NAME}" + (f" {wish.paper}" if wish.paper else "")
     told += f" --scale {wish.scale} --seeds {wish.seeds}" + (

@@ -81,7 +81,8 @@ def reproduce(
     """
     from fedkin.reproduce.kept import read
     from fedkin.reproduce.preset import SCALES, names, preset
-    from fedkin.reproduce.running import READERS, RUNNERS, check, portable
+    from fedkin.reproduce.row_spec import check, portable
+    from fedkin.reproduce.running import READERS, RUNNERS
 
     if scale not in SCALES:
         raise unknown("scale", scale, SCALES)

@@ -12,8 +12,9 @@ from fedkin.reproduce.claim_numbers import WHOLE, numbers
 from fedkin.reproduce.claim_verdict import SEEDS, Finding, Values, judge, together
 from fedkin.reproduce.estimate import Estimate, estimate
 from fedkin.reproduce.estimate import together as added
+from fedkin.reproduce.outcome import Outcome
 from fedkin.reproduce.preset import Row
-from fedkin.reproduce.running import Outcome, known, outcomes
+from fedkin.reproduce.running import known, outcomes
 
 
 class Judged(NamedTuple):

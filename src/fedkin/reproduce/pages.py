@@ -21,8 +21,8 @@ from fedkin.reproduce.estimate import Estimate, together
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
 from fedkin.reproduce.kept import text_of
 from fedkin.reproduce.measures import MEASURES
+from fedkin.reproduce.outcome import Outcome, mean
 from fedkin.reproduce.preset import Preset
-from fedkin.reproduce.running import Outcome, mean
 from fedkin.runs.outside import write_outside
 
 COLUMNS = [

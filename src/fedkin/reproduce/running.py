@@ -4,63 +4,32 @@ where it is finished.
 
 import json
 import os
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.files import read_file, write_file
+from fedkin.core.files import write_file
 from fedkin.data.folder import data_folder
 from fedkin.data.theory import toy
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
-from fedkin.experiment.run_facts import hyper_of
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
-from fedkin.reproduce.estimate import Estimate, estimate
-from fedkin.reproduce.kept import PLAIN, Keeping, Kept, digest
+from fedkin.reproduce.estimate import estimate
+from fedkin.reproduce.kept import Keeping, Kept, digest
 from fedkin.reproduce.measures import measured
-from fedkin.reproduce.preset import Row, content_of
+from fedkin.reproduce.outcome import Outcome, joined, together
+from fedkin.reproduce.preset import Row
+from fedkin.reproduce.row_spec import command, portable, spec_of
+from fedkin.reproduce.same_settings import ASKED, check_same, digest_of, settings_of
 from fedkin.runs.database import read_only
-from fedkin.runs.directory import SPEC, begun, recorded
+from fedkin.runs.directory import begun, recorded
 from fedkin.runs.record import Record
-from fedkin.runs.spec import Spec, assign, parse
-from fedkin.setup.build import method_of
-from fedkin.setup.population import rooted
-
-# Beside a run's records: the settings that it was made of, before data filled them in
-ASKED = "asked.json"
-LARGEST = 16 << 20  # bytes of it
-LEFT_TO_DATA = (
-    None,
-    "auto",
-)  # values of a specification in whose place a run records what it came to
-
-
-class Outcome(NamedTuple):
-    """``numbers``: by measure, one a seed. ``missing``: why the row was not run. ``seconds``: of
-    the processor, all seeds, those of earlier sessions too; None where that was not kept.
-    ``estimated``: the same, known before. ``runs``: the finished ones, for others to take.
-    ``taken``: the seeds that are from elsewhere.
-    """
-
-    row: Row
-    seeds: list[int]
-    numbers: dict[str, list[float]]
-    seconds: float | None
-    folders: list[Path]
-    missing: str = ""
-    estimated: Estimate = Estimate(0.0)
-    command: str = ""
-    runs: tuple[Kept, ...] = ()
-    taken: tuple[int, ...] = ()
-
+from fedkin.runs.spec import Spec
 
 Runners = Mapping[str, Callable[[Row, list[int], Path, Mapping[str, Any]], Outcome]]
 
@@ -88,9 +57,9 @@ def outcomes(
                 if (one := _taken(row, seed, out, changes, elsewhere or {}))
             ]
             rest = [seed for seed in range(seeds) if seed not in {one.seed for one in taken}]
-            done = _joined(row, taken)
+            done = joined(row, taken)
             if rest:
-                done = _together(done, (runners or RUNNERS)[row.runner](row, rest, out, changes))
+                done = together(done, (runners or RUNNERS)[row.runner](row, rest, out, changes))
         except Interrupted:
             raise Interrupted(
                 f"stopped in {row.name}: the same command goes on where it was"
@@ -129,29 +98,7 @@ def _taken(
     if one is None or row.runner != "experiment" or begun(out / f"{row.name}-seed{seed}"):
         return None
     whole = {value.measure for value in row.values} <= set(one.numbers)
-    return one if whole and one.settings == _digest(spec_of(row, seed, changes)) else None
-
-
-def _joined(row: Row, taken: Sequence[Kept]) -> Outcome:
-    names = [value.measure for value in row.values]
-    numbers = {name: [v for one in taken if (v := one.numbers[name]) is not None] for name in names}
-    seconds = [one.seconds for one in taken if one.seconds is not None]
-    spent = sum(seconds) if len(seconds) == len(taken) else None
-    seeds = [one.seed for one in taken]
-    return Outcome(row, seeds, numbers, spent, [], runs=tuple(taken), taken=tuple(seeds))
-
-
-def _together(taken: Outcome, here: Outcome) -> Outcome:
-    if not taken.seeds:
-        return here
-    spent = None if taken.seconds is None or here.seconds is None else taken.seconds + here.seconds
-    return here._replace(
-        seeds=sorted([*taken.seeds, *here.seeds]),
-        numbers={name: [*taken.numbers[name], *values] for name, values in here.numbers.items()},
-        seconds=spent,
-        runs=tuple(sorted([*taken.runs, *here.runs], key=lambda one: one.seed)),
-        taken=taken.taken,
-    )
+    return one if whole and one.settings == digest_of(spec_of(row, seed, changes)) else None
 
 
 def _over(folder: Path) -> bool:
@@ -163,73 +110,10 @@ def _over(folder: Path) -> bool:
         return False
 
 
-def check(rows: Sequence[Row], changes: Mapping[str, Any]) -> None:
-    """Raises FedkinError for changes that no row can have; those that only some can have are told
-    with the others.
-    """
-    wrong: list[FedkinError] = []
-    if "run.seed" in changes:
-        raise FedkinError("run.seed: the seeds of a preset are 0, 1, …: --seeds says how many")
-    for row in rows:
-        try:
-            if row.runner == "experiment":
-                spec_of(row, 0, changes)
-            return
-        except FedkinError as error:
-            wrong.append(error)
-    if wrong:
-        raise wrong[0]
-
-
-def portable(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Changes as they are told on a page: where this machine has its data is left out."""
-    return {key: value for key, value in changes.items() if key != "data.dir"}
-
-
 def _anywhere(text: str, out: Path, changes: Mapping[str, Any]) -> str:
     """A message without this machine's folders, for a page that is read elsewhere."""
     where = data_folder(changes.get("data.dir"))
     return text.replace(f" in {where}", "").replace(f"{out}{os.sep}", "")
-
-
-def spec_of(row: Row, seed: int, changes: Mapping[str, Any]) -> Spec:
-    """The specification of a row's run, checked."""
-    content = content_of(row)
-    for key, value in {**changes, "run.seed": seed}.items():
-        assign(content, key, value)
-    return parse(content, where=row.name)[0]
-
-
-def command(row: Row, seed: int = 0, changes: Mapping[str, Any] | None = None) -> str:
-    """The same run from the command line, wherever fedkin is installed (``preset.packaged``)."""
-    if row.runner != "experiment":
-        return f"fedkin reproduce comet-figure-2 --rows {shlex.quote(row.name)}"
-    told: dict[str, str] = {}  # by key: of two settings of one option, the later one counts
-    for key, value in {
-        **row.changes,
-        **(changes or {}),
-        **({"run.seed": seed} if seed else {}),
-    }.items():
-        if isinstance(value, Mapping) and "." not in key:
-            told[key] = f"--{key} {value['name']}"
-            told |= {
-                f"{key}.{inner}": _setting(f"{key}.{inner}", v)
-                for inner, v in value.items()
-                if inner != "name"
-            }
-        else:
-            told[key] = _setting(key, value)
-    return " ".join([f"fedkin run examples/papers/{row.spec}.toml", *told.values()])
-
-
-def _setting(key: str, value: Any) -> str:
-    return f"--set {key}=" + shlex.quote(value if isinstance(value, str) else _toml(value))
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{name} = {_toml(inner)}" for name, inner in value.items()) + " }"
-    return json.dumps(value)
 
 
 def _folders(row: Row, seeds: list[int], out: Path) -> list[Path]:
@@ -241,7 +125,7 @@ def _experiment(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any
     for seed, folder in zip(seeds, folders, strict=True):
         spec = spec_of(row, seed, changes)
         if begun(folder):
-            _same(folder, spec)
+            check_same(folder, spec)
             clocked(folder, partial(_resumed, folder))
         else:
             clocked(folder, partial(_begun, spec, folder))
@@ -254,7 +138,7 @@ def _finished(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any])
     for seed, folder in zip(seeds, folders, strict=True):
         if not recorded(folder):
             raise FedkinError("not run yet")
-        _same(folder, spec_of(row, seed, changes))
+        check_same(folder, spec_of(row, seed, changes))
         if not summary(folder)["finished"]:
             raise FedkinError("begun, not finished")
     return _outcome(row, seeds, folders, changes)
@@ -276,18 +160,13 @@ def _outcome(
     )
 
 
-def _digest(spec: Spec) -> str:
-    """Of what a run of this specification would be."""
-    return digest(_settings(spec), hyper_of(method_of(spec)))
-
-
 def _run(
     row: Row, seed: int, spec: Spec, folder: Path, numbers: Mapping[str, float | None]
 ) -> Kept:
     """A finished run, for others to take."""
     with read_only(folder) as database:
         facts = database.facts()
-    settings = digest(_settings(spec), facts.get("hyper") or {})
+    settings = digest(settings_of(spec), facts.get("hyper") or {})
     version = str((facts.get("versions") or {}).get("fedkin", ""))
     spent, fingerprint = cost(folder), str(facts.get("fingerprint") or "")
     return Kept(
@@ -304,7 +183,7 @@ def _run(
 def _begun(spec: Spec, folder: Path, progress: Progress) -> Path:
     def first(record: Record) -> None:
         if record.phase == FIRST:
-            write_file(folder / ASKED, json.dumps(_settings(spec)).encode())
+            write_file(folder / ASKED, json.dumps(settings_of(spec)).encode())
         progress(record)
 
     return run(spec, folder, progress=first)
@@ -312,46 +191,6 @@ def _begun(spec: Spec, folder: Path, progress: Progress) -> Path:
 
 def _resumed(folder: Path, progress: Progress) -> Path:
     return resume(folder, progress=progress)
-
-
-def _same(folder: Path, spec: Spec) -> None:
-    """A finished run is taken for this row only if it was made of the same specification."""
-    now = _settings(spec)
-    try:
-        known = {key: PLAIN[key] for key in now if key in PLAIN}  # a setting may be newer than it
-        before = {**known, **json.loads(read_file(folder / ASKED, LARGEST))}
-        differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]
-    # made by hand, damaged, or killed at once: its own specification has the defaults filled in
-    except (OSError, RecursionError, TypeError, ValueError):
-        before = _settings(parse_file(folder / SPEC))
-        fixed = (key for key in now if now[key] not in LEFT_TO_DATA and key in before)
-        differ = [
-            key
-            for key in fixed
-            if now[key] != before[key] and (before[key] is not None or key[:4] == "run.")
-        ]
-    if differ:
-        raise FedkinError(
-            f"{folder} is a run of another setting ({differ[0]}): choose another --out"
-        )
-
-
-def _settings(spec: Spec) -> dict[str, Any]:
-    """All that decides what a run computes, by dotted key."""
-    content = rooted(spec).model_dump(mode="json", exclude={"engine": True, "data": {"dir"}})
-    return {
-        f"{section}.{key}": value
-        for section, keys in content.items()
-        for key, value in keys.items()
-    }
-
-
-def parse_file(path: Path) -> Spec:
-    """The specification that a run directory keeps."""
-    from fedkin.runs.spec import read
-
-    content, text = read(path)
-    return parse(content, text, str(path))[0]
 
 
 def _toy(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> Outcome:
@@ -364,8 +203,3 @@ def _toy(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> O
 
 RUNNERS: Runners = {"experiment": _experiment, "linear_toy": _toy}
 READERS: Runners = {"experiment": _finished, "linear_toy": _toy}
-
-
-def mean(values: Sequence[float]) -> float | None:
-    """None of nothing."""
-    return float(np.mean(values)) if len(values) else None

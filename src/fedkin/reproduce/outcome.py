@@ -1,0 +1,75 @@
+"""What came of a row of a preset."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fedkin.reproduce.estimate import Estimate
+from fedkin.reproduce.kept import Kept
+from fedkin.reproduce.preset import Row
+
+
+class Outcome(NamedTuple):
+    """``numbers``: by measure, one a seed. ``missing``: why the row was not run. ``seconds``: of
+    the processor, all seeds, those of earlier sessions too; None where that was not kept.
+    ``estimated``: the same, known before. ``runs``: the finished ones, for others to take.
+    ``taken``: the seeds that are from elsewhere.
+    """
+
+    row: Row
+    seeds: list[int]
+    numbers: dict[str, list[float]]
+    seconds: float | None
+    folders: list[Path]
+    missing: str = ""
+    estimated: Estimate = Estimate(0.0)
+    command: str = ""
+    runs: tuple[Kept, ...] = ()
+    taken: tuple[int, ...] = ()
+
+
+def joined(row: Row, taken: Sequence[Kept]) -> Outcome:
+    """Finished runs of other machines as an outcome.
+
+    Args:
+        row: Of a preset.
+        taken: One a seed; perhaps none.
+
+    Returns:
+        Their numbers.
+    """
+    names = [value.measure for value in row.values]
+    numbers = {name: [v for one in taken if (v := one.numbers[name]) is not None] for name in names}
+    seconds = [one.seconds for one in taken if one.seconds is not None]
+    spent = sum(seconds) if len(seconds) == len(taken) else None
+    seeds = [one.seed for one in taken]
+    return Outcome(row, seeds, numbers, spent, [], runs=tuple(taken), taken=tuple(seeds))
+
+
+def together(taken: Outcome, here: Outcome) -> Outcome:
+    """The outcome of a row of which some seeds are from elsewhere.
+
+    Args:
+        taken: Those.
+        here: The others.
+
+    Returns:
+        All of them, in the order of seeds.
+    """
+    if not taken.seeds:
+        return here
+    spent = None if taken.seconds is None or here.seconds is None else taken.seconds + here.seconds
+    return here._replace(
+        seeds=sorted([*taken.seeds, *here.seeds]),
+        numbers={name: [*taken.numbers[name], *values] for name, values in here.numbers.items()},
+        seconds=spent,
+        runs=tuple(sorted([*taken.runs, *here.runs], key=lambda one: one.seed)),
+        taken=taken.taken,
+    )
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """None of nothing."""
+    return float(np.mean(values)) if len(values) else None

@@ -1,0 +1,73 @@
+"""A row of a preset as a specification, and as a command line."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.reproduce.preset import Row, content_of
+from fedkin.runs.spec import Spec, assign, parse
+
+
+def check(rows: Sequence[Row], changes: Mapping[str, Any]) -> None:
+    """Raises FedkinError for changes that no row can have; those that only some can have are told
+    with the others.
+    """
+    wrong: list[FedkinError] = []
+    if "run.seed" in changes:
+        raise FedkinError("run.seed: the seeds of a preset are 0, 1, …: --seeds says how many")
+    for row in rows:
+        try:
+            if row.runner == "experiment":
+                spec_of(row, 0, changes)
+            return
+        except FedkinError as error:
+            wrong.append(error)
+    if wrong:
+        raise wrong[0]
+
+
+def portable(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes as they are told on a page: where this machine has its data is left out."""
+    return {key: value for key, value in changes.items() if key != "data.dir"}
+
+
+def spec_of(row: Row, seed: int, changes: Mapping[str, Any]) -> Spec:
+    """The specification of a row's run, checked."""
+    content = content_of(row)
+    for key, value in {**changes, "run.seed": seed}.items():
+        assign(content, key, value)
+    return parse(content, where=row.name)[0]
+
+
+def command(row: Row, seed: int = 0, changes: Mapping[str, Any] | None = None) -> str:
+    """The same run from the command line, wherever fedkin is installed (``preset.packaged``)."""
+    if row.runner != "experiment":
+        return f"fedkin reproduce comet-figure-2 --rows {shlex.quote(row.name)}"
+    told: dict[str, str] = {}  # by key: of two settings of one option, the later one counts
+    for key, value in {
+        **row.changes,
+        **(changes or {}),
+        **({"run.seed": seed} if seed else {}),
+    }.items():
+        if isinstance(value, Mapping) and "." not in key:
+            told[key] = f"--{key} {value['name']}"
+            told |= {
+                f"{key}.{inner}": _setting(f"{key}.{inner}", v)
+                for inner, v in value.items()
+                if inner != "name"
+            }
+        else:
+            told[key] = _setting(key, value)
+    return " ".join([f"fedkin run examples/papers/{row.spec}.toml", *told.values()])
+
+
+def _setting(key: str, value: Any) -> str:
+    return f"--set {key}=" + shlex.quote(value if isinstance(value, str) else _toml(value))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{name} = {_toml(inner)}" for name, inner in value.items()) + " }"
+    return json.dumps(value)

@@ -1,0 +1,67 @@
+"""The settings that a run was made of, and whether another one would be the same."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.core.files import read_file
+from fedkin.experiment.run_facts import hyper_of
+from fedkin.reproduce.kept import PLAIN, digest
+from fedkin.runs.directory import SPEC
+from fedkin.runs.spec import Spec, parse
+from fedkin.setup.build import method_of
+from fedkin.setup.population import rooted
+
+# Beside a run's records: the settings that it was made of, before data filled them in
+ASKED = "asked.json"
+LARGEST = 16 << 20  # bytes of it
+LEFT_TO_DATA = (
+    None,
+    "auto",
+)  # values of a specification in whose place a run records what it came to
+
+
+def digest_of(spec: Spec) -> str:
+    """Of what a run of this specification would be."""
+    return digest(settings_of(spec), hyper_of(method_of(spec)))
+
+
+def check_same(folder: Path, spec: Spec) -> None:
+    """A finished run is taken for this row only if it was made of the same specification."""
+    now = settings_of(spec)
+    try:
+        known = {key: PLAIN[key] for key in now if key in PLAIN}  # a setting may be newer than it
+        before = {**known, **json.loads(read_file(folder / ASKED, LARGEST))}
+        differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]
+    # made by hand, damaged, or killed at once: its own specification has the defaults filled in
+    except (OSError, RecursionError, TypeError, ValueError):
+        before = settings_of(parse_file(folder / SPEC))
+        fixed = (key for key in now if now[key] not in LEFT_TO_DATA and key in before)
+        differ = [
+            key
+            for key in fixed
+            if now[key] != before[key] and (before[key] is not None or key[:4] == "run.")
+        ]
+    if differ:
+        raise FedkinError(
+            f"{folder} is a run of another setting ({differ[0]}): choose another --out"
+        )
+
+
+def settings_of(spec: Spec) -> dict[str, Any]:
+    """All that decides what a run computes, by dotted key."""
+    content = rooted(spec).model_dump(mode="json", exclude={"engine": True, "data": {"dir"}})
+    return {
+        f"{section}.{key}": value
+        for section, keys in content.items()
+        for key, value in keys.items()
+    }
+
+
+def parse_file(path: Path) -> Spec:
+    """The specification that a run directory keeps."""
+    from fedkin.runs.spec import read
+
+    content, text = read(path)
+    return parse(content, text, str(path))[0]

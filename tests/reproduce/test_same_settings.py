@@ -1,0 +1,23 @@
+"""Which runs are of the same settings."""
+
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.reproduce.same_settings import ASKED, check_same
+from fedkin.runs.directory import SPEC
+from fedkin.runs.spec import parse
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[]", "3"], ids=["deep", "list", "number"])
+def test_settings_that_are_damaged_are_those_of_the_runs_own_file(
+    text: str, tmp_path: Path
+) -> None:
+    spec = parse({"method": {"name": "local"}, "data": {"name": "digits"}})[0]
+    (tmp_path / SPEC).write_text('[method]\nname = "local"\n[data]\nname = "digits"\n')
+    (tmp_path / ASKED).write_text(text)
+    check_same(tmp_path, spec)
+    other = spec.model_copy(update={"run": spec.run.model_copy(update={"rounds": 77})})
+    with pytest.raises(FedkinError, match=r"another setting \(run\.rounds\)"):
+        check_same(tmp_path, other)
