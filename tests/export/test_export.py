@@ -487,7 +487,6 @@ def test_samples_for_comparing_are_of_the_first_that_has_some() -> None:
     many = np.arange(300, dtype=np.int64) % len(people.x)
     fewer = people.__class__(**{**vars(people), "test": (empty, empty, many, empty, empty, empty)})
     assert samples_of("a", fewer, [0, 2]).equal(people.x[torch.from_numpy(many[:SAMPLES])])
-    assert SAMPLES == 256
     train = people.rows("train")[4]
     assert samples_of("a", fewer, [4, 5]).equal(people.x[torch.from_numpy(train)])
     with pytest.raises(FedkinError, match="client a has no samples"):

@@ -255,3 +255,31 @@ def test_the_newcomers_data_are_of_the_runs_kind() -> None:
     with pytest.raises(FedkinError, match="has class 10, but the run has classes 0 to 9"):
         _same_kind(people, replace(people, classes=10))
     _same_kind(people, people)
+
+
+def test_with_few_labels_where_there_are_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each held-out client beyond the first ones; 0 is no number of labels."""
+    asked: list[tuple[str, int, int]] = []
+
+    def join(run: Any, own: Any, rounds: int | None) -> tuple[None]:
+        assert rounds is None
+        asked.append((own.names[0], len(own.train[0]), len(own.val[0])))
+        return (None,)
+
+    monkeypatch.setattr(newcomers, "joined", join)
+    monkeypatch.setattr(newcomers, "told", lambda found, own: {"has": len(own.train[0])})
+    run_section = SimpleNamespace(holdout_labels=[61, 21, 10, 21, 60], seed=3)
+    parts = SimpleNamespace(held_out=awkward.population(), spec=SimpleNamespace(run=run_section))
+    at = Learned(parts, {}, 5, None)  # type: ignore[arg-type]
+    found = list(newcomers.held_out(at, 2))
+    assert [[one["asked"] for one in each] for each in found] == [
+        [10, None],  # 12 and 9: 21 are all
+        [10, 21, 60, None],  # 55 and 6
+        [10, 21, None],  # 22 and 14
+        [10, 21, None],  # 47 and 5
+    ]
+    assert [each[-1]["client"] for each in found] == ["s2", "s11", "s1", "s0"]
+    assert asked[1] == ("s2", 12, 9)
+    assert [sum(one[1:]) for one in asked] == [10, 21, 10, 21, 60, 61, 10, 21, 36, 10, 21, 52]
+    parts.held_out = None  # type: ignore[assignment]
+    assert list(newcomers.held_out(at)) == []

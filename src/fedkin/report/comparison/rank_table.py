@@ -10,7 +10,7 @@ from fedkin.report.intervals import over_clients, over_seeds, ranks
 
 def rank_table(found: Comparison) -> Sheet:
     """Experiments on the same client data from the best to the worst; those that cannot be told
-    apart share a rank.
+    apart share a rank, and stand in it in the order of their means.
     """
     groups = [
         group
@@ -26,9 +26,11 @@ def rank_table(found: Comparison) -> Sheet:
         {(one.row["seed"], k): value for one in group for k, value in one.personal.items()}
         for group in groups
     ]
-    places = ranks(each, measure_named(found.measure).higher)
+    higher = measure_named(found.measure).higher
+    places = ranks(each, higher)
+    scores = [sum(one.values()) / len(one) * (-1 if higher else 1) for one in each]
     rows = []
-    for k in sorted(range(len(groups)), key=lambda k: places[k][0]):
+    for k in sorted(range(len(groups)), key=lambda k: (places[k][0], scores[k])):
         means = [sum(one.personal.values()) / len(one.personal) for one in groups[k]]
         clients, seeds = over_clients(dict(enumerate(each[k].values()))), over_seeds(means)
         numbers = [formatting.value(found.measure, sum(means) / len(means))]

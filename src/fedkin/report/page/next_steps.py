@@ -133,6 +133,8 @@ def _of_groups(run: Run, gain: Gain, groups: Groups | None) -> list[str]:
         return []
     means = {name: sum(each) / len(each) for name, each in members.items()}
     best, worst = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
+    if means[best] == means[worst]:
+        return []
     told = [
         f"{groups.kind} {name} ({formatting.many(len(members[name]), 'client')}, mean "
         f"{signed(gain.measure, means[name])})"
