@@ -30,7 +30,7 @@ ALONE = "local"
 TEN = (
     ALONE,
     "fedavg",
-    "finetune",
+    "finetune:keep=best,epochs=15",
     "ifca",
     "apfl",
     "ditto",
@@ -59,13 +59,13 @@ def main() -> None:
     asked.add_argument("what", choices=("runs", "verdicts"))
     asked.add_argument("--seeds", type=int, default=2)
     asked.add_argument("--only", default="")
-    asked.add_argument("--methods", default=",".join(TEN))
+    asked.add_argument("--methods", nargs="+", default=TEN)
     given = asked.parse_args()
     cases = [case for case in CASES if given.only in case.name]
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory(prefix="fedkin-cases-") as folder:
         if given.what == "runs":
-            _all_runs(cases, given.seeds, Path(folder), given.methods.split(","))
+            _all_runs(cases, given.seeds, Path(folder), list(given.methods))
         else:
             _all_verdicts(cases, given.seeds, Path(folder))
 

@@ -318,7 +318,7 @@ def main(number: int, seed: int, first: int = 0, word: str = "") -> int:
     """Carry out the schedule from its ``first`` kill on; returns how many went wrong."""
     began, done, wrong, late = time.monotonic(), Counter[str](), 0, 0
     for kill in schedule(number, seed)[first:]:
-        if word not in kill.way:
+        if word not in kill.way and word not in kill.method:
             continue
         try:
             carried_out(kill)

@@ -3,6 +3,7 @@
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.family import GAUSSIAN
 from fedkin.methods import make
 from fedkin.methods.finetune import finetune
 from tests.methods.federation import (
@@ -14,6 +15,7 @@ from tests.methods.federation import (
     population,
 )
 from tests.reference import finetune as reference
+from tests.reference.local_fedavg import train
 from tests.reference.model import accuracy, mean_loss
 
 pytestmark = pytest.mark.certifies("finetune", "reference")
@@ -61,6 +63,54 @@ def test_finetune(kind, hyper, work):
     check_views(run, end, tuned, w)
 
 
+@pytest.mark.parametrize("work", WORK.values(), ids=WORK)
+def test_the_best_epoch_by_validation(work):
+    sizes = (13, 3, 8, 5, 21, 2)
+    model = architecture("dnn")
+    own = population(sizes, seed=2, val=9)
+    tuned = finetune(lr=LR, epochs=6, keep="best", personal_lr=0.9)
+    run = Federated(tuned, own, {"dnn": model}, **work).run(ROUNDS)
+    end = run.finish()
+    w, rate = run.moments[-1].state["parameters"], run.rates(0.9, ROUNDS + 1)[-1]
+    theirs = {}
+    for k in run.infos:
+        epochs = [run.batches(ROUNDS + 1, k, purpose=f"finetune {e}", epochs=1) for e in range(6)]
+        theirs[k] = reference.best_epoch(w, run.data[k], epochs, rate)
+    assert len({epoch for _, epoch in theirs.values()}) > 2  # clients stop at different epochs
+    for k, (parameters, epoch) in theirs.items():
+        agree("finetune", {"parameters": end.own[k]["parameters"]}, {"parameters": parameters})
+        assert end.own[k]["epochs"] == epoch
+        assert tuned.client_metrics(end.own[k]) == {"tuned_epochs": epoch}
+    check_views(run, end, {k: v for k, (v, _) in theirs.items()}, w)
+
+
+def test_a_client_without_validation_rows_keeps_the_last_model():
+    model = architecture("mlr")
+    ends = {}
+    for keep in ("last", "best"):
+        method = finetune(lr=LR, epochs=1, keep=keep)
+        run = Federated(method, population((7, 4), val=0), {"mlr": model}).run(1)
+        ends[keep] = run, run.finish()
+    run, end = ends["best"]
+    for k in run.infos:
+        (batches,) = [run.batches(2, k, purpose="finetune 0", epochs=1)]
+        w = run.moments[-1].state["parameters"]
+        last = train(w, run.data[k], batches, LR)
+        agree("finetune", {"parameters": end.own[k]["parameters"]}, {"parameters": last})
+        assert end.own[k]["epochs"] == 1
+
+
+def test_of_numbers_the_lowest_loss_is_kept():
+    own = population((9, 4, 6), family="gaussian", val=5)
+    model = architecture("glm", family=GAUSSIAN)
+    run = Federated(finetune(lr=0.01, epochs=4, keep="best", personal_lr=0.4), own, {"glm": model})
+    end = run.run(2).finish()
+    for k in run.infos:
+        scores = end.record.scores[k]
+        assert scores["personal"]["val"][0] <= scores["global"]["val"][0]
+    assert {v["epochs"] for v in end.own.values()} - {4}  # some stop before the end
+
+
 def check_views(run, moment, personal, w):
     for k, v in personal.items():
         x, y = run.data[k]["x_test"], run.data[k]["y_test"]
@@ -80,5 +130,6 @@ def test_its_names(name):
         "lr": 0.1,
         "epochs": 3,
         "personal_lr": None,
+        "keep": "last",
         "weights": "samples",
     }

@@ -5,7 +5,16 @@ every client.
 from collections.abc import Mapping, Sequence
 
 from tests.reference.local_fedavg import Plan, fedavg, train
-from tests.reference.model import Batch, Client, Gradient, Params, Snapshot, batch_gradient
+from tests.reference.model import (
+    Batch,
+    Client,
+    Gradient,
+    Params,
+    Snapshot,
+    accuracy,
+    batch_gradient,
+    mean_loss,
+)
 
 
 def finetune(
@@ -24,3 +33,17 @@ def finetune(
     history = fedavg(start, data, plan, participants, lr, gradient)
     w = history[-1]["server"]["model"]
     return history, {k: train(w, data[k], last_plan[k], last_lr, gradient) for k in data}
+
+
+def best_epoch(
+    w: Params, client: Client, epochs: Sequence[Sequence[Batch]], lr: float
+) -> tuple[Params, int]:
+    """(the model, its epochs): of w and the models after each epoch the most accurate one on the
+    client's validation rows; equal ones by loss, then the earlier one.
+    """
+    models = [w]
+    for batches in epochs:
+        models.append(train(models[-1], client, batches, lr))
+    x, y = client["x_val"], client["y_val"]
+    order = [(-accuracy(v, x, y), mean_loss(v, x, y), k) for k, v in enumerate(models)]
+    return models[min(order)[2]], min(order)[2]

@@ -151,10 +151,15 @@ def _tell(out: Path, found: "Plan") -> None:
     file = shlex.quote(str(out))
     say("next")
     for method in dict.fromkeys(["local", found.beside, found.method]):
-        say(f"  fedkin run {file} --method {method} --out runs/{method}")
-    pair = " ".join(f"runs/{method}" for method in dict.fromkeys(["local", *_two(found)]))
+        say(f"  fedkin run {file} --method {method} --out runs/{_stem(method)}")
+    pair = " ".join(f"runs/{_stem(method)}" for method in dict.fromkeys(["local", *_two(found)]))
     say(f"  fedkin compare {pair}")
     say(f"  fedkin export runs/{found.method} --all")
+
+
+def _stem(method: str) -> str:
+    """The folder of its run: the name without hyper-parameters."""
+    return method.partition(":")[0]
 
 
 def _two(found: "Plan") -> tuple[str, str]:

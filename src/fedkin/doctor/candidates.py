@@ -8,12 +8,15 @@ from typing import Any
 from fedkin.core.method import Needs
 from fedkin.doctor.verdict import Examined, Gain, losers
 from fedkin.methods import make
+from fedkin.runs.short_form import short_form
 
 MOST = 3
+# Up to fifteen epochs at home, as many as validate best: measured by benchmarks/own_truth.py
+TUNED = "finetune:keep=best,epochs=15"
 METHODS = {
     "shared": ("fedavg", "scaffold"),
-    "offset": ("fedper", "finetune"),
-    "anchored": ("finetune", "apfl", "ditto"),
+    "offset": ("fedper", TUNED),
+    "anchored": (TUNED, "apfl", "ditto"),
     "grouped": ("ifca", "hypcluster"),
 }
 SIMPLEST = ("shared", "anchored", "offset", "grouped")  # from one model to several
@@ -30,8 +33,8 @@ def candidates(found: Examined, names: Sequence[str], layers: int = 2) -> list[d
     """Up to three methods: the first of each way in their order, then the second ones.
 
     ``names``: of the population's clients. ``layers``: of the experiment's model; of a model with
-    one layer nothing is left to share where the last is personal. Values are plain; "gain", "low"
-    and "high" are against each client alone.
+    one layer nothing is left to share where the last is personal. Values are plain: "method" as it
+    is typed after --method; "gain", "low" and "high" are against each client alone.
     """
     ways = in_order(found.ways)
     fitting = {
@@ -48,6 +51,7 @@ def candidates(found: Examined, names: Sequence[str], layers: int = 2) -> list[d
         gain = found.ways[way]
         low, high = gain.interval()
         lose = [names[k] for k in losers(gain)]
+        name, options = split_name(method)
         told.append(
             {
                 "method": method,
@@ -57,10 +61,15 @@ def candidates(found: Examined, names: Sequence[str], layers: int = 2) -> list[d
                 "low": low,
                 "high": high,
                 "lose": lose,
-                "needs": needs(make(method, {}, {"lr": 0.1}).needs),
+                "needs": needs(make(name, options, {"lr": 0.1}).needs),
             }
         )
     return told
+
+
+def split_name(method: str) -> tuple[str, dict[str, Any]]:
+    """A candidate's name and hyper-parameters: finetune:keep=best → ("finetune", {"keep": …})."""
+    return short_form(method, str)
 
 
 def in_order(ways: Mapping[str, Gain]) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from fedkin.core.model import Model
 from fedkin.data.population import Population
-from fedkin.doctor.candidates import candidates
+from fedkin.doctor.candidates import candidates, split_name
 from fedkin.doctor.data import data_of
 from fedkin.doctor.probe import probe
 from fedkin.doctor.traps import traps_of
@@ -38,11 +38,12 @@ def diagnosis(
     layers = min((layers_of(model) for model in parts.models.values()), default=0)
     first = [] if found is None else candidates(found, everyone.names, layers)
     wanted = {spec.method.name: spec.method} if named else {}
-    for name in (*(one["method"] for one in first), *more):
-        wanted.setdefault(name, MethodSection(name=name))
+    for text in (*(one["method"] for one in first), *more):
+        name, options = split_name(text)
+        wanted.setdefault(text, MethodSection.model_validate({"name": name, **options}))
     lasting = min(rounds, spec.run.rounds)
-    asked = list(wanted.values()) if rounds else []
-    probes = [probe(spec, one, lasting) for one in counted("probing methods", asked)]
+    asked = list(wanted.items()) if rounds else []
+    probes = [probe(spec, text, one, lasting) for text, one in counted("probing methods", asked)]
     return {
         "data": data_of(everyone, parts.spec.run.seed),
         "traps": traps,

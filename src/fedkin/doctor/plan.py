@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fedkin.core.errors import FedkinError
+from fedkin.doctor.candidates import split_name
 from fedkin.doctor.checked import checked
 from fedkin.doctor.diagnosis import diagnosis
 from fedkin.doctor.fixed_spec import fixed_spec
@@ -46,7 +47,7 @@ class Plan(NamedTuple):
         spec: The same, read.
         method: The method's name.
         why: Why this one, in a sentence.
-        beside: The method to compare it with.
+        beside: The method to compare it with, as it is typed after --method.
         problems: ``Problem.plain`` of each fault of the data.
     """
 
@@ -136,8 +137,9 @@ def _by_doctor(spec: Spec) -> _Chosen:
     best = first[0]
     if not verdict["federate"]:
         return _alone(f"the doctor says: {verdict['says']}", best["method"])
+    name, options = split_name(best["method"])
     return _Chosen(
-        {"method": {"name": best["method"]}},
+        {"method": {"name": name, **options}},
         f"the doctor says: {verdict['says']}; {best['reason']}",
     )
 

@@ -25,19 +25,21 @@ class Probe(NamedTuple):
     failed: str = ""
 
 
-def probe(spec: Spec, method: MethodSection, rounds: int) -> Probe:
-    """A run of ``rounds`` rounds with this method in this process, thrown away afterwards."""
+def probe(spec: Spec, name: str, method: MethodSection, rounds: int) -> Probe:
+    """A run of ``rounds`` rounds with this method, which is told as ``name``, in this process,
+    thrown away afterwards.
+    """
     often = min(spec.run.evaluate_every, rounds)  # as in the experiment, of whose time it is a part
     short = spec.run.model_copy(update={"rounds": rounds, "evaluate_every": often, "out": None})
     engine = spec.engine.model_copy(update={"name": "inprocess"})
     asked = spec.model_copy(update={"method": method, "run": short, "engine": engine})
     try:
         with tempfile.TemporaryDirectory(prefix="fedkin-doctor-") as scratch:
-            return _told(run(asked, Path(scratch) / "run"), method.name, spec.run.rounds / rounds)
+            return _told(run(asked, Path(scratch) / "run"), name, spec.run.rounds / rounds)
     except Interrupted:
         raise
     except FedkinError as error:
-        return Probe(method.name, failed=str(error))
+        return Probe(name, failed=str(error))
 
 
 def _told(folder: Path, name: str, times: float) -> Probe:
