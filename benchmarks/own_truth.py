@@ -6,7 +6,8 @@
 ``runs`` trains ten methods with their defaults on every case (benchmarks/own_cases.py), and adds
 what is missing to own_truth.csv beside this file: a row a run, with the experiment's measure of
 every client on its test rows. ``verdicts`` asks the doctor and compares. ``--only WORD``: the cases
-whose name contains it; ``--seeds N``; ``--methods``: some of the ten.
+whose name contains it; ``--seeds N``, of which ``--after K`` leaves the first out; ``--methods``:
+some of the ten.
 """
 
 import argparse
@@ -58,6 +59,7 @@ def main() -> None:
     )
     asked.add_argument("what", choices=("runs", "verdicts"))
     asked.add_argument("--seeds", type=int, default=2)
+    asked.add_argument("--after", type=int, default=0, help="of the seeds leave out so many")
     asked.add_argument("--only", default="")
     asked.add_argument("--methods", nargs="+", default=TEN)
     given = asked.parse_args()
@@ -65,9 +67,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory(prefix="fedkin-cases-") as folder:
         if given.what == "runs":
-            _all_runs(cases, given.seeds, Path(folder), list(given.methods))
+            _all_runs(cases, range(given.after, given.seeds), Path(folder), list(given.methods))
         else:
-            _all_verdicts(cases, given.seeds, Path(folder))
+            _all_verdicts(cases, range(given.after, given.seeds), Path(folder))
 
 
 def options_of(case: Case, seed: int, folder: Path) -> dict[str, Any]:
@@ -81,9 +83,9 @@ def options_of(case: Case, seed: int, folder: Path) -> dict[str, Any]:
     return {**case.options, "data": case.options["data"].format(path=path), "seed": seed}
 
 
-def _all_runs(cases: list[Case], seeds: int, folder: Path, methods: list[str]) -> None:
+def _all_runs(cases: list[Case], seeds: range, folder: Path, methods: list[str]) -> None:
     done = known()
-    for seed in range(seeds):
+    for seed in seeds:
         for case in cases:
             for method in methods:
                 if method in done[case.name, seed]:
@@ -182,7 +184,7 @@ def _sign(of: list[dict[str, Run]]) -> float:
     return 1.0 if measure_named(of[0][ALONE].measure).higher else -1.0
 
 
-def _all_verdicts(cases: list[Case], seeds: int, folder: Path) -> None:
+def _all_verdicts(cases: list[Case], seeds: range, folder: Path) -> None:
     from fedkin import Experiment
 
     done = known()
@@ -191,7 +193,7 @@ def _all_verdicts(cases: list[Case], seeds: int, folder: Path) -> None:
     print("| case | truth | doctor | gain (95 %) | wrong | first to try |")
     print("|---|---|---|---|---|---|")
     for case in cases:
-        of = [done[case.name, seed] for seed in range(seeds) if len(done[case.name, seed]) > 1]
+        of = [done[case.name, seed] for seed in seeds if len(done[case.name, seed]) > 1]
         found = truth_of(of) if of else None
         helps = found.helps if case.helps is None and found else case.helps
         told = Experiment(ALONE, **options_of(case, 0, folder)).doctor(rounds=0)
