@@ -1,0 +1,71 @@
+"""Data whose training samples reach a method through noised gradients alone."""
+
+import pytest
+import torch
+
+from fedkin.core.method import ClientInfo
+from fedkin.core.protected.noise import SampleNoise
+from fedkin.core.protected.sealed import Aligned, Uncovered
+from fedkin.core.rng import Key, Secret
+from fedkin.engine.contexts import LocalData, Schedule
+from fedkin.runtime.replay import Runtime
+from fedkin.transforms.protected.data import protected
+from tests.methods.federation import architecture, population
+
+SECRET = Secret(bytes(range(32)))
+NOISE = SampleNoise(1.0, 2.0, 0.25, SECRET, 1)
+INFO = ClientInfo(1, "mlr", 40, torch.tensor([20.0, 5.0, 15.0]), 0, 3)
+OWN = LocalData(
+    INFO,
+    architecture(),
+    Key(7, 1, 1),
+    population(sizes=(5, 40)),
+    Runtime("never"),
+    Schedule(8, steps=6),
+    secret=SECRET,
+)
+
+
+def sizes(batches):
+    return [int((one.weight > 0).sum()) for one in rows(batches)]
+
+
+def rows(batches):
+    return [type(b)(*(leaf[k] for leaf in b)) for b in batches.blocks() for k in range(len(b.y))]
+
+
+def test_labels_histogram_and_passes_are_not_covered() -> None:
+    data = protected(OWN, NOISE)
+    with pytest.raises(Uncovered, match="histogram of their labels, which no noise covers"):
+        _ = data.info.histogram
+    assert data.info.samples == 40
+    with pytest.raises(Uncovered, match="its client's work passes over all training samples"):
+        data.whole("train")
+    with pytest.raises(Uncovered, match="scores models on training samples"):
+        data.score(data.model.initial, "train")
+    assert sum(len(one.y) for one in data.whole("val")) == 7
+    assert data.score(data.model.initial, "val") == OWN.score(OWN.model.initial, "val")
+
+
+def test_every_sample_takes_part_by_itself_whatever_draw_is_asked_for() -> None:
+    found = protected(OWN, NOISE).batches("permuted")
+    assert found.protected is NOISE
+    counts = sizes(found)
+    assert len(counts) == 6
+    assert len(set(counts)) > 1  # no batch of 8 each: how many there are is chance
+
+
+def test_two_walks_of_one_purpose_are_drawn_apart() -> None:
+    data = protected(OWN, NOISE)
+    first, second = (rows(data.batches(purpose="batches")) for _ in "ab")
+    assert any(a.x.shape != b.x.shape or not torch.equal(a.x, b.x) for a, b in zip(first, second))
+    again = rows(protected(OWN, NOISE).batches())
+    assert all(torch.equal(a.x, b.x) for a, b in zip(first, again, strict=True))
+
+
+def test_what_stands_beside_samples_is_as_private() -> None:
+    beside = torch.arange(40.0)[:, None]
+    found = protected(OWN, NOISE).batches(beside=beside)
+    batch, aligned = found.gather(0, 1)
+    assert isinstance(aligned, Aligned)
+    assert aligned.rows.shape[:2] == batch.y.shape
