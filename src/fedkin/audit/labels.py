@@ -46,8 +46,8 @@ def correlation(scores: Mapping[int, Array], histograms: Tensor) -> float | None
         histograms: Counts [clients, classes].
 
     Returns:
-        The mean over clients of the correlation of both, each less its mean over clients; 0 where
-        nothing is told, None of fewer than two clients.
+        The mean over clients of the correlation of both, each less its mean over clients; None of
+        fewer than two clients, or where all say the same.
     """
     clients = sorted(scores)
     if len(clients) < 2:

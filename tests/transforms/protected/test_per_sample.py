@@ -1,4 +1,4 @@
-"""What a client sends is made of noised gradients alone, and of no more steps than were promised."""
+"""What a client sends is made of noised gradients, of no more steps than were promised."""
 
 import pytest
 import torch

@@ -1,0 +1,70 @@
+"""What must be as it was when a run goes on."""
+
+import sqlite3
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.experiment.resume import resume, unchanged
+from fedkin.runs.spec import parse
+from tests.awkward import record
+from tests.engine.small import content
+
+RECORDED = parse(content("ditto"))[0].model_dump(mode="json")
+
+
+def changed(**settings):
+    return parse(content("ditto", **settings))[0]
+
+
+def test_the_engine_may_change(tmp_path) -> None:
+    assert unchanged(tmp_path, changed(engine__name="processes"), RECORDED) is None
+    with pytest.raises(FedkinError, match=r"experiment\.toml: train\.lr is not what this run"):
+        unchanged(tmp_path, changed(train__lr=0.3), RECORDED)
+
+
+@pytest.mark.parametrize(
+    ("setting", "key"),
+    [
+        ({"run__rounds": 9}, "run.rounds"),
+        ({"method__lam": 0.9}, "method.lam"),
+        ({"split__alpha": 0.7}, "split.alpha"),
+        ({"model__hidden": 3, "model__name": "dnn"}, "model.name"),
+    ],
+)
+def test_the_first_key_that_changed_is_named(setting, key, tmp_path) -> None:
+    with pytest.raises(FedkinError, match=f"{key} is not what .*: put it back, or start another"):
+        unchanged(tmp_path, changed(**setting), RECORDED)
+
+
+def test_transforms_must_be_those_of_before(tmp_path) -> None:
+    other = parse({**content("ditto"), "transforms": [{"name": "median"}]})[0]
+    with pytest.raises(FedkinError, match="transforms are not what this run began with: put them"):
+        unchanged(tmp_path, other, RECORDED)
+    told = other.model_dump(mode="json")
+    assert unchanged(tmp_path, other, told) is None
+
+
+def test_what_an_old_run_did_not_know_has_its_default(tmp_path) -> None:
+    old = {**RECORDED, "run": {k: v for k, v in RECORDED["run"].items() if k != "patience"}}
+    assert unchanged(tmp_path, changed(), old) is None
+    with pytest.raises(FedkinError, match=r"run\.patience is not what this run began with"):
+        unchanged(tmp_path, changed(run__patience=2), old)
+
+
+def test_a_finished_run_is_left_as_it_is(tmp_path) -> None:
+    folder = record(tmp_path / "run")
+    before = (folder / "run.db").read_bytes()
+    assert resume(folder) == folder
+    assert (folder / "run.db").read_bytes() == before
+
+
+def test_what_is_no_run_is_refused_before_anything_is_written(tmp_path) -> None:
+    with pytest.raises(FedkinError, match=str(tmp_path)):
+        resume(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    folder = record(tmp_path / "run", deployment="superlink")
+    with sqlite3.connect(folder / "run.db") as database:
+        database.execute("UPDATE facts SET value = 'false' WHERE name = 'finished'")
+    with pytest.raises(FedkinError, match="is a run of a deployment: continue it with"):
+        resume(folder)

@@ -1,0 +1,62 @@
+"""An experiment before its first round: its specification, its folder, what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError, Halted
+from fedkin.experiment.run import experiment, new_folder, run
+from fedkin.methods import make
+from tests.engine.small import content, small
+
+
+def test_keywords_go_into_their_sections_and_leave_the_dict_alone() -> None:
+    given = {"run": {"rounds": 9, "seed": 2}, "method": {"name": "ditto"}}
+    spec = experiment(given, run__rounds=5, method__lam=0.7)
+    assert (spec.run.rounds, spec.run.seed) == (5, 2)
+    assert spec.method.options == {"lam": 0.7}
+    assert given == {"run": {"rounds": 9, "seed": 2}, "method": {"name": "ditto"}}
+    with pytest.raises(FedkinError, match=r"'run\.roundz': did you mean 'rounds'"):
+        experiment(run__roundz=5)
+
+
+def test_a_run_without_a_folder_gets_the_next_one(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = small("ditto", run__seed=7, data__name="sets/a.csv")
+    assert new_folder(spec, "ditto", None) == Path("runs/ditto-a-seed7-1")
+    assert new_folder(spec, "ditto", None) == Path("runs/ditto-a-seed7-2")
+    assert new_folder(small(run__out="there"), "fedavg", None) == Path("there")
+    assert new_folder(small(run__out="there"), "fedavg", "here") == Path("here")
+    assert Path("here").is_dir()
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for name in ("run.lock", "given.csv", "run.db.part"):  # left by one that was killed
+        (kept / name).touch()
+    assert new_folder(small(), "fedavg", kept) == kept
+    (kept / "run.db").touch()
+    with pytest.raises(FedkinError, match=r"exists and is not empty: .*: fedkin resume .*kept$"):
+        new_folder(small(), "fedavg", kept)
+    with pytest.raises(FedkinError, match="exists and is not empty"):
+        new_folder(small(), "fedavg", kept / "run.db")
+    with pytest.raises(FedkinError, match=r"run\.db/x cannot be made: Not a directory"):
+        new_folder(small(), "fedavg", kept / "run.db" / "x")
+
+
+def test_what_does_not_fit_is_told_before_a_folder_is_made(tmp_path) -> None:
+    with pytest.raises(FedkinError, match="l2sgd needs every client in every round"):
+        run(experiment(content("l2sgd", run__participation=0.5)), tmp_path / "a")
+    method = make("fedavg", {}, {"lr": 0.1})
+    with pytest.raises(FedkinError, match="a method that is given as a value runs with engine inp"):
+        run(small(engine__name="processes"), tmp_path / "a", method=method)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_another_process_writes_is_left_alone(tmp_path) -> None:
+    from fedkin.runs import checkpoint
+
+    (tmp_path / "a").mkdir()
+    with checkpoint.alone(tmp_path / "a"), pytest.raises(Halted, match="is being written by anoth"):
+        run(small(), tmp_path / "a")

@@ -1,0 +1,41 @@
+"""Code of somebody's own is imported only if its name was allowed."""
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.models.own_code import OwnCode
+
+
+@pytest.fixture
+def code(tmp_path, monkeypatch):
+    (tmp_path / "mine7.py").write_text("import sys\nsys.modules['seen7'] = sys\nNet = 'a net'\n")
+    (tmp_path / "broken7.py").write_text("raise RuntimeError('no licence\\nsecond line')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return OwnCode("model", "say --trust-code")
+
+
+def test_a_name_that_nobody_allowed_is_not_imported(code) -> None:
+    import sys
+
+    sys.modules.pop("seen7", None)
+    code.allow(["mine7:Other"])
+    with pytest.raises(FedkinError, match=r"model 'mine7:Net' is code of one's own.*: say --trust"):
+        code.imported("mine7:Net")
+    assert "seen7" not in sys.modules
+    code.allow(["mine7:Net"])
+    assert code.imported("mine7:Net") == "a net"
+    assert OwnCode("model", "")._allowed == set()  # one reader's leave is not another's
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("mine7:Nothing", "AttributeError: module 'mine7' has no attribute 'Nothing'"),
+        ("gone7:Net", "ModuleNotFoundError: No module named 'gone7'"),
+        ("broken7:Net", "RuntimeError: no licence$"),
+    ],
+)
+def test_what_goes_wrong_is_told_in_one_line(code, name, why) -> None:
+    code.allow([name])
+    with pytest.raises(FedkinError, match=f"^model '{name}' cannot be imported: {why}"):
+        code.imported(name)
