@@ -1,9 +1,5 @@
 """A server that wants more than its experiment: a node refuses it, and keeps what it has."""
 
-import hashlib
-import stat
-
-import numpy as np
 import pytest
 
 pytest.importorskip("flwr")
@@ -11,9 +7,8 @@ pytest.importorskip("flwr")
 from fedkin.engine.codec import decode, encode
 from fedkin.flower.envelope import Base, Place, Reply, Step, sealed
 from fedkin.flower.node import limits
-from fedkin.flower.node.data import facts_of, read
 from tests.engine.small import small
-from tests.flower.node.test_host import RUN, ask, down, made, request
+from tests.flower.node.host_examples import RUN, ask, down, made, request
 
 
 @pytest.fixture
@@ -145,27 +140,6 @@ def test_what_no_check_foresaw_does_not_end_the_host(node, spec, monkeypatch):
     assert error.startswith("its host failed: MemoryError: no room")
     assert error.isprintable()
     assert "malformed" in Reply.model_validate_json(node.answer([])[0]).error
-
-
-def test_nobody_can_confirm_a_guess_of_a_nodes_data(tmp_path):
-    spec = small("fedavg", run__clients=2, run__participation=1.0)
-    digests = {}
-    for name in ("a", "b"):
-        folder = tmp_path / name
-        folder.mkdir()
-        np.savez(
-            folder / "data.npz", x_train=np.eye(4, dtype=np.float32), y_train=np.array([1, 0, 2, 1])
-        )
-        node = made(folder, spec, data="data.npz")
-        hello = request(spec, steps=(), place=None)
-        digests[name] = ask(node, hello)[0].facts.digest
-        assert ask(made(folder, spec, data="data.npz"), hello)[0].facts.digest == digests[name]
-        salt = node.state / "salt"
-        assert stat.S_IMODE(salt.stat().st_mode) == 0o600
-        guess = read(folder / "data.npz")
-        assert facts_of(guess, 0).digest not in digests.values()
-        assert hashlib.sha256(salt.read_bytes()).hexdigest() not in digests.values()
-    assert digests["a"] != digests["b"]
 
 
 def test_a_run_of_another_form_is_malformed(node, spec):

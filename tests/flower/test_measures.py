@@ -2,10 +2,7 @@
 be.
 """
 
-import json
-import math
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,11 +10,9 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.cli.join import lines
-from fedkin.core.measures import ASIDE, MEASURES
 from fedkin.engine.measures import CLASSES, NUMBERS
 from fedkin.experiment.run import experiment, run
 from fedkin.flower import newcomer
-from fedkin.flower.envelope import Measure, Refused, Reply, opened, sealed
 from fedkin.flower.node.host import Node
 from fedkin.flower.operator.site import add
 from fedkin.report.summary import summary
@@ -25,9 +20,6 @@ from fedkin.runs.database import read_only
 from tests.engine.small import small
 from tests.flower.cluster import result
 from tests.flower.fleet import NAMES, Fleet
-
-REPLY = Reply(version="1", experiment="", run="", name="c0").model_dump_json()
-STEP = '"steps":[{"op":"evaluate_all","round":3,"measures":%s}]'
 
 
 def site(folder: Path, label: str):
@@ -96,36 +88,6 @@ def test_a_node_that_comes_later_is_told_its_own(tmp_path):
     assert f"test RMSE {measures['rmse']:.4f}, MAE {measures['mae']:.4f}" in line
 
 
-@pytest.mark.parametrize(
-    ("measures", "reason"),
-    [
-        ('{"personal": {"test": {"rmse": -1.0}}}', "rmse is never -1"),
-        ('{"personal": {"test": {"auc": 1.5}}}', "auc is never 1.5"),
-        ('{"personal": {"test": {"secret": 1.0}}}', "'rmse', 'mae'"),
-        ('{"personal": {"mine": {"rmse": 1.0}}}', "'train', 'val' or 'test'"),
-        ('{"personal": {"test": {"rmse": "<b>"}}}', "valid number"),
-        ('{"personal": {"test": {"rmse": null}}}', "valid number"),
-        (json.dumps({"x" * 65: {}}), "match pattern"),
-        (json.dumps({"\x1b[31mred": {}}), "match pattern"),
-        (json.dumps({k: {} for k in range(17)}), "at most 16 items"),
-    ],
-)
-def test_what_measures_cannot_be_is_refused(measures, reason):
-    with pytest.raises(Refused, match=reason):
-        opened(Reply, with_measures(measures))
-
-
-def test_a_model_that_diverged_has_measures_that_are_no_numbers():
-    reply = opened(Reply, with_measures('{"personal": {"test": {"rmse": NaN, "mae": Infinity}}}'))
-    (found,) = (step.measures["personal"]["test"] for step in opened(Reply, sealed(reply)).steps)
-    assert math.isnan(found["rmse"])
-    assert found["mae"] == math.inf
-
-
-def with_measures(text: str) -> bytes:
-    return REPLY.replace('"steps":[]', STEP % text).encode()
-
-
 def test_who_makes_them_up_is_not_evaluated(tmp_path, monkeypatch):
     fleet = Fleet(tmp_path, site(tmp_path, "classes"))
     rogue = fleet.nodes["c2"]
@@ -148,8 +110,3 @@ def test_who_makes_them_up_is_not_evaluated(tmp_path, monkeypatch):
         ]
     assert len(said) == 1
     assert "auc is never 7" in said[0]
-
-
-def test_names_are_those_that_are_told():
-    names = [name for part in get_args(Measure) for name in get_args(part)]
-    assert names == [*MEASURES, *ASIDE]

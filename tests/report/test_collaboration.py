@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from fedkin.report.collaboration import Groups, explained, groups_of, read_told
-from fedkin.report.page.figure_files import write_figures
 from fedkin.report.records import opened
 from tests.report.collaboration_examples import noted
-from tests.report.records_for_tests import write
 
 
 def test_like_memberships_are_one_group_though_another_has_the_same_largest_component(
@@ -26,12 +24,3 @@ def test_the_groups_explain_the_labels_or_not() -> None:
     assert explained(Groups("cluster", {0: 0, 1: 0, 2: 1, 3: 1}), alike) == pytest.approx(1)
     assert explained(Groups("cluster", {0: 0, 1: 1, 2: 0, 3: 1}), alike) == pytest.approx(0)
     assert explained(Groups("cluster", {0: 0, 1: 1}), alike) is None  # no differences
-
-
-def test_figures_are_saved_as_files(tmp_path: Path) -> None:
-    names = {path.name for path in write_figures(write(tmp_path / "run"), tmp_path / "figures")}
-    assert {"flow.svg", "flow.png", "flow.pdf", "simplex.svg"} <= names
-    assert not any(name.startswith("own") for name in names)
-    assert (tmp_path / "figures" / "flow.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "figures" / "flow.pdf").read_bytes().startswith(b"%PDF")
-    assert "<svg" in (tmp_path / "figures" / "flow.svg").read_text()

@@ -1,7 +1,5 @@
 """The claims register: its files, the rows that they name, the page, and the command."""
 
-import csv
-import json
 from pathlib import Path
 
 import pytest
@@ -9,34 +7,13 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.reproduce import claim as claims_of
 from fedkin.reproduce.claim import read_claims, register, rows_of
-from fedkin.reproduce.claim_page import VERDICTS
-from fedkin.reproduce.claim_runs import Asked, judged, state
+from fedkin.reproduce.claim_runs import Asked
 from fedkin.reproduce.preset import SCALES
 from fedkin.reproduce.row_spec import spec_of
-from tests.cli.command import fedkin, told
+from tests.cli.command import told
+from tests.reproduce.claim_examples import ONE, QUICK
 
 PAPERS = ["cgpfl", "comet", "perfed-ckt", "persfl", "ppfl"]
-ONE = """
-paper = "A paper"
-[rows.slow]
-of = "ppfl-f8-N2"
-set = { "train.lr" = 0.01 }
-[rows.fast]
-of = "ppfl-f8-{N}"
-axes.N = { N3 = { "train.lr" = 0.5 }, N5 = {} }
-[[claims]]
-id = "more-models"
-where = "Figure 8"
-says = "More canonical models are better."
-note = "Made up."
-test = { kind = "above", high = "ppfl-f8-{N}", low = "slow" }
-cases.N = ["N3", "N5"]
-[[claims]]
-id = "as-much-traffic"
-where = "Nowhere"
-says = "A slow run sends as much."
-test = { kind = "ratio", row = "slow", to = "ppfl-f8-N2", at_most = 1.0, measure = "scalars" }
-"""
 
 
 def test_every_paper_has_claims_and_their_rows_exist() -> None:
@@ -128,87 +105,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "reproduction"
 
 
-QUICK = [
-    f"--set={s}"
-    for s in ("run.rounds=2", "engine.name=inprocess", "data.clients=4", "run.evaluate_every=1")
-]
 ASK = ["reproduce", "claims", *QUICK, "--seeds=1"]
-
-
-def test_what_is_missing_is_run_and_judged(made_up: Path) -> None:
-    result = fedkin(*ASK, "--dry-run", "--json")
-    rows = json.loads(result.stdout)["rows"]
-    assert [row["row"] for row in rows] == [
-        f"{n}-small" for n in ("ppfl-f8-N3", "slow", "ppfl-f8-N5", "ppfl-f8-N2")
-    ]
-    assert not any(row["finished"] for row in rows)
-    assert all(row["seconds"] > 0 for row in rows)
-    assert [row["estimate_is_rough"] for row in rows][1]  # of another row
-    assert (
-        "--seeds 3"
-        in fedkin("reproduce", "claims", "--finished").output + (made_up / "claims.md").read_text()
-    )
-    (made_up / "claims.md").unlink()
-
-    result = fedkin(*ASK, "p", "--finished", "--json")
-    assert [one["verdict"] for one in json.loads(result.stdout)["claims"]] == ["undecided"] * 2
-    page = (made_up / "claims.md").read_text()
-    assert "**more-models: undecided.** More canonical models are better. (Figure 8)" in page
-    assert "The runs that are missing: ~" in page
-    assert not (made_up / "runs").exists()
-
-    result = fedkin(*ASK, "--rows", "N2,slow", "--json")
-    found = json.loads(result.stdout)
-    assert [one["verdict"] for one in found["claims"]] == ["undecided", "holds"]
-    line = found["cases"][2]
-    assert (line["effect"], line["seeds"], line["rows"]) == (1.0, 1, "slow ppfl-f8-N2")
-    assert result.stderr.count("done") == 2
-    assert str(made_up.parent) not in (made_up / "claims.md").read_text()
-
-    result = fedkin(*ASK, "--json")
-    assert result.stderr.count("done") == 2  # the other two
-    found = json.loads(result.stdout)
-    assert all(one["effect"] is not None for one in found["cases"])
-    with (made_up / "claims.csv").open() as file:
-        lines = list(csv.DictReader(file))
-    assert [line["claim"] for line in lines] == ["more-models", "more-models", "as-much-traffic"]
-    kept = json.loads((made_up / "claims.json").read_text())
-    assert kept["claims"][0]["note"] == "Made up."
-    assert [float(line["effect"]) for line in lines] == [one["effect"] for one in kept["cases"]]
-    assert "| all | 2 | " in (made_up / "claims.md").read_text()
-    assert {one["verdict"] for one in kept["claims"]} <= set(VERDICTS)
-
-
-def test_a_run_of_another_setting_is_not_taken(made_up: Path) -> None:
-    assert fedkin(*ASK, "--rows", "N2,slow").exit_code == 0
-    other = [*ASK, "--set=train.lr=0.3", "--finished", "--json"]
-    (_, second) = json.loads(fedkin(*other).stdout)["claims"]
-    assert second["verdict"] == "undecided"
-    assert "is a run of another setting (train.lr)" in (made_up / "claims.md").read_text()
-
-
-def test_data_that_are_missing_leave_a_claim_undecided(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FEDKIN_DATA", str(tmp_path))  # there are no files
-    found = read_claims(
-        "p", ONE.replace("ppfl-f8-N2", "ppfl-t1-mnist-local").replace("ppfl-f8-{N}", "ppfl-f8-N3")
-    )
-    asked = Asked(found._replace(own={"slow": found.own["slow"]}), "small", 1, tmp_path, {})
-    rows = asked.rows()
-    there = claims_of_runs(asked, rows)
-    first, _ = judged(asked, rows, there)
-    assert first.verdict == "undecided"
-    assert any("mnist.npz" in reason for reason in first.missing)
-
-
-def claims_of_runs(asked: Asked, rows: dict) -> dict:
-    """Only the row whose data are missing is tried."""
-    from fedkin.reproduce.running import outcomes
-
-    there = state(asked, rows)
-    (one,) = outcomes([rows["slow"]], 1, asked.out, {})
-    return {**there, "slow": one}
 
 
 def test_mistakes_are_told(made_up: Path) -> None:

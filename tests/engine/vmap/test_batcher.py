@@ -4,10 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from fedkin.core.errors import FedkinError
 from fedkin.core.method import plain_prediction
 from fedkin.core.model import Batch
-from fedkin.core.ops import Batches, scan
+from fedkin.core.ops import scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import leaves
 from fedkin.engine.codec import encode
@@ -22,9 +21,8 @@ from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import METHODS, small
 from tests.engine.test_runtime import Dropped
+from tests.engine.vmap.batcher_examples import add, batches
 from tests.models.test_build import SHAPES, inputs_of
-
-LINEAR = build.build("mlr", (3,), 2, Key(0))
 
 
 def numbers(method, folder, **settings):
@@ -165,15 +163,6 @@ def test_one_clients_failure_is_its_own(tmp_path, monkeypatch):
     ]
 
 
-def batches(scanner, values):
-    rows = torch.tensor(values, dtype=torch.float32)
-    return Batches(scanner, LINEAR, len(rows), lambda a, b: rows[a:b], chunk=4)
-
-
-def add(model, total, value):
-    return total + value
-
-
 @pytest.mark.parametrize("lengths", [(1, 9, 4), (4, 4), (0, 3, 12, 5, 5), (7,)])
 def test_sums_of_any_lengths(lengths):
     together = VmapBatcher(Runtime("trace"))
@@ -226,65 +215,6 @@ def test_constants_of_all_are_not_stacked():
     assert [float(x) for x in together.run(tasks)] == [2, 3, 4]
     (first, *_) = together._steps
     assert first[1] == (True, False)
-
-
-def test_a_task_that_fails_ends_the_others():
-    together = VmapBatcher(Runtime("trace"))
-    ended = []
-
-    def waits():
-        try:
-            scan(add, torch.tensor(0.0), batches(together, [1.0] * 3))
-            scan(add, torch.tensor(0.0), batches(together, [1.0] * 3))
-        finally:
-            ended.append(1)
-
-    def fails():
-        raise FedkinError("no")
-
-    with pytest.raises(FedkinError, match="no"):
-        together.run([waits, fails, waits])
-    assert ended == [1, 1]
-
-
-def test_an_interrupt_leaves_no_thread(monkeypatch):
-    import threading
-
-    together = VmapBatcher(Runtime("trace"))
-    before = threading.active_count()
-
-    def stop(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(together, "_walk", stop)
-    with pytest.raises(KeyboardInterrupt):
-        together.run([lambda: scan(add, torch.tensor(0.0), batches(together, [1.0]))] * 3)
-    for thread in threading.enumerate():
-        if thread.daemon and thread is not threading.main_thread():
-            thread.join(1)
-    assert threading.active_count() == before
-
-
-def test_a_later_failure_is_every_clients_error():
-    together = VmapBatcher(Runtime("trace"))
-    told = []
-
-    def task(mine):
-        def gather(a, b):
-            if a and mine == 0:
-                raise ValueError("the disk is gone")
-            return torch.ones(b - a)
-
-        def work():
-            try:
-                return scan(add, torch.tensor(0.0), Batches(together, LINEAR, 8, gather, chunk=4))
-            except ValueError as error:
-                told.append(str(error))
-
-        return work
-
-    assert together.run([task(k) for k in range(2)]) == [None, None]
-    assert told == ["the disk is gone"] * 2
 
 
 def test_results_share_no_memory():

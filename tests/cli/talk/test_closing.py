@@ -1,0 +1,66 @@
+"""The last lines of ``fedkin run``."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from fedkin.cli.talk import closing as module
+from fedkin.cli.talk.closing import closing
+from fedkin.core.errors import FedkinError
+from fedkin.report import formatting
+from fedkin.report.summary import summary
+from tests.awkward import LOST, record
+
+
+@pytest.fixture
+def reports(monkeypatch):
+    """No page is drawn; what would be said of it."""
+    said = {}
+
+    def write(folder):
+        if "error" in said:
+            raise said["error"]
+        return folder / "report.html"
+
+    monkeypatch.setattr(module, "write_report", write)
+    return said
+
+
+def lines(folder):
+    out = io.StringIO()
+    closing(folder, Console(file=out, width=40))
+    return out.getvalue().splitlines()
+
+
+def test_every_line_has_its_name_and_is_never_wrapped(tmp_path, reports) -> None:
+    folder = record(tmp_path / "a run")
+    told = lines(folder)
+    found = summary(folder)
+    final = found["headline"]["personal"]["final"]
+    mean = formatting.value(found["measure"], final["mean"])
+    label = formatting.label(found["measure"])
+    assert told[0].startswith(f"result  personal {label} {mean}, worst decile ")
+    assert f"(test, mean of {final['clients']} clients)" in told[0]
+    assert told[1].startswith("        global ")
+    assert "(test, mean of" not in told[1]  # said once
+    named = {line[:8].strip(): line[8:] for line in told if line[:8].strip()}
+    assert list(named) == ["result", "time", "run", "report", "next"]
+    assert named["run"] == str(folder)
+    assert named["next"].startswith(f"fedkin show '{folder}'   or   fedkin report '{folder}'")
+
+
+def test_what_is_worth_saying_is_said_once(tmp_path, reports, capsys) -> None:
+    folder = record(tmp_path / "run", said=["a step was not compiled", "a step was not compiled"])
+    lines(folder)
+    err = capsys.readouterr().err
+    assert err.count("note: a step was not compiled") == 1
+    assert f"replies were missing {len(LOST)} times: fedkin show {folder} says why" in err
+
+
+@pytest.mark.parametrize("error", [FedkinError("no chart"), OSError("no room")])
+def test_without_a_page_the_run_is_safe(error, tmp_path, reports) -> None:
+    reports["error"] = error
+    told = lines(record(tmp_path / "run"))
+    assert f"report  not written: {error}" in told
+    assert told[-1].startswith("next")

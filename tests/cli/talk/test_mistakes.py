@@ -1,0 +1,57 @@
+"""What a command says of a mistake: one line on stderr."""
+
+import sqlite3
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from fedkin.cli.talk.mistakes import ROOM, interrupted, of_the_system, told, usage
+from fedkin.core.errors import FedkinError
+
+
+def test_one_line_whatever_the_sentence_holds(capsys) -> None:
+    assert told("no\x1b[31m such\n\n file", 2, "FED-301") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "\x1b" not in err
+    assert err.rstrip().endswith("[FED-301]")
+    told("x" * 3 * ROOM, 2, "FED-301")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("[FED-301]")  # the code is not cut off
+    assert len(line) < ROOM + 40
+    assert told("plain", 130) == 130
+    assert capsys.readouterr().err.rstrip().endswith("plain")
+
+
+def test_what_the_system_refused_has_no_numbers() -> None:
+    error = PermissionError(13, "Permission denied", "/a/b")
+    assert of_the_system(error) == "/a/b cannot be read or written: Permission denied"
+    assert of_the_system(OSError("strange")) == "strange"
+    assert of_the_system(sqlite3.OperationalError("disk is full")) == "disk is full"
+
+
+def test_only_a_run_that_began_was_interrupted(monkeypatch) -> None:
+    from fedkin.experiment.training import Interrupted
+
+    assert interrupted(Interrupted("stopped"))
+    assert not interrupted(FedkinError("stopped"))
+    monkeypatch.delitem(sys.modules, "fedkin.experiment.training")
+    assert not interrupted(FedkinError("stopped"))
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (
+            "--local-learning-rate",
+            "--local-learning-rate is called train.lr here: --set train.lr=VALUE",
+        ),
+        ("--nothing", "No such option"),
+        (None, "No such option"),
+    ],
+)
+def test_other_libraries_options_lead_to_ours(option, said) -> None:
+    error = SimpleNamespace(option_name=option, format_message=lambda: "No such option")
+    assert usage(error) == said

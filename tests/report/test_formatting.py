@@ -1,0 +1,104 @@
+"""Numbers and names as people read them."""
+
+import math
+
+import pytest
+
+from fedkin.report import formatting
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "text"),
+    [
+        (formatting.percent, 0.73456, "73.46 %"),
+        (formatting.percent, None, "–"),
+        (formatting.percent, NAN, "–"),
+        (formatting.decimal, 1.23456, "1.2346"),
+        (formatting.count, 1234567, "1,234,567"),
+        (formatting.count, 9_999_999, "9,999,999"),
+        (formatting.count, 12_340_000, "1.23e+07"),
+        (formatting.size, 999, "999 B"),
+        (formatting.size, 999.6, "1 kB"),
+        (formatting.size, 12_345, "12.3 kB"),
+        (formatting.size, 234_500_000, "234 MB"),
+        (formatting.size, 5e15, "5000 TB"),
+        (formatting.size, None, "–"),
+        (formatting.seconds, 0.0123, "12.3 ms"),
+        (formatting.seconds, 599.9, "599.9 s"),
+        (formatting.seconds, 600, "10.0 min"),
+        (formatting.seconds, 7200, "2.0 h"),
+        (formatting.seconds, 172_800, "2.0 days"),
+        (formatting.seconds, NAN, "–"),
+        (formatting.plain, [1.23456, {"a": True}, None, "b"], "1.235, a = true, null, b"),
+    ],
+)
+def test_numbers(make, given, text) -> None:
+    assert make(given) == text
+
+
+def test_values_follow_their_measure() -> None:
+    assert formatting.value("accuracy", 0.5) == "50.00 %"
+    assert formatting.value("auc", 0.5) == "0.5000"
+    assert formatting.label("auc") == "AUC"
+    assert formatting.half("accuracy", 0.0123) == " ± 1.23"
+    assert formatting.half("rmse", 0.5) == " ± 0.5000"
+    assert formatting.half("rmse", None) == formatting.half("rmse", math.inf) == ""
+    assert formatting.interval("accuracy", (0.712, 0.753)) == "71.20 … 75.30 %"
+    assert formatting.interval("rmse", (1, 2)) == "1.0000 … 2.0000"
+    assert formatting.interval("rmse", None) == "–"
+
+
+def test_rounds_and_ranks() -> None:
+    assert formatting.at_round(7, 7) == "7"
+    assert formatting.at_round(8, 7) == "finish"
+    assert formatting.at_round(8, None) == "8"
+    assert formatting.at_round(None, 7) == "–"
+    assert (formatting.rank(2, True), formatting.rank(2, False)) == ("2=", "2")
+    assert (formatting.way(5000), formatting.way(5001)) == ("bootstrap", "normal distribution")
+
+
+def test_who_deploys_what() -> None:
+    found = {"extras": {"safe_share": {"a": 1, "b": 0, "c": 0.3, "d": 1}}}
+    (said,) = formatting.deployed(found)
+    assert said.startswith("safe: of 4 clients 2 deploy the federated model, 1 a mixture, 1 their")
+    assert formatting.deployed({"extras": {}}) == []
+
+
+def test_views_that_diverged() -> None:
+    loss = {
+        "personal": {"final": {"without": 0, "clients": 6}},
+        "global": {"final": {"without": 2, "clients": 4}},
+    }
+    (said,) = formatting.diverged({"loss": loss})
+    assert said.startswith("global: 2 of 6 clients diverged: ")
+
+
+def test_whom_rounds_evaluated() -> None:
+    assert formatting.asked({"evaluated": None}) == []
+    (panel,) = formatting.asked({"evaluated": {"who": "panel", "clients": 6000, "of": 9000}})
+    assert "a panel of 6,000 of 9,000 clients" in panel
+    assert panel.endswith("interval: normal distribution over it")
+    (some,) = formatting.asked({"evaluated": {"who": "participants"}})
+    assert some.startswith("every evaluation asked the participants of its round")
+
+
+def test_a_global_view_that_is_the_personal_one_is_left_out() -> None:
+    picks = {"final": {"mean": 0.5}}
+    other = {"auc": {"mean": 0.7}, "se": {"mean": 0.1}}
+    found = {
+        "measure": "accuracy",
+        "measures": {"personal": other, "global": dict(other)},
+        "accuracy": {"personal": picks, "global": picks},
+        "loss": {"personal": {"final": 1}, "global": {"final": 1}},
+    }
+    assert formatting.other_measures(found) == {"personal": {"log_loss": 1, "auc": {"mean": 0.7}}}
+    found["loss"]["global"] = {"final": 2}
+    assert formatting.other_measures(found).keys() == {"personal", "global"}
+
+
+def test_a_split_has_its_parameters_and_a_file_no_folders() -> None:
+    found = {"split": "dirichlet", "split_parameters": {"alpha": 0.1, "floor": 10}}
+    assert formatting.split(found) == "dirichlet alpha=0.1 floor=10"
+    assert formatting.source({"data": "/home/somebody/wards.csv"}) == "wards.csv"

@@ -1,0 +1,61 @@
+"""A run's records, opened for reading."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedkin.report.page.client_file import client_rows
+from fedkin.report.records import opened
+from fedkin.report.scores import curves
+from fedkin.runs.database import create, put_rows
+from tests.report.many_clients_examples import CLIENTS, name, value
+
+CLUSTERS = ["0", "1", "2"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    people = [
+        (k, name(k), "mlr", 10 + k, 4, 6, json.dumps([k % 5, 10 + k - k % 5]))
+        for k in range(CLIENTS)
+    ]
+    facts = {"method": "cgpfl", "seed": 0, "clients": CLIENTS, "rounds": 1, "data": "made up"}
+    facts |= {"split": "natural", "model": "mlr", "measure": "accuracy", "finished": True}
+    out = tmp_path / "run"
+    out.mkdir()
+    database = create(out / "run.db", facts, people)
+    with database.commit() as transaction:
+        for at, phase in ((1, "round"), (2, "finish")):
+            who = json.dumps([2, 9, 30])
+            put_rows(transaction, "rounds", [(at, phase, who, '{"total": 1.0}')])
+            rows = [
+                (at, k, view, split, 1.0, value(k, at) - (0.01 if view == "global" else 0))
+                for k in range(CLIENTS)
+                for view in ("personal", "global")
+                for split in ("val", "test")
+            ]
+            put_rows(transaction, "metrics", rows)
+            told = [(at, k, "cluster", CLUSTERS[k % 3]) for k in range(CLIENTS)]
+            put_rows(transaction, "notes", [*told, (at, -1, "clusters", "3")])
+    database.close()
+    return out
+
+
+def test_a_narrowed_run_reads_rows_of_its_clients(folder: Path) -> None:
+    with opened(folder) as run:
+        few = run.narrowed([30, 2])
+        rows = few.rows("SELECT DISTINCT client FROM metrics ORDER BY client")
+        told = few.rows("SELECT DISTINCT client FROM notes ORDER BY client")
+        assert rows == [(2,), (30,)]
+        assert told == [(-1,), (2,), (30,)]
+        assert list(few.clients) == [30, 2]
+        assert client_rows(few, "accuracy", {}).count("\n") == 3
+        assert len(run.rows("SELECT DISTINCT client FROM metrics")) == CLIENTS
+        whole = curves(run)["personal"].test  # read once, and again of the few alone
+        assert whole == pytest.approx(
+            [np.mean([value(k, at) for k in range(CLIENTS)]) for at in (1, 2)]
+        )
+        mine = [np.mean([value(k, at) for k in (2, 30)]) for at in (1, 2)]
+        assert curves(run.narrowed([30, 2]))["personal"].test == pytest.approx(mine)

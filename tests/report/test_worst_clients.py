@@ -1,0 +1,70 @@
+"""The clients of the worst decile, each with how sure its number is."""
+
+import sqlite3
+
+import pytest
+
+from fedkin.report.intervals import FEW, of_error, of_share
+from fedkin.report.records import opened
+from fedkin.report.worst_clients import worst_clients
+from tests.awkward import ROUNDS, SHUFFLED, accuracy, auc, record
+
+AT = ROUNDS[-1]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return record(tmp_path / "run")
+
+
+def worst(folder, measure):
+    with opened(folder) as run:
+        return worst_clients(run, AT, "personal", measure)
+
+
+def test_the_lowest_accuracy_with_its_test_rows(folder) -> None:
+    known = {k: accuracy(AT, k, "personal", "test") for k in range(6)}
+    lowest = min((v, k) for k, v in known.items() if v is not None)
+    (row,) = worst(folder, "accuracy")
+    member = SHUFFLED[lowest[1]]
+    assert (row["client"], row["test"], row["value"]) == (member.name, member.test, lowest[0])
+    assert row["interval"] == of_share(lowest[0], member.test)
+    assert row["few"] == (member.test < FEW)
+
+
+def test_of_losses_the_highest(folder) -> None:
+    (row,) = worst(folder, "log_loss")
+    with opened(folder) as run:
+        found = run.rows("SELECT client, loss FROM metrics WHERE round = 4 AND split = 'test'")
+    assert row["value"] == max(loss for client, loss in found if run.name(client) == row["client"])
+    assert row["interval"] is None  # nobody sent an error
+
+
+def test_other_measures_have_the_error_that_the_client_sent(folder) -> None:
+    known = {k: auc(AT, k, "personal", "test") for k in range(6)}
+    value, client = min((v, k) for k, v in known.items() if v is not None)
+    with sqlite3.connect(folder / "run.db") as database:
+        database.executemany(
+            "INSERT INTO measures VALUES (?, ?, 'personal', 'test', 'se', ?)",
+            [(AT, k, 0.01 * (k + 1)) for k in range(6)],
+        )
+    (row,) = worst(folder, "auc")
+    assert (row["client"], row["value"]) == (SHUFFLED[client].name, value)
+    assert row["interval"] == of_error(value, 0.01 * (client + 1))
+
+
+def test_a_tenth_of_the_clients_worst_first(folder) -> None:
+    with sqlite3.connect(folder / "run.db") as database:
+        for k in range(6, 25):
+            database.execute(
+                "INSERT INTO metrics VALUES (4, ?, 'personal', 'test', 1.0, ?)", (k, k / 1000)
+            )
+    found = worst(folder, "accuracy")
+    assert [row["client"] for row in found] == ["6", "7"]  # of 24 or 25
+    assert [row["interval"] for row in found] == [None, None]  # nothing is known of them
+    assert worst(folder, "accuracy") == found
+
+
+def test_where_nothing_was_measured_nobody_is_worst(folder) -> None:
+    with opened(folder) as run:
+        assert worst_clients(run, 99, "personal", "accuracy") == []

@@ -1,0 +1,55 @@
+"""The runs behind the claims: what is there, what is missing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fedkin.reproduce import claim as claims_of
+from fedkin.reproduce.claim import read_claims
+from fedkin.reproduce.claim_runs import Asked, judged, state
+from tests.cli.command import fedkin
+from tests.reproduce.claim_examples import ONE, QUICK
+
+
+@pytest.fixture
+def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The register is the made-up one, in a folder of its own."""
+    monkeypatch.setattr(claims_of, "_texts", lambda: {"p": ONE})
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "reproduction"
+
+
+ASK = ["reproduce", "claims", *QUICK, "--seeds=1"]
+
+
+def test_a_run_of_another_setting_is_not_taken(made_up: Path) -> None:
+    assert fedkin(*ASK, "--rows", "N2,slow").exit_code == 0
+    other = [*ASK, "--set=train.lr=0.3", "--finished", "--json"]
+    (_, second) = json.loads(fedkin(*other).stdout)["claims"]
+    assert second["verdict"] == "undecided"
+    assert "is a run of another setting (train.lr)" in (made_up / "claims.md").read_text()
+
+
+def test_data_that_are_missing_leave_a_claim_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FEDKIN_DATA", str(tmp_path))  # there are no files
+    found = read_claims(
+        "p", ONE.replace("ppfl-f8-N2", "ppfl-t1-mnist-local").replace("ppfl-f8-{N}", "ppfl-f8-N3")
+    )
+    asked = Asked(found._replace(own={"slow": found.own["slow"]}), "small", 1, tmp_path, {})
+    rows = asked.rows()
+    there = claims_of_runs(asked, rows)
+    first, _ = judged(asked, rows, there)
+    assert first.verdict == "undecided"
+    assert any("mnist.npz" in reason for reason in first.missing)
+
+
+def claims_of_runs(asked: Asked, rows: dict) -> dict:
+    """Only the row whose data are missing is tried."""
+    from fedkin.reproduce.running import outcomes
+
+    there = state(asked, rows)
+    (one,) = outcomes([rows["slow"]], 1, asked.out, {})
+    return {**there, "slow": one}
