@@ -1,0 +1,61 @@
+"""Methods of other people's modules: only those that somebody typed."""
+
+import pytest
+
+from fedkin.bench import outside
+from fedkin.bench.outside import allow, checked_name, is_outside, outside_method
+from fedkin.core.errors import FedkinError
+from fedkin.core.method import Method
+
+SOURCE = """
+from fedkin.methods.fedavg import fedavg
+
+def mine(*, lr: float, near: float = 0.5):
+    return fedavg(lr=lr * near)._replace(name="mine")
+
+def odd(*, lr: float):
+    return 7
+
+number = 3
+"""
+
+
+@pytest.fixture(autouse=True)
+def module(tmp_path, monkeypatch):
+    (tmp_path / "outside7.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(outside._code, "_allowed", set())
+
+
+def test_a_colon_is_a_module() -> None:
+    assert is_outside("outside7:mine")
+    assert not is_outside("fedavg")
+    assert checked_name("fedavg") == "fedavg"
+    assert checked_name("Fed-Avg") == "fedavg"
+    with pytest.raises(FedkinError, match="did you mean 'fedavg'"):
+        checked_name("fedagv")
+
+
+def test_nobody_imports_what_nobody_typed() -> None:
+    with pytest.raises(FedkinError, match="is code of one's own, which nobody has allowed"):
+        checked_name("outside7:mine")
+    allow(["outside7:mine"])
+    assert checked_name("outside7:mine") == "outside7:mine"
+    made = outside_method("outside7:mine", {"near": 0.25}, 0.4)
+    assert isinstance(made, Method)
+    assert made.name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "hyper", "said"),
+    [
+        ("outside7:number", {}, "method 'outside7:number' is no function that makes a method"),
+        ("outside7:odd", {}, "outside7:odd makes no fedkin.Method, but int"),
+        ("outside7:mine", {"nera": 1.0}, "'nera': did you mean 'near'"),
+        ("outside7:gone", {}, "cannot be imported: AttributeError"),
+    ],
+)
+def test_what_makes_no_method_is_told(name, hyper, said) -> None:
+    allow([name])
+    with pytest.raises(FedkinError, match=said):
+        outside_method(name, hyper, 0.1)

@@ -1,0 +1,43 @@
+"""``fedkin audit``: what it prints of what it found."""
+
+import json
+
+import pytest
+
+from tests.audit.test_page import FOUND
+from tests.cli.command import fedkin
+
+
+@pytest.fixture
+def found(monkeypatch):
+    told = dict(FOUND)
+    asked = []
+
+    def attack(folder, trust_code):
+        asked.append((folder, trust_code))
+        return told
+
+    monkeypatch.setattr("fedkin.audit.audit.audit", attack)
+    return told, asked
+
+
+def test_tables_and_where_the_page_is(found, tmp_path) -> None:
+    result = fedkin("audit", tmp_path, "--trust-code")
+    assert found[1] == [(tmp_path, True)]
+    lines = result.stdout.splitlines()
+    assert lines[-1].endswith("audit.html")
+    assert any("loss" in line and "0.612" in line and "80 and 35" in line for line in lines)
+    assert any("21 of 30" in line for line in lines)
+    assert "no canaries" not in result.stdout
+    assert (tmp_path / "audit.html").is_file()
+
+
+def test_without_canaries_it_says_how_to_have_some(found, tmp_path) -> None:
+    found[0]["canaries"] = None
+    assert "train with --set audit.canaries=100" in fedkin("audit", tmp_path).stdout
+
+
+def test_as_json(found, tmp_path) -> None:
+    told = json.loads(fedkin("audit", tmp_path, "--json").stdout)
+    assert told.pop("written") == [str(tmp_path / "audit.html")]
+    assert told == FOUND

@@ -1,0 +1,91 @@
+"""``fedkin doctor``: what it prints of a diagnosis."""
+
+import json
+
+import pytest
+
+from tests.cli.command import fedkin
+
+VERDICT = {
+    "measure": "accuracy",
+    "says": "federate",
+    "wrong": 0.031,
+    "alone": 0.5,
+    "federated": 0.625,
+    "constant": 0.25,
+    "gain": 0.125,
+    "low": 0.1,
+    "high": 0.15,
+    "clients": 7,
+}
+CANDIDATE = {
+    "method": "ditto",
+    "gain": 0.1,
+    "low": 0.05,
+    "high": 0.2,
+    "reason": "it gained most",
+    "lose": ["s1", "s2", "s3", "s4"],
+    "needs": [],
+}
+PROBE = {"method": "ditto", "failed": "", "seconds": 90.0, "bytes": 1.5e6, "memory": 700}
+FOUND = {
+    "data": {
+        "clients": 7,
+        "samples": {"least": 3, "most": 90, "median": 31.0},
+        "smallest": [{"client": "s9", "train": 3, "val": 1}],
+        "labels": {"distance": 0.4, "chance": 0.1, "classes": 2.0},
+        "features": None,
+    },
+    "verdict": VERDICT,
+    "privacy": None,
+    "candidates": [CANDIDATE, {**CANDIDATE, "method": "apfl", "lose": [], "needs": ["labels"]}],
+    "traps": ["a [trap]"],
+    "probes": [PROBE, {**PROBE, "method": "fedrep", "failed": "it needs a head"}],
+    "rounds": 3,
+    "of": 50,
+}
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    found, calls = dict(FOUND), []
+
+    def diagnosis(spec, rounds, more, named):
+        calls.append((spec, rounds, more, named))
+        return found
+
+    monkeypatch.setattr("fedkin.doctor.diagnosis.diagnosis", diagnosis)
+    return found, calls
+
+
+def test_options_reach_the_diagnosis(asked) -> None:
+    fedkin("doctor", "--method", "apfl", "--rounds", 5, "--methods", "ditto, moon", "--json")
+    ((spec, rounds, more, named),) = asked[1]
+    assert (spec.method.name, rounds, more, named) == ("apfl", 5, ["ditto", "moon"], True)
+    fedkin("doctor", "--set", "run.rounds=9", "--json")
+    assert asked[1][1][0].run.rounds == 9
+    assert asked[1][1][1:] == (3, [], False)
+
+
+def test_everything_that_was_found_is_printed(asked) -> None:
+    text = fedkin("doctor").stdout
+    flat = " ".join(text.split())
+    assert "7 clients with 3 to 90 training samples, median 31" in flat
+    assert "Verdict: federate (chance of being wrong 3.10 %)" in flat
+    assert "each client alone 50.00 %, federated 62.50 %" in flat
+    assert "gain +0.1250 [+0.1000, +0.1500] (95 %) over 7 clients" in flat
+    assert "features:" not in text
+    assert "! a [trap]" in text  # no markup
+    assert "1.5 MB" in text
+    assert "cannot run: it needs a head" in flat or "cannot run" in flat
+    assert "nobody that can be told" in flat or "nobody" in flat
+    assert json.loads(fedkin("doctor", "--json").stdout) == FOUND
+
+
+def test_what_was_not_found_is_not_printed(asked) -> None:
+    asked[0].update(verdict=None, candidates=[], traps=[], probes=[])
+    text = fedkin("doctor").stdout
+    assert "Verdict: none, for one client, or rows of nothing" in " ".join(text.split())
+    assert "No trap that is known" in text
+    assert "Three to try" not in text
+    assert "The whole experiment" not in text

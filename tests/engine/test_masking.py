@@ -1,0 +1,58 @@
+"""The clients' side of secure aggregation in a host: messages that wait until they are masked."""
+
+import pytest
+import torch
+
+from fedkin.core.aggregation import WeightedSum
+from fedkin.core.rng import seeded
+from fedkin.engine.masking import STAGES, Masking
+from fedkin.masks.randomness import not_private
+from fedkin.masks.wire import Refused
+
+MESSAGE = {"parameters": {"w": torch.tensor([1.0, -2.0])}, "coefficients": torch.ones(2)}
+
+
+def masking(weight="samples"):
+    how = WeightedSum(weight)
+    return Masking(3, how, lambda round, client: not_private(seeded(5), round, client))
+
+
+def test_a_message_waits_and_its_keys_are_said_instead() -> None:
+    host = masking()
+    assert host.waiting(4) is None
+    keys = host.begin(1, 4, MESSAGE, 30.0)
+    assert host.waiting(4) is MESSAGE
+    assert host.waiting(5) is None
+    assert b"parameters" not in keys
+    assert keys != host.begin(1, 5, MESSAGE, 30.0)  # each client has its own
+    assert keys == masking().begin(1, 4, MESSAGE, 1.0)
+    assert keys != masking().begin(2, 4, MESSAGE, 30.0)  # and in each round
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_nothing_is_answered_that_nothing_waits_for(stage) -> None:
+    host = masking()
+    host.begin(1, 4, MESSAGE, 30.0)
+    for round, client in ((1, 5), (2, 4)):
+        with pytest.raises(Refused, match=f"{stage}: this client has no work of round {round} th"):
+            host.answer(stage, round, client, b"")
+
+
+def test_it_is_revealed_once() -> None:
+    host = masking()
+    host.begin(1, 4, MESSAGE, 30.0)
+    with pytest.raises(Refused):
+        host.answer("reveal", 1, 4, b"out of order")
+    assert host.waiting(4) is None
+    with pytest.raises(Refused, match="no work of round 1 that waits"):
+        host.answer("reveal", 1, 4, b"")
+
+
+def test_a_new_round_takes_the_place_of_the_old_one() -> None:
+    host = masking()
+    host.begin(1, 4, MESSAGE, 30.0)
+    later = {"parameters": {"w": torch.zeros(2)}}
+    host.begin(2, 4, later, 30.0)
+    assert host.waiting(4) is later
+    with pytest.raises(Refused):
+        host.answer("shares", 1, 4, b"")

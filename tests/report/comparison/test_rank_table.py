@@ -1,0 +1,65 @@
+"""Experiments in the order of their scores, with ties."""
+
+from types import SimpleNamespace
+
+from fedkin.report.comparison.rank_table import rank_table
+from fedkin.report.comparison.run_row import FINISHED, Seen
+
+
+class Same:
+    """Which client data: equal names are the same."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def same(self, other):
+        return self.name == other.name
+
+
+def run(method, values, seed=0, data="digits", measure="accuracy"):
+    row = {"run": f"{method}{seed}", "method": method, "seed": seed, "state": FINISHED}
+    return Seen(row, Same(data), method, method, measure, dict(enumerate(values)))
+
+
+GOOD = [0.80 + 0.01 * (k % 4) for k in range(12)]
+SAME = [0.80 + 0.01 * ((k + 2) % 4) for k in range(12)]
+BAD = [0.40 + 0.02 * (k % 3) for k in range(12)]
+
+
+def table(*seen, measure="accuracy"):
+    return rank_table(SimpleNamespace(seen=list(seen), measure=measure))
+
+
+def test_who_cannot_be_told_apart_shares_a_rank() -> None:
+    found = table(run("local", BAD), run("ditto", GOOD), run("apfl", SAME))
+    assert [(row[0], row[1]) for row in found.rows] == [
+        ("1=", "ditto"),
+        ("1=", "apfl"),
+        ("3", "local"),
+    ]
+    assert found.rows[2][3] == "42.00 %"
+    assert found.title == "Ranks by final personal test accuracy"
+    assert [len(row) for row in found.rows] == [len(found.columns)] * 3
+
+
+def test_where_less_is_better_the_order_turns() -> None:
+    seen = [run(name, v, measure="rmse") for name, v in (("local", BAD), ("ditto", GOOD))]
+    assert [row[1] for row in table(*seen, measure="rmse").rows] == ["local", "ditto"]
+
+
+def test_only_the_same_data_and_measure_are_ranked() -> None:
+    other = run("apfl", GOOD, data="mnist")
+    wrong = run("fedavg", GOOD, measure="auc")
+    found = table(run("local", BAD), run("ditto", GOOD), other, wrong)
+    assert [row[1] for row in found.rows] == ["ditto", "local"]
+    assert table(run("local", BAD), other).rows == []  # one alone has no rank
+    assert table(run("local", BAD)).rows == []
+    assert table().rows == []
+
+
+def test_seeds_of_one_experiment_are_one_row() -> None:
+    twice = [run("ditto", GOOD), run("ditto", SAME, seed=1)]
+    found = table(*twice, run("local", BAD))
+    assert [row[1] for row in found.rows] == ["ditto", "local"]
+    assert found.rows[1][-1] == "–"  # one seed has no interval over seeds
+    assert "…" in found.rows[0][-1]

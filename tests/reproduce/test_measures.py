@@ -1,0 +1,63 @@
+"""What is measured of a finished run for a table."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fedkin.report.summary import summary
+from fedkin.reproduce import measures as module
+from fedkin.reproduce.measures import MEASURES, measured, recovery, recovery_errors
+from tests.awkward import SHUFFLED, record
+
+
+@pytest.fixture
+def folder(tmp_path):
+    spec = {"model": {"map": {"1": "dnn", "2": "cnn"}}}
+    return record(tmp_path / "run", spec=spec)
+
+
+def test_numbers_are_those_of_the_summary(folder) -> None:
+    found = summary(folder)
+    told = measured(folder, ["accuracy", "sd over clients", "global accuracy", "highest", "rounds"])
+    final = found["accuracy"]["personal"]["final"]
+    assert told["accuracy"] == 100 * final["mean"]
+    assert told["sd over clients"] == 100 * final["std"]
+    assert told["global accuracy"] == 100 * found["accuracy"]["global"]["final"]["mean"]
+    best = found["accuracy"]["personal"]["best_on_test"]
+    assert told["highest"] == 100 * best["mean"]
+    assert told["rounds"] == 3
+    more = measured(folder, ["scalars", "minutes"])
+    assert more["scalars"] == found["communication"]["paper"]["scalars"]["total"]
+    assert more["minutes"] == found["seconds"]["total"] / 60
+
+
+def test_who_holds_which_model(folder) -> None:
+    kinds = [member.architecture for member in SHUFFLED]
+    told = measured(folder, ["first model", "second model", "third model", "largest"])
+    assert told["first model"] == pytest.approx(100 * kinds.count("dnn") / 6)
+    assert told["second model"] == pytest.approx(100 * kinds.count("cnn") / 6)
+    assert told["third model"] is None
+    assert told["largest"] == max(one.train + one.val + one.test for one in SHUFFLED)
+
+
+def test_notes_of_clients_and_of_the_federation() -> None:
+    found = {"extras": {"imitation": {"a": 0.2, "b": 0.4}, "stability": {"federation": 0.75}}}
+    assert MEASURES["imitation"][1](None, found) == pytest.approx(0.3)
+    assert MEASURES["stability"][1](None, found) == 0.75
+    assert MEASURES["temperature"][1](None, found) is None
+    assert MEASURES["imitation"][1](None, {"extras": {"imitation": {"federation": 1}}}) is None
+
+
+def test_memberships_are_compared_in_their_best_order(monkeypatch) -> None:
+    truth = np.array([[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]])
+    learnt = {"a": [0.1, 0.0, 0.9], "b": [0.3, 0.4, 0.3]}  # components 1, 2, 0
+    population = SimpleNamespace(truth={"alpha": truth})
+    parts = SimpleNamespace(population=population)
+    monkeypatch.setattr(module, "load", lambda folder: (None, parts, None))
+    errors = recovery_errors(None, {"extras": {"membership": learnt}})
+    assert errors.tolist() == pytest.approx([0.0, 0.1])
+    assert recovery(None, {"extras": {"membership": learnt}}) == pytest.approx(0.05)
+    assert recovery(None, {"extras": {}}) is None
+    population.truth = {}
+    assert recovery_errors(None, {"extras": {"membership": learnt}}) is None

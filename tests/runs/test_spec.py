@@ -1,0 +1,84 @@
+"""A specification: its sections, usual names, values of the command line."""
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.runs.spec import assign, literal, our_names, parse, read
+
+
+def test_keys_go_into_their_sections() -> None:
+    content = {"run": {"rounds": 3}}
+    assign(content, "run.seed", 5)
+    assign(content, "data.missing.age", ["?"])
+    assert content == {"run": {"rounds": 3, "seed": 5}, "data": {"missing": {"age": ["?"]}}}
+    with pytest.raises(FedkinError, match="'rounds' is not a section"):
+        assign(content, "run.rounds.x", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0.1", 0.1),
+        ("true", True),
+        ("[1, 2]", [1, 2]),
+        ("{a = 1}", {"a": 1}),
+        ("'7'", "7"),
+        ("dirichlet:0.1", "dirichlet:0.1"),
+        ("2024-01-01", "2024-01-01"),  # a date is a name here
+        ("1\nother = 2", "1\nother = 2"),  # no second key comes in
+        ("", ""),
+    ],
+)
+def test_values_are_toml_where_they_can_be(text, value) -> None:
+    assert literal(text) == value
+
+
+def test_usual_names_are_moved_with_a_hint() -> None:
+    ours, hints = our_names({"batch-size": 7, "run": {"local_epochs": 2, "rounds": 9}})
+    assert ours == {"train": {"batch_size": 7, "epochs": 2}, "run": {"rounds": 9}}
+    assert hints == [
+        "batch-size is called train.batch_size here",
+        "run.local_epochs is called train.epochs here",
+    ]
+
+
+def test_a_methods_own_keys_stay() -> None:
+    ours, hints = our_names({"method": {"name": "x", "batch_size": 3, "alpha": 0.5}})
+    assert ours["method"] == {"name": "x", "batch_size": 3, "alpha": 0.5}
+    assert hints == []
+    assert our_names({"split": {"alpha": 0.3}})[0] == {"split": {"alpha": 0.3}}
+
+
+def test_what_a_run_wrote_beside_it_is_no_key() -> None:
+    spec, hints = parse({"run": {"rounds": 4}, "record": {"torch": "2"}})
+    assert (spec.run.rounds, hints) == (4, [])
+    with pytest.raises(FedkinError, match=r"^here: unknown key 'run\.roundz': did you mean 'roun"):
+        parse({"run": {"roundz": 4}}, where="here")
+
+
+def test_what_is_not_asked_for_is_not_written() -> None:
+    plain = parse({})[0].model_dump()
+    assert not {"transforms", "privacy", "audit"} & set(plain)
+    private = {"noise": 1.0, "clip": 0.5, "delta": 1e-6}
+    asked = parse(
+        {"transforms": [{"name": "median"}], "audit": {"canaries": 5}, "privacy": private}
+    )[0]
+    assert {"transforms", "privacy", "audit"} <= set(asked.model_dump())
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a = [", "is not valid TOML"),
+        (b"\xff\xfe", "cannot be read: it is no text, so no experiment"),
+        (None, "does not exist"),
+    ],
+)
+def test_a_file_that_is_none(content, said, tmp_path) -> None:
+    path = tmp_path / "a.toml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(FedkinError, match=f"a.toml {said}"):
+        read(path)
+    with pytest.raises(FedkinError, match="cannot be read: Is a directory"):
+        read(tmp_path)
