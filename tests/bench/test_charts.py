@@ -1,0 +1,66 @@
+"""The charts of the leaderboard."""
+
+import pytest
+
+from fedkin.bench.board import ALONE, POOLED, Stability, entries
+from fedkin.bench.charts import against_cost, clients, critical, steadiness
+from fedkin.bench.statistics import Ranked
+from tests.bench.made_rows import LEVELS, SETTINGS, made_rows
+
+ROWS = made_rows()
+TITLES = {name: name.upper() for name in SETTINGS[1:]}
+
+
+def rows(figure):
+    return figure.spec["datasets"]["rows"]
+
+
+def test_ranks_and_bars_over_those_that_cannot_be_told_apart() -> None:
+    found = Ranked(["a", "b", "c"], [1.25, 1.75, 3.0], 8, 0.003, 0.6, [(0, 1)])
+    drawn = critical(found, "bytes")
+    kinds = [(row["kind"], row["method"], row["rank"], row["end"]) for row in rows(drawn)]
+    assert kinds == [
+        ("rank", "a", 1.25, 1.25),
+        ("rank", "b", 1.75, 1.75),
+        ("rank", "c", 3.0, 3.0),
+        ("group", "a", 1.25, 1.75),
+    ]
+    assert "Over 8 federations, with equal bytes" in drawn.note
+    assert "the methods differ (p = 0.003)" in drawn.note
+    assert "may all be alike" in critical(found._replace(p=0.2), "bytes").note
+    assert critical(None, "bytes") is None
+
+
+def test_costs_are_at_equal_rounds_and_pooling_has_none() -> None:
+    drawn = against_cost(entries(ROWS), "bytes", TITLES)
+    found = rows(drawn)
+    assert {row["budget"] for row in found} == {"rounds"}
+    assert POOLED not in {row["method"] for row in found}
+    assert {row["federation"] for row in found} == {SETTINGS[0], *TITLES.values()}
+    for name in {row["federation"] for row in found}:
+        best = max((row for row in found if row["federation"] == name), key=lambda r: r["value"])
+        assert best["front"]
+    assert against_cost(entries(ROWS)[:1], "bytes", TITLES) is None
+
+
+def test_gains_are_on_training_alone() -> None:
+    drawn = clients(ROWS, TITLES)
+    found = rows(drawn)
+    assert not {ALONE, POOLED} & {row["method"] for row in found}
+    assert {row["method"] for row in found} == set(LEVELS) - {ALONE, POOLED}
+    for row in found:
+        assert row["low"] <= row["quarter"] <= row["median"] <= row["three"] <= row["high"]
+        expected = LEVELS[row["method"]] - LEVELS[ALONE]
+        assert row["median"] == pytest.approx(expected, abs=0.06)
+        assert (row["hurt"] > 0.5) == (row["median"] < 0)
+    assert clients([row for row in ROWS if row.method == ALONE], TITLES) is None
+
+
+def test_ranks_under_every_seed_in_order() -> None:
+    found = [Stability("b", (2.0, 2.0)), Stability("a", (1.0, 2.5)), Stability("c", (3.0, 1.0))]
+    drawn = steadiness(found, 0.4321, "rounds")
+    assert [row["method"] for row in rows(drawn)] == ["a", "a", "b", "b", "c", "c"]
+    assert "W = 0.43 (1: all alike)" in drawn.note
+    assert "W =" not in steadiness(found, None, "rounds").note
+    assert steadiness([Stability("a", (1.0,))], 1.0, "rounds") is None
+    assert steadiness([], None, "rounds") is None

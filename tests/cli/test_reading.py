@@ -1,0 +1,74 @@
+"""The commands that train nothing: what they take for runs, and where they write."""
+
+import json
+import sqlite3
+
+import pytest
+
+from fedkin.cli.reading import as_given, method_names
+from fedkin.runs.outside import STUDY
+from tests.awkward import record
+from tests.cli.command import fedkin, told
+
+
+def test_names_are_completed(monkeypatch) -> None:
+    names = [{"name": name} for name in ("ditto", "fedpac", "fedper")]
+    monkeypatch.setattr("fedkin.cli.listing.methods.methods", lambda: names)
+    assert method_names("fedp") == ["fedpac", "fedper"]
+    assert method_names("zz") == []
+    assert as_given(None) is None
+
+
+def test_numbers_of_an_unfinished_run_say_so(tmp_path) -> None:
+    folder = record(tmp_path / "run")
+    assert fedkin("show", folder).stderr == ""
+    with sqlite3.connect(folder / "run.db") as database:
+        database.execute("UPDATE facts SET value = 'false' WHERE name = 'finished'")
+    err = fedkin("show", folder).stderr
+    assert err.startswith("note: ")
+    assert f"these numbers are not its last ones (fedkin resume {folder} goes on)" in err
+    assert json.loads(fedkin("show", folder, "--json").stdout)["finished"] is False
+
+
+def test_a_comparison_goes_where_it_is_told(tmp_path) -> None:
+    runs = [record(tmp_path / "a"), record(tmp_path / "b", method="local")]
+    both = tmp_path / "x.md"
+    assert "give each a file of its own" in told(
+        "compare", *runs, "--markdown", both, "--html", tmp_path / "." / "x.md"
+    )
+    assert not both.exists()
+    assert fedkin("compare", *runs, "--markdown", both).stdout == f"{both}\n"
+    assert "| a |" in both.read_text()
+    found = json.loads(fedkin("compare", *runs, "--json").stdout)
+    assert len(found["runs"]) == 2
+
+
+def test_files_of_a_sweep_are_no_runs(tmp_path) -> None:
+    (tmp_path / STUDY).touch()
+    (tmp_path / "space.json").touch()
+    runs = [record(tmp_path / "t1"), record(tmp_path / "t2")]
+    result = fedkin("compare", *runs, tmp_path / STUDY, tmp_path / "space.json", "--json")
+    assert result.exit_code == 0
+    assert "passed over, for files of a sweep are no runs" in result.stderr
+    assert len(json.loads(result.stdout)["runs"]) == 2
+    assert "is not a run directory" in told("compare", tmp_path / STUDY)
+
+
+@pytest.mark.parametrize("command", ["show", "report"])
+def test_what_is_no_run_is_told(command, tmp_path) -> None:
+    assert str(tmp_path) in told(command, tmp_path)
+    assert "gone" in told(command, tmp_path / "gone")
+
+
+def test_a_report_says_what_it_wrote(tmp_path, monkeypatch) -> None:
+    folder = record(tmp_path / "run")
+    monkeypatch.setattr("fedkin.report.page.report.write_report", lambda run: run / "report.html")
+    told_ = json.loads(fedkin("report", folder, "--json").stdout)
+    assert told_ == {"written": [str(folder / "report.html")]}
+
+    def figures(run, place):
+        return [place / "a.svg", place / "a.png"]
+
+    monkeypatch.setattr("fedkin.report.page.figure_files.write_figures", figures)
+    lines = fedkin("report", folder, "--figures", tmp_path / "f").stdout.splitlines()
+    assert lines == [str(tmp_path / "f" / "a.svg"), str(tmp_path / "f" / "a.png")]

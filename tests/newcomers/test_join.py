@@ -1,0 +1,73 @@
+"""``fedkin join``: whose model it is, and whose place it may take."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.newcomers.join import FOUND, LARGEST, _digest, _held_out, _not_anothers, join
+from tests.awkward import population
+
+PEOPLE = population()
+
+
+def test_one_of_a_file_and_a_held_out_client(tmp_path) -> None:
+    for given in ({}, {"data": tmp_path / "a.csv", "client": "s1"}):
+        with pytest.raises(FedkinError, match=r"name either a file of the newcomer's own"):
+            join(tmp_path, **given)
+
+
+def test_a_held_out_client_is_one_of_them() -> None:
+    parts = SimpleNamespace(held_out=PEOPLE)
+    alone = _held_out(parts, "s2")
+    assert alone.names == ("s2",)
+    assert alone.clients == 1
+    place = PEOPLE.names.index("s2")
+    assert alone.sizes("train").tolist() == [len(PEOPLE.train[place])]
+    with pytest.raises(FedkinError, match="unknown held-out client 's22': did you mean 's2'"):
+        _held_out(parts, "s22")
+    with pytest.raises(FedkinError, match="no client was held out of this run: name a file with"):
+        _held_out(SimpleNamespace(held_out=None), "s2")
+
+
+def test_a_file_is_known_again_and_where_it_lies_is_nobodys_business(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a\n1\n")
+    found = _digest(path)
+    assert found == hashlib.sha256(os.fsencode(path)).hexdigest()
+    path.write_text("a\n1\n2\n")  # more rows
+    monkeypatch.chdir(tmp_path)
+    assert _digest(Path("data.csv")) == found
+    assert _digest(tmp_path / "other.csv") != found
+
+
+@pytest.mark.parametrize(
+    ("there", "mine", "same"),
+    [
+        ({"file": "f1"}, "f1", True),
+        ({"file": "f1"}, "f2", False),
+        ({"file": None}, None, True),  # a held-out client again
+        ({"file": None}, "f1", False),
+        ({"client": "data"}, None, False),  # of before files were told
+        ([1], "f1", False),
+    ],
+)
+def test_only_the_same_newcomer_is_replaced(there, mine, same, tmp_path) -> None:
+    (tmp_path / FOUND).write_text(json.dumps(there))
+    if same:
+        assert _not_anothers(tmp_path, "data", mine) is None
+        return
+    with pytest.raises(FedkinError, match="holds the model of another newcomer called 'data': giv"):
+        _not_anothers(tmp_path, "data", mine)
+
+
+def test_what_is_damaged_is_anothers_and_an_empty_folder_nobodys(tmp_path) -> None:
+    assert _not_anothers(tmp_path, "data", None) is None
+    for content in (b"{", b"[" * 100_000, b" " * (LARGEST + 1)):
+        (tmp_path / FOUND).write_bytes(content)
+        with pytest.raises(FedkinError, match="give this one a folder, --out DIR"):
+            _not_anothers(tmp_path, "data", None)
