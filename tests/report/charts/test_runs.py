@@ -1,0 +1,63 @@
+"""Runs beside each other."""
+
+import pytest
+
+from fedkin.report.charts.runs import run_figures
+from fedkin.report.comparison.run_row import FINISHED, Seen, look
+from tests.report.comparison.compare_examples import shift
+from tests.report.records_for_tests import write
+
+
+@pytest.fixture
+def seen(tmp_path):
+    local = shift(write(tmp_path / "local", method="local"), [-0.3, 0.1, 0.0])
+    other = write(tmp_path / "later", seed=8)
+    return [look(folder, folder.name) for folder in (write(tmp_path / "comet"), local, other)]
+
+
+def drawn(seen, baseline="local"):
+    return {figure.name: figure for figure in run_figures(seen, baseline)}
+
+
+def rows(figure):
+    return figure.spec["datasets"]["rows"]
+
+
+def test_client_by_client_against_the_baseline_of_the_same_seed(seen) -> None:
+    found = drawn(seen)
+    against = found["against"]
+    assert "to the right local, upwards comet" in against.note
+    assert "later" not in str(against.spec["params"])  # another seed
+    first = seen[1].personal, seen[0].personal
+    assert [row["of"] for row in rows(against)] == [
+        [round(of[k], 5) for of in first] for k in sorted(first[0])
+    ]
+    assert "against" not in drawn(seen, "nobody")
+    assert "against" not in drawn(seen[1:])  # alone under its seed
+
+
+def test_the_shorter_the_bar_the_more_equal_the_clients(seen) -> None:
+    fair = rows(drawn(seen)["fairness"])
+    assert [row["low"] for row in fair] == sorted((row["low"] for row in fair), reverse=True)
+    local = next(row for row in fair if row["run"] == "local")
+    values = sorted(seen[1].personal.values())
+    assert (local["low"], local["high"]) == (round(values[0], 5), round(values[-1], 5))
+
+
+def test_who_sends_least_for_as_much_is_on_the_front(seen) -> None:
+    pareto = rows(drawn(seen)["pareto"])
+    assert [row["run"] for row in pareto] == ["comet", "local", "later"]
+    assert any(row["front"] for row in pareto)
+    assert "pareto" not in drawn(seen[:1])
+
+
+def test_unfinished_runs_are_lines_alone_and_damaged_ones_nothing(seen, tmp_path) -> None:
+    late = look(write(tmp_path / "late", finished=False), "late")
+    assert not late.finished
+    damaged = Seen({"run": "x", "method": "", "seed": 0, "state": "damaged"})
+    found = drawn([*seen, late, damaged])
+    lines = next(figure for name, figure in found.items() if "round" in name)
+    assert "late" in {row["run"] for row in rows(lines)}
+    assert "late" not in {row["run"] for row in rows(found["fairness"])}
+    assert run_figures([damaged], "local") == []
+    assert all(one.row["state"] == FINISHED for one in seen)

@@ -1,0 +1,45 @@
+"""What came of a row of a preset."""
+
+import pytest
+
+from fedkin.reproduce.outcome import Outcome, joined, mean, together
+from fedkin.reproduce.preset import preset
+
+ROW = next(row for row in preset("ppfl-figure-8", "small").rows)
+NAMES = [value.measure for value in ROW.values]
+
+
+class Of(tuple):
+    """A finished run: its seed, what it measured, its seconds."""
+
+    seed = property(lambda self: self[0])
+    numbers = property(lambda self: dict.fromkeys(NAMES, self[1]))
+    seconds = property(lambda self: self[2])
+
+
+def test_runs_of_other_machines_are_an_outcome() -> None:
+    found = joined(ROW, [Of((4, 0.5, 10.0)), Of((2, None, 5.0))])
+    assert (found.seeds, found.taken, found.seconds) == ([4, 2], (4, 2), 15.0)
+    assert found.numbers == {name: [0.5] for name in NAMES}  # one had no such number
+    assert found.folders == []
+    assert joined(ROW, [Of((4, 0.5, None)), Of((2, 0.1, 5.0))]).seconds is None
+    assert joined(ROW, []).numbers == {name: [] for name in NAMES}
+
+
+def test_seeds_from_here_and_from_elsewhere() -> None:
+    taken = joined(ROW, [Of((4, 0.5, 10.0)), Of((2, 0.25, 5.0))])
+    own = Outcome(
+        ROW, [3], {name: [0.75] for name in NAMES}, 7.0, ["folder"], runs=(Of((3, 1, 1)),)
+    )
+    both = together(taken, own)
+    assert (both.seeds, both.taken, both.seconds) == ([2, 3, 4], (4, 2), 22.0)
+    assert [one.seed for one in both.runs] == [2, 3, 4]
+    assert all(sorted(values) == [0.25, 0.5, 0.75] for values in both.numbers.values())
+    assert both.folders == ["folder"]
+    assert together(taken, own._replace(seconds=None)).seconds is None
+    assert together(joined(ROW, []), own) is own
+
+
+def test_a_mean_of_nothing_is_none() -> None:
+    assert mean([]) is None
+    assert mean([1, 2, 4]) == pytest.approx(7 / 3)

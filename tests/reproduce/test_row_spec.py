@@ -1,0 +1,53 @@
+"""A row of a preset as a specification, and as a command line."""
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.reproduce.preset import preset
+from fedkin.reproduce.row_spec import check, command, portable, spec_of
+
+ROW = preset("ppfl-figure-8", "small").rows[0]
+
+
+def test_changes_go_before_the_row_and_the_seed_before_all() -> None:
+    plain, other = spec_of(ROW, 0, {}), spec_of(ROW, 3, {"run.rounds": 7, "run.seed": 9})
+    assert (other.run.rounds, other.run.seed) == (7, 3)
+    assert other.data == plain.data
+    with pytest.raises(FedkinError, match=f"^{ROW.name}: unknown key 'run.roundz'"):
+        spec_of(ROW, 0, {"run.roundz": 7})
+
+
+def test_changes_that_no_row_can_have_are_told() -> None:
+    odd = ROW._replace(runner="elsewhere")
+    assert check([ROW], {"run.rounds": 7}) is None
+    assert check([ROW, odd], {"run.roundz": 7}) is None  # the other row's runner judges its own
+    with pytest.raises(FedkinError, match=r"unknown key 'run\.roundz'"):
+        check([ROW, ROW], {"run.roundz": 7})
+    with pytest.raises(FedkinError, match="the seeds of a preset are 0, 1, …: --seeds says how ma"):
+        check([ROW], {"run.seed": 1})
+
+
+def test_where_this_machine_has_its_data_is_nobodys_business() -> None:
+    assert portable({"data.dir": "/sets", "run.rounds": 7}) == {"run.rounds": 7}
+
+
+def test_a_command_means_what_the_row_does() -> None:
+    row = ROW._replace(
+        spec="ppfl",
+        changes={
+            "method": {"name": "ditto", "lam": 0.5},
+            "train.lr": 0.1,
+            "model.map": {"1": "dnn", "2": "a b"},
+            "data.name": "it's",
+        },
+    )
+    told = command(row, 2, {"train.lr": 0.3})
+    assert told == (
+        "fedkin run examples/papers/ppfl.toml --method ditto --set method.lam=0.5 "
+        "--set train.lr=0.3 "
+        """--set model.map='{ 1 = "dnn", 2 = "a b" }' """
+        """--set data.name='it'"'"'s' --set run.seed=2"""
+    )
+    assert "run.seed" not in command(row)
+    other = command(ROW._replace(runner="figure", name="a b"))
+    assert other == "fedkin reproduce comet-figure-2 --rows 'a b'"

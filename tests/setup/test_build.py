@@ -1,0 +1,111 @@
+"""From a specification to the objects of a run."""
+
+import math
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.methods import make
+from fedkin.runs.spec import parse
+from fedkin.setup.build import (
+    assemble,
+    for_models,
+    held_of,
+    method_of,
+    names_of,
+    replays_of,
+    schedule_of,
+    setup_of,
+)
+from tests.engine.small import content
+
+
+def spec(method="fedavg", **settings):
+    return parse(content(method, **settings))[0]
+
+
+PARTS = assemble(spec())
+
+
+def test_every_client_knows_itself() -> None:
+    people = PARTS.population
+    assert list(PARTS.infos) == list(range(6))
+    for k, info in PARTS.infos.items():
+        assert info.samples == len(people.train[k])
+        assert info.histogram.tolist() == people.histogram("train")[k].tolist()
+        assert (info.architecture, info.classes, info.public) == ("mlr", 10, 0)
+    assert PARTS.federation.names == people.names
+    assert PARTS.federation.start.classes == 10
+    assert assemble(spec("centralized")).federation.participation == pytest.approx(1 / 6)
+
+
+def test_steps_of_a_whole_run_are_counted() -> None:
+    share = math.ceil(0.6 * 6) / 6
+    assert replays_of(PARTS) == round(3 * share * 4 * 6)
+    epochs = assemble(spec(train__epochs=2, train__steps=None))
+    batches = sum(math.ceil(info.samples / 16) for info in epochs.infos.values())
+    assert replays_of(epochs) == round(3 * share * 2 * batches)
+    pooled = assemble(spec("centralized", train__epochs=1, train__steps=None))
+    batches = sum(math.ceil(info.samples / 16) for info in pooled.infos.values())
+    assert replays_of(pooled) == 3 * batches  # over everybody's samples
+
+
+def test_train_says_the_schedule() -> None:
+    made = schedule_of(spec(train__milestones=[2], train__decay=0.25, train__momentum=0.9))
+    assert (made.batch_size, made.steps, made.rounds) == (16, 4, 3)
+    assert (made.factor(2), made.factor(3)) == (1, 0.25)
+    assert made.optimizer.momentum == 0.9
+
+
+def test_settings_change_the_method() -> None:
+    assert method_of(spec()).aggregation == make("fedavg", {}, {"lr": 0.05}).aggregation
+    assert method_of(spec(run__sampling="size")).needs.sampling == "size"
+    assert method_of(spec(method__safe=True)).needs.validation
+    given = make("ditto", {}, {"lr": 0.1})._replace(name="mine")
+    assert method_of(spec(), given).name == "mine"
+    with pytest.raises(FedkinError, match="scaffold computes with what steps of plain SGD did"):
+        method_of(spec("scaffold", train__momentum=0.9))
+
+
+def test_clients_that_are_held_out_never_train() -> None:
+    parts = assemble(spec(run__holdout_clients=0.34, run__participation=1.0))
+    assert parts.held_out.clients == 2
+    assert len(parts.infos) == parts.population.clients == 4
+    assert not set(parts.held_out.names) & set(parts.population.names)
+    private = {"noise": 1.0, "clip": 0.5, "delta": 1e-5, "where": "client"}
+    asked = {**content("fedavg", run__holdout_clients=0.34), "privacy": private}
+    with pytest.raises(FedkinError, match="who joins a finished run has no secret to draw noise"):
+        assemble(parse(asked)[0])
+
+
+def test_messages_stay_where_a_sum_is_enough(tmp_path) -> None:
+    assert held_of(PARTS, tmp_path) is not None
+    assert held_of(assemble(spec("comet")), tmp_path) is None
+    masked = PARTS._replace(federation=PARTS.federation._replace(threshold=5))
+    assert held_of(masked, tmp_path) is None
+
+
+def test_a_worker_is_sent_names_and_numbers(tmp_path) -> None:
+    told = setup_of(spec(), tmp_path / "people", [4, 1], tmp_path / "state")
+    assert told["clients"] == [4, 1]
+    assert parse(told["spec"])[0] == spec()
+    assert (told["population"], told["state"]) == (f"{tmp_path}/people", f"{tmp_path}/state")
+
+
+def test_learners_take_no_gradients() -> None:
+    models = {"m": next(iter(PARTS.models.values()))._replace(learner=object())}
+    method = make("ds_fl", {}, {"lr": 0.1})
+    assert for_models(spec("ds_fl"), method, models) is not method
+    for settings, said in (
+        ({"model__buffers": "local"}, "model.buffers = 'local' is for torch modules"),
+        ({"train__state": "kept"}, "train.state = 'kept' is for torch modules"),
+        ({"method__safe": True}, "method.safe trains a model beside by gradients"),
+    ):
+        with pytest.raises(FedkinError, match=said):
+            for_models(spec("ds_fl", **settings), method, models)
+
+
+def test_architectures_are_those_of_the_map_or_the_one() -> None:
+    assert names_of(spec()) == {"mlr"}
+    mapped = {"name": "ds_fl"}, {"map": {"1": "mlr", "2": "dnn"}}
+    assert names_of(parse({"method": mapped[0], "model": mapped[1]})[0]) == {"mlr", "dnn"}
