@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from fedkin.core.private import private_folder, state_folder
+from fedkin.core.system.private import private_folder, state_folder
 from fedkin.runtime import code_cache
 from fedkin.runtime.code_cache import kept
 from tests.runtime.compile_examples import never

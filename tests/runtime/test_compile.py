@@ -50,7 +50,7 @@ def test_a_second_process_compiles_nothing(cache):
 import sys
 import torch
 from fedkin.core.model import from_module
-from fedkin.core.private import private_folder, state_folder
+from fedkin.core.system.private import private_folder, state_folder
 from fedkin.runtime.replay import Runtime
 from tests.runtime.test_replay import over
 torch.manual_seed(0)

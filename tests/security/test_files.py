@@ -125,7 +125,7 @@ def test_what_a_killed_run_left_goes_with_the_next(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     code = """
 import os, tempfile
-from fedkin.core.scratch import scratch
+from fedkin.core.system.scratch import scratch
 with scratch() as folder:
     (folder / "samples").write_text("x")
     os._exit(9)

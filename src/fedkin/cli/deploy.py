@@ -7,6 +7,7 @@ import typer
 
 from fedkin.cli.reading import AsJson, TrustCode
 from fedkin.core.errors import FedkinError
+from fedkin.core.system.posix import POSIX
 from fedkin.experiment.terminal import say
 
 app = typer.Typer(
@@ -248,5 +249,10 @@ def _extra() -> None:
     """One sentence where the extra is missing, before anything that needs it is imported."""
     import importlib.util
 
+    if not POSIX:
+        raise FedkinError(
+            "fedkin deploy needs Linux or macOS, whose processes call each other by sockets that "
+            "are files: on Windows, use WSL"
+        )
     if importlib.util.find_spec("flwr") is None:
         raise FedkinError("deployments need the extra flower: pip install 'fedkin[flower]'")

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.system.posix import FOLLOWS_NO_LINK, OPEN, WAITS_FOR_NOBODY
 
 LONGEST = 4096  # bytes of a path, as Linux has it
 PART = 255  # bytes of one of its names
@@ -66,7 +67,7 @@ def read_file(path: Path, most: int, links: bool = True) -> bytes:
     if not links and path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link", str(path))
     handle = os.open(
-        path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW)
+        path, os.O_RDONLY | OPEN | WAITS_FOR_NOBODY | (0 if links else FOLLOWS_NO_LINK)
     )
     try:
         facts = os.fstat(handle)
@@ -106,7 +107,7 @@ def write_secret(path: Path, content: bytes) -> None:
         content: All of the file.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | OPEN, 0o600), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fedkin.core.errors import Halted
-from fedkin.core.scratch import scratch
+from fedkin.core.system.posix import HANDS_OVER
+from fedkin.core.system.scratch import scratch
 from fedkin.data.contiguous import save_side_by_side
 from fedkin.data.population import Population
 from fedkin.engine.transports.base import InProcess, Transport
@@ -18,6 +19,7 @@ from fedkin.engine.transports.placement import Placing
 from fedkin.engine.transports.processes import Processes
 from fedkin.engine.transports.ray import Actors
 from fedkin.runs.directory import own
+from fedkin.runs.spec import EngineSection
 from fedkin.setup.build import Assembled, host_from_setup, host_of, replays_of, setup_of
 from fedkin.setup.frozen import save_frozen, size_of
 
@@ -41,7 +43,7 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
     workers = min(engine.workers or cores, len(everyone))
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, state, ignore_errors=True)
-        if engine.name == "inprocess" or _too_small_for_workers(parts):
+        if engine.name == "inprocess" or _too_small_for_workers(parts) or _no_workers(engine):
             LOG.debug("engine inprocess: one process does the work")
             transport: Transport = InProcess(host_of(parts, everyone, state, holds=True))
         else:
@@ -62,6 +64,17 @@ def hosts(parts: Assembled, folder: Path) -> Iterator[Transport]:
                 transport = Processes("fedkin.experiment.worker", setups, placing)
         stack.callback(transport.close)
         yield transport
+
+
+def _no_workers(engine: EngineSection) -> bool:
+    """Whether worker processes are asked for where they cannot be: results are the same to the
+    bit.
+    """
+    if engine.name != "processes" or HANDS_OVER:
+        return False
+    if "name" in engine.model_fields_set:
+        LOG.warning("this system has no worker processes for fedkin: one process does the work")
+    return True
 
 
 def _own_noise(parts: Assembled) -> tuple[str, bool] | None:

@@ -21,6 +21,7 @@ from rich.console import (
 from rich.segment import Segment
 
 from fedkin.core.plain import plain, plain_lines
+from fedkin.core.system.posix import ENDS
 
 LONGEST = 2000  # letters of one sentence on stderr
 LOG = logging.getLogger("fedkin")
@@ -97,7 +98,7 @@ def ends_tidily() -> Iterator[None]:
 
     before = {}
     with suppress(ValueError):  # not in the main thread: nothing to catch there
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in ENDS:
             if signal.getsignal(number) is signal.SIG_DFL:
                 before[number] = signal.signal(number, end)
     try:

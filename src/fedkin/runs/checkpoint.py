@@ -14,6 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, Halted
+from fedkin.core.system.posix import POSIX
 from fedkin.runs.bounds import CLIENTS, ROUNDS
 from fedkin.runs.database import Database
 from fedkin.runs.directory import LOCK, check_own, states_of
@@ -30,7 +31,9 @@ def name(client: int, round: int) -> str:
 
 
 def sync(folder: Path) -> None:
-    """Make renames in a folder durable."""
+    """Make renames in a folder durable, where a folder can be opened: on Windows it cannot."""
+    if not POSIX:
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

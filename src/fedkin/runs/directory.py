@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.plain import COMMANDS
+from fedkin.core.system.posix import POSIX
 
 GIVEN = ("given.csv", "given.npz")  # data that were given from Python, as a value
 SPEC, RECORD, LOCK = "experiment.toml", "run.db", "run.lock"
@@ -27,6 +28,7 @@ FILES = (
     "nodes.json",
 )
 FOLDERS = ("checkpoint", "state", "joined", "export")
+MARKS = "/\\" if POSIX else '/\\:*?"<>|'  # which no name may have
 LONGEST = 255  # bytes of a file's name, as file systems have it
 WRITTEN = (RECORD, LOCK)  # in place, so that a second name of the same file would be written too
 
@@ -97,7 +99,7 @@ def own(run: Path, *names: str) -> Path:
 
 def _names_a_file(name: str) -> bool:
     """One file of a folder, by letters that every terminal and file system takes."""
-    if COMMANDS.search(name) or any(mark in name for mark in "/\\"):
+    if COMMANDS.search(name) or any(mark in name for mark in MARKS):
         return False
     return len(name.encode()) <= LONGEST
 

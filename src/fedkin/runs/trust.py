@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from fedkin.core.errors import FedkinError, some
 from fedkin.core.files import write_file
-from fedkin.core.private import private_folder, state_folder
+from fedkin.core.system.private import private_folder, state_folder
 from fedkin.runs.spec import Spec
 
 REMEMBERED = "trusted.json"

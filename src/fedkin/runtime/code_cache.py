@@ -17,8 +17,9 @@ from filelock import FileLock
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.core.private import private_folder
 from fedkin.core.settings.chosen import cache_folder
+from fedkin.core.system.posix import POSIX
+from fedkin.core.system.private import private_folder
 
 INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"  # torch reads it whenever it needs the folder
 KEPT = 200  # files, a megabyte or two each; those that were not used for longest go first
@@ -29,7 +30,12 @@ def kept(name: str, make: Callable[[], Path]) -> Path:
     room, if none is.
 
     Of processes that want the same one, the first makes it, and the others wait.
+
+    Raises:
+        NotImplementedError: On Windows, for which no such file was ever made: torch works there.
     """
+    if not POSIX:
+        raise NotImplementedError("steps are not compiled on Windows")
     folder = _folder()
     if folder is None:
         return make()

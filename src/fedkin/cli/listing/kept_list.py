@@ -11,8 +11,8 @@ from typing import Any
 import fedkin
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.core.private import private_folder
 from fedkin.core.settings.chosen import cache_folder
+from fedkin.core.system.private import private_folder
 
 SOURCES = ("methods", "core", "transforms")  # folders of which methods are made
 LARGEST = 1_000_000  # bytes of a list

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import read_file, typed_path
-from fedkin.core.private import state_folder
+from fedkin.core.system.private import state_folder
 from fedkin.core.toml import BadToml, parse_toml
 
 NAME = ".fedkin.toml"

@@ -1,16 +1,12 @@
 """How much memory a stranger's file may take, and the end of those that take more."""
 
-import os
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fedkin.core.errors import Halted
-
-if sys.platform != "win32":
-    import resource
+from fedkin.core.system.posix import memory, resource
 
 SHARE = 0.5  # of this machine's memory that one file may take, where so much is free
 # What a compressed table may take, whatever there is room for: so the longest time is that of
@@ -24,7 +20,7 @@ def room() -> int:
     """Bytes that one file may take: half of the machine's memory, or of what a container allows,
     and no more than is free.
     """
-    whole = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    whole = [memory()]
     for name in CGROUPS:
         with suppress(OSError, ValueError):  # no container, or "max"
             whole.append(int(Path(name).read_text(encoding="ascii")))
@@ -77,7 +73,7 @@ def within_room(what: object, most: int | None = None) -> Iterator[None]:
 @contextmanager
 def _limited(most: int) -> Iterator[None]:
     used = _kilobytes(STATUS, "VmData")
-    if used is None:
+    if used is None or resource is None:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)

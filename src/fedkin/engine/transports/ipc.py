@@ -9,11 +9,14 @@ pipe.
 import json
 import os
 import socket
+import sys
 import tempfile
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, Any
+
+from fedkin.core.system.posix import not_here
 
 # bytes of such a file: larger messages are rare, and training takes far longer than their way
 ROOM = 32 << 20
@@ -30,6 +33,8 @@ def offer(connection: "Connection[Any, Any]", beside: IO[bytes]) -> "Line":
     Returns:
         The line, ready to be used.
     """
+    if sys.platform == "win32":
+        not_here()
     out, into = (tempfile.TemporaryFile(dir=folder_in_memory()) for _ in range(2))  # noqa: SIM115 (the line closes them)
     with _socket(connection) as end:
         socket.send_fds(end, [b"3"], [out.fileno(), into.fileno(), beside.fileno()])
@@ -50,6 +55,8 @@ def accept(connection: "Connection[Any, Any]") -> "tuple[Line, IO[bytes]]":
     Raises:
         EOFError: The other end is gone.
     """
+    if sys.platform == "win32":
+        not_here()
     with _socket(connection) as end:
         _, files, _, _ = socket.recv_fds(end, 1, 3)
     if len(files) < 3:
@@ -66,6 +73,8 @@ def folder_in_memory() -> Path | None:
 
 
 def _socket(connection: "Connection[Any, Any]") -> socket.socket:
+    if sys.platform == "win32":
+        not_here()
     return socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM)
 
 
@@ -120,6 +129,8 @@ class Line:
         self._into.close()
 
     def _put(self, blob: bytes) -> tuple[int, int] | None:
+        if sys.platform == "win32":
+            not_here()
         first = self._used
         if first + len(blob) > ROOM:
             return None
@@ -132,6 +143,8 @@ class Line:
         return first, len(blob)
 
     def _get(self, place: tuple[int, int] | None) -> bytes:
+        if sys.platform == "win32":
+            not_here()
         if place is None:
             return self.connection.recv_bytes()
         first, size = place

@@ -21,6 +21,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.sums.exact import ExactSum, unpacked
+from fedkin.core.system.posix import not_here
 from fedkin.engine.codec import decode
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.transports.awaited import Awaited
@@ -218,6 +219,8 @@ class Processes:
         """The next worker that calls, and its number: they start side by side and call in any
         order.
         """
+        if sys.platform == "win32":
+            not_here()
         limit = time.monotonic() + START_SECONDS
         while time.monotonic() < limit:
             try:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from multiprocessing.connection import Client
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.system.posix import not_here
 from fedkin.engine.codec import encode
 from fedkin.engine.host import Host
 from fedkin.engine.transports.ipc import Line, accept
@@ -30,6 +32,8 @@ def serve(address: str, worker: str, build: Any) -> None:
     # the coordinator may be gone at any moment, also between two answers: then there is nobody left
     # to tell
     with suppress(EOFError, ConnectionError):
+        if sys.platform == "win32":
+            not_here()
         try:
             end = Client(json.loads(address), authkey=os.environ.pop(KEY).encode())
         except FileNotFoundError:  # it has ended while this process began, and its socket with it

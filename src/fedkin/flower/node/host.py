@@ -19,6 +19,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.system.posix import not_here
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
 from fedkin.engine.host import Host
@@ -244,6 +245,8 @@ def _threshold(spec: Spec, place: Place) -> int | None:
 
 def serve(node: Node) -> None:
     """Answer one caller after the other, until the process ends."""
+    if sys.platform == "win32":
+        not_here()
     socket = config.socket_of(node.folder, node.config)
     socket.unlink(missing_ok=True)
     with Listener(str(socket), family="AF_UNIX", backlog=16) as listener:

@@ -2,12 +2,14 @@
 can open.
 """
 
+import sys
 import time
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.system.posix import not_here
 
 MOST_PARTS = 8
 
@@ -34,6 +36,8 @@ def take(line: "Connection[Any, Any]", limit: int) -> list[bytes]:
 
 def ask(socket: Path, parts: list[bytes], limit: int, patience: float = 60) -> list[bytes]:
     """The host's answer. A host that is being restarted is waited for."""
+    if sys.platform == "win32":
+        not_here()
     end = time.monotonic() + patience
     while True:
         try:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
+from fedkin.core.system.posix import not_here
 from fedkin.flower.address import dialled_here, listening
 from fedkin.flower.config import DEPLOYMENT, NODE, Deployment, NodeConfig, load, socket_of
 from fedkin.flower.operator.keys import expiry
@@ -250,6 +251,8 @@ class Keeper:
         self._stopped = True
 
     def _end(self) -> None:
+        if sys.platform == "win32":
+            not_here()
         for process in self._running.values():
             process.terminate()
         end = time.monotonic() + 15

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
-from fedkin.core.private import private_folder
 from fedkin.core.settings.chosen import cache_folder
+from fedkin.core.system.private import private_folder
 
 LARGEST = 20_000_000  # bytes
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.core.scratch import ALIVE, PREFIX, YOUNG, remove_abandoned, scratch
+from fedkin.core.system.scratch import ALIVE, PREFIX, YOUNG, remove_abandoned, scratch
 
 
 def test_it_is_gone_after_the_block_and_its_lock_keeps_it_until_then(

@@ -4,7 +4,6 @@ A run's samples and states lie in such folders. What ends a process by force (SI
 behind; each holds a lock, so that others can tell whether its maker still lives.
 """
 
-import fcntl
 import os
 import shutil
 import stat
@@ -14,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fedkin.core.system.posix import FOLLOWS_NO_LINK, OPEN, POSIX, WAITS_FOR_NOBODY, fcntl, user
+
 PREFIX, ALIVE = "fedkin-", ".alive"
 YOUNG = 60.0  # seconds within which a folder may have no lock yet
 
@@ -22,11 +23,16 @@ YOUNG = 60.0  # seconds within which a folder may have no lock yet
 def scratch() -> Iterator[Path]:
     """A new folder of mode 0700 in the temporary one, removed at the end of the block.
 
-    Folders of the same kind whose makers were killed are removed first.
+    Folders of the same kind whose makers were killed are removed first; not on Windows, which
+    removes nothing that is open, the lock least of all.
     """
+    if not POSIX:
+        with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name:
+            yield Path(name)
+        return
     remove_abandoned(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    handle = os.open(folder / ALIVE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    handle = os.open(folder / ALIVE, os.O_CREAT | os.O_RDWR | OPEN, 0o600)
     try:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,11 +57,11 @@ def remove_abandoned(temporary: Path) -> None:
 def _abandoned(folder: Path) -> bool:
     try:
         facts = folder.lstat()
-        if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid():
+        if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != user():
             return False
         if time.time() - facts.st_mtime < YOUNG:
             return False
-        handle = os.open(folder / ALIVE, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        handle = os.open(folder / ALIVE, os.O_RDWR | OPEN | FOLLOWS_NO_LINK | WAITS_FOR_NOBODY)
     except OSError:  # gone already, or not one of ours
         return False
     try:

@@ -7,6 +7,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from fedkin.core.system.posix import POSIX, grp, pwd, user
+
 
 def private_folder(path: Path) -> Path | None:
     """The folder with mode 0700, made where it is missing; None where somebody else could change
@@ -15,7 +17,8 @@ def private_folder(path: Path) -> Path | None:
     Links are followed first. Then every folder from the root down must belong to this user or to
     root, and must be writable by nobody else; a folder that all may write to must be sticky, as
     ``/tmp`` is. What is returned is the path without links, so that a link that is changed later
-    leads nobody elsewhere.
+    leads nobody elsewhere. Windows keeps rights in lists that Python does not read: there, folders
+    below this user's home are believed, and no others.
 
     Args:
         path: where the folder shall be. Its last part is refused if it is a link itself.
@@ -23,6 +26,8 @@ def private_folder(path: Path) -> Path | None:
     Returns:
         The folder's real path, or None if it cannot be made or others could change it.
     """
+    if not POSIX:
+        return _below_home(path)
     try:
         real = Path(os.path.realpath(path.parent)) / path.name
         for part in reversed(real.parents):
@@ -35,7 +40,7 @@ def private_folder(path: Path) -> Path | None:
         facts = real.lstat()
     except (OSError, ValueError):  # no room, no right, or no path at all
         return None
-    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid() or _open_to_others(facts):
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != user() or _open_to_others(facts):
         return None
     try:
         if stat.S_IMODE(facts.st_mode) != 0o700:
@@ -64,9 +69,20 @@ def state_folder(kind: str, default: str) -> Path:
     return (Path(named) if os.path.isabs(named) else Path.home() / default) / "fedkin"
 
 
+def _below_home(path: Path) -> Path | None:
+    try:
+        real, home = (Path(os.path.realpath(one)) for one in (path, Path.home()))
+        if path.is_symlink() or home not in real.parents:
+            return None
+        real.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError, ValueError):  # no room, no right, no home, or no path at all
+        return None
+    return real if os.access(real, os.W_OK) else None
+
+
 def _kept_by_us(folder: Path) -> bool:
     facts = folder.lstat()
-    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid not in (0, os.getuid()):
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid not in (0, user()):
         return False
     return not _open_to_others(facts) or bool(facts.st_mode & stat.S_ISVTX)
 
@@ -80,11 +96,8 @@ def _open_to_others(facts: os.stat_result) -> bool:
 
 def _alone_in(group: int) -> bool:
     """Whether a group is this user's own, as many systems make one for every user."""
-    import grp
-    import pwd
-
     try:
-        own, found = pwd.getpwuid(os.getuid()), grp.getgrgid(group)
+        own, found = pwd.getpwuid(user()), grp.getgrgid(group)
     except KeyError:
         return False
     return (

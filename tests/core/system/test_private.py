@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.core.private import private_folder, state_folder
+from fedkin.core.system.private import private_folder, state_folder
 
 
 def test_it_is_made_with_all_above_it_for_us_alone(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""The operating system: folders of one user, folders for a while, and what Windows has not."""

@@ -1,0 +1,64 @@
+"""What Windows has not: the one place that asks for it, so that all else runs without it.
+
+Where there is no other way, the caller says so in one sentence. Nothing was run on Windows itself:
+tests/core/system/test_posix.py takes these names away on Linux.
+"""
+
+import os
+import signal
+import socket
+from importlib import import_module
+from typing import Any, NoReturn
+
+
+def _module(name: str) -> Any:
+    """A module of the standard library; None where this system has none of the name."""
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+fcntl, grp, pwd, resource = (_module(name) for name in ("fcntl", "grp", "pwd", "resource"))
+
+POSIX = hasattr(os, "getuid")  # files have owners and modes, folders can be synchronised
+HANDS_OVER = POSIX and hasattr(socket, "send_fds")  # open files, from process to process
+ENDS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+)  # what tells a process to end
+MEMORY = 4 << 30  # bytes, of a machine that does not say
+
+
+def _flag(*names: str) -> int:
+    return sum(getattr(os, name, 0) for name in names)
+
+
+# Of os.open. Without O_BINARY Windows reads and writes other bytes than it is given.
+OPEN = _flag("O_CLOEXEC", "O_BINARY", "O_NOINHERIT")
+WAITS_FOR_NOBODY = _flag("O_NONBLOCK")
+FOLLOWS_NO_LINK = _flag("O_NOFOLLOW")
+
+
+def not_here() -> NoReturn:
+    """Of code that callers keep from Windows: it says so to those who read it, and to mypy.
+
+    Raises:
+        NotImplementedError: Always.
+    """
+    raise NotImplementedError("Windows has nothing of the kind")
+
+
+def user() -> int:
+    """The number of this process's user.
+
+    Raises:
+        AttributeError: Users have no numbers: ``POSIX`` is False.
+    """
+    number: int = getattr(os, "getuid")()  # noqa: B009 (not an attribute everywhere)
+    return number
+
+
+def memory() -> int:
+    """Bytes of this machine's memory; ``MEMORY`` where it does not say."""
+    ask = getattr(os, "sysconf", None)
+    return MEMORY if ask is None else int(ask("SC_PAGE_SIZE") * ask("SC_PHYS_PAGES"))
