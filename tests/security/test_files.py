@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedkin.core import scratch
+from fedkin.core.system import scratch
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
 from fedkin.core.toml import BadToml, parse_toml
