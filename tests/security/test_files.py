@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedkin.core.system import scratch
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
+from fedkin.core.system import scratch
 from fedkin.core.toml import BadToml, parse_toml
 from fedkin.data.formats.npz import load_arrays
 from tests.cli.command import SMALL, fedkin, process, told
