@@ -4,12 +4,20 @@ writes their schemas (website/json_output.json).
 
 import json
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import tomli_w
+
+from fedkin.bench.row import read_rows
+from fedkin.bench.running import ROWS
+from fedkin.core.files import write_file
+from tests.bench.tiny import CONTENT
 from tests.cli.command import fedkin
 from tests.export.clinics import write_clinics
+from tests.reproduce.claim_examples import ONE
 from website.json_page import FILE
 from website.json_schema import of
 
@@ -58,12 +66,55 @@ def typed(folder: Path) -> dict[str, list[list[object]]]:
             [*data, "--method", "fedavg", *SHORT, "--space", "train.lr=0.1", "--out", folder / "s"]
         ],
         "bench list": [[]],
+        **reproduced(folder / "reproduction"),
+        **benched(folder / "suite.toml", folder / "bench"),
+    }
+
+
+def reproduced(out: Path) -> dict[str, list[list[object]]]:
+    """A figure in closed form, one that trains, and claims that were made up."""
+    quick = [
+        f"--set={one}"
+        for one in (
+            "run.rounds=2",
+            "engine.name=inprocess",
+            "data.clients=4",
+            "run.evaluate_every=1",
+        )
+    ]
+    two = [*quick, "--seeds", "2", "--rows", "N2", "--out", out]
+    claims = [*quick, "--seeds=1", "--out", out / "claims"]
+    return {
+        "reproduce": [
+            ["comet-figure-2", "--out", out],
+            ["ppfl-figure-8", *two],
+            ["ppfl-figure-8", *two, "--finished"],
+            ["ppfl-figure-8", "--finished", "--out", out / "empty"],
+        ],
+        "reproduce claims": [[*claims, "--finished"], [*claims, "--rows", "N2,slow"]],
+        "reproduce claims --dry-run": [claims],
+    }
+
+
+def benched(suite: Path, out: Path) -> dict[str, list[list[object]]]:
+    """The suite of tests/bench, typed."""
+    write_file(suite, tomli_w.dumps(CONTENT).encode())
+    least = [suite, "--trust-code", "--workers", "1", "--out", out]
+
+    def a_row() -> str:
+        return next(row.id for row in read_rows(out / ROWS) if row.method == "fedavg")
+
+    return {
+        "bench run": [least],
+        "bench verify": [[a_row, "--rows", out / ROWS, "--trust-code"]],
     }
 
 
 def printed(command: str, more: Iterable[object]) -> Any:
     """Pure JSON, and nothing else, on standard output."""
-    done = fedkin(*command.split(), *more, "--json")
+    words = [one() if callable(one) else one for one in more]
+    with patch("fedkin.reproduce.claim._texts", lambda: {"p": ONE}):
+        done = fedkin(*command.split(), *words, "--json")
     assert done.exit_code in (0, 1), (command, done.output)
     return json.loads(done.stdout)
 
@@ -76,9 +127,25 @@ def outputs(folder: Path) -> dict[str, list[Any]]:
     }
 
 
+def deployed(folder: Path) -> Iterator[Any]:
+    """What ``deploy join`` prints, from nodes in this process; needs the extra flower.
+    tests/flower/test_newcomer.py holds it against the schema.
+    """
+    from fedkin.flower import newcomer
+    from tests.flower.test_newcomer import site
+
+    for method in ("comet", "cgpfl", "ppfl"):
+        own = folder / f"site-{method}"
+        own.mkdir()
+        fleet, _ = site(own, method)
+        for rounds in (None, 1):
+            yield newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", rounds)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = {command: of(printed) for command, printed in outputs(Path(folder)).items()}
+        found["deploy join"] = of(list(deployed(Path(folder))))
     FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

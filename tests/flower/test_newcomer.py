@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
 pytest.importorskip("flwr")
 
@@ -19,6 +20,7 @@ from fedkin.setup.build import assemble
 from fedkin.setup.opened import load
 from tests.flower.cluster import experiment, result
 from tests.flower.fleet import NAMES, Fleet
+from website.json_page import schemas
 
 
 def arrays(path: Path, population, client: int) -> None:
@@ -73,6 +75,7 @@ def test_a_node_that_comes_later_gets_the_model_of_one_process(method, tmp_path)
     before = result(fleet.out)
     fleet.grid.seen.clear()
     content = newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None)
+    Draft202012Validator(schemas()["deploy join"]).validate(content)  # what --json prints
     found, _ = joined(at, at.parts.held_out, None)
     same = (
         "rounds",

@@ -7,15 +7,23 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
+from fedkin.audit.page import write_page as write_audit
 from fedkin.bench.page import write_page as write_bench
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.page import write_comparison
 from fedkin.report.page.report import write_report
+from fedkin.reproduce.claim import Claim, register
+from fedkin.reproduce.claim_page import VERDICTS
+from fedkin.reproduce.claim_page import write as write_claims
+from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_verdict import OPEN, Finding
+from fedkin.reproduce.estimate import Estimate
 from tests.bench.made_rows import made_rows
 from tests.cli.command import fedkin
 from tests.report.browser import opened, started
 from tests.report.records_for_tests import write, write_large
 
+KINDS = ["report", "many", "panel", "compare", "bench", "reproduce", "audit", "claims"]
 VIEWS = [(390, "light"), (390, "dark"), (1400, "light"), (1400, "dark")]
 
 
@@ -36,7 +44,61 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "compare": write_comparison(comparison(runs), folder / "compare.html"),
         "bench": write_bench(made_rows(), folder / "bench.html"),
         "reproduce": reproduced(folder / "reproduction"),
+        "panel": write_report(write_large(folder / "large" / "panel", 5001, 2)),
+        "audit": write_audit(AUDITED, runs[1]),
+        "claims": claimed(folder / "claims"),
     }
+
+
+def claimed(folder: Path) -> Path:
+    """The page of a paper's claims; some of them were measured, as was made up."""
+    found = register("comet")
+    judged = [_judged(claim, number) for number, claim in enumerate(found.claims)]
+    folder.mkdir()
+    asked = "fedkin reproduce claims comet --scale small --seeds 3"
+    return next(p for p in write_claims(found, judged, "small", asked, folder) if "html" in p.name)
+
+
+def _judged(claim: Claim, number: int) -> Judged:
+    seen = Finding(VERDICTS[number % 4], -1.25 * number, -12.5, 3.75 * number, 3, "by its seeds")
+    findings = [seen if number % 3 else Finding(OPEN) for _ in claim.cases]
+    cost = Estimate(3.0, False)
+    return Judged(claim, findings[0].verdict, ("mnist, dnn",), tuple(findings), (), cost)
+
+
+AUDITED = {
+    "method": "ditto",
+    "rounds": 12,
+    "clients": 6,
+    "of": 20,
+    "false_alarms": 0.01,
+    "confidence": 0.95,
+    "membership": [
+        {
+            "target": target,
+            "attack": "likelihood ratio",
+            "auc": 0.61,
+            "hits": 0.034,
+            "members": 1200,
+            "others": 300,
+        }
+        for target in ("personal", "global", "message")
+    ],
+    "labels": {"correlation": 0.43, "clients": 6},
+    "inversion": {"closest": 0.999, "rebuilt": 0.4, "chance": 0.01, "auc": 0.7, "clients": 6},
+    "canaries": [
+        {
+            "target": "message",
+            "canaries": 240,
+            "right": 70,
+            "guesses": 80,
+            "lower": 1.25,
+            "upper": upper,
+            "delta": 1e-5,
+        }
+        for upper in (None, 8.0)
+    ],
+}
 
 
 def reproduced(folder: Path) -> Path:
@@ -52,7 +114,7 @@ def violations(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize(("width", "theme"), VIEWS)
-@pytest.mark.parametrize("kind", ["report", "many", "compare", "bench", "reproduce"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_nothing_that_axe_knows_of(
     browser: Browser, pages: dict[str, Path], kind: str, width: int, theme: str
 ) -> None:

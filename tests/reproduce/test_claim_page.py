@@ -36,6 +36,7 @@ def test_what_is_missing_is_run_and_judged(made_up: Path) -> None:
         "--seeds 3"
         in fedkin("reproduce", "claims", "--finished").output + (made_up / "claims.md").read_text()
     )
+    assert "no case was run yet" in (made_up / "claims.html").read_text()
     (made_up / "claims.md").unlink()
 
     result = fedkin(*ASK, "p", "--finished", "--json")
@@ -64,4 +65,8 @@ def test_what_is_missing_is_run_and_judged(made_up: Path) -> None:
     assert kept["claims"][0]["note"] == "Made up."
     assert [float(line["effect"]) for line in lines] == [one["effect"] for one in kept["cases"]]
     assert "| all | 2 | " in (made_up / "claims.md").read_text()
+    shown = (made_up / "claims.html").read_text()
+    assert '<th scope="row">all</th><td class="n">2</td>' in shown
+    assert shown.count('<th scope="row">more-models</th>') == 3  # a claim, and its two cases
+    assert "More canonical models are better. (Figure 8) Made up." in shown
     assert {one["verdict"] for one in kept["claims"]} <= set(VERDICTS)

@@ -28,12 +28,13 @@ class Wish(NamedTuple):
 
 
 def judge(wish: Wish) -> None:
-    """Runs what is missing, judges every claim, and writes claims.md, claims.csv and
-    claims.json.
+    """Runs what is missing, judges every claim, and writes claims.md, claims.html,
+    claims.csv and claims.json.
     """
     from fedkin.reproduce.claim import register
-    from fedkin.reproduce.claim_page import lines, verdict, write
+    from fedkin.reproduce.claim_page import lines, write
     from fedkin.reproduce.claim_runs import Asked, complete, judged, state
+    from fedkin.reproduce.claim_words import verdict
     from fedkin.reproduce.estimate import speed
     from fedkin.reproduce.row_spec import check
 

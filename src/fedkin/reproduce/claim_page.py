@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fedkin.report import formatting
 from fedkin.reproduce.claim import Case, Register
+from fedkin.reproduce.claim_html import html
 from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import Judged
-from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, SEEDS, Finding
+from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, Finding
+from fedkin.reproduce.claim_words import HOW, bound, legend, measured, verdict
 from fedkin.reproduce.kept import CLAIMS
 from fedkin.runs.outside import write_outside
 
@@ -32,15 +33,6 @@ FIELDS = (
     "why",
     "rows",
 )
-HOW = {
-    "above": "difference",
-    "within": "difference",
-    "best": "difference to the next best",
-    "trend": "rise from first to last",
-    "reaches": "value",
-    "ratio": "ratio",
-    "share": "share of pairs",
-}
 
 
 def lines(found: Sequence[Judged]) -> list[dict[str, Any]]:
@@ -68,7 +60,7 @@ def lines(found: Sequence[Judged]) -> list[dict[str, Any]]:
 def write(
     register: Register, found: Sequence[Judged], scale: str, asked: str, out: Path
 ) -> list[Path]:
-    """claims.md, claims.csv and claims.json in ``out``."""
+    """claims.md, claims.html, claims.csv and claims.json in ``out``."""
     told = lines(found)
     table = io.StringIO()
     writer = csv.DictWriter(table, FIELDS, lineterminator="\n")
@@ -82,6 +74,7 @@ def write(
     }
     made = {
         "claims.md": markdown(register, found, scale, asked),
+        "claims.html": html(register, found, scale, asked),
         CLAIMS: table.getvalue(),
         "claims.json": json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
     }
@@ -94,7 +87,7 @@ def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str
     told += [
         f"Scale: {scale}. Made by `{asked}`.",
         "",
-        *_legend(scale),
+        *legend(scale),
         "",
         *_counts(register, found),
         "",
@@ -104,30 +97,6 @@ def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str
         for one in (one for one in found if one.claim.paper == paper):
             told += [*_claim(one), ""]
     return "\n".join(told)
-
-
-def verdict(one: Judged) -> str:
-    """The verdict in words: "holds only where mnist"."""
-    if one.verdict == ONLY:
-        return f"{one.verdict} {'; '.join(one.where)}"
-    if one.verdict == OPEN and one.where:
-        return f"{one.verdict}, holds where it was decided ({'; '.join(one.where)})"
-    return one.verdict
-
-
-def _legend(scale: str) -> list[str]:
-    told = [
-        "Each number is a mean over pairs: the same client under the same seed in both runs.",
-        "In brackets: its 95 % interval, seeds and clients drawn again.",
-        f"A claim holds if the interval and every seed are on its side, with at least {SEEDS} "
-        "seeds.",
-        "It does not hold if all of them are on the other side; else it is undecided.",
-        "Accuracies are of the last round, on test data, in percent; no round was chosen.",
-    ]
-    if scale == "small":
-        told += ["", "The small scale has fewer rounds, clients and samples, and smaller networks."]
-        told += ["A verdict here is about the small scale: it may differ at the papers' own."]
-    return told
 
 
 def _counts(register: Register, found: Sequence[Judged]) -> list[str]:
@@ -163,22 +132,9 @@ def _claim(one: Judged) -> list[str]:
 
 
 def _line(case: Case, finding: Finding) -> str:
-    what = f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{_bound(case)}"
+    what = f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}"
     found = f"{finding.verdict}: {finding.why}" if finding.why else finding.verdict
-    return f"| {case.name or 'all'} | {what} | {_measured(finding)} | {finding.seeds} | {found} |"
-
-
-def _bound(case: Case) -> str:
-    told = {"margin": "by more than", "at_least": "at least", "at_most": "at most"}
-    if case.kind == "within":
-        told["margin"] = "at most"
-    return "".join(f", {told[key]} {value:g}" for key, value in case.bounds.items())
-
-
-def _measured(one: Finding) -> str:
-    if math.isnan(one.effect):
-        return formatting.NONE
-    return f"{one.effect:.4g} [{one.low:.4g}, {one.high:.4g}]"
+    return f"| {case.name or 'all'} | {what} | {measured(finding)} | {finding.seeds} | {found} |"
 
 
 def _whole(one: Judged) -> dict[str, Any]:

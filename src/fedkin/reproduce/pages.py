@@ -89,6 +89,23 @@ def cells(line: dict[str, Any]) -> list[str]:
     ]
 
 
+def shared(names: Sequence[str]) -> tuple[str, str]:
+    """What all names begin and end with, in whole words; of one name nothing.
+
+    >>> shared(["comet-f2-local-small", "comet-f2-fedavg-client 0-small"])
+    ('comet-f2-', '-small')
+    """
+    parts = [name.split("-") for name in names]
+    room = min(len(part) for part in parts) - 1 if len(parts) > 1 else 0  # each keeps a word
+    first = last = 0
+    while first < room and len({part[first] for part in parts}) == 1:
+        first += 1
+    while last < room - first and len({part[-1 - last] for part in parts}) == 1:
+        last += 1
+    begin, end = parts[0][:first], parts[0][len(parts[0]) - last :]
+    return "".join(f"{word}-" for word in begin), "".join(f"-{word}" for word in end)
+
+
 def markdown(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> str:
     """The table, with what it is about, what was not run, and the command that made it."""
     head = [f"# {preset.title}", "", preset.about, "", f"Scale: {scale}. Made by `{asked}`.", ""]
@@ -155,6 +172,10 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
         (name, "n" if 1 < k < 8 else "command" if k == 8 else "") for k, name in enumerate(COLUMNS)
     ]
     rows: list[list[Any]] = [[*cells(line)] for line in lines(found)]
+    begin, end = shared([one.row.name for one in found])
+    for row in rows:
+        row[0] = row[0].removeprefix(begin).removesuffix(end)
+    note = f"The whole name of a row: {begin}…{end}." if begin or end else ""
     content = table(
         head, rows, marks=["unfinished" if line["missing"] else "" for line in lines(found)]
     )
@@ -164,7 +185,7 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
     parts += [f'<p class="soft">Scale: {scale}. Made by: <code>{escape(asked)}</code></p>']
     told = "".join(f"<li>{escape(text)}</li>" for text in [*flags(preset), *notes(found)])
     parts += [
-        section("table", "Measured beside published", "", content),
+        section("table", "Measured beside published", note, content),
         f"<ul>{told}</ul>",
         *places(figures),
     ]

@@ -55,3 +55,11 @@ for (const tools of document.querySelectorAll("section > .tools")) {
     saved(section.id + ".csv", [csvOf(lines)], "text/csv");
   });
 }
+
+function markWide() { // a table that goes on beyond the screen says so at its right edge
+  for (const one of document.querySelectorAll(".scroll"))
+    one.classList.toggle("wide", one.scrollWidth - one.clientWidth - one.scrollLeft > 1);
+}
+document.addEventListener("scroll", markWide, { capture: true, passive: true });
+window.addEventListener("resize", markWide);
+markWide();

@@ -1,0 +1,90 @@
+"""claims.html: the verdicts as one page that needs nothing else, in the design of the others."""
+
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from fedkin.report import formatting
+from fedkin.report.page.document import document
+from fedkin.report.page.tables import search_bar, section, table
+from fedkin.reproduce.claim import Register
+from fedkin.reproduce.claim_numbers import NUMBERS
+from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN
+from fedkin.reproduce.claim_words import HOW, bound, legend, measured, verdict
+
+TITLE = "What the papers claim, and what holds here"
+
+
+def html(register: Register, found: Sequence[Judged], scale: str, asked: str) -> str:
+    """How many claims hold, all claims, and every case that was measured; the tables sort.
+
+    Args:
+        register: The claims that were asked about.
+        found: Each with its verdict.
+        scale: small or full.
+        asked: The command that made it.
+
+    Returns:
+        The whole page.
+    """
+    parts = [
+        f"<h1>{TITLE}</h1>",
+        f'<p class="soft">Scale: {escape(scale)}. Made by: <code>{escape(asked)}</code></p>',
+        f"<p>{escape(' '.join(filter(None, legend(scale))))}</p>",
+        section("papers", "How many hold", "", _papers(register, found)),
+        _part("claims", "The claims", _claims(found)),
+        _part("cases", "What was measured of each", _cases(found)),
+    ]
+    return document(TITLE, ["<main>", *parts, "</main>"], {"figures": [], "owns": []})
+
+
+def _part(name: str, title: str, content: str) -> str:
+    return section(name, title, "", content, tall=True, above=search_bar(name))
+
+
+def _papers(register: Register, found: Sequence[Judged]) -> str:
+    verdicts = (HOLDS, ONLY, FAILS, OPEN)
+    head = [("paper", ""), ("claims", "n"), *((name, "n") for name in verdicts)]
+    rows: list[list[Any]] = []
+    for paper in (*register.titles, None):
+        count = Counter(one.verdict for one in found if paper in (None, one.claim.paper))
+        counts = (count[name] for name in verdicts)
+        rows.append([paper or "all", count.total(), *counts])
+    return table(head, rows)
+
+
+def _claims(found: Sequence[Judged]) -> str:
+    head = [("claim", ""), ("verdict", ""), ("what it says", "long"), ("paper", "")]
+    rows: list[list[Any]] = [
+        [
+            one.claim.id,
+            verdict(one),
+            f"{one.claim.says} ({one.claim.where}) {one.claim.note}".strip(),
+            one.claim.paper,
+        ]
+        for one in found
+    ]
+    return table(head, rows, marks=[""] * len(rows))
+
+
+def _cases(found: Sequence[Judged]) -> str:
+    head = [("claim", ""), ("case", ""), ("measured", "n"), ("verdict", "long")]
+    head += [("what", "long"), ("seeds", "n")]
+    rows: list[list[Any]] = [
+        [
+            one.claim.id,
+            case.name or "all",
+            (measured(finding), finding.effect),
+            f"{finding.verdict}: {finding.why}" if finding.why else finding.verdict,
+            f"{HOW[case.kind]}: {NUMBERS[case.measure][0]}{bound(case)}",
+            finding.seeds,
+        ]
+        for one in found
+        for case, finding in zip(one.claim.cases, one.findings, strict=True)
+        if finding.seeds
+    ]
+    if not rows:
+        return f"<p>{formatting.NONE}: no case was run yet.</p>"
+    return table(head, rows, marks=[""] * len(rows))

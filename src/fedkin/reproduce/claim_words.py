@@ -1,0 +1,58 @@
+"""Claims and their verdicts in words, for every page of them."""
+
+import math
+
+from fedkin.report import formatting
+from fedkin.reproduce.claim import Case
+from fedkin.reproduce.claim_runs import Judged
+from fedkin.reproduce.claim_verdict import ONLY, OPEN, SEEDS, Finding
+
+HOW = {
+    "above": "difference",
+    "within": "difference",
+    "best": "difference to the next best",
+    "trend": "rise from first to last",
+    "reaches": "value",
+    "ratio": "ratio",
+    "share": "share of pairs",
+}
+
+
+def verdict(one: Judged) -> str:
+    """The verdict in words: "holds only where mnist"."""
+    if one.verdict == ONLY:
+        return f"{one.verdict} {'; '.join(one.where)}"
+    if one.verdict == OPEN and one.where:
+        return f"{one.verdict}, holds where it was decided ({'; '.join(one.where)})"
+    return one.verdict
+
+
+def legend(scale: str) -> list[str]:
+    """How to read the page, sentence by sentence; "" is a break."""
+    told = [
+        "Each number is a mean over pairs: the same client under the same seed in both runs.",
+        "In brackets: its 95 % interval, seeds and clients drawn again.",
+        f"A claim holds if the interval and every seed are on its side, with at least {SEEDS} "
+        "seeds.",
+        "It does not hold if all of them are on the other side; else it is undecided.",
+        "Accuracies are of the last round, on test data, in percent; no round was chosen.",
+    ]
+    if scale == "small":
+        told += ["", "The small scale has fewer rounds, clients and samples, and smaller networks."]
+        told += ["A verdict here is about the small scale: it may differ at the papers' own."]
+    return told
+
+
+def bound(case: Case) -> str:
+    """What the number is held against: ", at least 3"."""
+    told = {"margin": "by more than", "at_least": "at least", "at_most": "at most"}
+    if case.kind == "within":
+        told["margin"] = "at most"
+    return "".join(f", {told[key]} {value:g}" for key, value in case.bounds.items())
+
+
+def measured(one: Finding) -> str:
+    """The number and its interval."""
+    if math.isnan(one.effect):
+        return formatting.NONE
+    return f"{one.effect:.4g} [{one.low:.4g}, {one.high:.4g}]"
