@@ -48,6 +48,15 @@ def test_a_node_makes_the_method_that_everybody_makes() -> None:
     assert float(noise.std()) == pytest.approx(2e-6 / 6**0.5, rel=0.1)
 
 
+def test_a_node_knows_of_how_many_it_is_one() -> None:
+    asked = spec(noise=1.0, clip=0.5, delta=0.3, where="client", seeded=True)
+    with pytest.raises(
+        FedkinError, match=r"privacy\.delta is 0\.3, and must be below 1 / 6 clients"
+    ):
+        at_node(asked, PLAIN.method, PLAIN.infos[3], 6)
+    assert at_node(asked, PLAIN.method, PLAIN.infos[3], 3) is not PLAIN.method
+
+
 def test_a_worker_is_told_the_secret() -> None:
     federation = PLAIN.federation
     assert told_secret(federation, None) is federation

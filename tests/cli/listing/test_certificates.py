@@ -1,0 +1,100 @@
+"""Certificates for people: in the terminal, and as a page."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from fedkin.certificates.registry import GOLDEN, Held
+from fedkin.cli.listing.certificates import COLUMNS, HEADINGS, markdown, overview, sections, whole
+
+
+def proof(id, title="it holds", cases=1):
+    return {"id": id, "title": title, "cases": cases}
+
+
+EVERYWHERE = proof("tests/laws/test_all.py::test_all")
+SENT = {"down": {"parameters": 9}, "up": {}, "setup": {"coefficients": 3}, "hyper": {}, "copies": 2}
+CERTIFICATE = {
+    "sources": ["methods/a.py"],
+    "sha256": "ab12",
+    "reference": {
+        "gap": 3.2e-15,
+        "rounds": [3, 4],
+        "clients": [5],
+        "participation": [0.4, 1.0],
+        "tests": [proof("r", cases=4), proof("s")],
+    },
+    "closed form": {"tests": [proof("c")]},
+    "law": {"tests": [proof("l"), EVERYWHERE]},
+    "messages": {"tests": [EVERYWHERE], "sent": [SENT], "personal": ["none: all", "head 7"]},
+    "readings": [],
+    "deviations": ["a <b> | c"],
+}
+OTHER = {
+    **CERTIFICATE,
+    "reference": {**CERTIFICATE["reference"], "gap": None},
+    "closed form": {"tests": [], "does not apply": "it draws"},
+    "law": {"tests": [EVERYWHERE]},
+}
+PACKAGED = {"about": {"numpy": "NumPy 2"}, "methods": {"a": CERTIFICATE, "b": OTHER}}
+
+
+def printed(renderable):
+    out = io.StringIO()
+    Console(file=out, width=260).print(renderable)
+    return out.getvalue()
+
+
+def test_what_a_certificate_says_in_order() -> None:
+    found = {section.heading: section for section in sections(CERTIFICATE)}
+    assert list(found)[: len(HEADINGS) - 1] == [
+        HEADINGS[kind] for kind in HEADINGS if kind != GOLDEN
+    ]
+    (agreement,) = found[HEADINGS["reference"]].said
+    assert agreement == (
+        "worst gap 3e-15 in float64; 3, 4 rounds, 5 clients, participation 0.4, 1, 5 cases"
+    )
+    assert found[HEADINGS["messages"]].said == [
+        "down 9 parameters, 2 different ones a round; up nothing; before the first round "
+        "3 coefficients up",
+        "personal: none: all",
+        "personal, in no message: head 7",
+    ]
+    assert found["Readings"].said == ["none declared"]
+    other = {section.heading: section.said for section in sections(OTHER)}
+    assert other[HEADINGS["reference"]] == ["not compared"]
+    assert other[HEADINGS["closed form"]] == ["does not apply: it draws"]
+
+
+@pytest.mark.parametrize(("state", "symbol"), [("current", "yes"), ("stale", "STALE")])
+def test_a_row_a_method(state, symbol) -> None:
+    text = printed(overview([Held("a", state, CERTIFICATE), Held("c", "none", {})]))
+    row = next(line for line in text.splitlines() if line.strip().startswith("a "))
+    assert row.split() == [
+        *("a", symbol, "3e-15", "3,", "4", "5", "0.4,", "1", "–", "1", "2"),
+        *("9", "parameters", "/", "nothing"),
+    ]
+    nobody = next(line for line in text.splitlines() if line.strip().startswith("c "))
+    assert nobody.split() == ["c", "none", *["–"] * (len(COLUMNS) - 2)]
+
+
+def test_one_whole_has_its_tests_and_sources() -> None:
+    text = printed(whole(Held("a", "current", CERTIFICATE), PACKAGED["about"]))
+    assert "it holds [r, 4 cases]" in text
+    assert "it holds [s]" in text
+    assert "sources methods/a.py, sha256 ab12" in text
+    assert text.rstrip().endswith("NumPy 2")
+    assert "sha256" not in printed(whole(Held("c", "none", {}), {}))
+
+
+def test_what_all_methods_pass_is_said_once() -> None:
+    page = markdown(PACKAGED)
+    assert page.count(EVERYWHERE["id"]) == 1
+    head, _, rest = page.partition("## Tests that every method passes")
+    assert EVERYWHERE["id"] in rest
+    assert "| [a](#a) | 3e-15 |" in head
+    assert "| [b](#b) | – |" in head
+    assert "- NumPy 2" in head
+    alone = markdown({**PACKAGED, "methods": {"a": CERTIFICATE}})
+    assert alone.count(EVERYWHERE["id"]) == 2  # of one method nothing is everybody's
