@@ -1,0 +1,86 @@
+"""``fedkin sweep``: what it prints of a study."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from tests.cli.command import fedkin, told
+
+
+def trial(number, value, state="COMPLETE", **params):
+    return SimpleNamespace(
+        number=number,
+        value=value,
+        params=params,
+        user_attrs={"folder": f"trial-{number}"},
+        state=SimpleNamespace(name=state),
+    )
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """A study that nobody trained; ``asked``: what it was asked with."""
+    clients = {
+        f"clients {n}": {str(k): v + k / 100 for k in range(9)} for n, v in ((0, 0.5), (2, 0.9))
+    }
+    made = SimpleNamespace(
+        trials=[
+            trial(0, 0.5, **{"train.lr": 0.1}),
+            trial(1, None, "FAIL", **{"train.lr": 9.0}),
+            trial(2, 0.9, **{"train.lr": 0.3}),
+            trial(3, None, "RUNNING"),
+        ],
+        user_attrs={"measure": "accuracy", "lost 1": "training diverges", **clients},
+    )
+    made.asked = []
+
+    def search(base, space, out, trials, sampler, tell):
+        made.asked.append((base, out, trials, sampler))
+        return made
+
+    monkeypatch.setattr("fedkin.sweep.sweep", search)
+    return made
+
+
+def test_best_first_and_what_has_no_value(study, tmp_path) -> None:
+    out = tmp_path / "s"
+    given = [
+        "--space",
+        "train.lr=0.1,0.3",
+        "--out",
+        out,
+        "--sampler",
+        "tpe",
+        "--trials",
+        4,
+        "--method",
+        "ditto",
+    ]
+    found = json.loads(fedkin("sweep", *given, "--json").stdout)
+    ((base, folder, trials, sampler),) = study.asked
+    assert (base.method.name, folder, trials, sampler) == ("ditto", out, 4, "tpe")
+    assert [one["train.lr"] for one in found["trials"]] == [0.3, 0.1]
+    assert [one["rank"] for one in found["trials"]] == [1, 2]
+    assert found["best"] == found["trials"][0]
+    assert found["best"]["run"] == str(out / "trial-2")
+    assert found["lost"] == [
+        {"train.lr": 9.0, "run": str(out / "trial-1"), "lost": "training diverges"}
+    ]
+    assert found["running"] == 1
+
+
+def test_a_table_says_that_test_data_were_not_read(study, tmp_path) -> None:
+    text = fedkin("sweep", "--space", "train.lr=0.1,0.3", "--out", tmp_path / "s").stdout
+    assert "By validation, best first; test data were not read" in text
+    assert text.index("0.9000") < text.index("0.5000")
+    assert "trial-1 has no value: training diverges" in text
+    assert "1 trial not done yet" in text
+
+
+def test_without_a_value_there_is_nothing_to_show(study, tmp_path) -> None:
+    study.trials = [study.trials[1]]
+    asked = ["sweep", "--space", "train.lr=0.1,0.3", "--out", tmp_path / "s"]
+    assert told(*asked) == "no trial has a value: training diverges"
+    study.trials = []
+    assert told(*asked) == "no trial is done yet"
