@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import nn
 
+from fedkin.core.rng import Key
 from fedkin.engine.codec import decode, encode
-from fedkin.engine.host import Task
+from fedkin.engine.host import Task, drawing_from
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
 
@@ -138,3 +139,15 @@ def test_broadcasts_are_decoded_once(tmp_path, monkeypatch):
     blob = encode({"parameters": parts.models["mlr"].initial})
     list(host.do("evaluate", 1, [Task(client, blob) for client in parts.infos]))
     assert len(calls) == 1
+
+
+def test_drawing_from_leaves_no_trace():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    with drawing_from(1):
+        one = torch.rand(3)
+    assert torch.equal(torch.rand(3), expected)
+    with drawing_from(1):
+        assert torch.equal(torch.rand(3), one)
+    assert Key(0, 1, 2).integer("local:dropout") != Key(0, 2, 1).integer("local:dropout")

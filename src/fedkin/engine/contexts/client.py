@@ -2,10 +2,9 @@
 protocol).
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import torch
@@ -16,13 +15,14 @@ from fedkin.core.measures import IN_SCORES, TWO
 from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches, Scanner
-from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import Tree, dtype_of
 from fedkin.data import batching
 from fedkin.data.arrays import Array
 from fedkin.data.population import Population
 from fedkin.data.validation import TOKENS
+from fedkin.engine.contexts.rows import drawn_batches, taken
+from fedkin.engine.contexts.schedule import Schedule
 from fedkin.engine.evaluation import Predict, parts, score
 from fedkin.engine.measures import (
     Predicted,
@@ -33,44 +33,6 @@ from fedkin.engine.measures import (
     standard_error,
     threshold,
 )
-
-Shape = Literal["steps", "cosine", "linear"]
-
-
-class Schedule(NamedTuple):
-    """[train]: how much local work a round is, and of what kind, for every method alike."""
-
-    batch_size: int
-    steps: int | None = None  # mini-batches a round …
-    epochs: int | None = None  # … or passes over the client's training data
-    milestones: tuple[int, ...] = ()  # rounds after which the learning rate is multiplied by decay
-    decay: float = 0.1
-    optimizer: Optimizer = PLAIN
-    shape: Shape = "steps"  # of the learning rate over the run: milestones, or down to 0
-    warmup: int = 0  # rounds in which it rises to its full height
-    rounds: int = 0  # of the whole run
-
-    def factor(self, round: int) -> float:
-        """The learning-rate factor of a round (rounds count from 1).
-
-        After the warm-up a "cosine" and a "linear" schedule fall as ``CosineAnnealingLR`` and
-        ``LinearLR`` of torch do, a round an epoch; what follows the last round goes on with its.
-
-        Args:
-            round: From 1; 0, before the first, counts as 1.
-
-        Returns:
-            What the learning rate is multiplied by.
-        """
-        round = max(round, 1)  # what precedes the first round is trained at its rate
-        rise = min(round / (self.warmup + 1), 1.0)
-        if self.shape == "steps":
-            return rise * float(self.decay ** sum(round > after for after in self.milestones))
-        if rise < 1:
-            return rise
-        span = max(self.rounds - self.warmup, 1)
-        done = min(round - 1 - self.warmup, span - 1) / span
-        return (1 + math.cos(math.pi * done)) / 2 if self.shape == "cosine" else 1 - done
 
 
 @dataclass(frozen=True)
@@ -140,7 +102,7 @@ class LocalData:
         if beside is None:
             return batches
         return batches.beside(
-            batches._replace(gather=lambda a, b: _take(beside, planned.index[a:b]))
+            batches._replace(gather=lambda a, b: taken(beside, planned.index[a:b]))
         )
 
     def _plan(
@@ -177,7 +139,8 @@ class LocalData:
         Returns:
             With the optimizer of [train].
         """
-        drawn = _rows(self.runtime, self.model, tensors, size, steps, self.key.numpy(purpose))
+        rng = self.key.numpy(purpose)
+        drawn = drawn_batches(self.runtime, self.model, tensors, size, steps, rng)
         return drawn._replace(optimizer=self.schedule.optimizer)
 
     def whole(self, split: str) -> list[Batch]:
@@ -303,7 +266,7 @@ class LocalData:
         return torch.from_numpy(np.asarray(chosen))
 
     def _take(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        return _take(self.population.x, rows), _take(self.population.y, rows)
+        return taken(self.population.x, rows), taken(self.population.y, rows)
 
     def _batches(self, planned: batching.Plan) -> Batches:
         rows = self._rows("train")
@@ -315,56 +278,3 @@ class LocalData:
 
         optimizer = self.schedule.optimizer
         return Batches(self.runtime, self.model, len(planned.index), gather, optimizer=optimizer)
-
-
-@dataclass(frozen=True)
-class ServerTools:
-    """The Server protocol."""
-
-    key: Key
-    models: Mapping[str, Model]
-    public: Tensor | None
-    public_y: Tensor | None
-    runtime: Scanner
-    schedule: Schedule
-    secret: Secret | None = None
-
-    @property
-    def decay(self) -> float:
-        return self.schedule.factor(self.key.round)
-
-    def rows(
-        self, model: Model, tensors: tuple[Tensor, ...], size: int, steps: int, purpose: str
-    ) -> Batches:
-        """Mini-batches of a public set, as ``ServerContext.rows`` says.
-
-        Args:
-            model: Whose parameters the steps move.
-            tensors: Of one first axis, [n, …] each.
-            size: Rows of a batch.
-            steps: How many batches.
-            purpose: Names the random stream.
-
-        Returns:
-            With plain SGD, unless the caller says otherwise.
-        """
-        return _rows(self.runtime, model, tensors, size, steps, self.key.numpy(purpose))
-
-
-def _rows(
-    runtime: Scanner,
-    model: Model,
-    tensors: tuple[Tensor, ...],
-    size: int,
-    steps: int,
-    rng: np.random.Generator,
-) -> Batches:
-    n = len(tensors[0])
-    index = batching.uniform(n, min(size, n), steps, rng).index
-    return Batches(
-        runtime, model, steps, lambda a, b: tuple(_take(tensor, index[a:b]) for tensor in tensors)
-    )
-
-
-def _take(tensor: Tensor, index: Tensor) -> Tensor:
-    return tensor.index_select(0, index.reshape(-1)).view(*index.shape, *tensor.shape[1:])
