@@ -1,6 +1,9 @@
 """The workload in fedkin.
 
 python -m benchmarks.peers.ours WORKLOAD METHOD WORKERS ROUNDS
+
+It prints JSON: of each round the seconds by the clock, and by the processor in this process, which
+is the coordinator where there are worker processes; and the accuracy after the last round.
 """
 
 import json
@@ -17,20 +20,20 @@ from fedkin.report.scores import curves
 
 
 def main(name: str, method: str, workers: int, rounds: int) -> None:
-    ends = []
+    ends: list[tuple[float, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         run(
             specification(name, rounds, method, workers),
             out,
-            progress=lambda _: ends.append(time.perf_counter()),
+            progress=lambda _: ends.append((time.perf_counter(), time.process_time())),
         )
         with opened(out) as record:
             accuracy = curves(record)["personal"].test[rounds - 1]
     # from one round's end to the next one's: whatever is between them, writing included, is counted
-    print(
-        json.dumps({"seconds": [b - a for a, b in pairwise(ends)][:rounds], "accuracy": accuracy})
-    )
+    spent = [(b - a, d - c) for (a, c), (b, d) in pairwise(ends)][:rounds]
+    seconds, processor = zip(*spent, strict=True)
+    print(json.dumps({"seconds": seconds, "processor": processor, "accuracy": accuracy}))
 
 
 if __name__ == "__main__":
