@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fedkin.core import ops
 from fedkin.core.errors import FedkinError
+from fedkin.core.ops import abreast
 from fedkin.methods.persfl import persfl
 from tests.methods.federation import (
     Federated,
@@ -134,16 +134,16 @@ def test_teacher_and_student_are_chosen_on_validation_data_only():
 
 def test_walks_side_by_side_end_where_each_ends_alone(monkeypatch):
     """Stacked or one after the other, with fewer and with more walks than fit beside each other."""
-    ends, stacked, abreast = [], [], ops._abreast
+    ends, stacked, alone = [], [], abreast._abreast
 
     def seen(*arguments):
-        found = abreast(*arguments)
+        found = alone(*arguments)
         stacked.append(len(found))
         return found
 
-    monkeypatch.setattr(ops, "_abreast", seen)
-    for largest in (ops.LARGEST_STACKED, 0):
-        monkeypatch.setattr(ops, "LARGEST_STACKED", largest)
+    monkeypatch.setattr(abreast, "_abreast", seen)
+    for largest in (abreast.LARGEST_STACKED, 0):
+        monkeypatch.setattr(abreast, "LARGEST_STACKED", largest)
         run, _ = make(kind="dnn", compile="trace", rounds=2)
         ends.append(run.finish().own)
     assert stacked == [len(GRID)] * 6
@@ -157,7 +157,7 @@ def test_walks_side_by_side_end_where_each_ends_alone(monkeypatch):
 
 def test_a_step_that_draws_walks_alone(monkeypatch):
     tried = []
-    monkeypatch.setattr(ops, "_abreast", lambda *_: tried.append(1) or 1 / 0)
+    monkeypatch.setattr(abreast, "_abreast", lambda *_: tried.append(1) or 1 / 0)
     run, _ = make(kind="dnn", rounds=1)
     assert len(run.finish().own) == len(tried) == 6
 

@@ -1,0 +1,24 @@
+"""What methods are written with: gradients, steps over batches, small algorithms on the simplex."""
+
+from fedkin.core.ops.abreast import scan_several, side_by_side
+from fedkin.core.ops.gradients import descend, gradient, slope
+from fedkin.core.ops.rows import outputs, over_rows, predictions
+from fedkin.core.ops.simplex import simplex_step
+from fedkin.core.ops.walks import Batches, Scanner, Step, over_frozen, scan
+
+__all__ = [
+    "Batches",
+    "Scanner",
+    "Step",
+    "descend",
+    "gradient",
+    "outputs",
+    "over_frozen",
+    "over_rows",
+    "predictions",
+    "scan",
+    "scan_several",
+    "side_by_side",
+    "simplex_step",
+    "slope",
+]

@@ -1,0 +1,81 @@
+"""Several walks from one start, side by side: one for each choice of a step's constants."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from fedkin.core.model import Model
+from fedkin.core.ops.walks import Batches, Step, scan
+from fedkin.core.optimizers import PLAIN
+from fedkin.core.protected.sealed import Uncovered
+from fedkin.core.tree import Params, Tree, dtype_of, map_tree, stack
+
+ABREAST = 8  # walks that go side by side in one step
+LARGEST_STACKED = 1_000_000  # parameters of a model whose walks are stacked
+
+
+def scan_several(
+    step: Step, carry: Params, batches: Batches, constants: Sequence[Sequence[float]]
+) -> list[Params]:
+    """Where ``scan`` ends from one start, for each choice of a step's constants.
+
+    Small dense models walk side by side, ABREAST of them stacked along a first axis; others, and
+    steps that cannot be stacked (they draw, say), one after the other.
+
+    Args:
+        step: as for ``scan``.
+        carry: parameters, where every walk starts.
+        batches: the same for all.
+        constants: one row of numbers for each walk.
+
+    Returns:
+        The last carry of each walk, in the order of ``constants``.
+    """
+    starts = [tuple(numbers) for numbers in constants]
+    if batches.protected is not None:
+        raise Uncovered("it walks several times through the same mini-batches")
+    if batches.optimizer == PLAIN and _stacks(carry, batches.model):
+        with suppress(Exception):  # alone, a genuine mistake raises with its own message
+            return _abreast(step, carry, batches, starts)
+    return [scan(step, carry, batches, *numbers) for numbers in starts]
+
+
+def _abreast(
+    step: Step, carry: Params, batches: Batches, rows: list[tuple[float, ...]]
+) -> list[Params]:
+    found: list[Params] = []
+    many = side_by_side(step)
+    for first in range(0, len(rows), ABREAST):
+        some = rows[first : first + ABREAST]
+        full = [*some, *[some[0]] * (ABREAST - len(some))]  # one shape, one graph
+        columns = [torch.tensor(column, dtype=dtype_of(carry)) for column in zip(*full)]
+        ended = scan(many, stack([carry] * ABREAST), batches, *columns)
+        found += [map_tree(lambda x, at=at: x[at].clone(), ended) for at in range(len(some))]
+    return found
+
+
+def _stacks(carry: Params, model: Model) -> bool:
+    """Whether walks are worth stacking: no convolutions, which become slower, no statistics."""
+    small = sum(leaf.numel() for leaf in carry.values()) <= LARGEST_STACKED
+    return small and model.pads and all(leaf.dim() <= 2 for leaf in carry.values())
+
+
+@cache
+def side_by_side(step: Step) -> Step:
+    """``step`` for stacked parameters and constants and one batch; one object for one step, by
+    which graphs are found again.
+
+    Args:
+        step: Of one client, as for ``scan``.
+
+    Returns:
+        A step whose carry and constants have one more axis, in front.
+    """
+
+    def many(model: Model, carry: Tree, batch: Tree, *constants: Tensor) -> Tree:
+        return torch.vmap(lambda own, *rest: step(model, own, batch, *rest))(carry, *constants)
+
+    return many

@@ -1,0 +1,210 @@
+"""Walks through a client's mini-batches, step by step."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, wraps
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from fedkin.core.model import Model
+from fedkin.core.optimizers import PLAIN, Descents, Optimizer, making, remembered
+from fedkin.core.protected.noise import SampleNoise
+from fedkin.core.protected.sealed import Draws, sealed
+from fedkin.core.tree import Tree, dtype_of, map_tree, row
+
+Step = Callable[..., Tree]
+
+
+class Scanner(Protocol):
+    """What walks through a client's batches: a ``Runtime``, or the steps of several clients made as
+    one.
+    """
+
+    @property
+    def said(self) -> list[str]:
+        """What the run record should tell."""
+
+    def scan(
+        self,
+        step: Step,
+        model: Model,
+        carry: Tree,
+        blocks: Iterable[Tree],
+        constants: tuple[Tree, ...],
+    ) -> Tree:
+        """carry ← step(model, carry, batch, *constants) for every batch; blocks are batches along a
+        first axis.
+
+        Args:
+            step: A pure function of one client's step.
+            model: Whose parameters it moves.
+            carry: What goes from step to step.
+            blocks: Trees of batches along a first axis, a few steps each.
+            constants: What is the same in all steps.
+
+        Returns:
+            The carry after the last step.
+        """
+
+
+class Batches(NamedTuple):
+    """The mini-batches of one client's work, gathered a few steps at a time."""
+
+    runtime: Scanner
+    model: Model
+    steps: int
+    gather: Callable[[int, int], Tree]
+    """(first, last) → a batch tree whose leaves have a leading axis [last − first]."""
+    chunk: int = 64
+    optimizer: Optimizer = PLAIN
+    protected: SampleNoise | None = None
+    """What clips and noises the gradient of each sample; None: nothing."""
+
+    def beside(self, other: "Batches") -> "Batches":
+        """Batches that are pairs: one of these and one of the others, step by step.
+
+        Args:
+            other: Of the same client.
+
+        Returns:
+            As many steps as the shorter of both has.
+        """
+        return self._replace(
+            steps=min(self.steps, other.steps),
+            gather=lambda a, b: (self.gather(a, b), other.gather(a, b)),
+            protected=self.protected or other.protected,
+        )
+
+    def blocks(self) -> Iterator[Tree]:
+        """The batches, up to ``chunk`` of them stacked along a first axis."""
+        for first in range(0, self.steps, self.chunk):
+            yield self.gather(first, min(first + self.chunk, self.steps))
+
+
+def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
+    """carry ← step(model, carry, batch, *constants) for every batch; returns the last carry.
+
+    ``step`` is pure, for one client, and keeps the structure, shapes and dtypes of ``carry``. It is
+    traced once per shapes and then replayed, so it must not branch on values. Numbers among carry
+    and constants become 0-d tensors: changing a learning rate or a λ does not trace anew.
+
+    Args:
+        step: ``step(model, carry, batch, *constants) -> carry``.
+        carry: Where the walk starts.
+        batches: What it walks through.
+        constants: Trees or numbers, the same in all steps.
+
+    Returns:
+        The carry after the last step.
+    """
+    if batches.model.frozen:
+        step, constants = over_frozen(step), (*constants, batches.model.frozen)
+    carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
+    if batches.protected is not None and batches.steps:
+        step, batches = _covered(step, carry, batches, fixed)
+        if batches.protected is not None and batches.protected.dry:
+            return carry
+    if batches.optimizer != PLAIN and batches.steps:
+        return _optimized(step, carry, batches, fixed)
+    return batches.runtime.scan(step, batches.model, carry, batches.blocks(), fixed)
+
+
+@cache
+def over_frozen(step: Step) -> Step:
+    """``step`` with the model's frozen parameters as its last constant; one object for one step, by
+    which graphs are found again.
+
+    Neither a graph nor compiled code holds their values, and clients walking side by side share one
+    copy.
+
+    Args:
+        step: As for ``scan``.
+
+    Returns:
+        A step with one more constant.
+    """
+
+    @wraps(step)
+    def over(model: Model, carry: Tree, batch: Tree, *constants: Tree) -> Tree:
+        *own, frozen = constants
+        return step(model.holding(frozen), carry, batch, *own)
+
+    return over
+
+
+@dataclass(frozen=True)
+class _Optimized:
+    """A step whose descents are an optimizer's: its carry is (the step's own, their states)."""
+
+    step: Step
+    optimizer: Optimizer
+
+    def __call__(self, model: Model, carry: tuple[Tree, Tree], *rest: Tree) -> tuple[Tree, Tree]:
+        own, states = carry
+        descents = Descents(self.optimizer, states)
+        with making(descents):
+            own = self.step(model, own, *rest)
+        return own, {of: descents.states[of] for of in states}
+
+
+def _optimized(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]) -> Tree:
+    """``scan`` with the optimizer's state beside the carry: a new one, or what the client keeps."""
+    sought, memory = Descents(batches.optimizer, None), remembered()
+    with making(sought), torch.no_grad():
+        step(batches.model, carry, row(batches.gather(0, 1), 0), *constants)
+    if not sought.states:  # a step that descends nothing: of a membership, of a mixture's share
+        return batches.runtime.scan(step, batches.model, carry, batches.blocks(), constants)
+    walk = "" if memory is None else memory.name(step)
+    states = sought.states if memory is None else memory.state(walk, sought.states)
+    carry, states = batches.runtime.scan(
+        _Optimized(step, batches.optimizer),
+        batches.model,
+        (carry, states),
+        batches.blocks(),
+        constants,
+    )
+    if memory is not None:
+        memory.after[walk] = states
+    return carry
+
+
+@dataclass(frozen=True)
+class _Covered:
+    """A step whose private gradients are clipped and noised: its batch is (the step's own, noise of
+    each gradient).
+    """
+
+    step: Step
+    clip: float
+
+    def __call__(self, model: Model, carry: Tree, both: tuple[Tree, Tree], *rest: Tree) -> Tree:
+        rows, noises = both
+        return self.step(model, carry, sealed(rows, Draws(self.clip, noises)), *rest)
+
+
+def _covered(
+    step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]
+) -> tuple[Step, Batches]:
+    """The step and its batches with noise; which gradients there are is found by asking it once."""
+    noise = batches.protected
+    assert noise is not None
+    sought = Draws(noise.clip, None)
+    with torch.no_grad():
+        step(batches.model, carry, sealed(row(batches.gather(0, 1), 0), sought), *constants)
+    taken = sought.taken
+    if not taken:
+        return step, batches
+    walk, dtype = noise.begin(taken, batches.steps), dtype_of(batches.model.initial)
+
+    def gather(first: int, last: int) -> Tree:
+        return batches.gather(first, last), noise.drawn(walk, range(first, last), taken, dtype)
+
+    return _Covered(step, noise.clip), batches._replace(gather=gather)
+
+
+def _tensor(leaf: Tensor | float) -> Tensor:
+    # float64 is exact for a Python number, and a 0-d tensor does not widen the float32 tensors it
+    # is multiplied with
+    return leaf if isinstance(leaf, Tensor) else torch.tensor(leaf, dtype=torch.float64)
