@@ -158,10 +158,9 @@ REMEMBERED = st.one_of(
     st.binary(max_size=60), VALUES.map(lambda value: repr(value).encode("utf-8", "replace"))
 )
 BOUNDARIES = {
-    "specification: values": Boundary(500, GIVEN, _specification),
-    "specification: TOML": Boundary(500, TOML, _toml),
+    "specification: values": Boundary(GIVEN, _specification),
+    "specification: TOML": Boundary(TOML, _toml),
     "command line": Boundary(
-        300,
         st.tuples(
             st.dictionaries(st.sampled_from(OPTIONS), TEXTS, max_size=2),
             st.lists(st.builds("{}={}".format, st.sampled_from(KEYS), TEXTS), max_size=2),
@@ -169,13 +168,13 @@ BOUNDARIES = {
         _options,
     ),
     "record: one cell": Boundary(
-        120, st.tuples(st.sampled_from(sorted(COLUMNS)), st.integers(0, 11), VALUES), _cell
+        st.tuples(st.sampled_from(sorted(COLUMNS)), st.integers(0, 11), VALUES), _cell
     ),
-    "record: some bytes": Boundary(120, DAMAGE, _bytes),
-    "record: one fact": Boundary(120, st.tuples(st.sampled_from(FACTS), VALUES), _fact),
-    "names of files": Boundary(500, TEXTS, _name),
-    "strings to people": Boundary(500, TEXTS, _text),
-    "who is trusted": Boundary(500, REMEMBERED, _memory),
+    "record: some bytes": Boundary(DAMAGE, _bytes),
+    "record: one fact": Boundary(st.tuples(st.sampled_from(FACTS), VALUES), _fact),
+    "names of files": Boundary(TEXTS, _name),
+    "strings to people": Boundary(TEXTS, _text),
+    "who is trusted": Boundary(REMEMBERED, _memory),
     **DATA_FILES,
     **OTHERS,
 }

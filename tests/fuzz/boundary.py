@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 
 class Boundary(NamedTuple):
-    """``cases``: how many the fast tests try; the nightly tries 10,000."""
+    """Hostile values, and what takes them from a stranger."""
 
-    cases: int
     strategy: st.SearchStrategy[Any]
     enter: Callable[[Any], None]
 

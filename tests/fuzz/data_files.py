@@ -198,21 +198,19 @@ DESCRIBED = st.one_of(
     st.fixed_dictionaries({"features": st.dictionaries(st.sampled_from(["a", "label"]), VALUES)}),
 )
 DATA_FILES = {
-    "data: archive of arrays": Boundary(500, st.tuples(MEMBERS, st.binary(max_size=8)), _archive),
-    "data: CSV": Boundary(500, TABLES, _csv),
+    "data: archive of arrays": Boundary(st.tuples(MEMBERS, st.binary(max_size=8)), _archive),
+    "data: CSV": Boundary(TABLES, _csv),
     "data: Parquet, Arrow": Boundary(
-        500,
         st.tuples(
             st.sampled_from(["parquet", "feather"]), BYTES, st.sampled_from([0, 0, 0, 1, 9, 500])
         ),
         _damaged,
     ),
     "data: LEAF": Boundary(
-        500,
         st.tuples(LEAVES, st.sampled_from(["", "", "", "", "]", "\0"])),
         _leaf,
     ),
     "data: saved data set": Boundary(
-        500, st.tuples(st.sampled_from(["state.json", "dataset_info.json"]), DESCRIBED), _saved
+        st.tuples(st.sampled_from(["state.json", "dataset_info.json"]), DESCRIBED), _saved
     ),
 }

@@ -242,6 +242,6 @@ def _none(told: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
 UP = [Stage.ADVERTISE, Stage.SHARES, Stage.MASKED, Stage.REVEAL]
 DOWN = [Stage.ROSTER, Stage.DELIVERY, Stage.SURVIVORS]
 MASKED = {
-    "up: secure aggregation": Boundary(500, st.tuples(st.sampled_from(UP), CHANGES), _up),
-    "down: secure aggregation": Boundary(500, st.tuples(st.sampled_from(DOWN), CHANGES), _down),
+    "up: secure aggregation": Boundary(st.tuples(st.sampled_from(UP), CHANGES), _up),
+    "down: secure aggregation": Boundary(st.tuples(st.sampled_from(DOWN), CHANGES), _down),
 }

@@ -298,19 +298,15 @@ def _asks(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
 
 
 NETWORK = {
-    "up: headers": Boundary(500, headers(REPLY), _reply),
+    "up: headers": Boundary(headers(REPLY), _reply),
     "up: replies": Boundary(
-        500, st.tuples(headers(REPLY), st.lists(st.binary(max_size=1200), max_size=2)), _exchange
+        st.tuples(headers(REPLY), st.lists(st.binary(max_size=1200), max_size=2)), _exchange
     ),
-    "up: introductions": Boundary(
-        150, _messages(True), lambda case: _merged(*case, introduction=True)
-    ),
-    "up: messages": Boundary(
-        500, _messages(False), lambda case: _merged(*case, introduction=False)
-    ),
+    "up: introductions": Boundary(_messages(True), lambda case: _merged(*case, introduction=True)),
+    "up: messages": Boundary(_messages(False), lambda case: _merged(*case, introduction=False)),
     "up: facts of nodes": Boundary(
-        500, st.tuples(st.just(json.dumps(FACTS).encode()) | changed(FACTS), changed(FACTS)), _facts
+        st.tuples(st.just(json.dumps(FACTS).encode()) | changed(FACTS), changed(FACTS)), _facts
     ),
-    "down: headers": Boundary(500, headers(REQUEST), _request),
-    "down: what a node is asked": Boundary(150, _asks(), _asked),
+    "down: headers": Boundary(headers(REQUEST), _request),
+    "down: what a node is asked": Boundary(_asks(), _asked),
 }

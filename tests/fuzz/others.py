@@ -234,10 +234,10 @@ SPOKEN = st.one_of(TEXT, TEXT, TEXT, DEEP).map(
 )
 TAILS = st.sampled_from([b"", b"", b"", b"{", b"[" * 100_000 + b"\n", b"\xff\n", b'"x"\n', b"\n"])
 OTHERS = {
-    "rows of a leaderboard": Boundary(150, st.tuples(_changed(ROWS[0]), TAILS), _rows),
-    "suites of a leaderboard": Boundary(300, st.deferred(lambda: _changed(_suite())), _suites),
-    "fedkin watch: requests": Boundary(500, REQUESTS, _watched),
-    "data: IDX": Boundary(300, _mnist(), _named),
-    "data: texts": Boundary(300, SPOKEN, _named),
+    "rows of a leaderboard": Boundary(st.tuples(_changed(ROWS[0]), TAILS), _rows),
+    "suites of a leaderboard": Boundary(st.deferred(lambda: _changed(_suite())), _suites),
+    "fedkin watch: requests": Boundary(REQUESTS, _watched),
+    "data: IDX": Boundary(_mnist(), _named),
+    "data: texts": Boundary(SPOKEN, _named),
 }
-NODES = {"settings of nodes": Boundary(500, _configurations(), _node)}
+NODES = {"settings of nodes": Boundary(_configurations(), _node)}
