@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedkin.report.collaboration import Groups, explained, groups_of, read_told
+from fedkin.report.collaboration import Groups, explained, groups_of, read_told, shares
 from fedkin.report.records import opened
 from tests.report.collaboration_examples import noted
 
@@ -17,6 +17,10 @@ def test_like_memberships_are_one_group_though_another_has_the_same_largest_comp
     with opened(noted(tmp_path, [(2, k, "membership", v) for k, v in enumerate(told)])) as run:
         groups = groups_of(read_told(run))
     assert groups == Groups("group", {0: 0, 1: 0, 2: 1})
+
+
+def test_without_clients_there_are_no_labels() -> None:
+    assert shares({}) == {}
 
 
 def test_the_groups_explain_the_labels_or_not() -> None:
