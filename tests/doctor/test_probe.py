@@ -33,7 +33,9 @@ def recorded(monkeypatch, tmp_path):
 
 def test_rounds_cost_as_often_and_what_is_once_costs_once(recorded) -> None:
     folder, asked = recorded
-    told = probe(small(run__rounds=30, engine__name="processes"), MethodSection(name="ditto"), 3)
+    told = probe(
+        small(run__rounds=30, engine__name="processes"), "ours", MethodSection(name="ditto"), 3
+    )
     found = summary(folder)
     with opened(folder) as run:
         once = sum(parts["total"] for phase, parts in run.seconds() if phase != "round")
@@ -44,7 +46,7 @@ def test_rounds_cost_as_often_and_what_is_once_costs_once(recorded) -> None:
     assert told.seconds == pytest.approx(found["seconds"]["per_round"] * 3 * 10 + once)
     assert told.bytes == 10 * sent["unicast"]["bytes"]["total"] + apart
     assert told.memory == 755
-    assert (told.method, told.failed) == ("ditto", "")
+    assert (told.method, told.failed) == ("ours", "")
     (spec,) = asked
     assert (spec.method.name, spec.run.rounds, spec.engine.name) == ("ditto", 3, "inprocess")
     assert spec.run.evaluate_every <= 3
@@ -55,7 +57,7 @@ def test_a_method_that_does_not_fit_says_why_and_ctrl_c_ends_all(monkeypatch) ->
         raise FedkinError("it needs a head")
 
     monkeypatch.setattr(module, "run", refuse)
-    told = probe(small(), MethodSection(name="fedrep"), 1)
+    told = probe(small(), "fedrep", MethodSection(name="fedrep"), 1)
     assert (told.failed, told.seconds, told.memory) == ("it needs a head", 0.0, 0)
 
     def stop(spec, out):
@@ -63,4 +65,4 @@ def test_a_method_that_does_not_fit_says_why_and_ctrl_c_ends_all(monkeypatch) ->
 
     monkeypatch.setattr(module, "run", stop)
     with pytest.raises(Interrupted):
-        probe(small(), MethodSection(name="fedrep"), 1)
+        probe(small(), "fedrep", MethodSection(name="fedrep"), 1)

@@ -51,7 +51,7 @@ def test_other_frozen_parameters_are_refused() -> None:
         ("mine.net:Net", True),  # its module is listed
         ("own.net:Net", True),  # the operator's own model
         ("own.net:Other", False),
-        ("minex.net:Net", False),
+        ("mine.network:Net", False),
         ("mine:Net", False),
     ],
 )
