@@ -37,6 +37,21 @@ CASES = {
 }
 
 
+def privacy(unit, clip, noise):
+    """[privacy] of one unit."""
+    names = {"unit": unit, "clip": clip, "noise": noise, "delta": 1e-5}
+    return {f"privacy__{name}": value for name, value in names.items()}
+
+
+CHANGING = {  # what runs between a message and a step
+    "adam": {"train__optimizer": "adam"},
+    "compiled": {"engine__compile": "always"},
+    "bfloat16": {"train__precision": "bfloat16"},
+    "private-clients": privacy("client", 1.0, 0.5),
+    "private-samples": privacy("sample", 1.0, 0.5),
+}
+
+
 def spec(case, **settings):
     method, own = CASES[case]
     return small(method, **{**own, **settings})
@@ -144,12 +159,11 @@ def test_the_ledger_has_what_is_trained_alone(case, tmp_path):
     assert any(f"42 of {trained + 42:,} parameters are frozen" in one for one in facts["said"])
 
 
-def test_no_step_changes_them(tmp_path):
-    before = {
-        name: value.clone()
-        for name, value in one(assemble(spec("fedavg-adam")).models).frozen.items()
-    }
-    after = one(load(run(spec("fedavg-adam"), tmp_path / "run")).parts.models)
+@pytest.mark.parametrize("settings", CHANGING.values(), ids=CHANGING.keys())
+def test_nothing_changes_them(settings, tmp_path):
+    asked = spec("fedavg", **settings)
+    before = {name: value.clone() for name, value in one(assemble(asked).models).frozen.items()}
+    after = one(load(run(asked, tmp_path / "run")).parts.models)
     assert set(before) == ALONE | STATISTICS
     assert all(after.frozen[name].equal(value) for name, value in before.items())
     assert not set(after.initial) & set(before)

@@ -1,8 +1,10 @@
 """What privacy costs, against the library's own figures."""
 
+import resource
+
 import pytest
 
-from fedkin.setup.accountant import Mechanism, epsilon, noise_for
+from fedkin.setup.accountant import Mechanism, Release, epsilon, epsilon_of, noise_for
 from tests.experiment.privacy_examples import library
 
 
@@ -15,3 +17,20 @@ def test_epsilon_is_the_librarys_own():
 def test_a_target_is_met_and_hardly_more():
     noise = noise_for(3.0, 1e-5, 1.0, 12)
     assert 3.0 - 0.02 < library(noise, 1.0, 1e-5, 12) <= 3.0
+
+
+@pytest.mark.parametrize("release", [Release(0.01, 1.0, 3), Release(0.05, 0.5, 300)])
+def test_hardly_any_noise_needs_no_more_memory_than_much(release):
+    """The library's own interval of 1e-4 would be some hundred million cells."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = epsilon_of((release,), 1e-5)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**20  # KiB
+    mean = release.times / (
+        2 * release.noise**2
+    )  # of the loss of all, if nobody is drawn by chance
+    assert 0.1 * release.share * mean < found < 2 * mean + 50 / release.noise
+
+
+def test_a_large_target_is_met():
+    noise = noise_for(900.0, 1e-5, 1.0, 3)
+    assert 800.0 < epsilon(Mechanism(noise, 1.0, 1e-5), 3) <= 900.0

@@ -30,7 +30,7 @@ def test_shares_of_all_participants_are_the_noise_that_was_asked_for():
     host = host_of(parts._replace(federation=federation), list(parts.infos), None)
     received = parts.method.broadcast(parts.method.server(federation.start), 0)
     base = flattened(received)
-    noised, plain = torch.zeros_like(base), assemble(spec(noise=1e-9)).method
+    noised, plain = torch.zeros_like(base), assemble(spec(noise=0.01)).method
     total = torch.zeros_like(base)
     for client in parts.infos:
         data = host.data(1, client)

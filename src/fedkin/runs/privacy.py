@@ -7,6 +7,9 @@ from pydantic import field_serializer, field_validator, model_validator
 
 from fedkin.runs.section import Section
 
+LEAST_NOISE = 0.01  # in clips: below it ε is in the thousands after one round
+LARGEST_EPSILON = 1000.0
+
 
 class NoiseTarget(Section):
     """What the noise shall give: ``noise = {epsilon = 8, delta = 1e-5}``."""
@@ -77,7 +80,13 @@ class PrivacySection(Section):
             return value
         if isinstance(value, dict):
             return _target(value)
-        return _above_zero("noise", value)
+        noise = _above_zero("noise", value)
+        if noise < LEAST_NOISE:
+            raise ValueError(
+                f"so little noise hides nothing, ε is in the thousands: it must be at least "
+                f"{LEAST_NOISE:g}"
+            )
+        return noise
 
     @field_validator("secure_aggregation", mode="before")
     @classmethod
@@ -130,9 +139,12 @@ class PrivacySection(Section):
 def _target(value: dict[str, Any]) -> NoiseTarget:
     if set(value) != {"epsilon", "delta"}:
         raise ValueError("write a number, or {epsilon = 8, delta = 1e-5}")
-    return NoiseTarget(
-        epsilon=_above_zero("epsilon", value["epsilon"]), delta=_chance(value["delta"])
-    )
+    epsilon = _above_zero("epsilon", value["epsilon"])
+    if epsilon > LARGEST_EPSILON:
+        raise ValueError(
+            f"such an epsilon promises nothing: it must be at most {LARGEST_EPSILON:g}"
+        )
+    return NoiseTarget(epsilon=epsilon, delta=_chance(value["delta"]))
 
 
 def _participants(value: Any) -> int | None:

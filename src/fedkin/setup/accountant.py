@@ -15,6 +15,8 @@ from fedkin.core.errors import FedkinError
 TOLERANCE = 1e-3  # of a multiplier that is searched for
 FINE = 1e-4  # the library's own discretization
 COARSE = 1e-3  # ten times as fast, and from above as well
+CELLS = 400_000  # of a distribution: the library's memory grows with ε / interval
+ORDERS = [*range(2, 65), 128, 256, 512]  # of Rényi's divergence: whole ones need no series
 
 
 class Mechanism(NamedTuple):
@@ -34,9 +36,8 @@ def epsilon(mechanism: Mechanism, rounds: int) -> float:
     """ε after so many rounds; 0 before the first."""
     if rounds == 0:
         return 0.0
-    accountant = _fresh()
-    accountant.compose(_event(mechanism.noise, mechanism.share), rounds)
-    return float(accountant.get_epsilon(mechanism.delta))
+    release = Release(mechanism.noise, mechanism.share, rounds)
+    return epsilon_of((release,), mechanism.delta)
 
 
 def bound(mechanism: Mechanism, rounds: int, last: int) -> float:
@@ -83,7 +84,7 @@ def epsilon_of(releases: tuple[Release, ...], delta: float, interval: float = FI
     some = [one for one in releases if one.times]
     if not some:
         return 0.0
-    accountant = _fresh(interval)
+    accountant = _fresh(max(interval, _rough(some, delta) / CELLS))
     for one in some:
         accountant.compose(_event(one.noise, one.share), one.times)
     return float(accountant.get_epsilon(delta))
@@ -115,7 +116,7 @@ def _calibrated(
     library = _library()
     try:
         found = library.calibrate_dp_mechanism(
-            lambda: _fresh(interval),
+            lambda: _fresh(max(interval, target / CELLS)),
             event,
             target,
             delta,
@@ -142,6 +143,17 @@ def rounds_within(mechanism: Mechanism, budget: float, rounds: int) -> int:
         else:
             high = middle
     return low
+
+
+def _rough(releases: list[Release], delta: float) -> float:
+    """About how far the privacy losses reach: ε from above by Rényi's divergences, which need no
+    memory, or the loss of one release.
+    """
+    accountant = importlib.import_module("dp_accounting.rdp").RdpAccountant(ORDERS)
+    for one in releases:
+        accountant.compose(_event(one.noise, one.share), one.times)
+    least = min(one.noise for one in releases)
+    return max(float(accountant.get_epsilon(delta)), 0.5 / least**2 + 10 / least)
 
 
 def _event(noise: float, share: float) -> Any:
