@@ -8,7 +8,7 @@ from pydantic import field_serializer, field_validator, model_validator
 from fedkin.runs.section import Section
 
 LEAST_NOISE = 0.01  # in clips: below it ε is in the thousands after one round
-LARGEST_EPSILON = 1000.0
+LARGEST_EPSILON = 100.0
 
 
 class NoiseTarget(Section):
