@@ -196,7 +196,7 @@ class Result:
 
     @property
     def notes(self) -> pd.DataFrame:
-        """What the method told of clients, round by round: clusters, memberships, teachers."""
+        """What the method reported of clients, round by round: clusters, memberships, teachers."""
         return frames.notes(self.folder)
 
     def personal(self, client: int | str, view: str = "personal") -> Personal:

@@ -6,15 +6,15 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from fedkin.audit.guesses import proved, told
+from fedkin.audit.guesses import proved, separation
 
 
 def test_the_area_under_the_curve_counts_pairs():
     members, others = np.array([3.0, 1.0, 2.0]), np.array([2.0, 0.0])
-    found = told(members, others)
+    found = separation(members, others)
     assert found.auc == pytest.approx((2 + 1 + 1.5) / 6)
     assert (found.hits, found.members, found.others) == (pytest.approx(1 / 3), 3, 2)
-    assert told(others, others).auc == 0.5
+    assert separation(others, others).auc == 0.5
 
 
 def gaussian_epsilon(sigma, delta):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from fedkin.core.rng import Key
-from fedkin.newcomers.samples import Told, read_newcomer
+from fedkin.newcomers.samples import TableLayout, read_newcomer
 from tests import awkward
 
 
@@ -15,7 +15,7 @@ def test_labels_have_the_numbers_of_the_run(tmp_path: Path) -> None:
     rows = [f"{k}.5,1,2,3,4,{label}" for k, label in enumerate(labels)]
     path = tmp_path / "mine.csv"
     path.write_text("\n".join(["a,b,c,d,e,label", *rows]) + "\n", encoding="utf-8")
-    told = Told("label", None, {}, (0.6, 0.2, 0.2))
+    told = TableLayout("label", None, {}, (0.6, 0.2, 0.2))
     own = read_newcomer(path, awkward.population(), told, Key(3))
     assert own.y.tolist() == labels
     assert own.classes == awkward.CLASSES

@@ -87,7 +87,7 @@ def test_one_that_joined_is_found_by_its_name_or_its_folder(tmp_path: Path) -> N
     told = joins(tmp_path / "run" / FOLDER / "new")
     for called in ("new", f"{FOLDER}/new", str(tmp_path / "run" / FOLDER / "new")):
         member = opened.member(called)
-        assert (member.name, member.number, member.told) == ("new", None, told)
+        assert (member.name, member.number, member.details) == ("new", None, told)
     assert opened.architecture(opened.member("new")) == "dnn"
 
 

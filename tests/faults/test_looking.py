@@ -13,7 +13,7 @@ from fedkin.experiment.run import run
 from fedkin.export.card import card_of
 from fedkin.export.opened import Opened
 from fedkin.newcomers.join import join
-from fedkin.newcomers.local import Learned, joined, told
+from fedkin.newcomers.local import Learned, described, joined
 from fedkin.report.records import opened as records
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.opened import load
@@ -124,7 +124,7 @@ def test_a_newcomer_joins_the_round_that_is_told(stages, going, tmp_path, monkey
     monkeypatch.setattr("fedkin.newcomers.join.load", loaded)
     content = join(going, client=name, out=tmp_path / "out")
     assert content["after_round"] == at.round == 1
-    expected = told(
+    expected = described(
         joined(Learned(parts, coordinator.state, 1, Runtime("trace")), own, None)[0], own
     )
     assert content["scores"] == expected["scores"]

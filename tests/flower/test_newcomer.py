@@ -14,7 +14,7 @@ from fedkin.experiment.run import run
 from fedkin.flower import newcomer
 from fedkin.flower.node.host import Node
 from fedkin.flower.operator.site import add
-from fedkin.newcomers.local import Learned, joined, told
+from fedkin.newcomers.local import Learned, described, joined
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble
 from fedkin.setup.opened import load
@@ -90,7 +90,9 @@ def test_a_node_that_comes_later_gets_the_model_of_one_process(method, tmp_path)
         "val",
         "test",
     )
-    assert {k: content[k] for k in same} == {k: told(found, at.parts.held_out)[k] for k in same}
+    assert {k: content[k] for k in same} == {
+        k: described(found, at.parts.held_out)[k] for k in same
+    }
     assert {name for name, _ in fleet.grid.seen} == {"late"}
     assert result(fleet.out) == before
     assert (

@@ -23,11 +23,11 @@ from fedkin.newcomers import local as newcomers
 from fedkin.newcomers.local import (
     Learned,
     _same_kind,
+    described_by,
     fewer,
     joined,
     place_for,
     standing,
-    told_of,
 )
 from fedkin.newcomers.protocol import Joined
 from fedkin.report.summary import summary
@@ -199,7 +199,7 @@ def test_what_is_kept_of_a_join() -> None:
     measures = {"personal": {"test": {"auc": 0.25, "rmse": math.nan}}}
     last: Any = None
     found = Joined(1, 3, 2, "validation", scores, measures, {"n": 1}, sent, 1.5, last)
-    kept = told_of(found, 14, 5, 6)
+    kept = described_by(found, 14, 5, 6)
     assert (kept["train"], kept["val"], kept["test"]) == (14, 5, 6)
     assert (kept["rounds"], kept["place"], kept["places"]) == (2, 1, 3)
     assert (kept["chosen_by"], kept["notes"], kept["seconds"]) == ("validation", {"n": 1}, 1.5)
@@ -212,8 +212,8 @@ def test_what_is_kept_of_a_join() -> None:
     up, down = kept["scalars"]["up"], kept["scalars"]["down"]
     assert up == {SENT_KINDS[0]: 5}
     assert down == {kind: 3 * k + (k == 2) for k, kind in enumerate(SENT_KINDS) if k}
-    assert told_of(found._replace(seats=1, seat=0), 1, 1, 1)["place"] is None
-    assert told_of(found._replace(seats=2, seat=0), 1, 1, 1)["place"] == 0
+    assert described_by(found._replace(seats=1, seat=0), 1, 1, 1)["place"] is None
+    assert described_by(found._replace(seats=2, seat=0), 1, 1, 1)["place"] == 0
 
 
 def test_few_labels_keep_the_ratio_of_training_and_validation() -> None:
@@ -267,7 +267,7 @@ def test_with_few_labels_where_there_are_more(monkeypatch: pytest.MonkeyPatch) -
         return (None,)
 
     monkeypatch.setattr(newcomers, "joined", join)
-    monkeypatch.setattr(newcomers, "told", lambda found, own: {"has": len(own.train[0])})
+    monkeypatch.setattr(newcomers, "described", lambda found, own: {"has": len(own.train[0])})
     run_section = SimpleNamespace(holdout_labels=[61, 21, 10, 21, 60], seed=3)
     parts = SimpleNamespace(held_out=awkward.population(), spec=SimpleNamespace(run=run_section))
     at = Learned(parts, {}, 5, None)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.newcomers import protocol
-from fedkin.newcomers.local import joined, standing, told
+from fedkin.newcomers.local import described, joined, standing
 from fedkin.newcomers.protocol import AtHome, seats_of
 from tests.newcomers.local_examples import kinds
 from tests.newcomers.scripted import AFTER, CLIENT, SEED, UP, Scripted, asks, tried
@@ -65,7 +65,7 @@ def test_the_ledger_of_a_newcomer_is_what_crossed(rounds, tmp_path, monkeypatch)
     found, _ = joined(at, own, rounds)
     assert {one.client for one in found.sent} == {len(at.parts.infos)}
     assert [(one.direction, one.copy, one.bytes) for one in found.sent] == crossed
-    kept = told(found, own)
+    kept = described(found, own)
     for way in ("up", "down"):
         of_way = [one for one in found.sent if one.direction == way]
         assert kept["bytes"][way] == sum(one.bytes for one in of_way)

@@ -15,10 +15,10 @@ from fedkin.data.population import Population
 from fedkin.data.population_builder import build
 from fedkin.data.sources import load
 from fedkin.data.tables.new_rows import encoded, read_later
-from fedkin.newcomers.samples import Told, read_newcomer
+from fedkin.newcomers.samples import TableLayout, read_newcomer
 from tests import awkward
 
-TOLD = Told("label", "site", {}, (0.6, 0.2, 0.2))
+TOLD = TableLayout("label", "site", {}, (0.6, 0.2, 0.2))
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Population:
     return build(load(str(path), client="site"), "natural", None, Key(0))
 
 
-def told_of(trained: Population, path: Path, *lines: str) -> list[str]:
+def described_by(trained: Population, path: Path, *lines: str) -> list[str]:
     path.write_text("\n".join(lines) + "\n")
     assert trained.encoding is not None
     return list(encoded(read_later(path, trained.encoding, {}, []), trained.encoding, ["label"])[1])
@@ -41,14 +41,15 @@ def told_of(trained: Population, path: Path, *lines: str) -> list[str]:
 
 def test_rows_like_those_of_training_need_no_word(trained: Population, tmp_path: Path) -> None:
     assert (
-        told_of(trained, tmp_path / "x.csv", "kind,age,ward,label", "p,3,x,ill", "q,39,,well") == []
+        described_by(trained, tmp_path / "x.csv", "kind,age,ward,label", "p,3,x,ill", "q,39,,well")
+        == []
     )
 
 
 def test_what_training_never_saw_is_counted(trained: Population, tmp_path: Path) -> None:
     file = tmp_path / "x.csv"
     lines = ["age,ward,kind,zip", "3,x,p,1", "4,z,p,1", "5,w,,1", "99999,x,q,1", ",x,q,1", ",,,1"]
-    assert told_of(trained, file, *lines) == [
+    assert described_by(trained, file, *lines) == [
         "columns that the model does not use: zip",
         f"{file}, line 7 has no value in any column: what is said of such a row is said of nobody",
         f"column 'age': {file}, line 5 has a number more than 10 standard deviations from the "

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedkin.report.collaboration import Groups, explained, groups_of, read_told, shares
+from fedkin.report.collaboration import Groups, explained, groups_of, read_collaboration, shares
 from fedkin.report.records import opened
 from tests.report.collaboration_examples import noted
 
@@ -15,7 +15,7 @@ def test_like_memberships_are_one_group_though_another_has_the_same_largest_comp
 ) -> None:
     told = [[0.9, 0.1], [0.88, 0.12], [0.55, 0.45]]
     with opened(noted(tmp_path, [(2, k, "membership", v) for k, v in enumerate(told)])) as run:
-        groups = groups_of(read_told(run))
+        groups = groups_of(read_collaboration(run))
     assert groups == Groups("group", {0: 0, 1: 0, 2: 1})
 
 

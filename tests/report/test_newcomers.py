@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fedkin.report.newcomers import by_labels, told_measure, unseen, value_of
+from fedkin.report.newcomers import by_labels, newcomers_measure, unseen, value_of
 
 
 def one(client, asked, accuracy, loss=1.0, rmse=None, train=8, val=2, test=10):
@@ -49,12 +49,12 @@ def test_without_newcomers_there_is_nothing() -> None:
 
 
 def test_numbers_are_told_as_accuracy_or_as_errors() -> None:
-    assert told_measure(of(EACH)) == "accuracy"
+    assert newcomers_measure(of(EACH)) == "accuracy"
     regression = [one("a", 5, None, 4.0, rmse=2.5), one("a", None, None)]
-    assert told_measure(of(regression)) == "rmse"
+    assert newcomers_measure(of(regression)) == "rmse"
     assert value_of(regression[0], "rmse") == 2.5
     older = [one("a", 5, None, 4.0), one("a", None, None)]
-    assert told_measure(of(older)) == "loss"
+    assert newcomers_measure(of(older)) == "loss"
     assert value_of(older[0], "rmse") is None
 
 

@@ -6,7 +6,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Secret
 from fedkin.runs.spec import parse
-from fedkin.setup.applied import at_node, told_secret, transformed_by, with_secret
+from fedkin.setup.applied import at_node, transformed_by, with_given_secret, with_secret
 from fedkin.setup.build import assemble, host_of
 from fedkin.transforms.updates import flattened
 from tests.engine.small import content
@@ -59,9 +59,9 @@ def test_a_node_knows_of_how_many_it_is_one() -> None:
 
 def test_a_worker_is_told_the_secret() -> None:
     federation = PLAIN.federation
-    assert told_secret(federation, None) is federation
+    assert with_given_secret(federation, None) is federation
     secret = Secret(bytes(range(32)), True)
-    told = told_secret(federation, (secret.key.hex(), True))
+    told = with_given_secret(federation, (secret.key.hex(), True))
     assert told == with_secret(federation, secret)
     assert told.secret == told.tools.secret == secret
     assert federation.tools.secret is None

@@ -37,7 +37,7 @@ def test_the_sum_is_divided_by_the_expected_number_and_clients_count_alike():
     total = torch.tensor([0.6, 0.8 + 0.25, 0.0], dtype=torch.float64) + noise
     expected = RECEIVED["parameters"]["w"] + total / 4
     assert found.mean["parameters"]["w"].tolist() == pytest.approx(expected.tolist(), abs=1e-6)
-    assert found.told == {}  # how much of whom was clipped is nobody's business
+    assert found.reported == {}  # how much of whom was clipped is nobody's business
 
 
 def test_a_round_without_participants_is_noise_alone():

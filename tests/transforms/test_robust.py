@@ -36,4 +36,4 @@ def test_a_norm_bound_shortens_updates_and_nothing_else():
     expected = (2 * np.array([0.6, 0, 0.8]) + 6 * np.array([0.25, 0, 0])) / 8
     update = flattened(found.mean) - flattened(received)
     assert update.tolist() == pytest.approx(expected.tolist(), abs=1e-6)
-    assert found.told == {"norm_kept": {4: pytest.approx(0.2), 1: 1.0}}
+    assert found.reported == {"norm_kept": {4: pytest.approx(0.2), 1: 1.0}}

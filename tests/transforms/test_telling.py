@@ -5,7 +5,7 @@ import torch
 from fedkin.core.aggregation import Mean
 from fedkin.core.method import FederationInit
 from fedkin.methods import make
-from fedkin.transforms.telling import TOLD, own, telling
+from fedkin.transforms.telling import REPORTED, own, telling
 
 W = {"w": torch.tensor([1.0, 2.0])}
 START = FederationInit({"m": W}, (0, 1, 2), 0, 2, lambda k: W)
@@ -38,7 +38,7 @@ def test_what_was_said_is_in_the_metrics_beside_the_methods_own() -> None:
 
 def test_nobody_is_sent_it_and_the_method_does_not_see_it() -> None:
     method, _, after = updated({"distance": {2: 0.5}})
-    assert TOLD in after
+    assert REPORTED in after
     assert method.broadcast(after, 0) == {"parameters": after["parameters"]}
     assert own(after).keys() == {"parameters"}
     again = method.server_update(after, Mean((0,), {"parameters": W}, {}, 1.0), None)

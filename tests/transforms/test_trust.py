@@ -27,7 +27,9 @@ def replies(*updates):
 def taken(own, *updates):
     given = Contributions(replies(*updates), lambda client: SENT, ())
     found = by_trust(given, {"w": SENT["parameters"]["w"] + torch.tensor(own)})
-    return (found.value["parameters"]["w"] - SENT["parameters"]["w"]).tolist(), found.told["kept"]
+    return (found.value["parameters"]["w"] - SENT["parameters"]["w"]).tolist(), found.reported[
+        "kept"
+    ]
 
 
 def test_updates_count_by_their_cosine_and_have_the_servers_length():

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from fedkin.audit.bounds import clopper_pearson
-from fedkin.audit.guesses import LOW_RATE, proved, told
+from fedkin.audit.guesses import LOW_RATE, proved, separation
 from fedkin.audit.inversion import inverted, rebuilt
 from fedkin.audit.labels import correlation, inferred
 from fedkin.audit.losses import MESSAGE, PERSONAL, Seen, seen
@@ -109,7 +109,9 @@ def _membership(
         for name, pairs in scores.items():
             if pairs:
                 inside, outside = (np.concatenate(side) for side in zip(*pairs, strict=True))
-                rows.append({"target": target, "attack": name, **told(inside, outside)._asdict()})
+                rows.append(
+                    {"target": target, "attack": name, **separation(inside, outside)._asdict()}
+                )
     return rows
 
 
@@ -166,8 +168,8 @@ def _inversion(
             continue
         pair = (_samples(parts, rows)[0] for rows in (members, others))
         each.append(rebuilt(one, *pair))
-    told = inverted([one for one in each if one is not None])
-    return None if told is None else told._asdict()
+    inversion = inverted([one for one in each if one is not None])
+    return None if inversion is None else inversion._asdict()
 
 
 def _canaries(

@@ -13,7 +13,7 @@ LOW_RATE = 0.01  # of false alarms, at which attacks are compared
 SHARES = (0.1, 0.3, 1.0)  # of canaries that are guessed; each has its part of the doubt
 
 
-class Told(NamedTuple):
+class Separation(NamedTuple):
     """How well scores tell members from others.
 
     auc: the chance that a member's is the higher one, 0.5 where nothing is told. hits: members
@@ -34,7 +34,7 @@ class Proved(NamedTuple):
     guesses: int
 
 
-def told(members: Array, others: Array) -> Told:
+def separation(members: Array, others: Array) -> Separation:
     """How well scores [n] of members and [k] of others, higher for members, tell them apart.
 
     Args:
@@ -49,7 +49,7 @@ def told(members: Array, others: Array) -> Told:
     auc = (ranks[:n].sum() - n * (n + 1) / 2) / (n * k)
     alarms = int(LOW_RATE * k)  # so many others may lie above the threshold
     threshold = np.sort(others)[k - 1 - alarms]
-    return Told(float(auc), float((members > threshold).mean()), n, k)
+    return Separation(float(auc), float((members > threshold).mean()), n, k)
 
 
 def proved(

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fedkin.audit.guesses import Told, told
+from fedkin.audit.guesses import Separation, separation
 from fedkin.audit.losses import Seen
 from fedkin.core.tree import named_leaves
 from fedkin.data.arrays import Array
@@ -102,7 +102,7 @@ def inverted(each: list[Rebuilt]) -> Inverted | None:
         return None
     members = np.concatenate([one.members for one in each])
     others = np.concatenate([one.others for one in each])
-    apart: Told = told(members, others)
+    apart: Separation = separation(members, others)
     return Inverted(
         len(each),
         float(np.mean([one.members.max() for one in each])),

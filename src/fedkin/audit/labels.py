@@ -27,8 +27,8 @@ def inferred(one: Seen, classes: int) -> Array | None:
     """
     for _, leaf in named_leaves(one.message.get("predictions", {})):
         if isinstance(leaf, Tensor) and leaf.dim() == 2 and leaf.shape[1] == classes:
-            told = leaf.exp() if bool((leaf <= 0).all()) else leaf
-            return told.double().mean(0).numpy()
+            probabilities = leaf.exp() if bool((leaf <= 0).all()) else leaf
+            return probabilities.double().mean(0).numpy()
     before = dict(named_leaves(one.received.get("parameters", {})))
     found = None
     for path, leaf in named_leaves(one.message.get("parameters", {})):

@@ -32,11 +32,11 @@ class Exposed(NamedTuple):
     def losses(self, x: Tensor, y: Tensor) -> Array:
         """Loss of each sample [n], in nats; squared errors where labels are numbers."""
         with torch.inference_mode(), one_thread():
-            told = self.predict(self.model, self.view, x)
+            predictions = self.predict(self.model, self.view, x)
             if self.model.family.classes:
-                found = -told.gather(1, y[:, None])[:, 0]
+                found = -predictions.gather(1, y[:, None])[:, 0]
             else:
-                found = (told.reshape(len(y), -1) - y.reshape(len(y), -1)).square().sum(1)
+                found = (predictions.reshape(len(y), -1) - y.reshape(len(y), -1)).square().sum(1)
         losses: Array = np.nan_to_num(found.double().numpy(), nan=np.inf)
         return losses
 

@@ -80,7 +80,7 @@ def tables(found: Mapping[str, Any]) -> list[Shown]:
             )
         )
     if found["inversion"] is not None:
-        told = found["inversion"]
+        inversion = found["inversion"]
         shown.append(
             Shown(
                 "Which samples can be rebuilt from a message",
@@ -91,11 +91,11 @@ def tables(found: Mapping[str, Any]) -> list[Shown]:
                 [
                     [
                         "message",
-                        f"{told['closest']:.3f}",
-                        f"{told['rebuilt']:.1%}",
-                        f"{told['chance']:.1%}",
-                        f"{told['auc']:.3f}",
-                        str(told["clients"]),
+                        f"{inversion['closest']:.3f}",
+                        f"{inversion['rebuilt']:.1%}",
+                        f"{inversion['chance']:.1%}",
+                        f"{inversion['auc']:.3f}",
+                        str(inversion["clients"]),
                     ]
                 ],
             )

@@ -51,14 +51,14 @@ def entries(rows: Iterable[Row]) -> list[Entry]:
             groups.setdefault((row.setting, budget, row.method), []).append(row)
     found = [_entry(*key, group) for key, group in groups.items()]
     alone = {(one.setting, one.measure): one.mean for one in found if one.method == ALONE}
-    told = [
+    figures = [
         one._replace(gain=one.mean - alone[one.setting, one.measure])
         if one.method != ALONE and (one.setting, one.measure) in alone
         else one
         for one in found
     ]
     return sorted(
-        told,
+        figures,
         key=lambda one: (one.setting, BUDGETS.index(one.budget), _worse(one)),
     )
 
@@ -124,8 +124,10 @@ def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float 
         one = ranked(scores)
         orders.append({} if one is None else dict(zip(one.names, one.ranks, strict=True)))
     names = [name for name in orders[0] if all(name in other for other in orders)] if orders else []
-    told = [Stability(name, tuple(other[name] for other in orders)) for name in names]
-    return told, agreement(np.array([[o[n] for n in names] for o in orders])) if names else None
+    stabilities = [Stability(name, tuple(other[name] for other in orders)) for name in names]
+    return stabilities, agreement(
+        np.array([[o[n] for n in names] for o in orders])
+    ) if names else None
 
 
 class Beside(NamedTuple):
@@ -145,9 +147,9 @@ def against_best(rows: Sequence[Row], setting: str, budget: str) -> tuple[str, l
     for row in rows:
         if row.setting == setting and budget in row.budgets and row.method != POOLED:
             sign = 1 if measure_named(row.measure).higher else -1
-            told = {(row.seed, client): sign * v for client, v in row.clients.items()}
-            scores.setdefault(row.method, {}).update(told)
-    scores = {name: told for name, told in scores.items() if told}
+            by_block = {(row.seed, client): sign * v for client, v in row.clients.items()}
+            scores.setdefault(row.method, {}).update(by_block)
+    scores = {name: by_block for name, by_block in scores.items() if by_block}
     if not scores:
         return "", []
     best = max(scores, key=lambda name: fmean(scores[name].values()))

@@ -43,8 +43,8 @@ class Case(NamedTuple):
         """Of all that decides what its rows are."""
         suite = self.suite.model_dump(mode="json", exclude={"settings", "title", "about"})
         suite.pop("methods")
-        told = [suite, self.setting.spec, self.method, list(self.own), self.fixed]
-        return digest([*told, self.data_digest])
+        parts = [suite, self.setting.spec, self.method, list(self.own), self.fixed]
+        return digest([*parts, self.data_digest])
 
     def tried(self) -> list[Content]:
         """The specifications of the trials, but for the seed."""
@@ -169,7 +169,7 @@ def _name(content: Content) -> str:
 
 def _row(case: Case, content: Content, number: int, tried: list[Tried]) -> Row:
     spec = case.setting.spec
-    told = {key: spec.get(key, {}) for key in ("data", "split", "model")}
+    parts = {key: spec.get(key, {}) for key in ("data", "split", "model")}
     hyper = {**_hyper(content), "lr": content["train"]["lr"]} if content else {}
     return Row(
         id=digest([case.digest, content]),
@@ -177,10 +177,10 @@ def _row(case: Case, content: Content, number: int, tried: list[Tried]) -> Row:
         of=number,
         suite=case.suite_name,
         setting=case.label,
-        data=told["data"].get("name", ""),
+        data=parts["data"].get("name", ""),
         data_digest=case.data_digest,
-        split=told["split"].get("name", ""),
-        model=told["model"].get("name", ""),
+        split=parts["split"].get("name", ""),
+        model=parts["model"].get("name", ""),
         method=case.method,
         hyper=hyper,
         trials=tuple(tried),

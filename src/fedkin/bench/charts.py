@@ -124,15 +124,15 @@ def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
         if row.method in (ALONE, POOLED) or "rounds" not in row.budgets:
             continue
         sign = 1 if measure_named(row.measure).higher else -1
-        told = [sign * (v - by_itself[k]) for k, v in row.clients.items() if k in by_itself]
-        gains.setdefault((row.setting, row.method), []).extend(told)
+        gained = [sign * (v - by_itself[k]) for k, v in row.clients.items() if k in by_itself]
+        gains.setdefault((row.setting, row.method), []).extend(gained)
     marks = ("low", "quarter", "median", "three", "high")
     drawn: list[dict[str, Any]] = []
-    for (setting, method), told in gains.items():
-        if told:
-            values = np.quantile(told, [0.1, 0.25, 0.5, 0.75, 0.9])
+    for (setting, method), gained in gains.items():
+        if gained:
+            values = np.quantile(gained, [0.1, 0.25, 0.5, 0.75, 0.9])
             numbers = {name: round(float(v), 5) for name, v in zip(marks, values, strict=True)}
-            hurt = sum(gain < 0 for gain in told) / len(told)
+            hurt = sum(gain < 0 for gain in gained) / len(gained)
             drawn.append(
                 {"federation": titles.get(setting, setting), "method": method, **numbers}
                 | {"hurt": round(hurt, 4)}

@@ -80,7 +80,7 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
 def _permit(asked: Asked) -> None:
     """Code that the suite's file names is imported only where a person trusts the file."""
     models = [code_of(parse(one.spec)[0]) for one in asked.suite.settings.values()]
-    code = [*filter(is_outside, asked.suite.methods), *(name for told in models for name in told)]
+    code = [*filter(is_outside, asked.suite.methods), *(name for named in models for name in named)]
     if code and not asked.trusted:
         raise FedkinError(
             f"{asked.name} names code ({some(code, 3)}) that would run with your rights: if you "
@@ -139,7 +139,7 @@ def _all(asked: Asked, cases: Sequence[Case], tell: Tell) -> None:
         append(asked.out / ROWS, rows)
         if not asked.keep_runs:
             rmtree(_folder(asked, case), ignore_errors=True)
-        tell(f"{number}/{len(left)}  {case.label}  {case.method}  {_told(rows)}")
+        tell(f"{number}/{len(left)}  {case.label}  {case.method}  {_summary(rows)}")
 
 
 def _worked(asked: Asked, jobs: Sequence[Job]) -> Iterator[tuple[Case, list[Row]]]:
@@ -223,7 +223,7 @@ def _compared(row: Row, alone: Mapping[str, float] | None) -> Row:
     return row.model_copy(update={"helped": helped, "hurt": hurt})
 
 
-def _told(rows: Sequence[Row]) -> str:
+def _summary(rows: Sequence[Row]) -> str:
     if rows[0].missing:
         return f"not run: {rows[0].missing}"
     means = [row.mean for row in rows if row.mean is not None and "rounds" in row.budgets]

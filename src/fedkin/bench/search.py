@@ -31,8 +31,8 @@ def trials(rates: Sequence[float], own: Sequence[Hyper], number: int) -> list[tu
 
 def search_of(method: str) -> tuple[list[Hyper], Hyper]:
     """(values of its own that are tried, what is fixed)."""
-    told = _searches().get(method, {})
-    return list(told.get("own", [])), dict(told.get("fixed", {}))
+    ranges = _searches().get(method, {})
+    return list(ranges.get("own", [])), dict(ranges.get("fixed", {}))
 
 
 def content_of(spec: Content, method: str, rate: float, hyper: Mapping[str, Any]) -> Content:

@@ -41,8 +41,10 @@ def ranked(scores: Mapping[str, Mapping[str, float]], higher: bool = True) -> Ra
     Returns:
         None for fewer than two blocks or methods.
     """
-    blocks = sorted({block for told in scores.values() for block in told})
-    names = [name for name, told in scores.items() if all(block in told for block in blocks)]
+    blocks = sorted({block for by_block in scores.values() for block in by_block})
+    names = [
+        name for name, by_block in scores.items() if all(block in by_block for block in blocks)
+    ]
     if len(blocks) < FEWEST or len(names) < FEWEST:
         return None
     from scipy.stats import chi2, rankdata  # late: slow to load

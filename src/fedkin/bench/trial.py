@@ -71,9 +71,9 @@ def spec_of(content: Content, data_dir: str | None = None, engine: str = "auto")
 
 def method_of(content: Content) -> Method | None:
     """The method as a value where it is one of somebody's module."""
-    told = dict(content["method"])
-    name = str(told.pop("name"))
-    return outside_method(name, told, content["train"]["lr"]) if is_outside(name) else None
+    options = dict(content["method"])
+    name = str(options.pop("name"))
+    return outside_method(name, options, content["train"]["lr"]) if is_outside(name) else None
 
 
 def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
@@ -97,9 +97,9 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
     return Ran(seen, found, sent_of(found["communication"]), seconds, seen.validation, digest)
 
 
-def sent_of(told: Mapping[str, Any]) -> Sent:
+def sent_of(found: Mapping[str, Any]) -> Sent:
     """The bytes of a summary's communication."""
-    parts = [told["setup"]["unicast"], told["unicast"], told["finish"]["unicast"]]
+    parts = [found["setup"]["unicast"], found["unicast"], found["finish"]["unicast"]]
     setup, rounds, finish = (part["bytes"]["total"] for part in parts)
     up, down = (sum(part["bytes"][way] for part in parts) for way in ("up", "down"))
     return Sent(setup, rounds, finish, up, down)
@@ -143,8 +143,8 @@ def counted(method: Method) -> tuple[Method, list[int]]:
         return made
 
     steps = {name: getattr(method, name) for name in STEPS}
-    told: dict[str, Any] = {name: counting(step) for name, step in steps.items() if step}
-    return method._replace(**told), counts
+    counters: dict[str, Any] = {name: counting(step) for name, step in steps.items() if step}
+    return method._replace(**counters), counts
 
 
 def _begun(spec: Spec, method: Method | None, folder: Path, progress: Progress) -> Path:

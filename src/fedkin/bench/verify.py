@@ -35,10 +35,10 @@ class Verified(NamedTuple):
         name = f"{row.id}: {row.method} on {row.setting}, seed {row.seed}"
         if self.same:
             return f"{name}: the same bits, {row.measure} {self.mean:.4f}"
-        told = f"{self.mean:.4f}, not {row.mean or 0.0:.4f}"
+        difference = f"{self.mean:.4f}, not {row.mean or 0.0:.4f}"
         far = "" if self.apart is None else f"; a client's differs by {self.apart:.4f} at most"
         why = "; ".join(self.differs) or "nothing that a row tells of: version, machine and threads"
-        return f"{name}: other bits: {row.measure} is {told}{far}. What differs: {why}"
+        return f"{name}: other bits: {row.measure} is {difference}{far}. What differs: {why}"
 
 
 def named(rows: Sequence[Row], name: str) -> Row:

@@ -28,7 +28,7 @@ from fedkin.cli import (
 )
 from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given, method_names
 from fedkin.cli.talk.loudness import everywhere, tell_where
-from fedkin.cli.talk.mistakes import interrupted, of_the_system, told, usage
+from fedkin.cli.talk.mistakes import interrupted, of_the_system, print_error, usage
 from fedkin.cli.training import train, train_quietly
 from fedkin.core.codes.families import SYSTEM, USAGE
 from fedkin.core.errors import FedkinError
@@ -60,22 +60,22 @@ class Commands(TyperGroup):
             if code == STOPPED:  # newer versions of typer return it, older ones raise Abort
                 raise KeyboardInterrupt
         except (typer.Abort, KeyboardInterrupt):
-            code = told("stopped", STOPPED)
+            code = print_error("stopped", STOPPED)
         except FedkinError as error:
             tell_where(error)
             code = (
-                told(str(error), STOPPED)
+                print_error(str(error), STOPPED)
                 if interrupted(error)
-                else told(f"error: {error}", WRONG, error.code)
+                else print_error(f"error: {error}", WRONG, error.code)
             )
         except (OSError, sqlite3.Error) as error:  # a full disk, a folder that may not be written
-            code = told(f"error: {of_the_system(error)}", WRONG, SYSTEM)
+            code = print_error(f"error: {of_the_system(error)}", WRONG, SYSTEM)
         except Exception as error:
             if not hasattr(
                 error, "format_message"
             ):  # what the parser of the command line raises has it
                 raise
-            code = told(f"error: {usage(error)}", WRONG, USAGE)
+            code = print_error(f"error: {usage(error)}", WRONG, USAGE)
         sys.exit(code if isinstance(code, int) else 0)
 
 

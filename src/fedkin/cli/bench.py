@@ -224,18 +224,18 @@ def _show(rows: "list[Row]") -> None:
     for column in ("setting", "method", "seed", "rounds", "budgets", "test", "hurt", "sent"):
         table.add_column(column, overflow="fold")
     for row in rows:
-        told = row.missing or formatting.value(row.measure, row.mean)
+        shown = row.missing or formatting.value(row.measure, row.mean)
         hurt = formatting.percent(row.hurt)
         cells = [row.setting, row.method, str(row.seed), str(row.rounds), ", ".join(row.budgets)]
-        table.add_row(*cells, told, hurt, formatting.size(row.bytes))
+        table.add_row(*cells, shown, hurt, formatting.size(row.bytes))
     console().print(table)
 
 
-def _names(told: str | None) -> tuple[str, ...]:
+def _names(asked: str | None) -> tuple[str, ...]:
     """A list with commas; empty where nothing was asked for."""
-    if told is None:
+    if asked is None:
         return ()
-    found = tuple(word.strip() for word in told.split(",") if word.strip())
+    found = tuple(word.strip() for word in asked.split(",") if word.strip())
     if not found:
-        raise FedkinError(f"{told!r} names nothing: write names with commas between them")
+        raise FedkinError(f"{asked!r} names nothing: write names with commas between them")
     return found

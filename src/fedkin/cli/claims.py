@@ -50,15 +50,19 @@ def judge(wish: Wish) -> None:
     if not wish.finished:
         some = complete(asked, chosen, {name: there[name] for name in chosen}, _tell)
         there = {**there, **some}
-    told = judged(asked, rows, there)
+    judgements = judged(asked, rows, there)
     wish.out.mkdir(parents=True, exist_ok=True)
-    written = write(found, told, wish.scale, _command(wish), wish.out)
+    written = write(found, judgements, wish.scale, _command(wish), wish.out)
     if wish.as_json:
         print_json(
-            {"scale": wish.scale, "claims": [_plain(one) for one in told], "cases": lines(told)}
+            {
+                "scale": wish.scale,
+                "claims": [_plain(one) for one in judgements],
+                "cases": lines(judgements),
+            }
         )
         return
-    for one in told:
+    for one in judgements:
         print(f"{one.claim.paper} {one.claim.id}: {verdict(one)}", file=sys.stderr)
     for path in written:
         print(path)
@@ -125,9 +129,9 @@ def _tell(line: str) -> None:
 def _command(wish: Wish) -> str:
     from fedkin.reproduce.row_spec import portable
 
-    told = f"fedkin reproduce {NAME}" + (f" {wish.paper}" if wish.paper else "")
-    told += f" --scale {wish.scale} --seeds {wish.seeds}" + (
+    text = f"fedkin reproduce {NAME}" + (f" {wish.paper}" if wish.paper else "")
+    text += f" --scale {wish.scale} --seeds {wish.seeds}" + (
         f" --rows {shlex.quote(wish.words)}" if wish.words else ""
     )
-    told += "".join(f" --set {shlex.quote(f'{k}={v}')}" for k, v in portable(wish.changes).items())
-    return told + (" --finished" if wish.finished else "")
+    text += "".join(f" --set {shlex.quote(f'{k}={v}')}" for k, v in portable(wish.changes).items())
+    return text + (" --finished" if wish.finished else "")

@@ -56,11 +56,11 @@ def doctor(
     find_own_code()
     more = [name.strip() for name in methods.split(",")] if methods else []
     with heard(SlowLines()):
-        told = diagnosis(given, rounds, more, named=bool(method or spec))
+        findings = diagnosis(given, rounds, more, named=bool(method or spec))
     if as_json:
-        print_json(told)
+        print_json(findings)
     else:
-        _show(told)
+        _show(findings)
 
 
 def _show(found: dict[str, Any]) -> None:
@@ -82,23 +82,23 @@ def _show(found: dict[str, Any]) -> None:
         out.print(_cost_table(found))
 
 
-def _verdict_lines(told: dict[str, Any] | None) -> list[str]:
+def _verdict_lines(found: dict[str, Any] | None) -> list[str]:
     from fedkin.report import formatting
 
-    if told is None:
+    if found is None:
         return ["", "Verdict: none, for one client, or rows of nothing, say nothing of federating"]
-    measure = told["measure"]
+    measure = found["measure"]
     alone, together, constant = (
-        formatting.value(measure, told[name]) for name in ("alone", "federated", "constant")
+        formatting.value(measure, found[name]) for name in ("alone", "federated", "constant")
     )
-    gain = f"{told['gain']:+.4f} [{told['low']:+.4f}, {told['high']:+.4f}]"
+    gain = f"{found['gain']:+.4f} [{found['low']:+.4f}, {found['high']:+.4f}]"
     return [
         "",
-        f"Verdict: {told['says']} (chance of being wrong {formatting.percent(told['wrong'])})",
+        f"Verdict: {found['says']} (chance of being wrong {formatting.percent(found['wrong'])})",
         f"  {formatting.label(measure)}: each client alone {alone}, federated {together}; always "
         f"the most frequent class, or the mean: {constant}",
-        f"  gain {gain} (95 %) over {formatting.many(told['clients'], 'client')}, linear and small "
-        "models, every row predicted by models that have not seen it",
+        f"  gain {gain} (95 %) over {formatting.many(found['clients'], 'client')}, linear and "
+        "small models, every row predicted by models that have not seen it",
     ]
 
 
@@ -156,17 +156,17 @@ def _data_lines(data: dict[str, Any]) -> list[str]:
         ),
     ]
     if data["labels"] is not None:
-        told = data["labels"]
+        apart = data["labels"]
         lines.append(
-            f"labels:   {told['distance']:.2f} from those of all (total variation, 0 to 1; "
-            f"{told['chance']:.2f} by "
-            f"chance); a client has {told['classes']:.0f} classes (median)"
+            f"labels:   {apart['distance']:.2f} from those of all (total variation, 0 to 1; "
+            f"{apart['chance']:.2f} by "
+            f"chance); a client has {apart['classes']:.0f} classes (median)"
         )
     if data["features"] is not None:
-        told = data["features"]
+        apart = data["features"]
         lines.append(
-            f"features: {100 * told['between']:.1f} % of their variance within a class lies "
+            f"features: {100 * apart['between']:.1f} % of their variance within a class lies "
             "between clients "
-            f"({100 * told['chance']:.1f} % by chance)"
+            f"({100 * apart['chance']:.1f} % by chance)"
         )
     return lines

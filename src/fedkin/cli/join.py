@@ -82,7 +82,7 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     if all(part["accuracy"] is None for part in scores.values()):
         measure, form = "loss", formatting.decimal
     parts = {"validation": "val", "test": "test"}
-    told = [
+    remarks = [
         f"{name} {measure} {form(scores[split][measure])}"
         for name, split in parts.items()
         if found[split]
@@ -92,7 +92,7 @@ def lines(found: Mapping[str, Any]) -> list[str]:
     notes = "; ".join(f"{name} {formatting.plain(value)}" for name, value in found["notes"].items())
     sizes = f"{found['train']} training, {found['val']} validation, {found['test']} test samples"
     return [
-        f"result  {', '.join(told) or 'no validation or test data to measure by'}",
+        f"result  {', '.join(remarks) or 'no validation or test data to measure by'}",
         f"client  {found['client']}: {sizes}",
         f"work    {formatting.many(found['rounds'], 'round')}{place}{by}, "
         f"{formatting.seconds(found['seconds'])}",
@@ -108,7 +108,7 @@ def _measured(
     """RMSE, MAE or AUC on its validation and test data, where there are any."""
     from fedkin.report import formatting
 
-    told = [
+    remarks = [
         f"{part} "
         + ", ".join(
             f"{name.upper()} {formatting.decimal(value)}" for name, value in measures[split].items()
@@ -116,4 +116,4 @@ def _measured(
         for part, split in parts.items()
         if measures.get(split)
     ]
-    return [f"also    {'; '.join(told)}"] if told else []
+    return [f"also    {'; '.join(remarks)}"] if remarks else []

@@ -92,12 +92,12 @@ def _tell(claim: "Claim", total: int, score: "Score | str | None") -> None:  # t
     from fedkin.report import formatting
 
     if score is None:
-        told = formatting.plain(claim.values)
+        outcome = formatting.plain(claim.values)
     elif isinstance(score, str):
-        told = f"no value: {score}"
+        outcome = f"no value: {score}"
     else:
-        told = f"validation {formatting.label(score.measure)} {formatting.decimal(score.value)}"
-    warn(f"trial {claim.number + 1} of {total}  {told}")
+        outcome = f"validation {formatting.label(score.measure)} {formatting.decimal(score.value)}"
+    warn(f"trial {claim.number + 1} of {total}  {outcome}")
 
 
 def _show(plain: list[dict[str, Any]], without: list[dict[str, Any]], running: int) -> None:

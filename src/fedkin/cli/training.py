@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from fedkin.runs.record import Record
     from fedkin.runs.spec import Spec
 
-Told = Callable[["Record"], None]  # what is called with every record
+OnRecord = Callable[["Record"], None]  # what is called with every record
 
 
 def train(
     spec: "Spec",
-    work: Callable[[Told], Path],
+    work: Callable[[OnRecord], Path],
     before: tuple[int, int] | None = (0, 0),
     new: bool = True,
 ) -> None:
@@ -40,7 +40,7 @@ def train(
     closing(folder, terminal)
 
 
-def train_quietly(spec: "Spec", work: Callable[[Told], Path]) -> None:
+def train_quietly(spec: "Spec", work: Callable[[OnRecord], Path]) -> None:
     """Do the work, then print the run as ``fedkin show --json`` does, with its folder and page."""
     from fedkin.cli.talk.json_output import print_json
     from fedkin.report.page.report import write_report
@@ -57,15 +57,15 @@ def _reading() -> contextlib.AbstractContextManager[None]:
     return reading_once()
 
 
-def _telling_leaks(spec: "Spec", update: Told) -> Told:
+def _telling_leaks(spec: "Spec", update: OnRecord) -> OnRecord:
     """Before the first record: an experiment that is refused is told with one sentence."""
     from fedkin.doctor.checked import leaks_of
 
-    told: list[str] = []
+    warned: list[str] = []
 
     def tell(record: "Record") -> None:
-        if not told:
-            told.append("")
+        if not warned:
+            warned.append("")
             for sentence in leaks_of(spec):
                 warn(f"note: {sentence}; fedkin data check names all")
         update(record)

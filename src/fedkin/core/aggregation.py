@@ -28,7 +28,7 @@ class Mean(NamedTuple):
     mean: Tree
     each: Mapping[int, Tree]
     weight: float
-    told: Mapping[str, Mapping[int, float]] = {}
+    reported: Mapping[str, Mapping[int, float]] = {}
     weights: Mapping[int, float] = {}
 
 
@@ -46,14 +46,14 @@ class Contributions(NamedTuple):
     differences: tuple[str, ...]
     round: int = -1
     secret: Secret | None = None
-    told: Mapping[str, Mapping[int, float]] = {}
+    reported: Mapping[str, Mapping[int, float]] = {}
 
 
 class Combined(NamedTuple):
     """What a rule makes of the contributions: in the mean's place, and what it says of clients."""
 
     value: Tree
-    told: Mapping[str, Mapping[int, float]] = {}
+    reported: Mapping[str, Mapping[int, float]] = {}
 
 
 Rule = Callable[[Contributions], Combined]
@@ -213,8 +213,8 @@ def _ruled(
     for step in how.steps:
         given = step(given)
     found = (how.rule or mean_of)(given)
-    told = {**given.told, **found.told}
-    return Mean(tuple(replies), found.value, each, sum(weights.values()), told)
+    reported = {**given.reported, **found.reported}
+    return Mean(tuple(replies), found.value, each, sum(weights.values()), reported)
 
 
 def mean_of(given: Contributions) -> Combined:

@@ -46,13 +46,13 @@ def candidates(found: Examined, names: Sequence[str], layers: int = 2) -> list[d
     chosen: dict[str, str] = {}
     for method, way in order:
         chosen.setdefault(method, way)
-    told = []
+    lines = []
     for method, way in list(chosen.items())[:MOST]:
         gain = found.ways[way]
         low, high = gain.interval()
         lose = [names[k] for k in losers(gain)]
         name, options = split_name(method)
-        told.append(
+        lines.append(
             {
                 "method": method,
                 "way": way,
@@ -64,7 +64,7 @@ def candidates(found: Examined, names: Sequence[str], layers: int = 2) -> list[d
                 "needs": needs(make(name, options, {"lr": 0.1}).needs),
             }
         )
-    return told
+    return lines
 
 
 def split_name(method: str) -> tuple[str, dict[str, Any]]:

@@ -56,8 +56,8 @@ def leaks_of(spec: Spec) -> list[str]:
     plain = [one for one in columns if not is_dates(one)]
     after = [one for one in dates(columns, spec.data.label or "label") if one.kind != "date"]
     found = [*identifiers(plain), *leaks(plain, label_of(source), pairs=False), *after]
-    told = {one.columns: one.sentence for one in found}
-    return list(told.values())
+    sentences = {one.columns: one.sentence for one in found}
+    return list(sentences.values())
 
 
 def _read(spec: Spec, faults: list[Problem]) -> tuple[Source, Spec]:

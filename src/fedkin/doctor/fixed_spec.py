@@ -100,13 +100,13 @@ def _key(key: str, given: Any, found: Sequence[tuple[Any, str, bool]]) -> Iterat
     yield f"{key} = ["
     before = given if isinstance(given, list | tuple) else [] if given is None else [given]
     yield from (f"    {toml_literal(item)}," for item in before)
-    told = {toml_literal(item) for item in before}
+    items = {toml_literal(item) for item in before}
     for value, reason, sure in found:
         for item in map(toml_literal, value):
-            if item not in told:
+            if item not in items:
                 yield from _comment(reason, "    ")
                 yield f"    {'' if sure else '# '}{item},"
-            told |= {item} if sure else set()
+            items |= {item} if sure else set()
     yield "]"
 
 

@@ -128,10 +128,10 @@ def _alone(why: str, beside: str) -> _Chosen:
 
 def _by_doctor(spec: Spec) -> _Chosen:
     try:
-        told = diagnosis(spec, rounds=0, named=False)
+        findings = diagnosis(spec, rounds=0, named=False)
     except FedkinError as error:
         return _alone(f"the doctor could not compare: {error}", "finetune")
-    verdict, first = told["verdict"], told["candidates"]
+    verdict, first = findings["verdict"], findings["candidates"]
     if verdict is None or not first:
         return _alone("there is nothing to compare: begin with each client alone", "finetune")
     best = first[0]

@@ -26,7 +26,7 @@ class Probe(NamedTuple):
 
 
 def probe(spec: Spec, name: str, method: MethodSection, rounds: int) -> Probe:
-    """A run of ``rounds`` rounds with this method, which is told as ``name``, in this process,
+    """A run of ``rounds`` rounds with this method, which is shown as ``name``, in this process,
     thrown away afterwards.
     """
     often = min(spec.run.evaluate_every, rounds)  # as in the experiment, of whose time it is a part
@@ -35,14 +35,14 @@ def probe(spec: Spec, name: str, method: MethodSection, rounds: int) -> Probe:
     asked = spec.model_copy(update={"method": method, "run": short, "engine": engine})
     try:
         with tempfile.TemporaryDirectory(prefix="fedkin-doctor-") as scratch:
-            return _told(run(asked, Path(scratch) / "run"), name, spec.run.rounds / rounds)
+            return _probe_of(run(asked, Path(scratch) / "run"), name, spec.run.rounds / rounds)
     except Interrupted:
         raise
     except FedkinError as error:
         return Probe(name, failed=str(error))
 
 
-def _told(folder: Path, name: str, times: float) -> Probe:
+def _probe_of(folder: Path, name: str, times: float) -> Probe:
     found = summary(folder)
     with opened(folder) as run_:
         once = sum(spent.get("total", 0.0) for phase, spent in run_.seconds() if phase != "round")

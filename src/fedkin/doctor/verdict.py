@@ -137,14 +137,14 @@ def _gains(rows: Rows, found: Crossed, name: str) -> dict[str, Gain]:
     of them.
     """
     sign = 1.0 if measure_named(name).higher else -1.0
-    told = {way: _predictions(rows, scores) for way, scores in found.predicted.items()}
+    predictions = {way: _predictions(rows, scores) for way, scores in found.predicted.items()}
     each: dict[str, dict[int, tuple[float, float, float, float]]] = {
-        way: {} for way in told if way != "alone"
+        way: {} for way in predictions if way != "alone"
     }
     for place, client in enumerate(rows.clients):
         own = np.flatnonzero(rows.owner == place)
         drawn = np.random.default_rng(place).integers(len(own), size=(DRAWS, len(own)))
-        parts = {way: [one.rows(own) for one in made] for way, made in told.items()}
+        parts = {way: [one.rows(own) for one in made] for way, made in predictions.items()}
         values = {way: _values(made, name) for way, made in parts.items()}
         moved = {
             way: _values([made[0].rows(rows_) for rows_ in drawn], name)

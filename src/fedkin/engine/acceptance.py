@@ -31,8 +31,8 @@ def accepted(method: Method, info: ClientInfo, answer: TaskResult, expected: Tre
 
     Args:
         method: Whose message it is.
-        info: What the client told of itself before training: its weight is its number of samples,
-            whatever it says now.
+        info: What the client reported of itself before training: its weight is its number of
+            samples, whatever it says now.
         answer: What arrived.
         expected: A tree with the structure, shapes and dtypes that the message must have.
 
@@ -56,7 +56,7 @@ def accepted_held(method: Method, info: ClientInfo, answer: TaskResult) -> Accep
 
     Args:
         method: Whose message it is.
-        info: What the client told of itself before training.
+        info: What the client reported of itself before training.
         answer: What arrived.
 
     Returns:

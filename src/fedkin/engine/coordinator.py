@@ -274,9 +274,9 @@ class Coordinator:
         )
 
 
-def _of(who: Sequence[int], told: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[int, Any]]:
+def _of(who: Sequence[int], by_name: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[int, Any]]:
     """What the server tells of a round's participants, and of the federation (-1): with everybody's
     a record grows with the clients of the whole federation, however few take part.
     """
     kept = {*who, -1}
-    return {name: {k: v for k, v in by.items() if k in kept} for name, by in told.items()}
+    return {name: {k: v for k, v in by.items() if k in kept} for name, by in by_name.items()}

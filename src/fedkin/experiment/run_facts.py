@@ -40,7 +40,7 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
         "spec": spec.model_dump(mode="json"),
         "versions": versions(),
         "finished": False,
-        **({} if (told := privacy_of(parts)) is None else {"privacy": told}),
+        **({} if (spent_facts := privacy_of(parts)) is None else {"privacy": spent_facts}),
         **({"frozen": frozen} if (frozen := facts_of_frozen(parts.models)) else {}),
     }
 

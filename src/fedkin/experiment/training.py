@@ -156,8 +156,8 @@ def _accounted(record: Record, parts: Assembled, taken: Counter[int]) -> Record:
         taken.update(record.participants)
     whose = parts.infos if spec.privacy.of_samples else record.participants
     counts = {client: taken[client] for client in whose}
-    told = spent(spec, counts, min(record.round, spec.run.rounds), parts.costs)
-    return record._replace(lens={**record.lens, EPSILON: told})
+    epsilon = spent(spec, counts, min(record.round, spec.run.rounds), parts.costs)
+    return record._replace(lens={**record.lens, EPSILON: epsilon})
 
 
 def _baselines(parts: Assembled) -> dict[str, dict[str, float]]:

@@ -1,4 +1,4 @@
-"""The card of a personal model: what it learned from, how well it does, what was told for it."""
+"""The card of a personal model: what it learned from, how well it does, what it cost."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ def card_of(opened: Opened, member: Member) -> dict[str, Any]:
     with records(opened.folder) as run:
         facts = run.facts
         own = (
-            _of_newcomer(member.told)
+            _of_newcomer(member.details)
             if member.number is None
             else _of_client(run, member.number, opened.at.round)
         )
@@ -74,12 +74,15 @@ def _of_client(run: Run, client: int, at: int) -> Own:
     )
 
 
-def _of_newcomer(told: Mapping[str, Any]) -> Own:
+def _of_newcomer(details: Mapping[str, Any]) -> Own:
     return Own(
-        {split: told[split] for split in ("train", "val", "test")},
-        {view: dict(by) for view, by in told["scores"].items()},
-        {way: {"bytes": told["bytes"][way], **told["scalars"][way]} for way in ("up", "down")},
-        {"after_round": told["after_round"], "rounds": told["rounds"]},
+        {split: details[split] for split in ("train", "val", "test")},
+        {view: dict(by) for view, by in details["scores"].items()},
+        {
+            way: {"bytes": details["bytes"][way], **details["scalars"][way]}
+            for way in ("up", "down")
+        },
+        {"after_round": details["after_round"], "rounds": details["rounds"]},
     )
 
 

@@ -60,7 +60,7 @@ def export(handed: Handed, format: str, out: Path) -> Written:
     known = _files_beside(out, card, f"model.{format}")
     x = handed.samples()
     made = FORMATS[format](personal, view, x, card)
-    told: dict[str, Any] = {"use": PARTS if nested and made.run is None else USE[format]}
+    entry: dict[str, Any] = {"use": PARTS if nested and made.run is None else USE[format]}
     apart = None
     if made.run is not None:
         with torch.no_grad():
@@ -69,12 +69,12 @@ def export(handed: Handed, format: str, out: Path) -> Written:
             raise FedkinError(
                 f"{format}: the file of client {client} is {apart:g} away from the run's model"
             )
-        told |= {"largest_difference": apart, "compared_samples": len(x)}
-        told["use"] += (
+        entry |= {"largest_difference": apart, "compared_samples": len(x)}
+        entry["use"] += (
             f"; on {len(x)} samples its outputs are within {apart:.1g} of the model's in the run"
         )
-    told["sha256"] = hashlib.sha256(made.content).hexdigest()
-    card["files"] = known | {f"model.{format}": told}
+    entry["sha256"] = hashlib.sha256(made.content).hexdigest()
+    card["files"] = known | {f"model.{format}": entry}
     try:
         out.mkdir(parents=True, exist_ok=True)
         write_file(out / f"model.{format}", made.content)
@@ -92,8 +92,8 @@ def _files_beside(out: Path, card: dict[str, Any], name: str) -> dict[str, Any]:
     try:
         before = json.loads(read_file(out / CARD, LARGEST))
         files = {
-            other: told
-            for other, told in before.pop("files").items()
+            other: entry
+            for other, entry in before.pop("files").items()
             if other != name and (out / other).is_file()
         }
         whose = before["client"]

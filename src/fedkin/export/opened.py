@@ -24,7 +24,7 @@ class Member(NamedTuple):
     name: str
     number: int | None
     folder: Path | None = None
-    told: dict[str, Any] = {}  # noqa: RUF012 (read only)
+    details: dict[str, Any] = {}  # noqa: RUF012 (read only)
 
 
 class Opened:
@@ -72,8 +72,12 @@ class Opened:
         it here.
         """
         try:
-            told = json.loads(read_file(folder / FOUND, LARGEST))
-            name, architecture, digest = told["client"], told["architecture"], told["data_digest"]
+            details = json.loads(read_file(folder / FOUND, LARGEST))
+            name, architecture, digest = (
+                details["client"],
+                details["architecture"],
+                details["data_digest"],
+            )
             if not isinstance(name, str) or not isinstance(architecture, str):
                 raise TypeError
         except (OSError, RecursionError, ValueError, KeyError, TypeError):
@@ -81,7 +85,7 @@ class Opened:
                 f"{folder / FOUND} is damaged, or of an older fedkin: let the client join again"
             ) from None
         parts = self.parts
-        same = (told["method"], told["seed"], digest) == (
+        same = (details["method"], details["seed"], digest) == (
             parts.method.name,
             parts.spec.run.seed,
             parts.population.digest(),
@@ -90,12 +94,12 @@ class Opened:
             raise FedkinError(
                 f"{folder} holds a model of another run than {self.folder}: name the run it joined"
             )
-        return Member(name, None, folder, told)
+        return Member(name, None, folder, details)
 
     def architecture(self, member: Member) -> str:
         """The name of its model's architecture."""
         if member.number is None:
-            return str(member.told["architecture"])
+            return str(member.details["architecture"])
         return self.parts.infos[member.number].architecture
 
     def view(self, member: Member, view: str = "personal") -> Tree:

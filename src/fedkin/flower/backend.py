@@ -28,7 +28,7 @@ from fedkin.setup.frozen import digest
 from fedkin.setup.population import rooted
 from fedkin.setup.resolved import resolved
 
-NODES = "nodes.json"  # in the run directory: what the nodes told of their data
+NODES = "nodes.json"  # in the run directory: what the nodes reported of their data
 
 
 def known_facts(path: Path) -> dict[str, Facts | None]:
@@ -71,7 +71,7 @@ class Fleet:
     def _unseen(self, spec: Spec, method: Method | None) -> Assembled:
         spec, method = accounted(rooted(spec)), method_of(spec, method)
         names = self.deployment.clients
-        facts = [told for name in names if (told := self.facts[name]) is not None]
+        facts = [facts_of_one for name in names if (facts_of_one := self.facts[name]) is not None]
         if len(facts) < len(names):
             raise FedkinError(
                 "a node has no data of its own: name its file in node.toml, or set own_data = false"
@@ -85,8 +85,11 @@ class Fleet:
             raise FedkinError(
                 "nodes keep their labels: give model.target the labels' mean and deviation, [μ, σ]"
             )
-        given = architectures_of(spec, [told.train for told in facts])
-        held = [told.architecture or name for told, name in zip(facts, given, strict=True)]
+        given = architectures_of(spec, [facts_of_one.train for facts_of_one in facts])
+        held = [
+            facts_of_one.architecture or name
+            for facts_of_one, name in zip(facts, given, strict=True)
+        ]
         parts = around(resolved(spec, method), method, data.unseen(spec, names, facts), held)
         # nobody has told how many samples of which class it holds
         infos = {
@@ -108,8 +111,8 @@ class Fleet:
                     classes=parts.population.classes,
                     architecture=info.architecture,
                     data=""
-                    if (told := self.facts[self.deployment.clients[client]]) is None
-                    else told.digest,
+                    if (facts_of_one := self.facts[self.deployment.clients[client]]) is None
+                    else facts_of_one.digest,
                     frozen=frozen.get(info.architecture, ""),
                 ),
             )

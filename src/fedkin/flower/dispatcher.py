@@ -54,7 +54,7 @@ class Dispatcher:
 
     def __init__(self, grid: Grid, deployment: Deployment, about: Federation) -> None:
         self.grid, self.deployment, self.about = grid, deployment, about
-        self._told: dict[
+        self._introduced: dict[
             int, str
         ] = {}  # node → the client it says it is; used only where nodes are not registered
         self._twice: set[str] = set()  # names that several nodes go by
@@ -121,7 +121,7 @@ class Dispatcher:
         """Without registration a node is who it says it is: good enough on one's own machine, and
         only there.
         """
-        new = {str(node): node for node in nodes if node not in self._told}
+        new = {str(node): node for node in nodes if node not in self._introduced}
         hello = [sealed(self.request(""))]
         messages = {
             key: Message(pack(hello), node, KIND, ttl=60 + LATE) for key, node in new.items()
@@ -129,10 +129,10 @@ class Dispatcher:
         for key, reply in self._send(messages, 60).items():
             if not isinstance(reply, str):
                 with suppress(Refused):
-                    self._told[new[key]] = opened(
+                    self._introduced[new[key]] = opened(
                         Reply, unpack(reply.content, HEADER_BYTES)[0]
                     ).name
-        return [(self._told[node], node) for node in nodes if node in self._told]
+        return [(self._introduced[node], node) for node in nodes if node in self._introduced]
 
     def _soft(self, requests: Mapping[str, tuple[Request, bytes | None]]) -> float:
         """Seconds after which a quorum closes a round; what is no work waits for everybody."""

@@ -22,7 +22,7 @@ from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, same_columns
 from fedkin.flower.transport import answers_of
 from fedkin.newcomers.join import FOLDER, FOUND
-from fedkin.newcomers.local import Learned, place_for, standing, told_of
+from fedkin.newcomers.local import Learned, described_by, place_for, standing
 from fedkin.newcomers.protocol import Ask, join
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.architectures import permit
@@ -87,7 +87,7 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
         "client": name,
         "method": run.parts.method.name,
         "after_round": run.round,
-        **told_of(found, facts.train, facts.val, facts.test),
+        **described_by(found, facts.train, facts.val, facts.test),
         "model": f"on its node, in state/{run_of(about.run, found.seat)}",
     }
     (out / FOLDER / name).mkdir(parents=True, exist_ok=True)

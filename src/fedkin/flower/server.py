@@ -91,14 +91,16 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
 
 
 def progress_of(folder: Path, known: Path, facts: dict[str, Facts | None]) -> Progress:
-    """After every round: keep what the nodes told in the run directory, and look whether somebody
-    wants to stop.
+    """After every round: keep what the nodes reported in the run directory, and look whether
+    somebody wants to stop.
     """
 
     def progress(record: Record) -> None:
         if not known.is_file():
-            told = {name: fact and fact.model_dump(mode="json") for name, fact in facts.items()}
-            write_file(known, json.dumps(told).encode())
+            known_facts = {
+                name: fact and fact.model_dump(mode="json") for name, fact in facts.items()
+            }
+            write_file(known, json.dumps(known_facts).encode())
         if (folder / config.STOP).exists() and record.phase != "finish":
             (folder / config.STOP).unlink()
             raise Interrupted(

@@ -37,9 +37,9 @@ class MaskedSum:
     """
 
     def __init__(
-        self, terms: Terms, asked: Iterable[int], told: int = 0, verify: Verify | None = None
+        self, terms: Terms, asked: Iterable[int], number: int = 0, verify: Verify | None = None
     ) -> None:
-        self.terms, self._told, self._verify = terms, told, verify
+        self.terms, self._number, self._verify = terms, number, verify
         self.asked = frozenset(asked)
         check_terms(terms, len(self.asked))
         self._public: dict[int, bytes] = {}
@@ -101,7 +101,7 @@ class MaskedSum:
             self._close(Stage.SHARES, Stage.MASKED, self._hidden)
         others = sorted(set(self._hidden) - {client})
         entries = [of_client(other, self._hidden[other][client]) for other in others]
-        return sealed(Stage.DELIVERY, self.terms.round, entries, self._told)
+        return sealed(Stage.DELIVERY, self.terms.round, entries, self._number)
 
     @property
     def sharing(self) -> list[int]:

@@ -14,8 +14,8 @@ from fedkin.core.rng import Key
 from fedkin.data.holdout import Fractions
 from fedkin.data.population import Population
 from fedkin.engine.codec import encode
-from fedkin.newcomers.local import Learned, joined, told
-from fedkin.newcomers.samples import Told, read_newcomer
+from fedkin.newcomers.local import Learned, described, joined
+from fedkin.newcomers.samples import TableLayout, read_newcomer
 from fedkin.runs.directory import own as inside
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import Assembled
@@ -69,7 +69,7 @@ def join(
         "data_digest": parts.population.digest(),
         "architecture": info.architecture,
         "after_round": at.trained,
-        **told(found, own),
+        **described(found, own),
         "said": list(own.said),
         "model": str(folder / MODEL),
     }
@@ -119,5 +119,5 @@ def _from_file(parts: Assembled, path: Path) -> Population:
     fractions: Fractions = (
         "comet" if split.holdout == "comet" else (split.train, split.val, split.test)
     )
-    aside = Told(data.label or "label", data.client, data.options, fractions)
+    aside = TableLayout(data.label or "label", data.client, data.options, fractions)
     return read_newcomer(path, parts.population, aside, Key(parts.spec.run.seed))

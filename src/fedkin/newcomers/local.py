@@ -115,7 +115,7 @@ def held_out(run: Learned, done: int = 0) -> Iterator[list[dict[str, Any]]]:
         own = parts.held_out.only([client])
         have = len(own.train[0]) + len(own.val[0])
         yield [
-            {"client": own.names[0], "asked": labels, **told(joined(run, part, None)[0], part)}
+            {"client": own.names[0], "asked": labels, **described(joined(run, part, None)[0], part)}
             for labels in (
                 *(n for n in sorted(set(parts.spec.run.holdout_labels)) if n < have),
                 None,
@@ -142,12 +142,12 @@ def fewer(own: Population, labels: int, key: Key) -> Population:
     return replace(own, train=(chosen[0],), val=(chosen[1],))
 
 
-def told(found: Joined, own: Population) -> dict[str, Any]:
+def described(found: Joined, own: Population) -> dict[str, Any]:
     """What is kept of a join in this process: JSON values."""
-    return told_of(found, len(own.train[0]), len(own.val[0]), len(own.test[0]))
+    return described_by(found, len(own.train[0]), len(own.val[0]), len(own.test[0]))
 
 
-def told_of(found: Joined, train: int, val: int, test: int) -> dict[str, Any]:
+def described_by(found: Joined, train: int, val: int, test: int) -> dict[str, Any]:
     """What is kept of a join of a client with so many samples: JSON values."""
     ways = {way: [one for one in found.sent if one.direction == way] for way in ("up", "down")}
     return {

@@ -115,12 +115,12 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
     )
     last, seen = _finish(server, guest, best, sent)
     record, client = seen.record, server.info.client
-    told = {
+    first_notes = {
         name: of[client]
         for name, of in server.method.server_metrics(best.state).items()
         if client in of
     }
-    notes, seconds = {**told, **record["notes"]}, time.perf_counter() - began
+    notes, seconds = {**first_notes, **record["notes"]}, time.perf_counter() - began
     scores, measures = record["scores"], record.get("measures", {})
     return Joined(
         best.seat, len(seats), best.rounds, by, scores, measures, notes, sent, seconds, last

@@ -15,14 +15,14 @@ from fedkin.data.formats.npz import divided, load_arrays
 from fedkin.data.holdout import Fractions, holdout
 from fedkin.data.population import SPLITS, Population
 from fedkin.data.sources import load
-from fedkin.data.tables.gaps import gap_told, gaps_of, labeled
+from fedkin.data.tables.gaps import gap_sentence, gaps_of, labeled
 from fedkin.data.tables.new_rows import SPELLED, encoded, read_later, style
 from fedkin.data.tables.table import labels_of, numbers_only
 
 SPLIT = "split"  # a column that says train, val or test
 
 
-class Told(NamedTuple):
+class TableLayout(NamedTuple):
     """What the run says of its data: columns, options of its source, and how clients' samples are
     divided.
     """
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
     said: tuple[str, ...] = ()
 
 
-def read_newcomer(path: Path, like: Population, told: Told, key: Key) -> Population:
+def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -> Population:
     """One client's samples. Columns and classes are those of ``like``; what a file does not divide,
     ``told`` does.
 
@@ -57,8 +57,8 @@ def read_newcomer(path: Path, like: Population, told: Told, key: Key) -> Populat
             f"{path} is none of the files that a newcomer brings: {', '.join(READERS)}"
         )
     read = READERS[path.suffix.lower()]
-    x, y, division, said = read(path, like, told)
-    rows = _divided(len(y), division, told.fractions, key, path)
+    x, y, division, said = read(path, like, layout)
+    rows = _divided(len(y), division, layout.fractions, key, path)
     return Population(
         name=path.stem,
         x=torch.from_numpy(_shaped(x, like, path)),
@@ -75,7 +75,7 @@ def read_newcomer(path: Path, like: Population, told: Told, key: Key) -> Populat
     )
 
 
-def _arrays(path: Path, like: Population, told: Told) -> Rows:
+def _arrays(path: Path, like: Population, layout: TableLayout) -> Rows:
     arrays = load_arrays(path)
     if {"x", "y"} <= set(arrays):
         return _checked(images(features(arrays["x"], str(path))), arrays["y"], like, path, None)
@@ -86,39 +86,43 @@ def _arrays(path: Path, like: Population, told: Told) -> Rows:
     return _checked(images(features(x, str(path))), y, like, path, division)
 
 
-def _table(path: Path, like: Population, told: Told) -> Rows:
+def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
     if like.encoding is None:
-        return _table_of_numbers(path, like, told)
+        return _table_of_numbers(path, like, layout)
     used = {feature.name for feature in like.encoding.features}
-    apart = [name for name in (SPLIT, told.client) if name is not None and name not in used]
-    read = read_later(path, like.encoding, told.options, apart)
-    if told.label not in read.frame.columns:
-        raise FedkinError(f"{path} lacks the column {told.label!r}: a newcomer learns from labels")
-    gaps = np.flatnonzero(gaps_of(read.frame[told.label]))
-    if len(gaps) and told.options.get("unlabeled") != "drop":
-        found = gap_told(read.frame[told.label], gaps, read.place)
+    apart = [name for name in (SPLIT, layout.client) if name is not None and name not in used]
+    read = read_later(path, like.encoding, layout.options, apart)
+    if layout.label not in read.frame.columns:
+        raise FedkinError(
+            f"{path} lacks the column {layout.label!r}: a newcomer learns from labels"
+        )
+    gaps = np.flatnonzero(gaps_of(read.frame[layout.label]))
+    if len(gaps) and layout.options.get("unlabeled") != "drop":
+        found = gap_sentence(read.frame[layout.label], gaps, read.place)
         raise FedkinError(f"{found}: fill it, or take rows without a label out of the file")
-    read = labeled(read, told.label, "drop")
-    if told.client in read.frame.columns:
-        _one_client(read.frame[told.client].astype(str).to_numpy(dtype=str), str(told.client), path)
+    read = labeled(read, layout.label, "drop")
+    if layout.client in read.frame.columns:
+        _one_client(
+            read.frame[layout.client].astype(str).to_numpy(dtype=str), str(layout.client), path
+        )
     division = (
         read.frame[SPLIT].astype(str).to_numpy(dtype=str)
         if SPLIT in apart and SPLIT in read.frame
         else None
     )
-    x, said = encoded(read, like.encoding, [told.label, *apart])
-    y, names = labels_of(read.frame[told.label], like.task, read.place)
+    x, said = encoded(read, like.encoding, [layout.label, *apart])
+    y, names = labels_of(read.frame[layout.label], like.task, read.place)
     return _checked(x, _labels(y, names, like, path), like, path, division)._replace(said=said)
 
 
-def _table_of_numbers(path: Path, like: Population, told: Told) -> Rows:
+def _table_of_numbers(path: Path, like: Population, layout: TableLayout) -> Rows:
     """Arrays written as a table: the run itself was given none, so there is no encoding."""
-    spelled = {key: str(told.options[key]) for key in SPELLED if key in told.options}
-    columns = [str(name) for name in read_file(path, style(told.options)).frame.columns]
-    aside = next((name for name in (SPLIT, told.client) if name in columns), None)
+    spelled = {key: str(layout.options[key]) for key in SPELLED if key in layout.options}
+    columns = [str(name) for name in read_file(path, style(layout.options)).frame.columns]
+    aside = next((name for name in (SPLIT, layout.client) if name in columns), None)
     task = "regression" if like.task == "regression" else "classification"
-    source = load(str(path), client=aside, label=told.label, task=task, scale="none", **spelled)
-    if aside == told.client and source.client is not None:
+    source = load(str(path), client=aside, label=layout.label, task=task, scale="none", **spelled)
+    if aside == layout.client and source.client is not None:
         _one_client(source.client, str(aside), path)
     y = _labels(source.y, source.class_names, like, path)
     division = source.client if aside == SPLIT else None
@@ -198,7 +202,7 @@ def _divided(
     return rows
 
 
-READERS: dict[str, Callable[[Path, Population, Told], Rows]] = {
+READERS: dict[str, Callable[[Path, Population, TableLayout], Rows]] = {
     ".npz": _arrays,
     **dict.fromkeys(SUFFIXES, _table),
 }

@@ -38,9 +38,9 @@ def beaten(run: Run, measure: str, headline: Mapping[str, Any], names: list[str]
 
 
 def _sentence(name: str, measure: str, theirs: list[float], own: list[Any]) -> str:
-    told, here = (formatting.value(measure, sum(one) / len(one)) for one in (theirs, own))
+    baseline, here = (formatting.value(measure, sum(one) / len(one)) for one in (theirs, own))
     return (
         f"{formatting.BASELINES[name]} does better than this run ({formatting.label(measure)} "
-        f"{told} beside {here} on the same clients): fedkin doctor says whether federating can "
+        f"{baseline} beside {here} on the same clients): fedkin doctor says whether federating can "
         "help, and with which method"
     )

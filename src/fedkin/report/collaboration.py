@@ -1,4 +1,4 @@
-"""What a run's method told of who learns from whom, read once for all charts of the lens."""
+"""What a run's method reported of who learns from whom, read once for all charts of the lens."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fedkin.report.matrix import Matrix, Stack, carried, matched, told, told_lists
+from fedkin.report.matrix import Matrix, Stack, carried, matched, note_lists, note_matrix
 from fedkin.report.records import FEDERATION, Client, Run
 
 CLUSTER, MEMBERSHIP = "cluster", "membership"  # the names of these notes, whatever the method
@@ -19,7 +19,7 @@ ALIKE, MOST, TREE = (
 CELLS, TIMES = 4_000_000, 20  # of weights: how many are read, and rounds
 
 
-class Told(NamedTuple):
+class Collaboration(NamedTuple):
     """``clusters``: numbers made to last (``matched``). ``weights``: {note: rows with a weight for
     every client}, of rounds of the second half. ``numbers``: what is one number a client;
     ``shared``: one number of the federation.
@@ -48,28 +48,30 @@ class Groups(NamedTuple):
         return [client for client, number in self.of.items() if str(number) == group]
 
 
-def read_told(run: Run) -> Told:
+def read_collaboration(run: Run) -> Collaboration:
     """All notes that the lens can show."""
     kinds = run.rows(
         "SELECT name, min(client), max(client), count(DISTINCT round) FROM notes GROUP BY name"
     )
-    clusters = told(run, CLUSTER)
-    memberships = told_lists(run, MEMBERSHIP, ROUNDS)
+    clusters = note_matrix(run, CLUSTER)
+    memberships = note_lists(run, MEMBERSHIP, ROUNDS)
     names = [name for name, _, most, _ in kinds if most >= 0 and name not in (CLUSTER, MEMBERSHIP)]
     weights = {name: rows for name in names if (rows := _weights(run, name)) is not None}
-    numbers = {n: m for n in names if n not in weights and (m := told(run, n)) is not None}
+    numbers = {n: m for n in names if n not in weights and (m := note_matrix(run, n)) is not None}
     both = [
         name for name, least, most, rounds in kinds if least == most == FEDERATION and rounds > 1
     ]
     shared = {
-        name: matrix for name in both if (matrix := told(run, name, [FEDERATION])) is not None
+        name: matrix
+        for name in both
+        if (matrix := note_matrix(run, name, [FEDERATION])) is not None
     }
-    return Told(
+    return Collaboration(
         None if clusters is None else matched(clusters), memberships, weights, numbers, shared
     )
 
 
-def groups_of(found: Told) -> Groups | None:
+def groups_of(found: Collaboration) -> Groups | None:
     """The groups at the end: clusters; where there are memberships, clients with like ones; None
     with neither.
     """
@@ -147,7 +149,7 @@ def _weights(run: Run, name: str) -> Stack | None:
     every = isinstance(one, dict) or (isinstance(one, list) and len(one) == count)
     if not every or count < 2:
         return None
-    found = told_lists(run, name, max(1, min(2 * TIMES, CELLS // count**2)))
+    found = note_lists(run, name, max(1, min(2 * TIMES, CELLS // count**2)))
     if found is None:
         return None
     half = len(found.rounds) // 2

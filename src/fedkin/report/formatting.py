@@ -159,18 +159,18 @@ def way(clients: int) -> str:
 
 def asked(found: Mapping[str, Any]) -> list[str]:
     """Of a run (a ``summary``): whom its rounds evaluated, where that was not everybody."""
-    told = found.get("evaluated")
-    if not told:
+    panel = found.get("evaluated")
+    if not panel:
         return []
-    if told["who"] == "participants":
+    if panel["who"] == "participants":
         return [
             "every evaluation asked the participants of its round, the final one too: means over "
             "clients are estimates, and the intervals say how sure"
         ]
     return [
-        f"rounds before the last evaluated a panel of {told['clients']:,} of {told['of']:,} "
+        f"rounds before the last evaluated a panel of {panel['clients']:,} of {panel['of']:,} "
         "clients: the best rounds and their means are the panel's; interval: "
-        f"{way(told['clients'])} over it"
+        f"{way(panel['clients'])} over it"
     ]
 
 
@@ -202,19 +202,19 @@ def diverged(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def privacy(told: Mapping[str, Any]) -> str:
+def privacy(facts: Mapping[str, Any]) -> str:
     """What a run's noise gives (its fact ``privacy``), in one line."""
 
     def shown(name: str) -> str:
-        value = told.get(name)
+        value = facts.get(name)
         return f"{value:.4g}" if isinstance(value, int | float) else str(value)[:60]
 
-    loud = "NOT PRIVATE (privacy.seeded): " if told.get("seeded") else ""
+    loud = "NOT PRIVATE (privacy.seeded): " if facts.get("seeded") else ""
     return (
         f"{loud}epsilon {shown('epsilon')} at delta {shown('delta')} for {shown('protects')}, "
         f"against {shown('from')}, after {shown('rounds')} rounds; clip {shown('clip')}, noise "
         f"{shown('noise')} by the {shown('where')}; outside of it: "
-        f"{str(told.get('outside'))[:120]}"
+        f"{str(facts.get('outside'))[:120]}"
     )
 
 

@@ -72,8 +72,8 @@ def communication(folder: Path) -> pd.DataFrame:
 
 
 def notes(folder: Path) -> pd.DataFrame:
-    """round, client (-1: the federation), client_name, name, value: what the method told, values as
-    JSON has them.
+    """round, client (-1: the federation), client_name, name, value: what the method says, values
+    as JSON has them.
     """
     with opened(folder) as run:
         rows = [

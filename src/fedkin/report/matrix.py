@@ -133,8 +133,8 @@ def _partners(overlap: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Stack:
-    """Vectors of every client: ``values`` [rounds, clients, parts], nan where nothing was told.
-    ``rounds`` are the last one and others, evenly spaced, of the ``among`` rounds that were told.
+    """Vectors of every client: ``values`` [rounds, clients, parts], nan where nothing was reported.
+    ``rounds`` are the last one and others, evenly spaced, of the ``among`` rounds with a report.
     """
 
     rounds: list[int]
@@ -144,17 +144,17 @@ class Stack:
 
     def largest(self) -> Matrix:
         """The number of each client's largest part."""
-        told = np.isfinite(self.values).any(2)
+        known = np.isfinite(self.values).any(2)
         values = np.nan_to_num(self.values, nan=-np.inf).argmax(2).astype(float)
-        return Matrix(self.rounds, self.clients, np.where(told, values, np.nan))
+        return Matrix(self.rounds, self.clients, np.where(known, values, np.nan))
 
     def last(self) -> NDArray[np.float64]:
-        """[clients, parts]: what was told last of each client."""
+        """[clients, parts]: what was reported last of each client."""
         last: NDArray[np.float64] = carried(self.values)[-1]
         return last
 
     def mean(self) -> NDArray[np.float64]:
-        """[clients, parts]: over the rounds; 0 where nothing was told."""
+        """[clients, parts]: over the rounds; 0 where nothing was reported."""
         known = np.isfinite(self.values)
         total: NDArray[np.float64] = np.where(known, self.values, 0.0).sum(0) / np.maximum(
             known.sum(0), 1
@@ -170,7 +170,7 @@ def carried(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def told(run: Run, name: str, clients: Sequence[int] | None = None) -> Matrix | None:
+def note_matrix(run: Run, name: str, clients: Sequence[int] | None = None) -> Matrix | None:
     """A note that is one number, client by client; None if it is something else. The federation
     (-1) is no client, unless ``clients`` names it.
     """
@@ -179,11 +179,11 @@ def told(run: Run, name: str, clients: Sequence[int] | None = None) -> Matrix | 
     values = run.read_all([text for _, _, text in rows])
     if not values or not all(type(value) in (int, float) for value in values):
         return None
-    told = [(at, client, value) for (at, client, _), value in zip(rows, values, strict=True)]
-    return _matrix(np.array(told, dtype=float))
+    cells = [(at, client, value) for (at, client, _), value in zip(rows, values, strict=True)]
+    return _matrix(np.array(cells, dtype=float))
 
 
-def told_lists(run: Run, name: str, most: int) -> Stack | None:
+def note_lists(run: Run, name: str, most: int) -> Stack | None:
     """A note that is a list of numbers, client by client; None if it is something else. Shorter
     ones end in nan; {place: number} is a list with 0 at the other places. Of many rounds ``most``
     are read (the last one alone for 1): a large run has a million lists.

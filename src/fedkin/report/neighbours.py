@@ -5,7 +5,7 @@ tell.
 import numpy as np
 from numpy.typing import NDArray
 
-from fedkin.report.collaboration import Told
+from fedkin.report.collaboration import Collaboration
 from fedkin.report.matrix import carried
 from fedkin.report.records import Run, evenly
 
@@ -13,7 +13,7 @@ ROUNDS = 40  # rounds that are looked at
 NEAREST = 8
 
 
-def kin(run: Run, found: Told) -> tuple[str, dict[int, list[tuple[int, float]]]]:
+def kin(run: Run, found: Collaboration) -> tuple[str, dict[int, list[tuple[int, float]]]]:
     """(what the number means, client → its nearest others with their numbers in [0, 1], largest
     first).
 

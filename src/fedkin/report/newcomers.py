@@ -43,8 +43,8 @@ def value_of(one: Mapping[str, Any], what: str) -> float | None:
     return test[what] if what in test else of.get(what)
 
 
-def told_measure(found: Mapping[str, Any]) -> str:
-    """What the numbers of ``unseen`` are told as: "accuracy", or of regression "rmse" (of older
+def newcomers_measure(found: Mapping[str, Any]) -> str:
+    """What the numbers of ``unseen`` are shown as: "accuracy", or of regression "rmse" (of older
     runs "loss").
     """
     return next(
@@ -66,7 +66,7 @@ def by_labels(found: Mapping[str, Any] | None) -> "Figure | None":
     """Test accuracy (RMSE, for regression) of held-out clients against their labelled samples."""
     if found is None:
         return None
-    what = told_measure(found)
+    what = newcomers_measure(found)
     name = NAMES[what]
     rows = [
         {

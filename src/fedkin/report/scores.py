@@ -33,9 +33,9 @@ def measure_of(run: Run) -> str:
     """What the experiment goes by; of runs from before it was a choice: accuracy, or the loss of a
     regression.
     """
-    told = run.facts.get("measure")
-    if isinstance(told, str) and told in MEASURES:
-        return told
+    chosen = run.facts.get("measure")
+    if isinstance(chosen, str) and chosen in MEASURES:
+        return chosen
     return (
         "accuracy"
         if run.rows("SELECT 1 FROM metrics WHERE accuracy IS NOT NULL LIMIT 1")

@@ -85,8 +85,10 @@ def _honest(run: Run, measure: str, headline: Mapping[str, Any]) -> dict[str, An
     """Of a run with attackers, {clients, attackers, views}: the last round's mean over the others,
     by view; None where nobody attacks.
     """
-    told = run.rows("SELECT client, max(value) FROM notes WHERE name = 'attacker' GROUP BY client")
-    hostile = {client for client, value in told if float(value) > 0}
+    clients = run.rows(
+        "SELECT client, max(value) FROM notes WHERE name = 'attacker' GROUP BY client"
+    )
+    hostile = {client for client, value in clients if float(value) > 0}
     if not hostile:
         return None
     views = {}
@@ -94,7 +96,7 @@ def _honest(run: Run, measure: str, headline: Mapping[str, Any]) -> dict[str, An
         found = values(run, picks["final"]["round"], view, measure)
         known = [v for client, v in found.items() if client not in hostile and v is not None]
         views[view] = fmean(known) if known else None
-    return {"clients": len(told) - len(hostile), "attackers": len(hostile), "views": views}
+    return {"clients": len(clients) - len(hostile), "attackers": len(hostile), "views": views}
 
 
 def split_parameters(facts: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +106,7 @@ def split_parameters(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def extras(run: Run) -> dict[str, dict[str, Any]]:
-    """{name: {client's name: the last value it told}}; what is said of all of them has the name
+    """{name: {client's name: the last value it reported}}; what is said of all of them has the name
     "federation".
     """
     # In SQLite the bare column `value` comes from the row that has the maximum.
@@ -187,9 +189,10 @@ def _measures(run: Run, last: int, view: str) -> dict[str, Any]:
     """
     weights = {k: client.test for k, client in run.clients.items()}
     found = measures(run, last, view)
-    told = {name: found[name] for name in (*MEASURES, *ASIDE) if name in found}
+    by_measure = {name: found[name] for name in (*MEASURES, *ASIDE) if name in found}
     return {
-        name: spread(by_client, weights, worst=worst_of(name)) for name, by_client in told.items()
+        name: spread(by_client, weights, worst=worst_of(name))
+        for name, by_client in by_measure.items()
     }
 
 

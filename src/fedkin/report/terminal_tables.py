@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fedkin.report import formatting
 from fedkin.report.intervals import FEW
-from fedkin.report.newcomers import NAMES, told_measure
+from fedkin.report.newcomers import NAMES, newcomers_measure
 
 
 def show(found: Mapping[str, Any]) -> RenderableType:
@@ -120,7 +120,7 @@ def _worst(found: Mapping[str, Any], most: int = 5) -> Table:
 
 
 def _unseen(found: Mapping[str, Any]) -> Table:
-    measure = told_measure(found)
+    measure = newcomers_measure(found)
     form = formatting.percent if measure == "accuracy" else formatting.decimal
     title = (
         f"Test {NAMES[measure]} of clients that were not in the run ({found['clients']} held out)"
@@ -197,11 +197,11 @@ def _missing(events: Sequence[Mapping[str, Any]], most: int = 5) -> Table:
 def _extras(extras: Mapping[str, Mapping[str, Any]], most: int = 8) -> Table:
     table = _table("What the method tells", ["name", "last values"])
     for name, values in extras.items():
-        told = [
+        remarks = [
             f"{client}: {formatting.plain(value)}" for client, value in list(values.items())[:most]
         ]
         more = f" … ({len(values)} in all)" if len(values) > most else ""
-        table.add_row(Text(name), Text("; ".join(told) + more))
+        table.add_row(Text(name), Text("; ".join(remarks) + more))
     return table
 
 

@@ -36,7 +36,7 @@ def _accuracy(view: str, share: float = 1.0) -> Reader:
     return read
 
 
-def _told(name: str) -> Reader:
+def _note(name: str) -> Reader:
     """What a note said of each client last."""
 
     def read(folder: Path, run: Run) -> Numbers:
@@ -84,14 +84,16 @@ def _groups(folder: Path, run: Run) -> Numbers:
 
 def _grouped(run: Run) -> tuple[list[int], list[int]]:
     """(the group, the canonical model with the largest membership) of each client that has both."""
-    told = extras(run).get("membership", {})
+    memberships = extras(run).get("membership", {})
     held = {
         c.name: set(np.flatnonzero(c.histogram).tolist())
         for c in run.clients.values()
         if c.histogram
     }
-    both = [name for name in told if name in held]
-    return _united([held[name] for name in both]), [int(np.argmax(told[name])) for name in both]
+    both = [name for name in memberships if name in held]
+    return _united([held[name] for name in both]), [
+        int(np.argmax(memberships[name])) for name in both
+    ]
 
 
 def _united(held: list[set[Any]]) -> list[int]:
@@ -115,7 +117,7 @@ def _purity(folder: Path, run: Run) -> Numbers:
 
 def _largest(folder: Path, run: Run) -> Numbers:
     """Each client's largest membership."""
-    return {name: float(max(told)) for name, told in extras(run).get("membership", {}).items()}
+    return {name: float(max(shares)) for name, shares in extras(run).get("membership", {}).items()}
 
 
 def _settled(folder: Path, run: Run) -> Numbers:
@@ -123,10 +125,10 @@ def _settled(folder: Path, run: Run) -> Numbers:
     relative to its end.
     """
     query = "SELECT value FROM notes WHERE name = 'distance' AND client = ? ORDER BY round"
-    told = [float(run.read(text)) for (text,) in run.rows(query, FEDERATION)]
-    if len(told) < 4 or not told[-1]:
+    losses = [float(run.read(text)) for (text,) in run.rows(query, FEDERATION)]
+    if len(losses) < 4 or not losses[-1]:
         return {}
-    return {WHOLE: abs(told[-1] - told[-1 - len(told) // 4]) / told[-1]}
+    return {WHOLE: abs(losses[-1] - losses[-1 - len(losses) // 4]) / losses[-1]}
 
 
 def _server(folder: Path, run: Run) -> Numbers:
@@ -155,7 +157,7 @@ def _distinct(name: str) -> Reader:
 def _not_last(folder: Path, run: Run) -> Numbers:
     """1 for each client whose teacher is of a round before the last, else 0."""
     last = run.committed()
-    return {name: float(at < last) for name, at in _told("teacher_round")(folder, run).items()}
+    return {name: float(at < last) for name, at in _note("teacher_round")(folder, run).items()}
 
 
 NUMBERS: dict[str, tuple[str, Reader | None]] = {
@@ -178,7 +180,7 @@ NUMBERS: dict[str, tuple[str, Reader | None]] = {
     "purity": ("canonical models used by one group only", _purity),
     "largest membership": ("largest membership of a client", _largest),
     "groups": ("agreement of memberships and groups", _groups),
-    "imitation": ("λ that a client chose", _told("imitation")),
+    "imitation": ("λ that a client chose", _note("imitation")),
     "teachers": ("different teachers", _distinct("teacher_round")),
     "early teacher": ("teachers of a round before the last", _not_last),
     "distance to its truth": (

@@ -61,16 +61,16 @@ def write(
     register: Register, found: Sequence[Judged], scale: str, asked: str, out: Path
 ) -> list[Path]:
     """claims.md, claims.html, claims.csv and claims.json in ``out``."""
-    told = lines(found)
+    cases = lines(found)
     table = io.StringIO()
     writer = csv.DictWriter(table, FIELDS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(told)
+    writer.writerows(cases)
     whole = {
         "scale": scale,
         "asked": asked,
         "claims": [_whole(one) for one in found],
-        "cases": told,
+        "cases": cases,
     }
     made = {
         "claims.md": markdown(register, found, scale, asked),
@@ -83,8 +83,8 @@ def write(
 
 def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str) -> str:
     """How many claims hold, then the claims paper by paper, with what was measured of each."""
-    told = ["# What the papers claim, and what holds here", ""]
-    told += [
+    text = ["# What the papers claim, and what holds here", ""]
+    text += [
         f"Scale: {scale}. Made by `{asked}`.",
         "",
         *legend(scale),
@@ -93,10 +93,10 @@ def markdown(register: Register, found: Sequence[Judged], scale: str, asked: str
         "",
     ]
     for paper, title in register.titles.items():
-        told += [f"## {title}", ""]
+        text += [f"## {title}", ""]
         for one in (one for one in found if one.claim.paper == paper):
-            told += [*_claim(one), ""]
-    return "\n".join(told)
+            text += [*_claim(one), ""]
+    return "\n".join(text)
 
 
 def _counts(register: Register, found: Sequence[Judged]) -> list[str]:
@@ -117,18 +117,18 @@ def _counts(register: Register, found: Sequence[Judged]) -> list[str]:
 
 def _claim(one: Judged) -> list[str]:
     claim = one.claim
-    told = [f"**{claim.id}: {verdict(one)}.** {claim.says} ({claim.where})"]
-    told += [claim.note] if claim.note else []
+    text = [f"**{claim.id}: {verdict(one)}.** {claim.says} ({claim.where})"]
+    text += [claim.note] if claim.note else []
     pairs = list(zip(claim.cases, one.findings, strict=True))
     if measured := [_line(case, finding) for case, finding in pairs if finding.seeds]:
         head = ["| case | what | measured | seeds | verdict |", "|---|---|---|---|---|"]
-        told += ["", *head, *measured]
+        text += ["", *head, *measured]
     lacking = [case.name for case, finding in pairs if not finding.seeds]
     if lacking and len(claim.cases) > 1:
-        told += ["", f"Cases that were not run: {'; '.join(lacking)}."]
+        text += ["", f"Cases that were not run: {'; '.join(lacking)}."]
     if one.cost.seconds > 0:
-        told += ["", f"The runs that are missing: {one.cost} of processor time."]
-    return told + [f"Not run: {reason}" for reason in one.missing if reason != "not run yet"]
+        text += ["", f"The runs that are missing: {one.cost} of processor time."]
+    return text + [f"Not run: {reason}" for reason in one.missing if reason != "not run yet"]
 
 
 def _line(case: Case, finding: Finding) -> str:

@@ -162,9 +162,9 @@ def _judged(statement: Statement, exact: bool) -> Finding:
     means = np.round([each.mean() for each in values], 9)
     low, high = interval(values)
     against = f"against {statement.against}" if statement.against else ""
-    told = Finding(OPEN, float(means.mean()), low, high, len(values), against)
+    finding = Finding(OPEN, float(means.mean()), low, high, len(values), against)
     if len(values) < SEEDS and not exact:
-        return told._replace(why=f"{many(len(values), 'seed')} of at least {SEEDS}")
+        return finding._replace(why=f"{many(len(values), 'seed')} of at least {SEEDS}")
     worst, best = (
         (min(low, *means), max(high, *means))
         if statement.over
@@ -172,11 +172,11 @@ def _judged(statement: Statement, exact: bool) -> Finding:
     )
     at = bound if statement.over else -bound
     if worst > at or (worst == at and not statement.strict):
-        return told._replace(verdict=HOLDS)
+        return finding._replace(verdict=HOLDS)
     if best < at or (best == at and statement.strict):
-        return told._replace(verdict=FAILS)
+        return finding._replace(verdict=FAILS)
     why = "the interval has the bound in it" if low <= bound <= high else "seeds disagree"
-    return told._replace(why=f"{why}, {against}" if against else why)
+    return finding._replace(why=f"{why}, {against}" if against else why)
 
 
 def _apart(first: Values, second: Values) -> list[Floats]:

@@ -29,7 +29,7 @@ def verdict(one: Judged) -> str:
 
 def legend(scale: str) -> list[str]:
     """How to read the page, sentence by sentence; "" is a break."""
-    told = [
+    lines = [
         "Each number is a mean over pairs: the same client under the same seed in both runs.",
         "In brackets: its 95 % interval, seeds and clients drawn again.",
         f"A claim holds if the interval and every seed are on its side, with at least {SEEDS} "
@@ -38,17 +38,20 @@ def legend(scale: str) -> list[str]:
         "Accuracies are of the last round, on test data, in percent; no round was chosen.",
     ]
     if scale == "small":
-        told += ["", "The small scale has fewer rounds, clients and samples, and smaller networks."]
-        told += ["A verdict here is about the small scale: it may differ at the papers' own."]
-    return told
+        lines += [
+            "",
+            "The small scale has fewer rounds, clients and samples, and smaller networks.",
+        ]
+        lines += ["A verdict here is about the small scale: it may differ at the papers' own."]
+    return lines
 
 
 def bound(case: Case) -> str:
     """What the number is held against: ", at least 3"."""
-    told = {"margin": "by more than", "at_least": "at least", "at_most": "at most"}
+    lines = {"margin": "by more than", "at_least": "at least", "at_most": "at most"}
     if case.kind == "within":
-        told["margin"] = "at most"
-    return "".join(f", {told[key]} {value:g}" for key, value in case.bounds.items())
+        lines["margin"] = "at most"
+    return "".join(f", {lines[key]} {value:g}" for key, value in case.bounds.items())
 
 
 def measured(one: Finding) -> str:

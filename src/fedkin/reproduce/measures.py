@@ -26,8 +26,8 @@ def _last(name: str, of: str = "clients") -> Measure:
     """The mean over clients of what a note said last, or what it said of the federation."""
 
     def measure(folder: Path, found: Mapping[str, Any]) -> float | None:
-        told = found["extras"].get(name, {})
-        values = [v for k, v in told.items() if (k == "federation") == (of == "federation")]
+        by_client = found["extras"].get(name, {})
+        values = [v for k, v in by_client.items() if (k == "federation") == (of == "federation")]
         return float(np.mean(values)) if values else None
 
     return measure
@@ -41,10 +41,10 @@ def recovery_errors(folder: Path, found: Mapping[str, Any]) -> NDArray[np.float6
     from scipy.optimize import linear_sum_assignment
 
     truth = load(folder)[1].population.truth.get("alpha")
-    told = found["extras"].get("membership", {})
-    if truth is None or not told:
+    by_client = found["extras"].get("membership", {})
+    if truth is None or not by_client:
         return None
-    learnt = np.array(list(told.values()), dtype=float)
+    learnt = np.array(list(by_client.values()), dtype=float)
     apart = np.abs(np.asarray(truth)[:, :, None] - learnt[:, None, :])
     _, order = linear_sum_assignment(apart.mean(0))
     errors: NDArray[np.float64] = apart[:, np.arange(len(order)), order].sum(1) / 2

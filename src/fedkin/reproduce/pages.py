@@ -41,13 +41,13 @@ MOST = 4  # rows whose charts a page shows
 
 def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
     """One line a row and number, plain values; ``missing`` says why a row was not run."""
-    told = []
+    rows = []
     for one in found:
         for value in one.row.values:
             numbers = one.numbers.get(value.measure, [])
             measured = mean(numbers)
             known = measured is not None and isinstance(value.published, float)
-            told.append(
+            rows.append(
                 {
                     "row": one.row.name,
                     "measure": value.measure,
@@ -64,7 +64,7 @@ def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
                     "missing": one.missing,
                 }
             )
-    return told
+    return rows
 
 
 def cells(line: dict[str, Any]) -> list[str]:
@@ -125,17 +125,17 @@ def flags(preset: Preset) -> list[str]:
 
 def notes(found: Sequence[Outcome]) -> list[str]:
     """How to read the numbers, and why rows are missing."""
-    told = [
+    remarks = [
         "Measured: mean over seeds of the last round, ± sd over seeds; no round was chosen "
         "by test data."
     ]
-    told.append(
+    remarks.append(
         "Estimated, taken: processor time of all processes together; ~ where it is counted "
         "from another row's."
     )
     taken = sum(len(one.taken) for one in found)
     if taken:
-        told.append(
+        remarks.append(
             "Made on another machine, taken from its CSV as settings are equal: "
             f"{formatting.many(taken, 'run')}."
         )
@@ -143,10 +143,10 @@ def notes(found: Sequence[Outcome]) -> list[str]:
     for reason in reasons:
         rows = [one for one in found if one.missing == reason]
         cost = together(one.estimated for one in rows)
-        told.append(
+        remarks.append(
             f"Not run, {formatting.many(len(rows), 'row')}, processor time {cost}: {reason}"
         )
-    return told
+    return remarks
 
 
 def write(
@@ -183,10 +183,10 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
     figures = [*_charts(preset, found), *(run_figures(seen, seen[0].name) if seen else [])]
     parts = [f"<h1>{escape(preset.title)}</h1>", f"<p>{_prose(preset.about)}</p>"]
     parts += [f'<p class="soft">Scale: {scale}. Made by: <code>{escape(asked)}</code></p>']
-    told = "".join(f"<li>{escape(text)}</li>" for text in [*flags(preset), *notes(found)])
+    items = "".join(f"<li>{escape(text)}</li>" for text in [*flags(preset), *notes(found)])
     parts += [
         section("table", "Measured beside published", note, content),
-        f"<ul>{told}</ul>",
+        f"<ul>{items}</ul>",
         *places(figures),
     ]
     return document(preset.title, ["<main>", *parts, "</main>"], content_of(figures))

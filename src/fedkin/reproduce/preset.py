@@ -132,7 +132,7 @@ def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) ->
             "" if scale == "full" else f"-{scale}"
         )
         wanted = values if values is not None else group["values"]
-        told = tuple(
+        remarks = tuple(
             Value(
                 v["measure"],
                 _published(
@@ -146,7 +146,7 @@ def _rows(group: Mapping[str, Any], values: list[Content] | None, scale: str) ->
                 name,
                 group.get("spec", ""),
                 changes,
-                told,
+                remarks,
                 group.get("runner", "experiment"),
                 chosen,
             )

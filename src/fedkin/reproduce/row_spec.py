@@ -45,22 +45,22 @@ def command(row: Row, seed: int = 0, changes: Mapping[str, Any] | None = None) -
     """The same run from the command line, wherever fedkin is installed (``preset.packaged``)."""
     if row.runner != "experiment":
         return f"fedkin reproduce comet-figure-2 --rows {shlex.quote(row.name)}"
-    told: dict[str, str] = {}  # by key: of two settings of one option, the later one counts
+    options: dict[str, str] = {}  # by key: of two settings of one option, the later one counts
     for key, value in {
         **row.changes,
         **(changes or {}),
         **({"run.seed": seed} if seed else {}),
     }.items():
         if isinstance(value, Mapping) and "." not in key:
-            told[key] = f"--{key} {value['name']}"
-            told |= {
+            options[key] = f"--{key} {value['name']}"
+            options |= {
                 f"{key}.{inner}": _setting(f"{key}.{inner}", v)
                 for inner, v in value.items()
                 if inner != "name"
             }
         else:
-            told[key] = _setting(key, value)
-    return " ".join([f"fedkin run examples/papers/{row.spec}.toml", *told.values()])
+            options[key] = _setting(key, value)
+    return " ".join([f"fedkin run examples/papers/{row.spec}.toml", *options.values()])
 
 
 def _setting(key: str, value: Any) -> str:

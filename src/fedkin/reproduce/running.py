@@ -66,8 +66,8 @@ def outcomes(
             ) from None
         except FedkinError as error:
             done = Outcome(row, [], {}, None, [], _anywhere(str(error), out, changes))
-        told = estimate(row, changes, speed, seeds)
-        yield done._replace(estimated=told, command=command(row, 0, portable(changes)))
+        cost = estimate(row, changes, speed, seeds)
+        yield done._replace(estimated=cost, command=command(row, 0, portable(changes)))
 
 
 def known(
@@ -81,13 +81,13 @@ def known(
     """A row that is not asked for, as it is there: with all the seeds that are finished. Trains
     nothing.
     """
-    told = elsewhere or {}
+    others = elsewhere or {}
 
     def over(seed: int) -> bool:
-        return _over(out / f"{row.name}-seed{seed}") or (row.name, seed) in told
+        return _over(out / f"{row.name}-seed{seed}") or (row.name, seed) in others
 
     there = sum(1 for _ in takewhile(over, count())) if row.runner == "experiment" else 0
-    return next(outcomes([row], there or seeds, out, changes, speed, READERS, told))
+    return next(outcomes([row], there or seeds, out, changes, speed, READERS, others))
 
 
 def _taken(
@@ -152,8 +152,8 @@ def _outcome(
     numbers = {name: [float(v) for one in each if (v := one[name]) is not None] for name in names}
     spent = [found.total for folder in folders if (found := cost(folder)) is not None]
     runs = tuple(
-        _run(row, seed, spec_of(row, seed, changes), folder, told)
-        for seed, folder, told in zip(seeds, folders, each, strict=True)
+        _run(row, seed, spec_of(row, seed, changes), folder, facts)
+        for seed, folder, facts in zip(seeds, folders, each, strict=True)
     )
     return Outcome(
         row, seeds, numbers, sum(spent) if len(spent) == len(folders) else None, folders, runs=runs

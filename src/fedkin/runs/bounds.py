@@ -136,9 +136,9 @@ def check_rows(rows: Callable[[str], list[tuple[Any, ...]]], where: str) -> None
             continue
         wrong = " OR ".join(f"({condition}) IS NOT TRUE" for condition in conditions)
         for row in rows(f"SELECT * FROM {table} WHERE {wrong} LIMIT 1"):
-            told = ", ".join(repr(value)[:40] for value in row)
+            row_text = ", ".join(repr(value)[:40] for value in row)
             raise FedkinError(
-                f"{where} is damaged: {table} holds a row that no run writes: {told[:200]}"
+                f"{where} is damaged: {table} holds a row that no run writes: {row_text[:200]}"
             )
 
 

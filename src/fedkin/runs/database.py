@@ -192,9 +192,9 @@ def open_run(folder: Path, write: bool = False, busy: float = WRITER_WAITS) -> D
         raise FedkinError(f"{path} is not a readable run record: {error}") from None
     if version != VERSION:
         database.close()
-        told = str(version)[:20]
+        its = str(version)[:20]
         raise FedkinError(
-            f"{folder} was written in version {told} of the run format, this fedkin reads {VERSION}"
+            f"{folder} was written in version {its} of the run format, this fedkin reads {VERSION}"
         )
     return database
 

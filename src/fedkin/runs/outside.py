@@ -56,7 +56,7 @@ def owner(real: Path) -> Path | None:
 
 def _same(path: Path, descriptor: int) -> bool:
     """Whether a file is what a descriptor writes to: a rename would take it away from the writer. A
-    device is told as one.
+    device is shown as one.
     """
     with suppress(OSError):  # no file yet, or a descriptor that is closed
         return path.is_file() and os.path.samestat(path.stat(), os.fstat(descriptor))

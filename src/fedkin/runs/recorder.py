@@ -178,15 +178,15 @@ def _insert(transaction: sqlite3.Connection, record: Record) -> None:
 
 
 def _notes(record: Record) -> list[tuple[int, int, str, str]]:
-    told = {
+    rows = {
         (client, name): value
         for client, notes in record.notes.items()
         for name, value in notes.items()
     }
-    told |= {
+    rows |= {
         (client, name): value for name, by in record.lens.items() for client, value in by.items()
     }
     return [
         (record.round, client, name, bounds.note(value))
-        for (client, name), value in sorted(told.items())
+        for (client, name), value in sorted(rows.items())
     ]

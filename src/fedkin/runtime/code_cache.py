@@ -135,10 +135,10 @@ def _digest(content: bytes) -> str:
 @cache
 def processor() -> str:
     """A digest of what this CPU is and can do: code made for one may stop on another."""
-    told = [platform.processor(), platform.machine()]
+    parts = [platform.processor(), platform.machine()]
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        told += sorted(
+        parts += sorted(
             {line for line in lines if line.startswith(("flags", "Features", "model name"))}
         )
-    return _digest("\n".join(told).encode())
+    return _digest("\n".join(parts).encode())

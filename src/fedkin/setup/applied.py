@@ -70,12 +70,12 @@ def _changed(
     return transformed(method, listed, setting, noised), setting
 
 
-def told_secret(federation: Federation, told: tuple[str, bool] | None) -> Federation:
+def with_given_secret(federation: Federation, given: tuple[str, bool] | None) -> Federation:
     """The federation with the secret that a worker was sent: its key and whether it is seeded."""
     return (
         federation
-        if told is None
-        else with_secret(federation, Secret(bytes.fromhex(told[0]), told[1]))
+        if given is None
+        else with_secret(federation, Secret(bytes.fromhex(given[0]), given[1]))
     )
 
 

@@ -25,7 +25,7 @@ from fedkin.runtime.precision import lowered
 
 
 def architectures_of(
-    spec: Spec, sizes: Sequence[int], told: Sequence[str] | None = None
+    spec: Spec, sizes: Sequence[int], column_values: Sequence[str] | None = None
 ) -> list[str]:
     """The architecture of clients with so many training samples, by [model] rule (``RULES``), from
     its map or name.
@@ -41,7 +41,7 @@ def architectures_of(
             'for each model of the map, with rule "size" or "random"'
         )
     if model.rule == "column":
-        return _by_column(spec, told)
+        return _by_column(spec, column_values)
     return RULES[model.rule](spec, sizes, names)
 
 
@@ -101,22 +101,22 @@ def _at_random(spec: Spec, sizes: Sequence[int], names: list[str]) -> list[str]:
     return [names[int(i)] for i in rng.choice(len(names), size=len(sizes), p=chances)]
 
 
-def _by_column(spec: Spec, told: Sequence[str] | None) -> list[str]:
+def _by_column(spec: Spec, column_values: Sequence[str] | None) -> list[str]:
     choices = spec.model.map
     if spec.model.column is None or not choices:
         raise FedkinError(
             'rule "column" needs model.column, a column of the table, and a model.map with '
             "its values"
         )
-    if told is None:
+    if column_values is None:
         raise FedkinError(
             f"column {spec.model.column!r} says a client's model, and nobody's is known: name "
             "the model"
         )
-    for one in told:
+    for one in column_values:
         if one not in choices:
             raise unknown(f"model by column {spec.model.column!r}:", one, choices)
-    return [choices[one] for one in told]
+    return [choices[one] for one in column_values]
 
 
 RULES: dict[str, Callable[[Spec, Sequence[int], list[str]], list[str]]] = {

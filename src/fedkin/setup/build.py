@@ -27,7 +27,7 @@ from fedkin.runs.spec import Spec
 from fedkin.runtime.device import device_named, placed
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.accounted import accounted
-from fedkin.setup.applied import told_secret, transformed_by
+from fedkin.setup.applied import transformed_by, with_given_secret
 from fedkin.setup.architectures import (
     another,
     architectures_of,
@@ -311,5 +311,5 @@ def host_from_setup(setup: dict[str, Any]) -> Host:
     shared = Path(setup["population"])
     parts = around(spec, method_of(spec), Population.load(shared))
     map_frozen(parts.models, shared)
-    parts = parts._replace(federation=told_secret(parts.federation, setup.get("secret")))
+    parts = parts._replace(federation=with_given_secret(parts.federation, setup.get("secret")))
     return host_of(parts, setup["clients"], Path(setup["state"]), holds=True)

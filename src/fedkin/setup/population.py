@@ -34,7 +34,7 @@ _kept: list[dict[str, Source]] = []  # within ``reading_once``: what one asked f
 def rooted(spec: Spec) -> Spec:
     """Its files and folders by their whole paths: a run is resumed, and looked at, from any folder.
 
-    What is not there stays as it is, so that it is told as it was written.
+    What is not there stays as it is, so that it is shown as it was written.
     """
     data, source = spec.data, spec.public.source
     folder = None if data.dir is None else typed_path(data.dir)

@@ -59,7 +59,7 @@ def facts_of(spec: Spec, costs: SampleCosts | None = None) -> dict[str, Any] | N
     asked = spec.privacy
     if not asked.on:
         return None
-    told = {
+    facts = {
         "where": "client" if asked.at_client else "server",
         "clip": asked.clip,
         "noise": asked.noise,
@@ -71,14 +71,14 @@ def facts_of(spec: Spec, costs: SampleCosts | None = None) -> dict[str, Any] | N
         assert isinstance(asked.noise, float)
         assert asked.delta is not None
         return {
-            **told,
+            **facts,
             "protects": "a training sample of a client",
             "from": "whoever sees what clients send, the server too",
             "epsilon": costs.epsilon(asked.noise, asked.delta, spec.run.rounds),
             "outside": OUTSIDE_SAMPLES,
         }
     return {
-        **told,
+        **facts,
         "protects": "a client, with all its data",
         "from": AGAINST[asked.where],
         "epsilon": epsilon(mechanism_of(spec), spec.run.rounds),
@@ -88,15 +88,15 @@ def facts_of(spec: Spec, costs: SampleCosts | None = None) -> dict[str, Any] | N
 
 def remarks_of(spec: Spec, costs: SampleCosts | None = None) -> list[str]:
     """One sentence of what holds, and a loud one where nothing does."""
-    told = facts_of(spec, costs)
-    if told is None:
+    facts = facts_of(spec, costs)
+    if facts is None:
         return []
-    if told["seeded"]:
+    if facts["seeded"]:
         return ["NOT PRIVATE: privacy.seeded draws the noise from run.seed, which anybody may know"]
     return [
-        f"privacy: epsilon = {told['epsilon']:.3g} at delta = {told['delta']:g} after "
-        f"{told['rounds']} rounds, for {told['protects']}, against {told['from']}; "
-        f"{told['outside']} are outside of it"
+        f"privacy: epsilon = {facts['epsilon']:.3g} at delta = {facts['delta']:g} after "
+        f"{facts['rounds']} rounds, for {facts['protects']}, against {facts['from']}; "
+        f"{facts['outside']} are outside of it"
     ]
 
 

@@ -38,12 +38,12 @@ def space_of(texts: Sequence[str]) -> Space:
     """
     found: Space = {}
     for text in texts:
-        key, equals, told = text.partition("=")
+        key, equals, values_or_range = text.partition("=")
         if not equals:
             if text not in SPACES:
                 raise unknown("space", text, SPACES)
             found |= space_of([f"{k}={v}" for k, v in SPACES[text].items()])
-        elif match := RANGE.fullmatch(told.strip()):
+        elif match := RANGE.fullmatch(values_or_range.strip()):
             low, high = _number(match[2], text), _number(match[3], text)
             if not -math.inf < low < high < math.inf or (match[1] and low <= 0):
                 raise FedkinError(
@@ -51,7 +51,7 @@ def space_of(texts: Sequence[str]) -> Space:
                 )
             found[key.strip()] = (low, high, bool(match[1]))
         else:
-            values = [literal(piece.strip()) for piece in told.split(",")]
+            values = [literal(piece.strip()) for piece in values_or_range.split(",")]
             found[key.strip()] = [
                 value for at, value in enumerate(values) if value not in values[:at]
             ]
@@ -66,10 +66,10 @@ def space_of(texts: Sequence[str]) -> Space:
 def drawn(trial: Any, base: Spec, space: Space) -> dict[str, Any]:
     """The values that an Optuna trial takes."""
     return {
-        key: trial.suggest_categorical(key, told)
-        if isinstance(told, list)
+        key: trial.suggest_categorical(key, values_or_range)
+        if isinstance(values_or_range, list)
         else _number_of(trial, key, base, space)
-        for key, told in space.items()
+        for key, values_or_range in space.items()
     }
 
 
@@ -92,7 +92,7 @@ def check(base: Spec, space: Space) -> str:
     """The digest of the data. A key or a value that does not exist, and data that no trial could
     use, are told before anything is written.
     """
-    for key, told in space.items():
+    for key, values_or_range in space.items():
         ours = _ours(key)
         section = ours.partition(".")[0]
         if section in ("data", "split", "public", "run"):
@@ -101,7 +101,7 @@ def check(base: Spec, space: Space) -> str:
             )
         if ours != key:
             raise FedkinError(f"{key} is called {ours} here: --space {ours}=…")
-        for value in _ends(told):
+        for value in _ends(values_or_range):
             changed(base, {key: value})
     if base.split.holdout == "fractions" and not base.split.val:
         raise FedkinError(
@@ -122,7 +122,11 @@ def _check_method(base: Spec, space: Space) -> None:
     """Raises FedkinError for a key that a method has not, and for a value that it takes beside no
     others.
     """
-    asked = {key: told for key, told in space.items() if key.startswith(("method.", "train."))}
+    asked = {
+        key: values_or_range
+        for key, values_or_range in space.items()
+        if key.startswith(("method.", "train."))
+    }
     own = [key for key in asked if key.startswith("method.")]
     for name in _methods(base, space):
         taken(name, [*base.method.options, *(key.split(".")[1] for key in own if key != NAME)])
@@ -136,7 +140,9 @@ def _check_models(base: Spec, space: Space, population: Population) -> None:
         permit(spec)  # --space names it, or the experiment whose code may be imported
         models_of(spec, population, sorted(names_of(spec)))
 
-    asked = {key: told for key, told in space.items() if key.startswith("model.")}
+    asked = {
+        key: values_or_range for key, values_or_range in space.items() if key.startswith("model.")
+    }
     _check_values(base, asked, list(asked), build)
 
 
@@ -147,8 +153,12 @@ def _check_values(
     others.
     """
     for key in own:
-        told = asked[key]
-        for values in [_ends(told)] if isinstance(told, tuple) else [[value] for value in told]:
+        values_or_range = asked[key]
+        for values in (
+            [_ends(values_or_range)]
+            if isinstance(values_or_range, tuple)
+            else [[value] for value in values_or_range]
+        ):
             _check_one(base, {**asked, key: values}, build)
 
 
@@ -169,12 +179,12 @@ def _check_one(base: Spec, space: Space, build: Callable[[Spec], Any]) -> None:
         raise wrong
 
 
-def _ends(told: list[Any] | tuple[float, float, bool]) -> list[Any]:
+def _ends(values_or_range: list[Any] | tuple[float, float, bool]) -> list[Any]:
     """The values of a list; of a range its ends, whole numbers as such."""
     return (
-        told
-        if isinstance(told, list)
-        else [int(end) if end.is_integer() else end for end in told[:2]]
+        values_or_range
+        if isinstance(values_or_range, list)
+        else [int(end) if end.is_integer() else end for end in values_or_range[:2]]
     )
 
 
@@ -215,7 +225,9 @@ def _kind(option: inspect.Parameter) -> str:
 
 def grid(space: Space) -> list[dict[str, Any]]:
     """Every combination of the values, in order. Raises FedkinError where there is a range."""
-    if ranges := [key for key, told in space.items() if isinstance(told, tuple)]:
+    if ranges := [
+        key for key, values_or_range in space.items() if isinstance(values_or_range, tuple)
+    ]:
         raise FedkinError(f"{ranges[0]} is a range: a grid needs values, or take --sampler tpe")
     return [dict(zip(space, values, strict=True)) for values in product(*space.values())]
 

@@ -53,7 +53,7 @@ def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
     )  # its 7 are minutes where no server is
     with opened(Path(folder)) as run:
         numbers = [Metric(name, value, 0, at) for name, at, value in scalars(run)]
-        told = [Param(key, str(value)[:500]) for key, value in settings(run).items()]
+        parameters = [Param(key, str(value)[:500]) for key, value in settings(run).items()]
         state = "finished" if run.finished else "unfinished"
         try:
             client = MlflowClient(tracking_uri=uri)
@@ -65,7 +65,7 @@ def to_mlflow(folder: Path, uri: str, experiment: str = "fedkin") -> str:
             for start in range(0, max(len(numbers), 1), 1000):  # MLflow takes so many at once
                 part = numbers[start : start + 1000]
                 client.log_batch(
-                    identity, part, told if not start else [], [RunTag("fedkin.state", state)]
+                    identity, part, parameters if not start else [], [RunTag("fedkin.state", state)]
                 )
             client.set_terminated(identity, "FINISHED" if run.finished else "KILLED")
         except MlflowException as error:

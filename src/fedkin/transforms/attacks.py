@@ -70,7 +70,7 @@ def attack(
             method = _with_updates(method, who, _times(strength or 1 / share))
         else:
             method = _with_updates(method, who, _of_kind(kind, strength or STRENGTHS[kind]))
-        return _told(method, setting, who)
+        return _marked(method, setting, who)
 
     return change
 
@@ -193,9 +193,9 @@ def largest_z(clients: int, hostile: int) -> float:
     return max(0.0, NormalDist().inv_cdf(quantile)) if 0 < quantile < 1 else 0.0
 
 
-def _told(method: Method, setting: Setting, who: frozenset[int]) -> Method:
+def _marked(method: Method, setting: Setting, who: frozenset[int]) -> Method:
     """The method whose record says who attacks."""
-    told = {client: float(client in who) for client in range(setting.clients)}
+    attackers = {client: float(client in who) for client in range(setting.clients)}
     return method._replace(
-        server_metrics=lambda state: {**method.server_metrics(state), ATTACKER: told}
+        server_metrics=lambda state: {**method.server_metrics(state), ATTACKER: attackers}
     )

@@ -71,13 +71,13 @@ def _study(method: Method, received: Tree, own: Tree, data: ClientContext) -> tu
     learner, inputs = data.model.learner
     public = public_set(data)
     lesson = method.distillation_target(
-        received, own, _told(data.model, own["parameters"], public, 1.0)
+        received, own, _softened(data.model, own["parameters"], public, 1.0)
     )
     state = _arrays(own["parameters"])
     fitted = learner.fit(state, _parts(lesson, public, inputs, data))
     w = _tensors(fitted)
-    told = _told(data.model, w, public, lesson.temperature)
-    return {**own, **lesson.own, "parameters": w}, {"predictions": told}
+    predictions = _softened(data.model, w, public, lesson.temperature)
+    return {**own, **lesson.own, "parameters": w}, {"predictions": predictions}
 
 
 def _parts(
@@ -102,7 +102,7 @@ def _parts(
             )
 
 
-def _told(model: Model, w: Params, x: Tensor, temperature: float) -> Tensor:
+def _softened(model: Model, w: Params, x: Tensor, temperature: float) -> Tensor:
     """Class probabilities of a public set [n, classes], softened."""
     return torch.softmax(model.outputs(w, x) / temperature, 1)
 

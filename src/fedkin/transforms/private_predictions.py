@@ -26,7 +26,7 @@ class PredictionNoise:
     clip: float
     noise: float
 
-    def __call__(self, told: Tensor, secret: Secret, round: int) -> Tensor:
+    def __call__(self, predictions: Tensor, secret: Secret, round: int) -> Tensor:
         """Predictions as they may leave the client.
 
         Args:
@@ -38,8 +38,8 @@ class PredictionNoise:
             uniform + clipped difference + σ C noise, with rows on the simplex again: [public,
             classes].
         """
-        uniform = 1 / told.shape[1]
-        update = told.reshape(-1).to(torch.float64) - uniform
+        uniform = 1 / predictions.shape[1]
+        update = predictions.reshape(-1).to(torch.float64) - uniform
         norm = float(update.norm())
         if not math.isfinite(norm):
             update, norm = torch.zeros_like(update), 0.0
@@ -47,7 +47,7 @@ class PredictionNoise:
             update = update * (self.clip / norm)
         drawn = secret.normal("noise of predictions", round, len(update))
         noised = uniform + update + self.noise * self.clip * drawn
-        return _on_simplex(noised.view(told.shape)).to(told.dtype)
+        return _on_simplex(noised.view(predictions.shape)).to(predictions.dtype)
 
 
 def keep_predictions_private(method: Method, asked: PredictionNoise) -> Method:

@@ -27,8 +27,8 @@ def by_vectors(rule: Vectors) -> Rule:
         if stacked.shape[1] == 0:
             return Combined(like)
         found, kept = rule(stacked)
-        told = dict(zip(clients, kept.tolist(), strict=True))
-        return Combined(unflattened(found, like), {KEPT: told})
+        share_kept = dict(zip(clients, kept.tolist(), strict=True))
+        return Combined(unflattened(found, like), {KEPT: share_kept})
 
     return combine
 
@@ -121,7 +121,7 @@ def norm_bound(bound: float) -> Step:
             factors[client] = factor(update, bound)
             message = unflattened(base + factors[client] * update, reply.message)
             shortened[client] = reply._replace(message=message) if factors[client] < 1 else reply
-        return given._replace(replies=shortened, told={**given.told, "norm_kept": factors})
+        return given._replace(replies=shortened, reported={**given.reported, "norm_kept": factors})
 
     return step
 

@@ -90,8 +90,8 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
         return mixed(method, model, view, x)
 
     def client_metrics(own: Tree) -> dict[str, Any]:
-        told = {SHARE: own["share"], CHANCE: own["chance"]} if "share" in own else {}
-        return {**method.client_metrics(own["own"]), **told}
+        choice = {SHARE: own["share"], CHANCE: own["chance"]} if "share" in own else {}
+        return {**method.client_metrics(own["own"]), **choice}
 
     return beside(method, lambda initial: {"alone": initial})._replace(
         client_update=client_update,

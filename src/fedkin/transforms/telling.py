@@ -11,7 +11,7 @@ from fedkin.core.aggregation import Mean
 from fedkin.core.method import Method, ServerContext
 from fedkin.core.tree import Tree
 
-TOLD = "rule"  # the name in the server's state, which no message holds
+REPORTED = "rule"  # the name in the server's state, which no message holds
 
 
 def telling(method: Method) -> Method:
@@ -19,10 +19,10 @@ def telling(method: Method) -> Method:
 
     def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:
         after = method.server_update(own(state), sent, server)
-        return {**after, TOLD: {name: _packed(of) for name, of in sent.told.items()}}
+        return {**after, REPORTED: {name: _packed(of) for name, of in sent.reported.items()}}
 
     def server_metrics(state: Tree) -> dict[str, dict[int, Any]]:
-        said = state.get(TOLD, {})
+        said = state.get(REPORTED, {})
         return {
             **method.server_metrics(own(state)),
             **{name: _unpacked(of) for name, of in said.items()},
@@ -37,7 +37,7 @@ def telling(method: Method) -> Method:
 
 def own(state: Tree) -> Tree:
     """The server's state as the method made it."""
-    return {name: part for name, part in state.items() if name != TOLD}
+    return {name: part for name, part in state.items() if name != REPORTED}
 
 
 def _packed(of: Mapping[int, float]) -> Tree:

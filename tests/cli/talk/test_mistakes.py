@@ -6,22 +6,22 @@ from types import SimpleNamespace
 
 import pytest
 
-from fedkin.cli.talk.mistakes import ROOM, interrupted, of_the_system, told, usage
+from fedkin.cli.talk.mistakes import ROOM, interrupted, of_the_system, print_error, usage
 from fedkin.core.errors import FedkinError
 
 
 def test_one_line_whatever_the_sentence_holds(capsys) -> None:
-    assert told("no\x1b[31m such\n\n file", 2, "FED-301") == 2
+    assert print_error("no\x1b[31m such\n\n file", 2, "FED-301") == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
     assert "\x1b" not in err
     assert err.rstrip().endswith("[FED-301]")
-    told("x" * 3 * ROOM, 2, "FED-301")
+    print_error("x" * 3 * ROOM, 2, "FED-301")
     (line,) = capsys.readouterr().err.splitlines()
     assert line.endswith("[FED-301]")  # the code is not cut off
     assert len(line) < ROOM + 40
-    assert told("plain", 130) == 130
+    assert print_error("plain", 130) == 130
     assert capsys.readouterr().err.rstrip().endswith("plain")
 
 

@@ -14,7 +14,7 @@ from fedkin.core.rng import Key
 from fedkin.data.arrays import Array
 from fedkin.data.population import Population
 from fedkin.flower.node.data import read
-from fedkin.newcomers.samples import Told, read_newcomer
+from fedkin.newcomers.samples import TableLayout, read_newcomer
 
 Reader = Callable[[Path], Population]
 
@@ -23,7 +23,7 @@ def newcomer(path: Path) -> Population:
     rows = np.arange(9)
     held = {"train": (rows[:5],), "val": (rows[5:7],), "test": (rows[7:],)}
     run = Population("run", torch.zeros(9, 3), torch.arange(9) % 2, 2, "classification", **held)
-    return read_newcomer(path, run, Told("label", None, {}, (0.6, 0.2, 0.2)), Key(0))
+    return read_newcomer(path, run, TableLayout("label", None, {}, (0.6, 0.2, 0.2)), Key(0))
 
 
 def parts(**others: Array) -> dict[str, Array]:

@@ -7,10 +7,10 @@ from fedkin.data.quality.predictive import (
     Label,
     halves,
     joint,
-    told_alone,
-    told_by_many,
-    told_by_values,
-    told_together,
+    predicted_alone,
+    predicted_by_many,
+    predicted_by_values,
+    predicted_together,
 )
 
 RNG = np.random.default_rng(8)
@@ -27,21 +27,21 @@ def test_what_guessing_gets_wrong() -> None:
 
 def test_a_copy_tells_everything_and_noise_nothing() -> None:
     label = Label(A, 2)
-    assert told_alone(A, label) == told_by_values(1 - A, label) == 1
-    assert abs(told_alone(NOISE, label)) < 0.35
-    assert told_alone(A, Label(np.zeros(400, dtype=int), 1)) == 0
+    assert predicted_alone(A, label) == predicted_by_values(1 - A, label) == 1
+    assert abs(predicted_alone(NOISE, label)) < 0.35
+    assert predicted_alone(A, Label(np.zeros(400, dtype=int), 1)) == 0
 
 
 def test_two_columns_tell_what_neither_tells_alone() -> None:
     label = Label(A ^ B, 2)
-    assert max(told_by_values(A, label), told_by_values(B, label)) < 0.35
-    assert told_by_values(joint([A, B]), label) == 1
-    assert told_together(np.stack([A, B], 1).astype(float), label) == 1
-    assert told_by_many(np.stack([A, B], 1).astype(float), label) > 0.95
+    assert max(predicted_by_values(A, label), predicted_by_values(B, label)) < 0.35
+    assert predicted_by_values(joint([A, B]), label) == 1
+    assert predicted_together(np.stack([A, B], 1).astype(float), label) == 1
+    assert predicted_by_many(np.stack([A, B], 1).astype(float), label) > 0.95
 
 
 def test_amounts_are_told_by_squares() -> None:
-    assert told_alone(np.arange(400), Label(np.arange(400) * 3.0, 0)) > 0.999
+    assert predicted_alone(np.arange(400), Label(np.arange(400) * 3.0, 0)) > 0.999
 
 
 def test_halves_are_disjoint_and_the_same_each_time() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower.envelope import Facts, Place
-from fedkin.flower.node.deployed_model import Kept, Told
+from fedkin.flower.node.deployed_model import Details, Kept
 from fedkin.flower.node.store import MODEL, SUFFIX, Commit, Vault
 from tests.engine.small import small
 
@@ -18,7 +18,7 @@ class Node:
 
 
 def told(**changed):
-    whole = Told(
+    whole = Details(
         version="0.1.0",
         spec=small("ditto"),
         place=PLACE,
@@ -47,9 +47,9 @@ def folder(tmp_path):
 def test_the_newest_is_meant_unless_another_is_named(folder) -> None:
     newest = Kept(Node, folder, None)
     assert (newest.run, newest.view) == ("ab02", b"ab02")
-    assert newest.told.place == PLACE
-    assert newest.told.scores == {"personal": {"test": (0.5, 0.75)}}
-    assert newest.told.spec == small("ditto")
+    assert newest.details.place == PLACE
+    assert newest.details.scores == {"personal": {"test": (0.5, 0.75)}}
+    assert newest.details.spec == small("ditto")
     assert Kept(Node, folder, "cd").view == b"cd01"
     assert Kept(Node, folder, "ab01").view == b"ab01"
 
@@ -74,7 +74,7 @@ def test_its_data_are_as_they_were_without_a_sample(tmp_path) -> None:
     facts = {"shape": [1, 8, 8], "dtype": "uint8", "task": "classification"}
     made = Facts.model_construct(**facts)
     kept = Kept.__new__(Kept)
-    kept.told = Told.model_construct(facts=made, place=PLACE, encoding=None)
+    kept.details = Details.model_construct(facts=made, place=PLACE, encoding=None)
     blank = kept.blank()
     assert tuple(blank.x.shape) == (0, 1, 8, 8)
     assert str(blank.x.dtype) == "torch.uint8"

@@ -5,7 +5,7 @@ import pytest
 
 from fedkin.report.charts.one_client import MOST_CLASSES, own_figures
 from fedkin.report.charts.rounds import lines
-from fedkin.report.collaboration import read_told, shares
+from fedkin.report.collaboration import read_collaboration, shares
 from fedkin.report.matrix import measured
 from fedkin.report.records import opened
 from fedkin.report.summary import of_run
@@ -18,7 +18,7 @@ def own(tmp_path):
         what, matrices = measured(run, of_run(run))
         scored = matrices["personal"]
         labels = list(CLASS_NAMES)
-        args = run, read_told(run), shares(run.clients), labels
+        args = run, read_collaboration(run), shares(run.clients), labels
         yield args, scored, lines(scored, run.name), what
 
 

@@ -34,7 +34,7 @@ class Section(NamedTuple):
 
 def sections(certificate: Mapping[str, Any]) -> list[Section]:
     """What a certificate says, in order."""
-    told = {
+    figures = {
         "reference": [_agreement(certificate["reference"])],
         "closed form": _without(certificate["closed form"]),
         "law": [],
@@ -43,7 +43,9 @@ def sections(certificate: Mapping[str, Any]) -> list[Section]:
             *_personal(certificate["messages"]["personal"]),
         ],
     }
-    found = [Section(HEADINGS[kind], told[kind], certificate[kind]["tests"]) for kind in SECTIONS]
+    found = [
+        Section(HEADINGS[kind], figures[kind], certificate[kind]["tests"]) for kind in SECTIONS
+    ]
     if golden := certificate.get(GOLDEN):
         said = [_golden(trace) for trace in golden["traces"]]
         found.insert(1, Section(HEADINGS[GOLDEN], said, golden["tests"]))
@@ -181,17 +183,17 @@ def _golden(trace: Mapping[str, Any]) -> str:
     """
     whose = f"{trace['source']} at {trace['commit']}{', the authors’' if trace['authors'] else ''}"
     how = f"; {trace['how']}" if trace["how"] else ""
-    told = [f"{trace['file']} ({whose}{how})"]
+    words = [f"{trace['file']} ({whose}{how})"]
     if trace["errors"]:
-        told.append(f"agrees to {max(trace['errors'].values()):.0e}: {', '.join(trace['errors'])}")
+        words.append(f"agrees to {max(trace['errors'].values()):.0e}: {', '.join(trace['errors'])}")
     for reason in dict.fromkeys(why for _, why in trace["deviations"].values()):
         figures = [
             f"{what} {figure:.1e}"
             for what, (figure, why) in trace["deviations"].items()
             if why == reason
         ]
-        told.append(f"deviation, {reason}: {', '.join(figures)} apart")
-    return "; ".join(told)
+        words.append(f"deviation, {reason}: {', '.join(figures)} apart")
+    return "; ".join(words)
 
 
 def _without(forms: Mapping[str, Any]) -> list[str]:
@@ -207,10 +209,10 @@ def _sent(sent: Mapping[str, Any]) -> str:
     return f"down {_kinds(sent['down'])}{first}{copies}; up {_kinds(sent['up'])}{setup}{hyper}"
 
 
-def _personal(told: Sequence[str]) -> list[str]:
+def _personal(texts: Sequence[str]) -> list[str]:
     return [
         f"personal: {text}" if text.startswith("none") else f"personal, in no message: {text}"
-        for text in told
+        for text in texts
     ]
 
 

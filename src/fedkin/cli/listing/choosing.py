@@ -56,7 +56,7 @@ def _needs(name: str) -> str:
     needs = needs_of(name)
     if needs is None:
         return "depends on its hyper-parameters"
-    told = {
+    conditions = {
         "the pooled data: a comparator, not federated": needs.pooled,
         "one architecture": needs.one_architecture,
         f"{needs.public} public set": needs.public != "none",
@@ -65,7 +65,7 @@ def _needs(name: str) -> str:
         "classes": needs.classes,
         "a model with a head": needs.head,
     }
-    return ", ".join(text for text, yes in told.items() if yes) or "nothing"
+    return ", ".join(text for text, yes in conditions.items() if yes) or "nothing"
 
 
 def _traffic(name: str) -> str:
@@ -82,8 +82,8 @@ def _setup(name: str) -> str:
 
 def _sent(name: str) -> dict[str, dict[str, int]] | None:
     """What the certificate tells of the first case, which is the method by its defaults."""
-    told = packaged()["methods"].get(name, {}).get("messages", {}).get("sent")
-    return told[0] if told else None
+    conditions = packaged()["methods"].get(name, {}).get("messages", {}).get("sent")
+    return conditions[0] if conditions else None
 
 
 def _kinds(scalars: dict[str, int]) -> str:

@@ -52,9 +52,9 @@ def _folder() -> Path | None:
 def _digest() -> str:
     """Of the sources as they are: an edit makes another."""
     root = Path(fedkin.__file__).parent
-    told = [fedkin.__version__, sys.version]
+    versions = [fedkin.__version__, sys.version]
     for folder in SOURCES:
         for path in sorted(root.joinpath(folder).rglob("*.py")):
             facts = path.stat()
-            told.append(f"{path} {facts.st_size} {facts.st_mtime_ns}")
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:32]
+            versions.append(f"{path} {facts.st_size} {facts.st_mtime_ns}")
+    return hashlib.sha256("\n".join(versions).encode()).hexdigest()[:32]

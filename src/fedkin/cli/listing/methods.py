@@ -67,8 +67,8 @@ def show_methods(console: Console, found: list[dict[str, Any]]) -> None:
     """``methods`` as text: a paragraph a method."""
     for one in found:
         also = f"  (also {', '.join(one['aliases'])})" if one["aliases"] else ""
-        told = "  ".join([*one["required"], values(one["hyper_parameters"])])
-        paragraph(console, one["name"] + also, [one["summary"], told, _said(one["needs"])])
+        arguments = "  ".join([*one["required"], values(one["hyper_parameters"])])
+        paragraph(console, one["name"] + also, [one["summary"], arguments, _said(one["needs"])])
     note(
         console,
         "fedkin run --method NAME:key=value,key=value   (lr, batch size and steps are in the "

@@ -70,11 +70,11 @@ def _results(found: Mapping[str, Any]) -> list[str]:
     lines += [f"beside  {', '.join(beside)}"] if beside and lines else []
     for view, measures in formatting.other_measures(found).items():
         shown = [name for name in BESIDE if name in measures]
-        told = ", ".join(
+        cells = ", ".join(
             f"{formatting.label(name)} {formatting.value(name, measures[name]['mean'])}"
             for name in shown
         )
-        lines += [f"{view} {told}"] if told else []
+        lines += [f"{view} {cells}"] if cells else []
     return lines or ["nothing was measured"]
 
 

@@ -16,8 +16,8 @@ def everywhere(group: TyperGroup) -> None:
     """Give both options to every command below a group."""
     for one in _below(group):
         one.params = [*one.params, _option(QUIET, logging.ERROR, "Say results and errors only.")]
-        told = "Say more: files, settings, where an error came from."
-        one.params = [*one.params, _option(VERBOSE, logging.DEBUG, told)]
+        meaning = "Say more: files, settings, where an error came from."
+        one.params = [*one.params, _option(VERBOSE, logging.DEBUG, meaning)]
 
 
 def tell_where(error: BaseException) -> None:

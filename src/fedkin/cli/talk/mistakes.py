@@ -11,7 +11,7 @@ from fedkin.experiment.terminal import LONGEST, warn
 ROOM = LONGEST - 20  # letters of a sentence before its code
 
 
-def told(sentence: str, status: int, code: str = "") -> int:
+def print_error(sentence: str, status: int, code: str = "") -> int:
     """One line on stderr, whatever the sentence holds, with the code of its family last."""
     shown = " ".join(plain(sentence).split())
     warn(f"{cut(shown, ROOM)} [{code}]" if code else sentence)

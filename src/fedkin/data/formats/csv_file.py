@@ -77,10 +77,12 @@ def read_csv(
     except UnicodeError:
         known = "UTF-8" if encoding == "utf-8-sig" else encoding
         likely = "utf-16" if _marked(path) else "latin-1"
-        told = f"{path} is not {known} text"
+        sentence = f"{path} is not {known} text"
         why = f"save it as UTF-8, or name what it is with --set data.encoding={likely}"
-        problem = Problem("encoding", told, f"it is read as {likely}", {"data.encoding": likely})
-        raise Unreadable([problem], f"{told}: {why}") from None
+        problem = Problem(
+            "encoding", sentence, f"it is read as {likely}", {"data.encoding": likely}
+        )
+        raise Unreadable([problem], f"{sentence}: {why}") from None
     except LookupError:
         raise FedkinError(
             f"encoding {encoding!r} is not known: use utf-8, latin-1, cp1252 or utf-16"
@@ -151,12 +153,12 @@ def _header(path: Path, separator: str, encoding: str) -> list[str]:
         raise FedkinError(f"{path} is empty: its first line must name the columns")
     if len(head) == 1 and (marks := [mark for mark in SEPARATORS if mark in head[0]]):
         shown = repr(marks[0])
-        told = f"{path} is one column: separated by {shown}?"
+        sentence = f"{path} is one column: separated by {shown}?"
         why = f"fedkin reads commas, unless --set data.separator={shown}"
         fix = {"data.separator": marks[0]}
         raise Unreadable(
             [Problem("separator", f"{path} is one column", f"it is separated by {shown}", fix)],
-            f"{told} {why}",
+            f"{sentence} {why}",
         )
     twice = [name for name, count in Counter(head).items() if count > 1]
     if twice:

@@ -129,7 +129,7 @@ def _opened(read: Callable[[], bytes], place: str) -> Any:
     try:
         return Image.open(BytesIO(read()))
     except Exception as error:  # a damaged file can raise anything in a decoder
-        raise FedkinError(f"{place} is no readable picture: {_told(error)}") from None
+        raise FedkinError(f"{place} is no readable picture: {_reason(error)}") from None
 
 
 def _grey(read: Callable[[], bytes], place: str) -> bool:
@@ -144,10 +144,10 @@ def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[in
             image = image.resize((size[1], size[0]))
         return np.asarray(image, dtype=np.uint8)
     except Exception as error:  # as above
-        raise FedkinError(f"{place} is no readable picture: {_told(error)}") from None
+        raise FedkinError(f"{place} is no readable picture: {_reason(error)}") from None
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return first_line(error).partition(" <_io")[0]  # Pillow names the stream in memory
 
 

@@ -11,10 +11,10 @@ from fedkin.data.quality.predictive import (
     FEW,
     Label,
     joint,
-    told_alone,
-    told_by_many,
-    told_by_values,
-    told_together,
+    predicted_alone,
+    predicted_by_many,
+    predicted_by_values,
+    predicted_together,
 )
 from fedkin.data.quality.problem import Problem
 
@@ -46,7 +46,7 @@ def leaks(columns: Sequence[Seen], label: Label, pairs: bool = True) -> list[Pro
     label, columns = label._replace(y=label.y[rows]), [one.at(rows) for one in columns]
     if label.errors <= 0 or (label.classes and label.errors < RAREST):
         return []
-    alone = {one.name: told_alone(ranks(one.cells), label) for one in columns}
+    alone = {one.name: predicted_alone(ranks(one.cells), label) for one in columns}
     found = [one for one in columns if alone[one.name] >= ALONE]
     if pairs:
         found += _outdoing([one for one in columns if one not in found], alone, label)
@@ -88,7 +88,7 @@ def _outdoing(columns: Sequence[Seen], alone: dict[str, float], label: Label) ->
             continue
         others = np.stack([_filled(one) for one in columns if one is not column], axis=1)
         rows = sampled(len(label.y), PAIR_ROWS)
-        together = told_by_many(others[rows], label._replace(y=label.y[rows]))
+        together = predicted_by_many(others[rows], label._replace(y=label.y[rows]))
         if 1 - alone[column.name] < OUTDONE * (1 - together):
             found.append(column)
     return found
@@ -122,9 +122,9 @@ def _pairs(columns: Sequence[Seen], alone: dict[str, float], label: Label) -> It
     """
     rows = sampled(len(label.y), PAIR_ROWS)
     label, tried = label._replace(y=label.y[rows]), [one.at(rows) for one in columns[:PAIR_COLUMNS]]
-    told: set[str] = set()
+    explained: set[str] = set()
     for a, b in combinations(tried, 2):
-        if a.name in told or b.name in told:
+        if a.name in explained or b.name in explained:
             continue
         better = max(alone[a.name], alone[b.name], 0.0)
         level = max(PAIR, better + PAIR_GAIN)
@@ -134,7 +134,7 @@ def _pairs(columns: Sequence[Seen], alone: dict[str, float], label: Label) -> It
             continue
         removed = _two(a, b, label)
         if removed >= level:
-            told |= {a.name, b.name}
+            explained |= {a.name, b.name}
             yield Problem(
                 "leak",
                 f"columns {a.name!r} and {b.name!r} together tell the label "
@@ -154,14 +154,14 @@ def _two(a: Seen, b: Seen, label: Label) -> float:
     codes = [ranks(a.cells), ranks(b.cells)]
     found = [0.0]
     if (codes[0].max() + 1) * (codes[1].max() + 1) <= max(FEW, len(label.y) / 4):
-        found.append(told_by_values(joint(codes), label))
+        found.append(predicted_by_values(joint(codes), label))
     if a.number and b.number:
         x, y = _filled(a), _filled(b)
         with np.errstate(all="ignore"):
             made = (x - y, x + y, x * y, np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y)))
-        found += [told_alone(ranks(np.round(one, 9)), label) for one in made]
+        found += [predicted_alone(ranks(np.round(one, 9)), label) for one in made]
     if max(found) < PAIR:
-        found.append(told_together(np.stack([_filled(a), _filled(b)], axis=1), label))
+        found.append(predicted_together(np.stack([_filled(a), _filled(b)], axis=1), label))
     return max(found)
 
 

@@ -28,7 +28,7 @@ class Label(NamedTuple):
             return float(((self.y - self.y.mean()) ** 2).sum())
         return float(len(self.y) - np.bincount(self.y).max())
 
-    def wrong(self, rows: Ints, told: Array) -> float:
+    def wrong(self, rows: Ints, predicted: Array) -> float:
         """What ``told`` gets wrong of these rows: counts, or squares.
 
         Args:
@@ -39,8 +39,8 @@ class Label(NamedTuple):
             Wrong classes, or the sum of squared errors.
         """
         if self.classes:
-            return float((told != self.y[rows]).sum())
-        return float(((told - self.y[rows]) ** 2).sum())
+            return float((predicted != self.y[rows]).sum())
+        return float(((predicted - self.y[rows]) ** 2).sum())
 
 
 def halves(n: int) -> list[tuple[Ints, Ints]]:
@@ -57,7 +57,7 @@ def halves(n: int) -> list[tuple[Ints, Ints]]:
     return [(one, two), (two, one)]
 
 
-def told_alone(codes: Ints, label: Label) -> float:
+def predicted_alone(codes: Ints, label: Label) -> float:
     """The share of guessing's errors that a column removes, in (−∞, 1]; 1: it determines the label.
 
     Args:
@@ -78,7 +78,7 @@ def told_alone(codes: Ints, label: Label) -> float:
     )
 
 
-def told_by_values(codes: Ints, label: Label) -> float:
+def predicted_by_values(codes: Ints, label: Label) -> float:
     """The same for codes without an order: each value has the label that it had in the
     other half.
 
@@ -94,7 +94,7 @@ def told_by_values(codes: Ints, label: Label) -> float:
     return 1 - sum(_by_value(codes, label, *parts) for parts in halves(len(codes))) / label.errors
 
 
-def told_together(x: Array, label: Label, depth: int = 6) -> float:
+def predicted_together(x: Array, label: Label, depth: int = 6) -> float:
     """The same for several columns x [n, columns] without gaps, by a small decision tree.
 
     Args:
@@ -119,7 +119,7 @@ def told_together(x: Array, label: Label, depth: int = 6) -> float:
     return 1 - wrong / label.errors
 
 
-def told_by_many(x: Array, label: Label) -> float:
+def predicted_by_many(x: Array, label: Label) -> float:
     """The same for all the columns x [n, columns] that are left, by fifty random trees.
 
     Args:

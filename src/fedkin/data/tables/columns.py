@@ -45,8 +45,8 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
     """
     name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
-        told = f"{place(0)}: column {name!r} holds dates"
-        raise _left(name, "date", told, "turn them into numbers, or")
+        located = f"{place(0)}: column {name!r} holds dates"
+        raise _left(name, "date", located, "turn them into numbers, or")
     if pd.api.types.is_complex_dtype(column):
         raise _left(
             name,
@@ -137,8 +137,8 @@ def _numbers(column: "pd.Series[Any]", place: Place) -> Array:
 def _finite(name: str, cells: Array, place: Place) -> Array:
     infinite = np.flatnonzero(np.isinf(cells))
     if len(infinite):
-        told = f"{place(int(infinite[0]))}: column {name!r} is infinite or too large for float32"
-        raise _left(name, "infinite", told, "correct it, or")
+        located = f"{place(int(infinite[0]))}: column {name!r} is infinite or too large for float32"
+        raise _left(name, "infinite", located, "correct it, or")
     return cells
 
 
@@ -160,19 +160,19 @@ def spelled(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _left(name: str, kind: str, told: str, instead: str) -> Unreadable:
+def _left(name: str, kind: str, located: str, instead: str) -> Unreadable:
     """A column that can only be left out as it stands."""
     fix: dict[str, Any] = {"data.drop": [name]}
     why = f"{instead} leave the column out".strip()
-    sentence = f"{told}: {why}: --set 'data.drop=[\"{name}\"]'"
-    return Unreadable([Problem(kind, told, why, fix, None, (name,))], sentence)
+    sentence = f"{located}: {why}: --set 'data.drop=[\"{name}\"]'"
+    return Unreadable([Problem(kind, located, why, fix, None, (name,))], sentence)
 
 
 def _unparsed(name: str, codes: Array, texts: list[str], wrong: Array, place: Place) -> Unreadable:
     """Words among the numbers of a column: a few different ones may stand for nothing, many are
     categories.
     """
-    told = f"{_not_a_number(name, codes, texts, wrong, place)}, which is not a number"
+    located = f"{_not_a_number(name, codes, texts, wrong, place)}, which is not a number"
     rows = int((wrong[codes] & (codes >= 0)).sum())
     words = [text for text, one in zip(texts, wrong, strict=True) if one]
     missing = {"data.missing": {name: sorted({word.strip() for word in words})}}
@@ -189,5 +189,5 @@ def _unparsed(name: str, codes: Array, texts: list[str], wrong: Array, place: Pl
         if fix is missing
         else "the column is taken for categories"
     )
-    problem = Problem("words among numbers", told, brief, fix, rows / len(codes), (name,))
-    return Unreadable([problem], f"{told}: {why}")
+    problem = Problem("words among numbers", located, brief, fix, rows / len(codes), (name,))
+    return Unreadable([problem], f"{located}: {why}")

@@ -34,12 +34,12 @@ def labeled(read: Read, label: str, unlabeled: str) -> Read:
     if not len(empty):
         return read
     if unlabeled == "refuse":
-        told = gap_told(read.frame[label], empty, read.place)
+        sentence = gap_sentence(read.frame[label], empty, read.place)
         why = "fill it, or leave rows without a label out with --set data.unlabeled=drop"
         fix, share = {"data.unlabeled": "drop"}, len(empty) / len(read.frame)
         brief = "rows without a label are left out"
         raise Unreadable(
-            [Problem("unlabeled", told, brief, fix, share, (label,))], f"{told}: {why}"
+            [Problem("unlabeled", sentence, brief, fix, share, (label,))], f"{sentence}: {why}"
         )
     kept = np.flatnonzero(~gaps)
     if not len(kept):
@@ -64,7 +64,7 @@ def filled(column: "pd.Series[Any]", place: Place) -> None:
     """
     empty = np.flatnonzero(_blank(column))  # "NA" may be a site's name
     if len(empty):
-        raise FedkinError(f"{gap_told(column, empty, place)}: fill it")
+        raise FedkinError(f"{gap_sentence(column, empty, place)}: fill it")
 
 
 def gaps_of(column: "pd.Series[Any]") -> Array:
@@ -94,7 +94,7 @@ def _blank(column: "pd.Series[Any]") -> Array:
     return found
 
 
-def gap_told(column: "pd.Series[Any]", empty: Array, place: Place) -> str:
+def gap_sentence(column: "pd.Series[Any]", empty: Array, place: Place) -> str:
     """What the first of the empty cells holds, and how many more there are.
 
     Args:

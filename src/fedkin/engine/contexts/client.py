@@ -198,8 +198,8 @@ class LocalData:
         }
         if all(value is not None for value in known.values()):
             return {split: {name: value} for split, value in known.items() if value is not None}
-        told = self._predicted(view, predict, losses)
-        found = {split: measure(family, name, one) for split, one in told.items()}
+        predictions = self._predicted(view, predict, losses)
+        found = {split: measure(family, name, one) for split, one in predictions.items()}
         return {split: {name: value} for split, value in found.items() if value is not None}
 
     def measures(self, view: Tree, predict: Predict) -> dict[str, dict[str, float]]:
@@ -216,9 +216,9 @@ class LocalData:
             {} of a split without samples.
         """
         family, text = self.model.family, self.population.x.dtype in TOKENS
-        told = self._predicted(view, predict, ("val", "test"))
-        found = {split: measures(family, one, text) for split, one in told.items()}
-        for split, one in told.items():
+        predictions = self._predicted(view, predict, ("val", "test"))
+        found = {split: measures(family, one, text) for split, one in predictions.items()}
+        for split, one in predictions.items():
             if self.info.classes == TWO and len(one.y):
                 found[split]["threshold"] = one.threshold
             error = (
@@ -250,9 +250,13 @@ class LocalData:
                 self.model.family, nothing, torch.zeros(0, dtype=self.population.y.dtype)
             )
         with torch.inference_mode():
-            told = [(predict(self.model, view, x), y) for x, y in map(self._take, parts(rows))]
+            predictions = [
+                (predict(self.model, view, x), y) for x, y in map(self._take, parts(rows))
+            ]
             return predicted(
-                self.model.family, torch.cat([p for p, _ in told]), torch.cat([y for _, y in told])
+                self.model.family,
+                torch.cat([p for p, _ in predictions]),
+                torch.cat([y for _, y in predictions]),
             )
 
     @property

@@ -112,11 +112,11 @@ class Processes:
                 if not found:
                     awaited.say([key.data for key in ready.get_map().values()])
                 for key, _ in found:
-                    told, messages = self._receive(key.data)
-                    if not told["more"]:
+                    reply, messages = self._receive(key.data)
+                    if not reply["more"]:
                         ready.unregister(key.fileobj)
                     arrived = iter(messages)
-                    for answer in results(told["answers"], arrived):
+                    for answer in results(reply["answers"], arrived):
                         if answer.kept:
                             self._placing.bind(answer.client, key.data)
                         if answer.held is not None:
@@ -124,7 +124,7 @@ class Processes:
                             left[key.data].add(answer.client)
                         awaited.answered(answer.client)
                         yield answer
-                    if told["sum"]:
+                    if reply["sum"]:
                         self._sums[key.data] = left[key.data], next(arrived)
 
     def sums(self, clients: Iterable[int]) -> list[ExactSum]:

@@ -296,7 +296,7 @@ class Actors:
 
     def _result(self, worker: int, reference: Any, patience: float | None = None) -> Any:
         try:
-            told = self._ray.get(reference, timeout=patience)
+            answer = self._ray.get(reference, timeout=patience)
         except self._ray.exceptions.GetTimeoutError:
             raise FedkinError(
                 f"Ray actor {worker} did not start within {START:g} seconds: look at the cluster "
@@ -308,9 +308,11 @@ class Actors:
                 f"Ray actor {worker} ended ({type(error).__name__}); what is committed can be "
                 f"resumed, with fewer cores too: fedkin resume RUN --workers {fewer}"
             ) from None
-        if "failed" in told:
-            raise OSError(told["failed"]) if told.get("system") else FedkinError(told["failed"])
-        return told["result"]
+        if "failed" in answer:
+            raise (
+                OSError(answer["failed"]) if answer.get("system") else FedkinError(answer["failed"])
+            )
+        return answer["result"]
 
 
 def _fewer(cores: int) -> str:

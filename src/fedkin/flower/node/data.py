@@ -158,7 +158,7 @@ def unseen(spec: Spec, names: Sequence[str], facts: Sequence[Facts]) -> Populati
     """
     usual = _usual(names, facts)
     first = facts[usual]
-    tables = [(name, told.columns) for name, told in zip(names, facts) if told.columns]
+    tables = [(name, one.columns) for name, one in zip(names, facts) if one.columns]
     for name, columns in tables:
         same_columns(name, columns, *tables[0])
     known = tables[0][1] if tables else ()
@@ -201,8 +201,8 @@ def _usual(names: Sequence[str], facts: Sequence[Facts]) -> int:
 
     Raises FedkinError, naming the node, for one that alone would enlarge everybody's model.
     """
-    forms = [(told.shape, told.dtype, told.task) for told in facts]
-    classes = sorted((told.classes, name) for told, name in zip(facts, names))
+    forms = [(one.shape, one.dtype, one.task) for one in facts]
+    classes = sorted((one.classes, name) for one, name in zip(facts, names))
     most, name = classes[-1]
     others = classes[-2][0] if len(classes) > 1 else most
     if most > MANY_CLASSES and most > 10 * others:
@@ -210,7 +210,7 @@ def _usual(names: Sequence[str], facts: Sequence[Facts]) -> int:
             f"{name} says that its labels go up to {most - 1:,}, those of the others to "
             f"{others - 1:,}: number the classes alike on all nodes, or leave it out of clients"
         )
-    held = [told.train + told.val + told.test for told in facts]
+    held = [one.train + one.val + one.test for one in facts]
     taken = min(MOST_TOTAL, room() // NUMBERED)
     if sum(held) > taken:
         largest = max(range(len(facts)), key=held.__getitem__)

@@ -20,7 +20,7 @@ from fedkin.runs.spec import Spec
 Scores = dict[str, dict[str, tuple[float, float]]]  # view → split → (loss, accuracy)
 
 
-class Told(BaseModel):
+class Details(BaseModel):
     """The experiment that the model was trained in, the client's place there, and what its data
     were.
 
@@ -42,7 +42,7 @@ class Told(BaseModel):
 
 
 class Kept:
-    """One model: the name of its run's folder in ``state``, its bytes, and what was told of it."""
+    """One model: the name of its run's folder in ``state``, its bytes and its details."""
 
     def __init__(self, node: config.NodeConfig, folder: Path, run: str | None) -> None:
         """The newest, or the one whose run begins with ``run``.
@@ -55,7 +55,7 @@ class Kept:
         assert commit is not None
         self.view = commit.state
         try:
-            self.told = Told.model_validate_json(json.dumps(commit.told))
+            self.details = Details.model_validate_json(json.dumps(commit.details))
         except ValueError:  # pydantic's is one
             path = state / self.run / f"{MODEL}{SUFFIX}"
             raise FedkinError(f"{path} is damaged, or of another fedkin") from None
@@ -64,7 +64,7 @@ class Kept:
         """The node's data at its number, as they were, without a sample: what a model
         is built by.
         """
-        facts, place = self.told.facts, self.told.place
+        facts, place = self.details.facts, self.details.place
         assert facts is not None
         nobody = np.empty(0, dtype=np.int64)
         return Population(
@@ -76,7 +76,7 @@ class Kept:
             train=(nobody,) * place.clients,
             val=(nobody,) * place.clients,
             test=(nobody,) * place.clients,
-            encoding=None if self.told.encoding is None else from_plain(self.told.encoding),
+            encoding=None if self.details.encoding is None else from_plain(self.details.encoding),
         )
 
 

@@ -108,8 +108,8 @@ class Node:
             version=self.version, experiment=experiment, run=request.run, name=self.config.client
         )
         if not request.steps or request.place is None:
-            told = {"facts": self._facts(spec, experiment), "clock": time.time()}
-            return [sealed(reply.model_copy(update=told))]
+            added = {"facts": self._facts(spec, experiment), "clock": time.time()}
+            return [sealed(reply.model_copy(update=added))]
         if len(blobs) > 1:
             raise Refused("a request has at most one message")
         message = blobs[0] if blobs else None

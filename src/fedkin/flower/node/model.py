@@ -19,7 +19,7 @@ from fedkin.export.exportable import Handed, samples_of
 from fedkin.export.personal import Personal, with_frozen
 from fedkin.flower import config
 from fedkin.flower.node import data
-from fedkin.flower.node.deployed_model import Kept, Told
+from fedkin.flower.node.deployed_model import Details, Kept
 from fedkin.flower.node.placement import models_at
 from fedkin.report.records import number
 from fedkin.runs.spec import DataSection
@@ -36,36 +36,39 @@ def handed(folder: Path, run: str | None = None) -> Handed:
     """
     node = config.load(config.NodeConfig, folder, config.NODE)
     kept = Kept(node, folder, run)
-    told = kept.told
-    own = told.facts is not None
-    population = kept.blank() if own else population_of(told.spec, wanted=False)
-    models, info = models_at(node, told.spec, population, told.place)
-    model, method = models[info.architecture], for_models(told.spec, method_of(told.spec), models)
+    details = kept.details
+    own = details.facts is not None
+    population = kept.blank() if own else population_of(details.spec, wanted=False)
+    models, info = models_at(node, details.spec, population, details.place)
+    model, method = (
+        models[info.architecture],
+        for_models(details.spec, method_of(details.spec), models),
+    )
     view = decode(kept.view)
     return Handed(
         node.client,
         Personal(model, view, method.predict).eval(),
         with_frozen(model, view),
         partial(_card, node.client, kept, method, model, population),
-        partial(_own_samples, node, folder, told)
+        partial(_own_samples, node, folder, details)
         if own
         else partial(samples_of, node.client, population, [info.client]),
         population,
         # a node's own file is read without [data]'s options, and so are its new samples
-        DataSection(name=told.spec.data.name, label=told.spec.data.label)
+        DataSection(name=details.spec.data.name, label=details.spec.data.label)
         if own
-        else told.spec.data,
+        else details.spec.data,
     )
 
 
-def _own_samples(node: config.NodeConfig, folder: Path, told: Told) -> Tensor:
+def _own_samples(node: config.NodeConfig, folder: Path, details: Details) -> Tensor:
     """Of the node's file as it is now, which must still hold such samples."""
     if node.data is None:
         raise FedkinError(
             "node.toml names no data file any more: an exported model is compared on its samples"
         )
-    own = data.read(folder / node.data, told.spec.data.label or "label")
-    now, then = data.facts_of(own, 0), told.facts
+    own = data.read(folder / node.data, details.spec.data.label or "label")
+    now, then = data.facts_of(own, 0), details.facts
     assert then is not None
     if now.columns and then.columns:
         data.same_columns(node.data, now.columns, "the run", then.columns)
@@ -81,40 +84,40 @@ def _card(
     client: str, kept: Kept, method: Method, model: Model, population: Population
 ) -> dict[str, Any]:
     """As of a run here, but for what was sent: the record of that is the server's."""
-    told, spec = kept.told, kept.told.spec
-    joined, rounds = told.place.joined, spec.run.rounds
+    details, spec = kept.details, kept.details.spec
+    joined, rounds = details.place.joined, spec.run.rounds
     return {
         "client": client,
-        "number": told.place.client,
+        "number": details.place.client,
         "method": method.name,
         "hyper_parameters": hyper_of(method),
-        "architecture": told.place.architecture,
+        "architecture": details.place.architecture,
         "family": model.family.name,
         "seed": spec.run.seed,
         "rounds": rounds if joined is None else min(joined, rounds),
         "finished": joined is None or joined >= rounds,
         "joined": None
         if joined is None
-        else {"after_round": min(joined, rounds), "rounds": told.round - joined - 1},
+        else {"after_round": min(joined, rounds), "rounds": details.round - joined - 1},
         "run": kept.run,
         "data": {
             "name": spec.data.name,
-            "samples": dict(told.samples),
-            "digest": told.place.data or population.digest(),
+            "samples": dict(details.samples),
+            "digest": details.place.data or population.digest(),
         },
-        "scores": {view: _scores(told, view) for view in told.scores},
+        "scores": {view: _scores(details, view) for view in details.scores},
         "input": input_of(population),
         "output": output_of(population),
-        "versions": {"fedkin": told.version},
+        "versions": {"fedkin": details.version},
     }
 
 
-def _scores(told: Told, view: str) -> dict[str, dict[str, float | None]]:
+def _scores(details: Details, view: str) -> dict[str, dict[str, float | None]]:
     """None for what was not measured: a split without samples, the accuracy of a regression."""
-    measures = told.measures.get(view, {})
+    measures = details.measures.get(view, {})
     found = {
         split: {"loss": loss, "accuracy": accuracy} | measures.get(split, {})
-        for split, (loss, accuracy) in told.scores[view].items()
+        for split, (loss, accuracy) in details.scores[view].items()
     }
     return {
         split: {name: number(value) for name, value in values.items()}

@@ -29,7 +29,7 @@ class Commit(NamedTuple):
     key: str
     state: bytes
     message: bytes | None
-    told: dict[str, Any]
+    details: dict[str, Any]
 
 
 class Vault:
@@ -64,7 +64,7 @@ class Vault:
             "key": commit.key,
             "state": len(commit.state),
             "message": commit.message is not None,
-            "told": commit.told,
+            "told": commit.details,
             "sha256": hashlib.sha256(rest).hexdigest(),
         }
         try:

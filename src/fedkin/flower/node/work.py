@@ -16,7 +16,7 @@ from fedkin.flower.envelope import Base, Done, Request, Step
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.store import MODEL, Commit, Vault
 
-TOLD = ("scores", "notes", "measures")  # of an answer's record
+REPORTED = ("scores", "notes", "measures")  # of an answer's record
 WORK = "local"
 LAST = "evaluate_all"  # what a client is asked when its model is done
 
@@ -55,7 +55,7 @@ class Work:
                     seconds=answer.seconds,
                     message=answer.message is not None,
                     own=self.own,
-                    **_told(answer),
+                    **_reported(answer),
                 )
             )
             if answer.message is not None:
@@ -105,20 +105,20 @@ class Work:
             return None
         self._take(commit.state)
         self.own = Base(round=step.round, digest=self._digest())
-        message, weight = commit.message, commit.told["weight"]
+        message, weight = commit.message, commit.details["weight"]
         if self.host.masking is not None and step.op == WORK and message is not None:
             # with other keys: who was cut off between two stages begins the first one again
             update = decode(message)
             message = self.host.masking.begin(step.round, self.client, update, weight)
-        return TaskResult(self.client, message, weight, seconds=commit.told["seconds"])
+        return TaskResult(self.client, message, weight, seconds=commit.details["seconds"])
 
     def _anew(self, step: Step) -> TaskResult:
         (answer,) = self.host.do(step.op, step.round, [Task(self.client, self.message)])
         if step.op in CHANGING and answer.error is None:
             state = encode(self.host.own(self.client))
-            told = {"weight": answer.weight, "seconds": answer.seconds}
+            details = {"weight": answer.weight, "seconds": answer.seconds}
             kept = self._update_of(step, answer)
-            self.vault.put(step.round, Commit(self._key(step), state, kept, told))
+            self.vault.put(step.round, Commit(self._key(step), state, kept, details))
             self.own = Base(round=step.round, digest=self._digest())
         if step.op == LAST and answer.error is None and not self.asked.done:
             try:
@@ -146,15 +146,15 @@ class Work:
         if shown.message is None:
             raise FedkinError(str(shown.error))
         sizes = {split: len(self.host.population.rows(split)[self.client]) for split in SPLITS}
-        told = {
+        details = {
             **self.about(),
-            **_told(answer),
+            **_reported(answer),
             "place": self.place.model_dump(),
             "round": step.round,
             "samples": sizes,
         }
         personal = encode(decode(shown.message)["personal"])
-        self.vault.put(MODEL, Commit(self.request.experiment, personal, None, told))
+        self.vault.put(MODEL, Commit(self.request.experiment, personal, None, details))
 
     def _key(self, step: Step) -> str:
         base = self.own
@@ -168,5 +168,5 @@ class Work:
         return self.host.digest(self.client)
 
 
-def _told(answer: TaskResult) -> dict[str, Any]:
-    return {key: answer.record[key] for key in TOLD if key in answer.record}
+def _reported(answer: TaskResult) -> dict[str, Any]:
+    return {key: answer.record[key] for key in REPORTED if key in answer.record}

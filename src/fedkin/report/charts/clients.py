@@ -122,8 +122,8 @@ def who_has_what(
             note.split("; clients")[0].rstrip(".")
             + f"; clients in order of their {groups.kind}, the strip above."
         )
-        chart, told = _with_strip(chart, x, y, shown, groups)
-        rows += told
+        chart, strip_rows = _with_strip(chart, x, y, shown, groups)
+        rows += strip_rows
     if len(shown) < len(clients):
         note += f" {len(shown)} of {len(clients)} clients are shown, evenly spaced in this order."
     height = max(

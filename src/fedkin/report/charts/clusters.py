@@ -73,7 +73,7 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
         .mark_line(color="#000", strokeWidth=2.5, point={"color": "#000", "size": 60})
         .encode(x="x:Q", y="y:Q")
     )
-    told = Own(
+    selection = Own(
         ["x", "y"],
         {
             run.name(client): [
@@ -95,7 +95,9 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
         note += f" {len(flow.at)} of {len(clusters.rounds)} rounds are shown."
     note += " A chosen client is the black line."
     title = "How clients move between clusters"
-    return figure("flow", title, note, alt.layer(ribbon, bar, own), [*links, *nodes], 320, told)
+    return figure(
+        "flow", title, note, alt.layer(ribbon, bar, own), [*links, *nodes], 320, selection
+    )
 
 
 def flow_of(clusters: Matrix) -> Flow:
@@ -156,14 +158,21 @@ def _between(flow: Flow, i: int, bottom: NDArray[np.int64]) -> list[dict[str, An
     rows: list[dict[str, Any]] = []
     for a, b in zip(*np.nonzero(going), strict=True):
         n = int(going[a, b])
-        told = {"link": f"{i}-{a}-{b}", "cluster": flow.names[a], "to": flow.names[b], "clients": n}
-        told["between"] = f"rounds {flow.at[i]} to {flow.at[i + 1]}"
+        fields = {
+            "link": f"{i}-{a}-{b}",
+            "cluster": flow.names[a],
+            "to": flow.names[b],
+            "clients": n,
+        }
+        fields["between"] = f"rounds {flow.at[i]} to {flow.at[i + 1]}"
         for step in range(STEPS + 1):
             share = step / STEPS
             smooth = share * share * (3 - 2 * share)
             low = leaves[a] + (enters[b] - leaves[a]) * smooth
             x = i + BAR + (1 - 2 * BAR) * share
-            rows.append({**told, "x": round(x, 3), "low": round(low, 2), "high": round(low + n, 2)})
+            rows.append(
+                {**fields, "x": round(x, 3), "low": round(low, 2), "high": round(low + n, 2)}
+            )
         leaves[a] += n
         enters[b] += n
     return rows
@@ -211,7 +220,7 @@ def cluster_map(run: Run, clusters: Matrix) -> Figure:
     )
     note = (
         "A row is a client, in order of its last cluster; gaps are rounds in which "
-        "nothing was told of it."
+        "nothing was reported of it."
     )
     note += f" {MATCHED}"
     if len(shown) < len(order):

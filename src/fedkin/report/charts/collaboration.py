@@ -9,14 +9,14 @@ from fedkin.report.charts.memberships import membership_figures
 from fedkin.report.charts.rounds import over_time
 from fedkin.report.charts.teachers import IMITATION, TEACHER, TEMPERATURE, teacher_figures
 from fedkin.report.charts.weights import by_likeness, weight_map
-from fedkin.report.collaboration import Told, groups_of, shares
+from fedkin.report.collaboration import Collaboration, groups_of, shares
 from fedkin.report.records import Run
 
 NUMBERS = 6  # of numbers over rounds, each: of the clients, of the federation
 
 
-def lens_figures(run: Run, found: Told, labels: Sequence[str]) -> list[Figure]:
-    """The figures of everything that the method told."""
+def lens_figures(run: Run, found: Collaboration, labels: Sequence[str]) -> list[Figure]:
+    """The figures of everything that the method reported."""
     drawn: list[Figure | None] = []
     if found.clusters is not None:
         drawn += [cluster_flow(run, found.clusters), cluster_map(run, found.clusters)]

@@ -100,6 +100,6 @@ def counted(matrices: Mapping[str, Matrix], what: str) -> Figure:
         .encode(x="mean:Q")
     )
     note = f"Final round, {view} view, all {len(values):,} clients. Dashed: their mean."
-    told = [*rows, {"mean": round(float(values.mean()), 5)}]
+    shown_rows = [*rows, {"mean": round(float(values.mean()), 5)}]
     title = f"How many clients have which {label}"
-    return figure("histogram", title, note, alt.layer(bars, mean), told, 200)
+    return figure("histogram", title, note, alt.layer(bars, mean), shown_rows, 200)

@@ -250,7 +250,7 @@ def _means(stack: Stack, namer: Callable[[int], str]) -> Figure:
         [[stack.rounds[i], str(k)] for i in keep for k in range(parts)],
     )
     note = (
-        "Mean over the clients of which a membership was told in that round. A chosen "
+        "Mean over the clients of which a membership was reported in that round. A chosen "
         "client's own are dashed."
     )
     title = "The components over rounds"

@@ -19,7 +19,7 @@ from fedkin.report.charts.base import (
     measured_axis,
 )
 from fedkin.report.charts.clusters import cluster_names
-from fedkin.report.collaboration import Told
+from fedkin.report.collaboration import Collaboration
 from fedkin.report.matrix import Matrix, carried
 from fedkin.report.neighbours import kin
 from fedkin.report.records import Run, evenly
@@ -30,7 +30,7 @@ MOST_CLASSES = 200
 
 def own_figures(
     run: Run,
-    found: Told,
+    found: Collaboration,
     distributions: Mapping[int, NDArray[np.float64]],
     labels: Sequence[str],
     scored: Matrix | None,
@@ -91,7 +91,7 @@ def _score(scored: Matrix, curve: Own, what: str) -> Figure:
     )
 
 
-def _kin(run: Run, found: Told) -> Figure | None:
+def _kin(run: Run, found: Collaboration) -> Figure | None:
     meaning, nearest = kin(run, found)
     if not nearest:
         return None

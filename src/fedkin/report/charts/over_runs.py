@@ -31,7 +31,7 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
         tooltip=["run:N", "method:N", "state:N", "round:Q", "seconds:Q", "value:Q"],
     )
     labels = alt.Chart(ROWS).transform_filter("datum.end").encode(x=x, y=y, color=colour)
-    told = labels.mark_text(align="left", dx=6, fontSize=11, limit=ROOM - 8).encode(text="text:N")
+    texts = labels.mark_text(align="left", dx=6, fontSize=11, limit=ROOM - 8).encode(text="text:N")
     note = (
         f"Mean over clients of the test {formatting.label(what)} of personal models. "
         "Paler: not finished."
@@ -42,7 +42,7 @@ def over(lines: Sequence[Mapping[str, Any]], by: str, what: str) -> Figure:
         f"over-{by}",
         f"Test {formatting.label(what)} over {AXES[by]}",
         note,
-        alt.layer(chart, told),
+        alt.layer(chart, texts),
         [*lines, *ends],
         height,
     )
@@ -62,6 +62,6 @@ def _ends(lines: Sequence[Mapping[str, Any]], by: str, height: int) -> list[dict
         if found:
             at = max(at, found[-1]["value"] + step)
         state = "" if last[name]["state"] == FINISHED else " (unfinished)"
-        told = {"end": True, "run": name, "state": last[name]["state"]}
-        found.append({**told, "text": f"{name}{state}", by: right, "value": at})
+        texts = {"end": True, "run": name, "state": last[name]["state"]}
+        found.append({**texts, "text": f"{name}{state}", by: right, "value": at})
     return found

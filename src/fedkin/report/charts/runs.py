@@ -58,10 +58,10 @@ def _curve(one: Seen) -> list[Row]:
         until = dict(zip(times, spent, strict=True))
     if matrix is None:
         return []
-    told = {"run": one.name, "method": one.row["method"], "measure": what}
-    told["state"] = "finished" if one.finished else "unfinished"
+    fields = {"run": one.name, "method": one.row["method"], "measure": what}
+    fields["state"] = "finished" if one.finished else "unfinished"
     return [
-        {**told, "round": at, "seconds": round(until.get(at, 0.0), 3), "value": round(mean, 5)}
+        {**fields, "round": at, "seconds": round(until.get(at, 0.0), 3), "value": round(mean, 5)}
         for at, _, mean, _ in evenly(matrix.bands(), POINTS)
     ]
 
@@ -205,11 +205,13 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
 
 def _named_axes(names: list[str]) -> list[alt.Chart]:
     """The chosen runs' names where the titles of the axes are: a title cannot follow a menu."""
-    told = [f"{json.dumps(names)}[run_{way}]" for way in ("across", "up")]
+    prefixes = [f"{json.dumps(names)}[run_{way}]" for way in ("across", "up")]
     one = alt.Chart(ROWS).transform_aggregate(clients="count()")  # one row
-    right = one.mark_text(align="right", baseline="top", dy=24, text=alt.expr(f"{told[0]} + ' →'"))
+    right = one.mark_text(
+        align="right", baseline="top", dy=24, text=alt.expr(f"{prefixes[0]} + ' →'")
+    )
     upward = one.mark_text(
-        align="left", baseline="bottom", dy=-4, text=alt.expr(f"'↑ ' + {told[1]}")
+        align="left", baseline="bottom", dy=-4, text=alt.expr(f"'↑ ' + {prefixes[1]}")
     )
     corner = {"x": alt.value("width"), "y": alt.value("height")}
     return [right.encode(**corner), upward.encode(x=alt.value(0), y=alt.value(0))]

@@ -21,7 +21,7 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
     Unfinished and damaged runs stay: they are shown.
     """
     groups = by_experiment(seen)
-    told = dict(zip((group[0].experiment for group in groups), labels(groups), strict=True))
+    label_of = dict(zip((group[0].experiment for group in groups), labels(groups), strict=True))
     families: dict[str, list[list[Seen]]] = {}
     for group in groups:
         families.setdefault(group[0].family, []).append(group)
@@ -55,7 +55,7 @@ def best(seen: Sequence[Seen]) -> tuple[list[Seen], list[dict[str, Any]], list[s
                 dropped.add(group[0].experiment)
             row = {
                 "method": method,
-                "setting": told[group[0].experiment],
+                "setting": label_of[group[0].experiment],
                 "seeds": sorted(common, key=str),
             }
             shown = value if value in finite else None

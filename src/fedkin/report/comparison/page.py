@@ -92,7 +92,7 @@ def _runs(found: Comparison) -> str:
     head += [(name, "n") for name in columns.values()]
     rows: list[list[Any]] = []
     for row in found.rows:
-        told = [
+        remarks = [
             row["run"],
             row["method"] or formatting.NONE,
             _whole(row["seed"]),
@@ -101,7 +101,7 @@ def _runs(found: Comparison) -> str:
         ]
         rows.append(
             [
-                *told,
+                *remarks,
                 *((cell(name, row[name], found.measure), _plain(row[name])) for name in columns),
             ]
         )

@@ -96,7 +96,7 @@ def statistics(apart: np.ndarray, measure: str) -> dict[str, Any]:
 
 
 def _baseline(
-    groups: list[list[Seen]], wanted: str | None, told: list[str]
+    groups: list[list[Seen]], wanted: str | None, remarks: list[str]
 ) -> tuple[str, list[list[Seen]]]:
     """What the others are held against: a run by its name, else a method, else local, else the
     first.
@@ -118,7 +118,7 @@ def _baseline(
         wanted = DEFAULT
     if wanted is not None:
         return wanted, [group for group in groups if group[0].row["method"] == wanted]
-    return f"{groups[0][0].row['method']} {told[0]}".strip(), groups[:1]
+    return f"{groups[0][0].row['method']} {remarks[0]}".strip(), groups[:1]
 
 
 def _partner(one: Seen, bases: Sequence[Sequence[Seen]]) -> Seen | None:

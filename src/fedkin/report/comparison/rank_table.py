@@ -20,7 +20,7 @@ def rank_table(found: Comparison) -> Sheet:
     lead = next(iter(groups), None)
     if lead is None or len(groups) < 2:
         return Sheet("", [], [], 0)
-    told = dict(zip((id(group) for group in groups), labels(groups), strict=True))
+    label_of = dict(zip((id(group) for group in groups), labels(groups), strict=True))
     groups = [group for group in groups if group[0].same_data(lead[0])]
     each = [
         {(one.row["seed"], k): value for one in group for k, value in one.personal.items()}
@@ -37,7 +37,7 @@ def rank_table(found: Comparison) -> Sheet:
         numbers += [formatting.interval(found.measure, ends) for ends in (clients, seeds)]
         first = groups[k][0]
         rows.append(
-            [formatting.rank(*places[k]), first.row["method"], told[id(groups[k])], *numbers]
+            [formatting.rank(*places[k]), first.row["method"], label_of[id(groups[k])], *numbers]
         )
     title = f"Ranks by final personal test {formatting.label(found.measure)}"
     columns = ["rank", "method", "setting", "mean", "95% over clients", "95% over seeds"]

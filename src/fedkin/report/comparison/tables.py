@@ -174,11 +174,13 @@ def _choice(choice: Rows) -> Sheet:
     rows = []
     for row in choice:
         verdict = "chosen" if row["chosen"] else ""
-        told = [
+        columns = [
             formatting.value(row["measure"], row["validation"]),
             formatting.rank(row["rank"], row["tie"]),
         ]
-        rows.append([row["method"], row["setting"], verdict, formatting.plain(row["seeds"]), *told])
+        rows.append(
+            [row["method"], row["setting"], verdict, formatting.plain(row["seeds"]), *columns]
+        )
     title = "Settings by validation, final round; only the chosen ones are in the tables above"
     return Sheet(title, ["method", "setting", "", "seeds", "validation", "rank"], rows, 4, TIES)
 

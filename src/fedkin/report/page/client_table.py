@@ -28,19 +28,19 @@ def client_table(
     """One row a client: final scores, gain, data, and what the method last told of it. ``said``:
     who they are, where not all are shown.
     """
-    told = {
+    named_values = {
         name: values for name, values in found["extras"].items() if _short(values, len(run.clients))
     }
     numbers = _numbers(run, what, matrices, gain)
     head = [("client", ""), *((name, "n") for name in numbers)]
     head += [("test", "n"), ("train", "n"), ("val", "n"), ("model", "")]
-    head += [(name, "long") for name in told]
+    head += [(name, "long") for name in named_values]
     rows, names = [], []
     shown = evenly(list(run.clients.items()), MOST)
     for k, client in shown:
         extras = [
             formatting.plain(values[client.name]) if client.name in values else ""
-            for values in told.values()
+            for values in named_values.values()
         ]
         cells = [cells.get(k, (formatting.NONE, None)) for cells in numbers.values()]
         sizes = [client.test, client.train, client.val, client.architecture]

@@ -18,7 +18,7 @@ def clinical(found: Mapping[str, Any]) -> str:
     for view, numbers in found["measures"].items():
         known = {name: of["mean"] for name, of in numbers.items() if of["mean"] is not None}
         if "sensitivity" in known and "specificity" in known:
-            said = "".join(f"<li>{escape(text)}</li>" for text in _told(known, numbers))
+            said = "".join(f"<li>{escape(text)}</li>" for text in _sentences(known, numbers))
             return (
                 '<section id="clinical"><h2>For a clinician</h2><p class="soft">'
                 f"{escape(view)} models, final round, means over clients; each client has a "
@@ -29,7 +29,7 @@ def clinical(found: Mapping[str, Any]) -> str:
     return ""
 
 
-def _told(known: Mapping[str, float], numbers: Mapping[str, Any]) -> list[str]:
+def _sentences(known: Mapping[str, float], numbers: Mapping[str, Any]) -> list[str]:
     ill, well = known["sensitivity"], known["specificity"]
     worst = {name: formatting.percent(numbers[name]["worst_decile"]) for name in CLASSES}
     said = [

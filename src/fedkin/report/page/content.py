@@ -8,7 +8,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from fedkin.report import formatting
-from fedkin.report.collaboration import groups_of, read_told
+from fedkin.report.collaboration import groups_of, read_collaboration
 from fedkin.report.matrix import Matrix, among, measured
 from fedkin.report.page.client_file import client_rows
 from fedkin.report.page.client_table import client_table
@@ -74,7 +74,9 @@ def _page(
     if panel is not None:
         shown, some, said = run.narrowed(panel.clients), among(matrices, panel.clients), panel.said
         found = {**found, "extras": extras(shown)}
-    groups = groups_of(read_told(run)) if panel is None else None  # of a panel they say nothing
+    groups = (
+        groups_of(read_collaboration(run)) if panel is None else None
+    )  # of a panel they say nothing
     title = f"{found['method']} on {formatting.source(found)}"
     parts = [
         f'<header class="summary">{_head(found, title)}{lead(found, gain)}',
@@ -103,7 +105,7 @@ def _page(
 def _head(found: Mapping[str, Any], title: str) -> str:
     given = {name: value for name, value in (found["hyper"] or {}).items() if value is not None}
     hyper = formatting.plain(given)
-    told = [
+    remarks = [
         formatting.many(found["clients"], "client"),
         f"split {formatting.split(found)}",
         f"model {found['model']}",
@@ -111,7 +113,7 @@ def _head(found: Mapping[str, Any], title: str) -> str:
         f"seed {found['seed']}",
         formatting.progress(found),
     ]
-    parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(' · '.join(told))}</p>"]
+    parts = [f"<h1>{escape(title)}</h1>", f"<p>{escape(' · '.join(remarks))}</p>"]
     parts.append(f'<p class="soft">{escape(hyper)}</p>' if hyper else "")
     if found["privacy"] is not None:
         parts.append(f"<p>{escape(formatting.privacy(found['privacy']))}</p>")

@@ -38,8 +38,8 @@ def document(title: str, parts: Sequence[str], content: Mapping[str, Any]) -> st
             f"<title>{escape(title)}</title><style>{_asset('page.css')}</style></head><body>",
             *parts,
             *(
-                f'<script type="application/json" id="{name}">{_inert(told)}</script>'
-                for name, told in content.items()
+                f'<script type="application/json" id="{name}">{_inert(rows)}</script>'
+                for name, rows in content.items()
             ),
             f"<script>{_libraries()}</script>",
             f"<script>{''.join(map(_asset, SCRIPTS))}</script>",

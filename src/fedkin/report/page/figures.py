@@ -14,7 +14,7 @@ from fedkin.report.charts.costs import by_kind, by_part
 from fedkin.report.charts.many_clients import counted, quantiles
 from fedkin.report.charts.one_client import own_figures
 from fedkin.report.charts.rounds import against_bytes, lines, over_rounds
-from fedkin.report.collaboration import groups_of, read_told, shares
+from fedkin.report.collaboration import groups_of, read_collaboration, shares
 from fedkin.report.ledger import bytes_by_round
 from fedkin.report.matrix import Matrix, among, distinct
 from fedkin.report.newcomers import by_labels
@@ -48,19 +48,19 @@ def page_figures(
     whole, scores = run, matrices
     if panel is not None:
         run, scores = run.narrowed(panel.clients), among(matrices, panel.clients)
-    told, clients = read_told(run), list(run.clients.values())
+    collaboration, clients = read_collaboration(run), list(run.clients.values())
     labels = class_labels(clients, [str(name) for name in run.facts.get("class_names") or []])
     scored = scores.get("personal")
     curve = None if scored is None else lines(scored, run.name)
     drawn = _scores(whole, what, matrices, curve, gain, panel) if matrices else []
     drawn.append(by_labels(found["unseen"]))
     of_clients = [
-        who_has_what(clients, labels, groups_of(told)),
-        *lens_figures(run, told, labels),
+        who_has_what(clients, labels, groups_of(collaboration)),
+        *lens_figures(run, collaboration, labels),
     ]
     drawn += of_clients if panel is None else [_of_panel(figure, panel) for figure in of_clients]
     drawn += [by_kind(found["communication"]), by_part(found["seconds"])]
-    own = own_figures(run, told, shares(run.clients), labels, scored, curve, what)
+    own = own_figures(run, collaboration, shares(run.clients), labels, scored, curve, what)
     return Drawn([figure for figure in drawn if figure is not None], own)
 
 

@@ -135,12 +135,12 @@ def _of_groups(run: Run, gain: Gain, groups: Groups | None) -> list[str]:
     best, worst = max(means, key=means.__getitem__), min(means, key=means.__getitem__)
     if means[best] == means[worst]:
         return []
-    told = [
+    remarks = [
         f"{groups.kind} {name} ({formatting.many(len(members[name]), 'client')}, mean "
         f"{signed(gain.measure, means[name])})"
         for name in (best, worst)
     ]
-    return [f"Most gains: {told[0]}. Least: {told[1]}."]
+    return [f"Most gains: {remarks[0]}. Least: {remarks[1]}."]
 
 
 def _of_rounds(run: Run, found: Mapping[str, Any]) -> list[Step]:

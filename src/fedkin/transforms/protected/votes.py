@@ -87,23 +87,23 @@ def winners(
         raise Halted("[privacy] needs a secret to draw noise from, and the run has none")
     rows, classes = like.shape
     counts = torch.zeros(rows, classes, dtype=torch.float64)
-    for told in said:
-        counts += votes(told)
+    for predictions in said:
+        counts += votes(predictions)
     height = noise * rows**0.5
     counts += height * secret.normal(NOISE, round, rows * classes).view(rows, classes)
     return torch.nn.functional.one_hot(counts.argmax(1), classes).to(like.dtype)
 
 
-def votes(told: Tensor) -> Tensor:
+def votes(predictions: Tensor) -> Tensor:
     """One client's votes [rows, classes]: 1 for its best class; none in a row that is not finite.
 
     Raises:
         FedkinError: There is nothing to choose from.
     """
-    if told.shape[1] < 2:
+    if predictions.shape[1] < 2:
         raise FedkinError(
             "[privacy] where = 'server' lets clients vote for classes, and these predictions are "
             "numbers: take where = 'client'"
         )
-    one = torch.nn.functional.one_hot(told.argmax(1), told.shape[1]).to(torch.float64)
-    return one * torch.isfinite(told).all(1, keepdim=True)
+    one = torch.nn.functional.one_hot(predictions.argmax(1), predictions.shape[1]).to(torch.float64)
+    return one * torch.isfinite(predictions).all(1, keepdim=True)
