@@ -45,7 +45,7 @@ def written(method: str, clients: int, file: Path) -> dict[str, int]:
     coordinator.setup()
     for number in range(1, ROUNDS + 1):
         record = coordinator.round(number, evaluate=False)
-    notes = [json.dumps(value) for by in record.lens.values() for value in by.values()]
+    notes = [json.dumps(value) for by in record.server_metrics.values() for value in by.values()]
     return {"record": sum(map(len, notes)), "state": len(encode(coordinator.state))}
 
 

@@ -44,7 +44,7 @@ def test_the_server_tells_of_participants_only(method):
     one.setup()
     record = one.round(1)
     assert len(record.participants) == 3
-    assert record.lens
-    assert all(set(by) <= {*record.participants, -1} for by in record.lens.values())
-    name, by = next(iter(one.finish(2).lens.items()))
+    assert record.server_metrics
+    assert all(set(by) <= {*record.participants, -1} for by in record.server_metrics.values())
+    name, by = next(iter(one.finish(2).server_metrics.items()))
     assert set(by) >= set(range(6)), name

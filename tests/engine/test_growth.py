@@ -35,7 +35,7 @@ def written(method: str, clients: int) -> tuple[int, int]:
     one.setup()
     one.round(1, evaluate=False)
     record = one.round(2, evaluate=False)
-    return len(json.dumps(record.lens)), len(encode(one.state))
+    return len(json.dumps(record.server_metrics)), len(encode(one.state))
 
 
 @pytest.mark.parametrize("method", sorted({*METHODS} - {*SQUARE}))

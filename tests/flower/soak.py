@@ -7,7 +7,7 @@ from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.store import read_state
-from fedkin.flower.node.store import Vault
+from fedkin.flower.node.store import NodeStore
 from fedkin.runs.checkpoint import committed
 from fedkin.runs.database import read_only
 from tests.flower.cluster import NAMES, Cluster, cluster, experiment, kill, with_text
@@ -51,7 +51,7 @@ def check(running: Cluster) -> int:
     for client, path in states.items():
         receipt: Any = read_state(path)
         if client >= 0 and receipt["round"]:
-            found = Vault(running.node(NAMES[client]) / "state" / run).find(receipt["round"])
+            found = NodeStore(running.node(NAMES[client]) / "state" / run).find(receipt["round"])
             assert found is not None, (client, receipt["round"])
     return last
 

@@ -26,7 +26,7 @@ from fedkin.engine.host import TaskResult
 from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
-from fedkin.flower.backend import Fleet
+from fedkin.flower.backend import FlowerBackend
 from fedkin.flower.dispatcher import Dispatcher, Federation
 from fedkin.flower.envelope import (
     HEADER_BYTES,
@@ -223,7 +223,7 @@ def _facts(case: tuple[bytes, bytes]) -> None:
     told += [good_or_one_sentence(Facts, blob) for blob in case]
     deployment = _deployment()
     facts = dict(zip(deployment.clients, told, strict=True))
-    fleet = Fleet(deployment, Dispatcher(Grid([]), deployment, ABOUT), facts)
+    fleet = FlowerBackend(deployment, Dispatcher(Grid([]), deployment, ABOUT), facts)
     spec = small("fedavg", run__clients=3, split__name="natural", model__name="mlr")
     with patch("fedkin.flower.node.data.room", lambda: ROOM):
         fleet.assemble(spec, None)

@@ -146,7 +146,7 @@ def test_clustered_fl_splits_exactly_into_the_groups(steps):
     hyper = {"eps1": 0.2, "eps2": 0.4, "gamma": 0.5}
     run = federated("clustered_fl", people=far_groups(), lr=0.2, steps=steps, **hyper)
     run.run(250 if steps == 1 else 100, evaluate=False)
-    counts = [moment.record.lens["clusters"][-1] for moment in run.moments]
+    counts = [moment.record.server_metrics["clusters"][-1] for moment in run.moments]
     assert counts[0] == 1
     assert set(counts) == {1, 2}
     assert counts == sorted(counts)
@@ -180,12 +180,12 @@ def test_the_split_conditions_by_hand():
             "parameters": {"weight": torch.zeros(1, 1, WIDTH).double()},
         }
         run.run(1)
-        assert run.moments[0].record.lens["clusters"] == {-1: count}
+        assert run.moments[0].record.server_metrics["clusters"] == {-1: count}
         np.testing.assert_allclose(
-            list(run.moments[0].record.lens["update"].values()), 0.5, rtol=1e-12
+            list(run.moments[0].record.server_metrics["update"].values()), 0.5, rtol=1e-12
         )
         np.testing.assert_allclose(
-            list(run.moments[0].record.lens["mean_update"].values()), 0.0, atol=1e-12
+            list(run.moments[0].record.server_metrics["mean_update"].values()), 0.0, atol=1e-12
         )
 
 

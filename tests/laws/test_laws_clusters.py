@@ -169,7 +169,7 @@ def test_hypcluster_keeps_the_better_start():
         ["start1"],
         ["start1"],
     ]
-    assert [moment.record.lens["starts"][-1] for moment in run.moments] == [2, 1, 1]
+    assert [moment.record.server_metrics["starts"][-1] for moment in run.moments] == [2, 1, 1]
 
 
 # --- numbers of clusters
@@ -345,7 +345,7 @@ def test_clustered_fl_finds_the_groups_and_no_more(groups):
         compile="trace",
     ).run(40)
     assert together(run.moments[-1]) == true_groups(groups)
-    counts = [moment.record.lens["clusters"][-1] for moment in run.moments]
+    counts = [moment.record.server_metrics["clusters"][-1] for moment in run.moments]
     assert counts == sorted(counts)
     for moment in run.moments:
         copies = [
@@ -354,7 +354,7 @@ def test_clustered_fl_finds_the_groups_and_no_more(groups):
         before = (
             1
             if moment is run.moments[0]
-            else run.moments[run.moments.index(moment) - 1].record.lens["clusters"][-1]
+            else run.moments[run.moments.index(moment) - 1].record.server_metrics["clusters"][-1]
         )
         assert len(copies) == before  # one broadcast a cluster
 

@@ -89,7 +89,9 @@ def check_servers(name, run, theirs):
             other["server"]["models"],
         )
         assert dict(enumerate(cluster.tolist())) == other["server"]["assignment"]
-        assert moment.record.lens["cluster"] == told_in(moment, other["server"]["assignment"])
+        assert moment.record.server_metrics["cluster"] == told_in(
+            moment, other["server"]["assignment"]
+        )
         stayed = [before[k] == other["server"]["assignment"][k] for k in moment.record.participants]
-        assert moment.record.lens["stability"][-1] == pytest.approx(np.mean(stayed))
+        assert moment.record.server_metrics["stability"][-1] == pytest.approx(np.mean(stayed))
         before = other["server"]["assignment"]

@@ -59,9 +59,9 @@ def test_clusters_change_hands_in_the_comparison():
     models differ.
     """
     run = Federated(cgpfl(**HYPER, clusters=3, alpha=0.5), people(), steps=2).run(ROUNDS)
-    stability = [moment.record.lens["stability"][-1] for moment in run.moments[1:]]
+    stability = [moment.record.server_metrics["stability"][-1] for moment in run.moments[1:]]
     assert min(stability) < 1
-    assert all(moment.record.lens["distance"][-1] > 1e-3 for moment in run.moments)
+    assert all(moment.record.server_metrics["distance"][-1] > 1e-3 for moment in run.moments)
 
 
 # --- CGPFL-Heur

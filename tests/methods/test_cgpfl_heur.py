@@ -41,7 +41,7 @@ def test_cgpfl_heur(kind, mu, alpha, participation):
         points[0], sizes, mu, lambda p, k: lloyd(p, run.seeds(1, p, k))[0]
     )
     assert all(moment.state["chosen"] == chosen for moment in run.moments)
-    assert all(moment.record.lens["clusters"] == {-1: chosen} for moment in run.moments)
+    assert all(moment.record.server_metrics["clusters"] == {-1: chosen} for moment in run.moments)
     seeds = [run.seeds(t, p, chosen) for t, p in enumerate(points, 1)]
     theirs = reference.cgpfl(
         *arguments(run, model.initial), chosen, [list(range(chosen)), *seeds], alpha, squared=True

@@ -61,12 +61,12 @@ def test_clustered_fl(case, kind, work):
         )
         assert len(next(iter(stacked.values()))) == len(models)
         assert dict(enumerate(moment.state["cluster"].tolist())) == cluster
-        assert moment.record.lens["cluster"] == cluster
-        assert moment.record.lens["clusters"] == {-1: len(models)}
-        agree("clustered_fl", moment.record.lens["update"], other["norms"])
+        assert moment.record.server_metrics["cluster"] == cluster
+        assert moment.record.server_metrics["clusters"] == {-1: len(models)}
+        agree("clustered_fl", moment.record.server_metrics["update"], other["norms"])
         agree(
             "clustered_fl",
-            moment.record.lens["mean_update"],
+            moment.record.server_metrics["mean_update"],
             {k: other["means"][before[1][k]] for k in cluster},
         )
         agree(
@@ -100,7 +100,7 @@ def test_the_comparison_has_splits_and_refusals():
         run = Federated(
             clustered_fl(lr=LR, **hyper), people, {"mlr": architecture()}, epochs=1
         ).run(ROUNDS)
-        return [moment.record.lens["clusters"][-1] for moment in run.moments]
+        return [moment.record.server_metrics["clusters"][-1] for moment in run.moments]
 
     loose = counts(**CASES["loose"])
     assert loose[0] >= 1

@@ -106,7 +106,7 @@ def test_comet_chooses(case, kinds):
         assert {round(lam, 3) for lam in theirs[-1]["lam"].values()} != {2.0}, "it means something"
     else:
         assert all("lam" not in note for notes in told for note in notes.values())
-    counts = [moment.record.lens["clusters"][-1] for moment in run.moments[:-1]]
+    counts = [moment.record.server_metrics["clusters"][-1] for moment in run.moments[:-1]]
     assert counts == [len(other["server"]["centroids"]) for other in theirs[1:]]
 
 

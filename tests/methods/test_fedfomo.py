@@ -69,7 +69,7 @@ def test_fedfomo(candidates, epsilon, kind, work):
             agree("fedfomo", moment.state["models"][k], w)
             x, y = run.data[k]["x_test"], run.data[k]["y_test"]
             agree_scores("fedfomo", moment, k, "test", mean_loss(w, x, y), accuracy(w, x, y))
-            told = moment.record.lens["weights"].get(k)
+            told = moment.record.server_metrics["weights"].get(k)
             if told is not None:  # of participants
                 row = [told.get(j, 0.0) for j in range(5)]
                 agree("fedfomo", row, other["weights"][k])

@@ -61,8 +61,8 @@ def test_hypcluster(starts, trial, kind, work):
                     {n: v[j] for n, v in moment.state["parameters"][f"start{s}"].items()},
                     model,
                 )
-        assert moment.record.lens["starts"] == {-1: len(stored)}
-        assert moment.record.lens.get("cluster") == (
+        assert moment.record.server_metrics["starts"] == {-1: len(stored)}
+        assert moment.record.server_metrics.get("cluster") == (
             told_in(moment, known) if len(stored) == 1 else None
         )
         best = {}

@@ -51,7 +51,7 @@ def test_ifca(sharing, average, kind, work):
                 {"parameters": upload, "control": {"cluster": other["chosen"][k]}},
             )
         known.update(other["chosen"])
-        assert moment.record.lens["cluster"] == told_in(moment, known)
+        assert moment.record.server_metrics["cluster"] == told_in(moment, known)
         assert moment.state["cluster"].tolist() == [known.get(k, -1) for k in run.infos]
         assert all(own == {} for own in moment.own.values())
         check_scores("ifca", run, moment, other["personal"])

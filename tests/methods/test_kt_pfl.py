@@ -70,7 +70,7 @@ def test_kt_pfl(case, kinds):
         agree("kt_pfl", moment.state["teams"], np.array([other["server"][k] for k in range(5)]))
         agree(
             "kt_pfl",
-            moment.record.lens["knowledge"],
+            moment.record.server_metrics["knowledge"],
             told_in(moment, {k: list(row) for k, row in enumerate(other["knowledge"])}),
         )
         agree_personal("kt_pfl", run, moment, other["personal"])

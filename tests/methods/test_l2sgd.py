@@ -106,7 +106,7 @@ def test_every_round_is_drawn_anew_from_its_own_key():
         rng = Key(SEED, *([t] if t else [])).numpy("coins")
         assert (pulls, steps) == (rng.geometric(0.7), rng.geometric(0.3))
         if t:
-            assert run.moments[t - 1].record.lens == {
+            assert run.moments[t - 1].record.server_metrics == {
                 "next_pulls": {-1: pulls},
                 "next_steps": {-1: steps},
             }

@@ -15,7 +15,7 @@ UP = b"0123456789"
 
 
 class Scripted:
-    """A guest whose losses by seat and round are these; it keeps what it was asked."""
+    """A guest whose losses by place and round are these; it keeps what it was asked."""
 
     def __init__(self, *losses: list[float]) -> None:
         self.losses, self.asked = losses, list[Ask]()
@@ -23,12 +23,12 @@ class Scripted:
 
     def ask(self, ask: Ask) -> list[Any]:
         self.asked.append(ask)
-        seat, done = decode(ask.message)["parameters"].tolist()
-        self.received.append([seat, done])
-        return [self._answer(op, seat, done) for op, _ in ask.steps]
+        place, done = decode(ask.message)["parameters"].tolist()
+        self.received.append([place, done])
+        return [self._answer(op, place, done) for op, _ in ask.steps]
 
-    def _answer(self, op: str, seat: int, done: int) -> Any:
-        loss = self.losses[seat][done]
+    def _answer(self, op: str, place: int, done: int) -> Any:
+        loss = self.losses[place][done]
         other = 100 - loss  # whoever looks at another split chooses another moment
         splits = {"evaluate": {"val": (loss, 0.5)}}.get(
             op, {"train": (loss, 0.25), "val": (other, 0.5), "test": (other, 0.75)}
@@ -37,8 +37,8 @@ class Scripted:
         return SimpleNamespace(error=None, record=record, message=UP if op == "local" else None)
 
 
-def standing(seats: int = 1, validates: bool = True, finishes: bool = False, **more: Any) -> Any:
-    """A server whose state is the seat and how many updates it had."""
+def standing(places: int = 1, validates: bool = True, finishes: bool = False, **more: Any) -> Any:
+    """A server whose state is the place and how many updates it had."""
     told: list[tuple[int, int]] = []
 
     def update(state: Any, client: int, reply: Any, tools: Any) -> Any:
@@ -49,7 +49,7 @@ def standing(seats: int = 1, validates: bool = True, finishes: bool = False, **m
     method: Any = SimpleNamespace(
         name="scripted",
         newcomer_placements=lambda state, client, info: tuple(
-            {"parameters": torch.tensor([seat, 0])} for seat in range(seats)
+            {"parameters": torch.tensor([place, 0])} for place in range(places)
         ),
         broadcast=lambda state, client: state,
         expected_update=lambda down, info: None,
@@ -77,4 +77,4 @@ def tried(
 
 
 def asks(guest: Scripted) -> list[tuple[Any, ...]]:
-    return [(one.seat, one.base, one.keep, one.steps) for one in guest.asked]
+    return [(one.place, one.base, one.keep, one.steps) for one in guest.asked]

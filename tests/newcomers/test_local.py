@@ -143,12 +143,12 @@ def test_a_newcomer_of_persfl_chooses_among_the_kept_models(tmp_path):
     at = learned(run(small("persfl", method__kept=3, **settings), tmp_path / "run"))
     assert list(at.state["earlier"]) == ["2", "4", "5"]
     found, _ = joined(at, at.parts.held_out, None)
-    assert found.seats == 4
+    assert found.places == 4
     losses = []
     for w in (at.state["parameters"], *at.state["earlier"].values()):
         alone = at._replace(state={"parameters": w})
         losses.append(_before_finish(alone, at.parts.held_out))
-    assert found.seat == int(np.argmin(losses))
+    assert found.place == int(np.argmin(losses))
     plain = learned(run(small("persfl", **settings), tmp_path / "plain"))
     assert encode(plain.state) == encode({"parameters": at.state["parameters"]})
 
@@ -212,8 +212,8 @@ def test_what_is_kept_of_a_join() -> None:
     up, down = kept["scalars"]["up"], kept["scalars"]["down"]
     assert up == {SENT_KINDS[0]: 5}
     assert down == {kind: 3 * k + (k == 2) for k, kind in enumerate(SENT_KINDS) if k}
-    assert described_by(found._replace(seats=1, seat=0), 1, 1, 1)["place"] is None
-    assert described_by(found._replace(seats=2, seat=0), 1, 1, 1)["place"] == 0
+    assert described_by(found._replace(places=1, place=0), 1, 1, 1)["place"] is None
+    assert described_by(found._replace(places=2, place=0), 1, 1, 1)["place"] == 0
 
 
 def test_few_labels_keep_the_ratio_of_training_and_validation() -> None:

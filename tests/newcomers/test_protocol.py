@@ -8,7 +8,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.newcomers import protocol
 from fedkin.newcomers.local import described, joined, standing
-from fedkin.newcomers.protocol import AtHome, seats_of
+from fedkin.newcomers.protocol import AtHome, placements_of
 from tests.newcomers.local_examples import kinds
 from tests.newcomers.scripted import AFTER, CLIENT, SEED, UP, Scripted, asks, tried
 
@@ -33,12 +33,12 @@ def test_methods_without_a_place_say_so(tmp_path):
     at = kinds("cgpfl", tmp_path)
     info = at.parts.infos[0]._replace(client=len(at.parts.infos))
     server = standing(at, info, 5)
-    assert len(seats_of(server)) == 2
+    assert len(placements_of(server)) == 2
     closed = server._replace(
         method=server.method._replace(newcomer_placements=lambda state, newcomer, info: (state,))
     )
     with pytest.raises(FedkinError, match="no place for a client that was not in the run"):
-        seats_of(closed)
+        placements_of(closed)
     with pytest.raises(FedkinError, match="wait for the first round"):
         joined(at._replace(round=0), at.parts.held_out.only([0]), None)
 
@@ -73,7 +73,7 @@ def test_the_ledger_of_a_newcomer_is_what_crossed(rounds, tmp_path, monkeypatch)
         assert kept["scalars"][way][kind] == sum(one.scalars[kind] for one in of_way)
     assert kept["bytes"]["down"] > kept["bytes"]["up"]
     assert (kept["train"], kept["val"], kept["test"]) == (36, 12, 12)
-    assert (kept["place"], kept["places"]) == (found.seat, 2)
+    assert (kept["place"], kept["places"]) == (found.place, 2)
     sizes = [sum(one.scalars.values()) for one in found.sent]
     assert min(sizes) > 0
     assert all(4 * size < one.bytes for size, one in zip(sizes, found.sent, strict=True))
@@ -82,7 +82,7 @@ def test_the_ledger_of_a_newcomer_is_what_crossed(rounds, tmp_path, monkeypatch)
 def test_as_many_rounds_as_were_asked_for() -> None:
     guest = Scripted([5, 0, 4, 0])
     found, keys = tried(guest, 2)
-    assert (found.seat, found.seats, found.rounds, found.chosen) == (0, 1, 2, "given")
+    assert (found.place, found.places, found.rounds, found.chosen) == (0, 1, 2, "given")
     assert asks(guest) == [
         (0, 0, 0, (("local", 8),)),
         (0, 8, 8, (("local", 9),)),
@@ -127,30 +127,30 @@ def test_five_rounds_without_a_lower_loss_are_enough() -> None:
 
 
 @pytest.mark.parametrize(
-    ("losses", "seat", "rounds"),
+    ("losses", "place", "rounds"),
     [
         (([3, 2, 9, 9], [2.5, 1.5, 9, 9], [9, 9, 2, 9]), 1, 1),
         (([2, 3, 3, 3], [2, 2, 2, 2]), 0, 0),  # the first of equals
         (([nan, inf, 4, 5], [9, 8, 7, 6]), 0, 2),
     ],
 )
-def test_the_best_seat(losses: tuple[list[float], ...], seat: int, rounds: int) -> None:
+def test_the_best_seat(losses: tuple[list[float], ...], place: int, rounds: int) -> None:
     guest = Scripted(*losses)
     found, _ = tried(guest, most=3)
-    assert (found.seat, found.rounds, found.chosen) == (seat, rounds, "validation")
-    assert found.seats == len(losses)
-    assert guest.received[-1] == [seat, rounds]
+    assert (found.place, found.rounds, found.chosen) == (place, rounds, "validation")
+    assert found.places == len(losses)
+    assert guest.received[-1] == [place, rounds]
     assert guest.asked[-1].base == (AFTER + rounds if rounds else 0)
 
 
 def test_without_validation_samples_training_decides_after_all_rounds() -> None:
     guest = Scripted([1, 1, 5], [9, 9, 4])
     found, _ = tried(guest, most=2, validates=False)
-    assert (found.seat, found.rounds, found.chosen) == (1, 2, "training")
+    assert (found.place, found.rounds, found.chosen) == (1, 2, "training")
     looks = [one.steps for one in guest.asked if "evaluate_all" in dict(one.steps)]
     assert looks == [(("evaluate_all", 9),)] * 2 + [(("evaluate_all", 10),)]
     given, _ = tried(Scripted([1, 1, 5], [9, 9, 4]), 1)
-    assert (given.seat, given.rounds, given.chosen) == (0, 1, "validation")
+    assert (given.place, given.rounds, given.chosen) == (0, 1, "validation")
 
 
 def test_what_ends_a_join() -> None:

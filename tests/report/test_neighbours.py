@@ -1,11 +1,11 @@
-"""Who each client's kin are, as the records tell."""
+"""Who the nearest clients of each client are, as the records tell."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from fedkin.report.neighbours import NEAREST, kin
+from fedkin.report.neighbours import NEAREST, nearest_clients
 
 NAN = np.nan
 RUN = SimpleNamespace(clients={3: None, 7: None, 9: None})
@@ -28,24 +28,26 @@ def test_weights_go_before_everything_else() -> None:
     stack = SimpleNamespace(
         clients=[7, 3], mean=lambda: np.array([[0.2, 0.5, 0.3], [0.0, 0.1, 0.9]])
     )
-    meaning, nearest = kin(RUN, told({"alpha": stack}, memberships([[1, 0]] * 3)))
+    meaning, nearest = nearest_clients(RUN, told({"alpha": stack}, memberships([[1, 0]] * 3)))
     assert meaning == "mean weight (alpha)"
     assert nearest == {7: [(9, 0.3), (3, 0.2)], 3: [(9, 0.9), (7, 0.1)]}  # never itself
 
 
 def test_memberships_agree_by_their_inner_product() -> None:
-    meaning, nearest = kin(RUN, told(None, memberships([[0.8, 0.2], [0.5, 0.5], [NAN, NAN]])))
+    meaning, nearest = nearest_clients(
+        RUN, told(None, memberships([[0.8, 0.2], [0.5, 0.5], [NAN, NAN]]))
+    )
     assert meaning == "inner product of the last memberships"
     assert [client for client, _ in nearest[3]] == [7]
     assert nearest[3][0][1] == pytest.approx(0.5)
     assert nearest[9] == []  # it told nothing
     one = memberships([[1.0], [1.0], [1.0]])  # of one component nothing can be said
-    assert kin(RUN, told(None, one)) == ("", {})
+    assert nearest_clients(RUN, told(None, one)) == ("", {})
 
 
 def test_clusters_by_the_share_of_rounds_together() -> None:
     found = clusters([0, 0, 1], [0, 1, 1], [NAN, 0, 0], [2, 2, NAN])
-    meaning, nearest = kin(RUN, told(clusters=found))
+    meaning, nearest = nearest_clients(RUN, told(clusters=found))
     assert meaning == "share of rounds in the same cluster"
     assert nearest[3] == [(7, 0.75), (9, 0.25)]  # 3 was in 0 still when it was away
     assert nearest[9] == [(7, 0.5), (3, 0.25)]
@@ -56,6 +58,6 @@ def test_only_the_nearest_are_told() -> None:
     run = SimpleNamespace(clients=dict.fromkeys(many))
     table = np.add.outer(np.zeros(20), np.arange(20.0)) / 20
     stack = SimpleNamespace(clients=many, mean=lambda: table)
-    _, nearest = kin(run, told({"w": stack}))
+    _, nearest = nearest_clients(run, told({"w": stack}))
     assert [client for client, _ in nearest[0]] == [*range(19, 19 - NEAREST, -1)]
     assert [client for client, _ in nearest[19]] == [*range(18, 18 - NEAREST, -1)]

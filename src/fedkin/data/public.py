@@ -149,10 +149,10 @@ def _labels(source: Source, other: Source) -> Array:
         _few_enough(source, other)
         return other.y
     there = np.unique(other.y)
-    strange = [theirs[label] for label in there if theirs[label] not in ours]
-    if strange:
+    unexpected = [theirs[label] for label in there if theirs[label] not in ours]
+    if unexpected:
         raise FedkinError(
-            f"public label {strange[0]!r} of {other.name} is none of the classes of "
+            f"public label {unexpected[0]!r} of {other.name} is none of the classes of "
             f"{source.name} ({some(ours, 9)}): "
             "leave out its rows, set public.labels to 'own' (classes after the private ones) "
             "or public.labeled to false"

@@ -72,24 +72,24 @@ def alpha_star(sigma: float, v: Any, beta: float, *, printed: bool = False) -> F
     return np.asarray(b[:, None] / u[None, :])
 
 
-def minimiser(xtx: Floats, ptp: Floats, lam: float, own: Floats, taught: Floats) -> Floats:
+def minimiser(xtx: Floats, ptp: Floats, lam: float, own: Floats, teacher: Floats) -> Floats:
     """w̃ = (XᵀX + λPᵀP)⁻¹ (XᵀX ŵ + λPᵀP Σ_i α_i ŵ_i), eq. 14 as METHODS reads it (two signs are
     lost in the paper).
 
-    xtx, ptp: [d, d]; own: ŵ_k [d]; taught: Σ_i α_i ŵ_i [d]. It minimises ‖Xw − y‖² + λ‖Pw −
-    P·taught‖².
+    xtx, ptp: [d, d]; own: ŵ_k [d]; teacher: Σ_i α_i ŵ_i [d]. It minimises ‖Xw − y‖² + λ‖Pw −
+    P·teacher‖².
 
     Args:
         xtx: XᵀX of the client's samples.
         ptp: PᵀP of the public samples.
         lam: λ, at least 0.
         own: The client's least squares solution.
-        taught: What the others' predictions come from.
+        teacher: What the others' predictions come from.
 
     Returns:
         w̃ [d].
     """
-    return np.asarray(np.linalg.solve(xtx + lam * ptp, xtx @ own + lam * ptp @ taught))
+    return np.asarray(np.linalg.solve(xtx + lam * ptp, xtx @ own + lam * ptp @ teacher))
 
 
 def combination(k: int, lam: float, alpha: Floats, beta: float, nu: float) -> Floats:
@@ -190,7 +190,7 @@ def toy(
     pooled = np.linalg.lstsq(x.reshape(-1, x.shape[2]), y.ravel(), rcond=None)[0]
     groups = KMeans(clusters, n_init=10, random_state=0).fit(local @ p.T).labels_
     alike = (groups[:, None] == groups[None, :]).astype(float)
-    taught = alike / alike.sum(axis=1, keepdims=True) @ local
+    teacher = alike / alike.sum(axis=1, keepdims=True) @ local
 
     def teach(teachers: Floats) -> Floats:
         return np.stack(
@@ -200,7 +200,7 @@ def toy(
     mean = np.broadcast_to(local.mean(axis=0), local.shape)
     fedavg = np.broadcast_to(pooled, local.shape)
     return Toy(
-        source.truth["w"], local, fedavg, teach(mean), teach(taught), groups.astype(np.int64)
+        source.truth["w"], local, fedavg, teach(mean), teach(teacher), groups.astype(np.int64)
     )
 
 

@@ -65,7 +65,7 @@ class Tally:
         self.round = self.round if self.phase == "finish" else record.round
         self.sent += sum(message.bytes for message in record.sent)
         self.left_out = record.missing
-        self.epsilon = max(record.lens.get(EPSILON, {}).values(), default=None)
+        self.epsilon = max(record.server_metrics.get(EPSILON, {}).values(), default=None)
         for view in {view for views in record.scores.values() for view in views}:
             self._score(record, view)
         if record.scores and (not self.sampled or self.size not in (None, len(record.scores))):

@@ -157,7 +157,7 @@ def _accounted(record: Record, parts: Assembled, taken: Counter[int]) -> Record:
     whose = parts.infos if spec.privacy.of_samples else record.participants
     counts = {client: taken[client] for client in whose}
     epsilon = spent(spec, counts, min(record.round, spec.run.rounds), parts.costs)
-    return record._replace(lens={**record.lens, EPSILON: epsilon})
+    return record._replace(server_metrics={**record.server_metrics, EPSILON: epsilon})
 
 
 def _baselines(parts: Assembled) -> dict[str, dict[str, float]]:

@@ -40,7 +40,7 @@ def known_facts(path: Path) -> dict[str, Facts | None]:
     }
 
 
-class Fleet:
+class FlowerBackend:
     """The nodes of a deployment as an Engine."""
 
     def __init__(

@@ -16,7 +16,7 @@ from fedkin.core.method import ClientInfo
 from fedkin.engine.host import TaskResult
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
-from fedkin.flower.backend import NODES, Fleet, known_facts
+from fedkin.flower.backend import NODES, FlowerBackend, known_facts
 from fedkin.flower.dispatcher import Dispatcher, Federation, hello
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, same_columns
@@ -32,7 +32,7 @@ from fedkin.setup.snapshot import snapshot
 
 
 class Afar:
-    """A newcomer on its node. What it is asked in each seat is a run of its own there."""
+    """A newcomer on its node. What it is asked in each place is a run of its own there."""
 
     def __init__(
         self, grid: Grid, deployment: config.Deployment, about: Federation, place: Place
@@ -41,24 +41,24 @@ class Afar:
         self._left: dict[tuple[int, int], Base] = {}
 
     def ask(self, ask: Ask) -> list[TaskResult]:
-        about = self.about._replace(run=run_of(self.about.run, ask.seat))
+        about = self.about._replace(run=run_of(self.about.run, ask.place))
         (name,) = self.deployment.clients
         dispatcher = Dispatcher(self.grid, self.deployment, about)
         steps = tuple(Step(op=op, round=round) for op, round in ask.steps)  # type: ignore[arg-type]
-        base = self._left.get((ask.seat, ask.base), Base())
+        base = self._left.get((ask.place, ask.base), Base())
         request = dispatcher.request(name, place=self.place, base=base, keep=ask.keep, steps=steps)
         found = answers_of(
             self.place.client, ask.steps, dispatcher.exchange({name: (request, ask.message)})[name]
         )
         for (_, round), (answer, own) in zip(ask.steps, found, strict=True):
             if answer.error is None and own.round == round:
-                self._left[ask.seat, round] = own
+                self._left[ask.place, round] = own
         return [answer for answer, _ in found]
 
 
-def run_of(token: str, seat: int) -> str:
-    """What a node calls the run of a newcomer's seat: its states lie in a folder of this name."""
-    return f"{token}{seat:04x}"
+def run_of(token: str, place: int) -> str:
+    """What a node calls the run of a newcomer's place: its states lie in a folder of this name."""
+    return f"{token}{place:04x}"
 
 
 def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
         "method": run.parts.method.name,
         "after_round": run.round,
         **described_by(found, facts.train, facts.val, facts.test),
-        "model": f"on its node, in state/{run_of(about.run, found.seat)}",
+        "model": f"on its node, in state/{run_of(about.run, found.place)}",
     }
     (out / FOLDER / name).mkdir(parents=True, exist_ok=True)
     write_file(out / FOLDER / name / FOUND, json.dumps(content, indent=2).encode())
@@ -109,8 +109,10 @@ def _learned(
     about = Federation(
         config.fingerprint(spec), str(at.facts.get("deployment", "")), versions()["fedkin"]
     )
-    fleet = Fleet(deployment, Dispatcher(grid, deployment, about), known_facts(out / NODES))
-    return Learned(fleet.assemble(spec, None), state, at.trained, Runtime()), about
+    backend = FlowerBackend(
+        deployment, Dispatcher(grid, deployment, about), known_facts(out / NODES)
+    )
+    return Learned(backend.assemble(spec, None), state, at.trained, Runtime()), about
 
 
 def _place(run: Learned, name: str, facts: Facts) -> tuple[Place, ClientInfo]:

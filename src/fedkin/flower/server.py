@@ -18,7 +18,7 @@ from fedkin.experiment.run import run
 from fedkin.experiment.run_facts import versions
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.flower import config, newcomer
-from fedkin.flower.backend import NODES, Fleet, known_facts
+from fedkin.flower.backend import NODES, FlowerBackend, known_facts
 from fedkin.flower.dispatcher import Dispatcher, Federation, hello
 from fedkin.flower.envelope import Facts
 from fedkin.flower.identities import masked, verifier
@@ -82,7 +82,7 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
     )
     signed = masked(spec, deployment.insecure)
     verify = verifier(folder, about.experiment) if signed else None
-    engine = Fleet(deployment, dispatcher, facts, verify).engine()
+    engine = FlowerBackend(deployment, dispatcher, facts, verify).engine()
 
     progress = progress_of(folder, known, facts)
     # the deployment's folder is its operator's own, and so is the code that its experiment names

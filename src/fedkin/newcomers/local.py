@@ -155,8 +155,8 @@ def described_by(found: Joined, train: int, val: int, test: int) -> dict[str, An
         "val": val,
         "test": test,
         "rounds": found.rounds,
-        "place": found.seat if found.seats > 1 else None,
-        "places": found.seats,
+        "place": found.place if found.places > 1 else None,
+        "places": found.places,
         "chosen_by": found.chosen,
         "scores": {
             view: {

@@ -26,7 +26,7 @@ PATIENCE = 5  # rounds without a lower loss, after which no further one is tried
 class Ask(NamedTuple):
     """What a newcomer is asked: steps (op, round), one after the other, with one message."""
 
-    seat: int
+    place: int
     base: int  # the round whose work left the personal state that it begins with; 0: its first one
     keep: int  # states of rounds before this one are not asked for again
     steps: tuple[tuple[str, int], ...]
@@ -34,7 +34,7 @@ class Ask(NamedTuple):
 
 
 class Guest(Protocol):
-    """The newcomer, from where its server stands. In every seat it begins anew."""
+    """The newcomer, from where its server stands. In every place it begins anew."""
 
     def ask(self, ask: Ask) -> list[TaskResult]:
         """One answer a step, in order."""
@@ -55,9 +55,9 @@ class Standing(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A seat after so many rounds."""
+    """A place after so many rounds."""
 
-    seat: int
+    place: int
     rounds: int
     state: Tree
     loss: float
@@ -69,10 +69,10 @@ class Joined(NamedTuple):
     ``last``: what the newcomer was asked last; its state afterwards is its personal one.
     """
 
-    seat: int
-    seats: int
+    place: int
+    places: int
     rounds: int
-    chosen: str  # what chose seat and rounds: "validation", "training", or "given"
+    chosen: str  # what chose place and rounds: "validation", "training", or "given"
     scores: dict[str, dict[str, tuple[float, float]]]
     measures: dict[
         str, dict[str, dict[str, float]]
@@ -84,10 +84,10 @@ class Joined(NamedTuple):
 
 
 def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joined:
-    """Let the newcomer work in every seat, then finish in the best one.
+    """Let the newcomer work in every place, then finish in the best one.
 
-    ``rounds``: so many in each seat; None: after how many its validation loss is least, at most
-    ``most``. Of seats, and where there are no validation data, the loss on its training data
+    ``rounds``: so many in each place; None: after how many its validation loss is least, at most
+    ``most``. Of places, and where there are no validation data, the loss on its training data
     decides, after all rounds. Test data have no say. Raises FedkinError where the method has no
     place for it, or where it cannot work.
     """
@@ -98,17 +98,17 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
             "nothing has been learned yet that a newcomer could join: wait for the first round"
         )
     exact = rounds if rounds is not None else None if server.validates else most
-    seats = seats_of(server)
+    places = placements_of(server)
     best: Trial | None = None
-    for seat, state in enumerate(seats):
-        trial = _stay(server, guest, Trial(seat, 0, state, math.inf), exact, most, sent)
+    for place, state in enumerate(places):
+        trial = _stay(server, guest, Trial(place, 0, state, math.inf), exact, most, sent)
         best = trial if best is None or trial.loss < best.loss else best
     assert best is not None
     if not math.isfinite(best.loss):
         raise FedkinError("the newcomer's loss is not finite anywhere: lower train.lr")
     by = (
         "given"
-        if rounds is not None and len(seats) == 1
+        if rounds is not None and len(places) == 1
         else "validation"
         if server.validates
         else "training"
@@ -123,7 +123,7 @@ def join(server: Standing, guest: Guest, rounds: int | None, most: int) -> Joine
     notes, seconds = {**first_notes, **record["notes"]}, time.perf_counter() - began
     scores, measures = record["scores"], record.get("measures", {})
     return Joined(
-        best.seat, len(seats), best.rounds, by, scores, measures, notes, sent, seconds, last
+        best.place, len(places), best.rounds, by, scores, measures, notes, sent, seconds, last
     )
 
 
@@ -137,35 +137,35 @@ def _finish(
     base = at if best.rounds else 0
     finish = [("finish", at + 1)] if server.method.finalize is not None else []
     message = _sealed(server, server.method.broadcast(best.state, server.info.client), sent)
-    last = Ask(best.seat, base, base, (*finish, ("evaluate_all", at + 1)), message)
+    last = Ask(best.place, base, base, (*finish, ("evaluate_all", at + 1)), message)
     return last, _answers(guest, last)[-1]
 
 
-def seats_of(server: Standing) -> tuple[Tree, ...]:
+def placements_of(server: Standing) -> tuple[Tree, ...]:
     """The server's state with a place for the newcomer, once for every place that it may take."""
     method, client = server.method, server.info.client
     try:
-        seats = method.newcomer_placements(server.state, client, server.info)
-        for state in seats:
+        places = method.newcomer_placements(server.state, client, server.info)
+        for state in places:
             method.broadcast(state, client)
     except (LookupError, TypeError, ValueError, RuntimeError):
         raise FedkinError(
-            f"{method.name} has no place for a client that was not in the run: its `seats` "
-            "would have to make one"
+            f"{method.name} has no place for a client that was not in the run: its "
+            "`newcomer_placements` would have to make one"
         ) from None
-    return seats
+    return places
 
 
 def _stay(
     server: Standing, guest: Guest, first: Trial, exact: int | None, most: int, sent: list[Sent]
 ) -> Trial:
-    """The best moment of a seat: after ``exact`` rounds, or where the loss is least."""
+    """The best moment of a place: after ``exact`` rounds, or where the loss is least."""
     method, info = server.method, server.info
     look = "evaluate" if server.validates else "evaluate_all"
     split = "val" if server.validates else "train"
     state, best, base = first.state, first, 0
     limit = most if exact is None else exact
-    what = f"rounds of the newcomer at place {first.seat + 1}, at most"
+    what = f"rounds of the newcomer at place {first.place + 1}, at most"
     for done in counted(what, range(limit + 1)):
         at = server.round + done
         down = method.broadcast(state, info.client)
@@ -173,12 +173,12 @@ def _stay(
         works = done < limit
         steps = (*([(look, at)] if looks else []), *([("local", at + 1)] if works else []))
         keep = server.round + best.rounds if best.rounds else base
-        answers = _answers(guest, Ask(first.seat, base, keep, steps, _sealed(server, down, sent)))
+        answers = _answers(guest, Ask(first.place, base, keep, steps, _sealed(server, down, sent)))
         if looks:
             loss = float(answers[0].record["scores"]["personal"][split][0])
             loss = loss if math.isfinite(loss) else math.inf
             if exact is not None or loss < best.loss or done == 0:
-                best = Trial(first.seat, done, state, loss)
+                best = Trial(first.place, done, state, loss)
             if not works:
                 break
         try:
@@ -221,16 +221,16 @@ class AtHome:
         self._states: dict[tuple[int, int], Tree] = {}
 
     def ask(self, ask: Ask) -> list[TaskResult]:
-        self._take(ask.seat, ask.base)
+        self._take(ask.place, ask.base)
         self._states = {
-            k: state for k, state in self._states.items() if k[0] != ask.seat or k[1] >= ask.keep
+            k: state for k, state in self._states.items() if k[0] != ask.place or k[1] >= ask.keep
         }
         found: list[TaskResult] = []
         with one_thread():
             for op, round in ask.steps:
                 found += self.host.do(op, round, [Task(self.client, ask.message)])
                 if op in CHANGING and found[-1].error is None:
-                    self._states[ask.seat, round] = self.host.own(self.client)
+                    self._states[ask.place, round] = self.host.own(self.client)
         return found
 
     def views(self, last: Ask) -> dict[str, Tree]:
@@ -238,7 +238,7 @@ class AtHome:
         with}.
         """
         works = [round for op, round in last.steps if op in CHANGING]
-        self._take(last.seat, works[-1] if works else last.base)
+        self._take(last.place, works[-1] if works else last.base)
         with one_thread():
             (answer,) = self.host.do("views", last.steps[-1][1], [Task(self.client, last.message)])
         if answer.message is None:
@@ -246,7 +246,7 @@ class AtHome:
         views: dict[str, Tree] = decode(answer.message)
         return views
 
-    def _take(self, seat: int, base: int) -> None:
+    def _take(self, place: int, base: int) -> None:
         self.host.store = Memory()
-        if base and (state := self._states[seat, base]):
+        if base and (state := self._states[place, base]):
             self.host.store.put(self.client, state)

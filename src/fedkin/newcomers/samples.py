@@ -142,10 +142,10 @@ def _labels(y: Array, names: tuple[str, ...], like: Population, path: Path) -> A
     if like.task == "regression":
         return y
     known = list(like.class_names or map(str, range(like.classes)))
-    strange = [name for name in names if name not in known]
-    if strange:
+    unexpected = [name for name in names if name not in known]
+    if unexpected:
         raise FedkinError(
-            f"{path}: label {strange[0]!r} is none of the run's classes ({some(known, 9)})"
+            f"{path}: label {unexpected[0]!r} is none of the run's classes ({some(known, 9)})"
         )
     return np.array([known.index(name) for name in names])[y]
 
@@ -191,10 +191,10 @@ def _divided(
             )
         held = holdout([np.arange(n, dtype=np.int64)], key, fractions, names=[path.stem])
         return [held.train[0], held.val[0], held.test[0]]
-    strange = sorted({str(part) for part in division} - set(SPLITS))
-    if strange:
+    unexpected = sorted({str(part) for part in division} - set(SPLITS))
+    if unexpected:
         raise FedkinError(
-            f"{path}: column {SPLIT!r} holds {strange[0]!r}: it says train, val or test"
+            f"{path}: column {SPLIT!r} holds {unexpected[0]!r}: it says train, val or test"
         )
     rows = [np.flatnonzero(division == part).astype(np.int64) for part in SPLITS]
     if not len(rows[0]):

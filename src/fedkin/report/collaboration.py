@@ -1,4 +1,4 @@
-"""What a run's method reported of who learns from whom, read once for all charts of the lens."""
+"""What a run's method reported of who learns from whom, read once for all charts of it."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -49,7 +49,7 @@ class Groups(NamedTuple):
 
 
 def read_collaboration(run: Run) -> Collaboration:
-    """All notes that the lens can show."""
+    """All notes that those charts can show."""
     kinds = run.rows(
         "SELECT name, min(client), max(client), count(DISTINCT round) FROM notes GROUP BY name"
     )

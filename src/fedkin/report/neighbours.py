@@ -13,7 +13,9 @@ ROUNDS = 40  # rounds that are looked at
 NEAREST = 8
 
 
-def kin(run: Run, found: Collaboration) -> tuple[str, dict[int, list[tuple[int, float]]]]:
+def nearest_clients(
+    run: Run, found: Collaboration
+) -> tuple[str, dict[int, list[tuple[int, float]]]]:
     """(what the number means, client → its nearest others with their numbers in [0, 1], largest
     first).
 

@@ -20,7 +20,7 @@ from fedkin.runs.bounds import LETTERS, check_rows
 from fedkin.runs.database import Database, read_only
 
 # what a value of another kind than expected leads to
-STRANGE = (
+DAMAGED = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -146,7 +146,7 @@ def opened(folder: Path) -> Iterator[Run]:
         check_rows(database.rows, str(database.path))
         try:
             yield Run(folder, database, plain_values(database.facts()), _clients(database))
-        except STRANGE as error:  # a fact or a note of another kind than a run writes
+        except DAMAGED as error:  # a fact or a note of another kind than a run writes
             raise FedkinError(f"{database.path} is damaged: {named_line(error)}") from error
 
 

@@ -52,11 +52,14 @@ class Asked(NamedTuple):
         """Of all seeds of a row; a row that no preset has costs what the row costs that it is made
         of, roughly.
         """
-        kin = like(name, self.register.own)
+        other = like(name, self.register.own)
         found = estimate(
-            row._replace(name=row.name.replace(name, kin, 1)), self.changes, self.speed, self.seeds
+            row._replace(name=row.name.replace(name, other, 1)),
+            self.changes,
+            self.speed,
+            self.seeds,
         )
-        return found if kin == name else found._replace(rough=True)
+        return found if other == name else found._replace(rough=True)
 
 
 def state(asked: Asked, rows: Mapping[str, Row]) -> dict[str, Outcome]:

@@ -49,7 +49,7 @@ def _after(folder: Path, done: int) -> list[Record]:
 
 
 def record(database: Database, number: int) -> Record:
-    """A committed round, without its notes and lens."""
+    """A committed round, without its notes and metrics of the server."""
     ((phase, participants, seconds),) = database.rows(
         "SELECT phase, participants, seconds FROM rounds WHERE round = ?", number
     )
@@ -76,7 +76,7 @@ def record(database: Database, number: int) -> Record:
         missing=dict(missing),
         scores=scores,
         notes={},
-        lens={},
+        server_metrics={},
         seconds=json.loads(seconds),
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-EPSILON = "epsilon"  # the name in ``lens`` of what privacy has cost so far
+EPSILON = "epsilon"  # the name in ``server_metrics`` of what privacy has cost so far
 
 
 class Sent(NamedTuple):
@@ -47,7 +47,7 @@ class Record(NamedTuple):
         int, dict[str, dict[str, tuple[float, float]]]
     ]  # client → view → split → (loss, accuracy)
     notes: dict[int, dict[str, Any]]  # client → what its method tells
-    lens: dict[str, dict[int, Any]]  # name → client → what the server's side tells
+    server_metrics: dict[str, dict[int, Any]]  # name → client → what the server's side tells
     seconds: dict[str, float]  # local, server, evaluation, total
     measures: dict[int, dict[str, dict[str, dict[str, float]]]] = {}  # noqa: RUF012 (read only)
     """client → view → split → {"rmse": …}, after the finish only."""

@@ -184,7 +184,9 @@ def _notes(record: Record) -> list[tuple[int, int, str, str]]:
         for name, value in notes.items()
     }
     rows |= {
-        (client, name): value for name, by in record.lens.items() for client, value in by.items()
+        (client, name): value
+        for name, by in record.server_metrics.items()
+        for client, value in by.items()
     }
     return [
         (record.round, client, name, bounds.note(value))

@@ -51,11 +51,11 @@ def check_needs(
         raise FedkinError(
             f"{method.name} needs one architecture, clients have {counts}: try {able}"
         )
-    strange = [name for name, model in models.items() if model.learner is not None]
-    if strange and method.distillation_target is None:
+    unexpected = [name for name, model in models.items() if model.learner is not None]
+    if unexpected and method.distillation_target is None:
         able = _methods(lambda method: method.distillation_target is not None)
         raise FedkinError(
-            f"{method.name} works with parameters and gradients, and {strange[0]} is no torch "
+            f"{method.name} works with parameters and gradients, and {unexpected[0]} is no torch "
             f"module: try {able}"
         )
     if needs.head:

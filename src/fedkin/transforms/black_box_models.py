@@ -3,7 +3,7 @@ nothing else.
 
 What such a model has learned is a dict of arrays, so that it is kept, sent home and counted like
 everything else; it has no gradients and is never averaged. A method that can teach it says in one
-function what: its ``lesson``.
+function what: its ``target``.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def from_learner(
 
 
 def allow_black_box_models(method: Method) -> Method:
-    """The method whose clients may hold learners: these fit what its ``lesson`` says, all others
+    """The method whose clients may hold learners: these fit what its ``target`` says, all others
     work as ever.
     """
 
@@ -65,40 +65,40 @@ def allow_black_box_models(method: Method) -> Method:
 
 
 def _study(method: Method, received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-    """A round of a learner: hear the lesson, fit, and tell what it predicts now."""
+    """A round of a learner: hear the target, fit, and tell what it predicts now."""
     assert data.model.learner is not None
     assert method.distillation_target is not None
     learner, inputs = data.model.learner
     public = public_set(data)
-    lesson = method.distillation_target(
+    target = method.distillation_target(
         received, own, _softened(data.model, own["parameters"], public, 1.0)
     )
     state = _arrays(own["parameters"])
-    fitted = learner.fit(state, _parts(lesson, public, inputs, data))
+    fitted = learner.fit(state, _parts(target, public, inputs, data))
     w = _tensors(fitted)
-    predictions = _softened(data.model, w, public, lesson.temperature)
-    return {**own, **lesson.own, "parameters": w}, {"predictions": predictions}
+    predictions = _softened(data.model, w, public, target.temperature)
+    return {**own, **target.own, "parameters": w}, {"predictions": predictions}
 
 
 def _parts(
-    lesson: DistillationTarget, public: Tensor, inputs: Inputs, data: ClientContext
+    target: DistillationTarget, public: Tensor, inputs: Inputs, data: ClientContext
 ) -> Iterator[Part]:
     like = torch.zeros((), dtype=torch.float32)
     batches = data.batches(draw="uniform")
     beside = None
-    if lesson.target is not None:
-        beside = data.rows((public, lesson.target), lesson.public_batch, batches.steps, "public")
+    if target.target is not None:
+        beside = data.rows((public, target.target), target.public_batch, batches.steps, "public")
         batches = batches.beside(beside)
     for block in batches.blocks():
         for k in range(len((block[0] if beside is not None else block).y)):
             here = row(block, k)
-            private, (x, target) = here if beside is not None else (here, (None, None))
+            private, (x, soft_labels) = here if beside is not None else (here, (None, None))
             yield Part(
                 inputs(private.x, like).numpy(),
                 private.y.numpy(),
                 None if x is None else inputs(x, like).numpy(),
-                None if target is None else target.numpy(),
-                lesson.pull,
+                None if soft_labels is None else soft_labels.numpy(),
+                target.pull,
             )
 
 

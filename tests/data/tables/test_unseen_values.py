@@ -5,7 +5,7 @@ import pytest
 
 from fedkin.data.tables.encoding import Category, Number, Words
 from fedkin.data.tables.recipe import Column
-from fedkin.data.tables.unseen_values import strange
+from fedkin.data.tables.unseen_values import unseen_remarks
 
 NAN = np.nan
 AGE = Number("age", fill=40, mean=40, std=2, flag=False)
@@ -19,7 +19,7 @@ def place(row: int) -> str:
 
 def told(features: list, cells: list, columns: list | None = None) -> list[str]:
     columns = columns or [Column(one.name) for one in features]
-    return list(strange(features, np.array(cells, np.float32), columns, place))
+    return list(unseen_remarks(features, np.array(cells, np.float32), columns, place))
 
 
 def test_what_is_like_training_is_not_told() -> None:

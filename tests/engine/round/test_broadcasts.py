@@ -34,8 +34,8 @@ def test_clusters_are_broadcasts_of_their_own():
     one = federation("cgpfl", run__participation=1.0, run__seed=1)
     for number in (1, 2):
         record = one.round(number)
-    cluster = one.round(3).lens["cluster"]
-    before = record.lens["cluster"]
+    cluster = one.round(3).server_metrics["cluster"]
+    before = record.server_metrics["cluster"]
     firsts = {}
     for client in range(6):
         firsts.setdefault(before[client], client)

@@ -7,7 +7,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node.deployed_model import Details, Kept
-from fedkin.flower.node.store import MODEL, SUFFIX, Commit, Vault
+from fedkin.flower.node.store import MODEL, SUFFIX, Commit, NodeStore
 from tests.engine.small import small
 
 PLACE = Place(client=2, clients=4, classes=3, architecture="mlr")
@@ -32,8 +32,8 @@ def told(**changed):
 
 
 def keep(folder, run, at, **changed):
-    vault = Vault(folder / "state" / run)
-    vault.put(MODEL, Commit("key", run.encode(), None, told(**changed)))
+    node_store = NodeStore(folder / "state" / run)
+    node_store.put(MODEL, Commit("key", run.encode(), None, told(**changed)))
     os.utime(folder / "state" / run / f"{MODEL}{SUFFIX}", (at, at))
 
 

@@ -22,7 +22,7 @@ from fedkin.export.predict import predict
 from fedkin.flower import newcomer
 from fedkin.flower.node.host import Node
 from fedkin.flower.node.model import handed
-from fedkin.flower.node.store import MODEL, Commit, Vault
+from fedkin.flower.node.store import MODEL, Commit, NodeStore
 from fedkin.flower.operator.site import add
 from fedkin.runs.database import read_only
 from tests.engine.small import small
@@ -163,14 +163,14 @@ def test_who_comes_later_has_one_too(trained):
 
 def test_a_model_that_cannot_be_kept_costs_no_scores(tmp_path, monkeypatch):
     fleet = Fleet(tmp_path, small("fedavg", run__participation=1.0, run__clients=len(NAMES)))
-    put = Vault.put
+    put = NodeStore.put
 
-    def full(self: Vault, which: int | str, commit: Commit) -> None:
+    def full(self: NodeStore, which: int | str, commit: Commit) -> None:
         if which == MODEL:
             raise StoreError("the disk is full")
         put(self, which, commit)
 
-    monkeypatch.setattr(Vault, "put", full)
+    monkeypatch.setattr(NodeStore, "put", full)
     out = fleet.run()
     with read_only(out) as record:
         assert record.last_round() == 4

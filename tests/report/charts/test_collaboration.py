@@ -3,7 +3,7 @@
 import pytest
 
 from fedkin.report.charts import collaboration as module
-from fedkin.report.charts.collaboration import lens_figures
+from fedkin.report.charts.collaboration import collaboration_figures
 from fedkin.report.collaboration import read_collaboration
 from fedkin.report.records import opened
 from tests.report.collaboration_examples import noted
@@ -13,7 +13,9 @@ LABELS = ["zero", "one"]
 
 def drawn(folder, notes):
     with opened(noted(folder, notes)) as run:
-        return [figure.name for figure in lens_figures(run, read_collaboration(run), LABELS)]
+        return [
+            figure.name for figure in collaboration_figures(run, read_collaboration(run), LABELS)
+        ]
 
 
 def each(name, *values):

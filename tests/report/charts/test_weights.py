@@ -8,7 +8,7 @@ import pytest
 from fedkin.report.charts.weights import by_likeness, weight_map
 from fedkin.report.collaboration import read_collaboration
 from fedkin.report.matrix import Stack
-from fedkin.report.neighbours import kin
+from fedkin.report.neighbours import nearest_clients
 from fedkin.report.page.report import write_report
 from fedkin.report.records import Run, opened
 from tests.report.collaboration_examples import noted
@@ -25,7 +25,7 @@ def test_weights_are_a_chart_and_kin_and_no_cell_of_the_table(tmp_path: Path) ->
     folder = noted(tmp_path, notes)
     with opened(folder) as run:
         found = read_collaboration(run)
-        assert kin(run, found) == (
+        assert nearest_clients(run, found) == (
             "mean weight (weights)",
             {0: [(2, 0.75), (1, 0.25)], 1: [(0, 1.0)], 2: [(0, 0.5), (1, 0.5)]},
         )

@@ -15,7 +15,7 @@ FAR = 6.0  # spreads within a client, between its median and that of the clients
 # The same among all others, which are then unlike each other anyway: at most FAR / APART of it
 APART = 4.0
 EMPTY, FULL = 0.95, 0.3  # shares of missing cells at a client, and at the middle one
-STRANGE = 0.9  # share of a client's rows whose value no other client has
+UNSHARED = 0.9  # share of a client's rows whose value no other client has
 
 
 def drifting(columns: Sequence[Seen], owner: Ints, names: Sequence[str]) -> list[Problem]:
@@ -101,9 +101,9 @@ def _words(parts: Sequence[Array]) -> list[int]:
     held = [set(np.unique(part[~np.isnan(part)]).tolist()) for part in parts]
     shared = [value for one in held for value in one]
     common = {value for value in shared if shared.count(value) > 1}
-    strange = [
+    unexpected = [
         np.array([value not in common for value in part[~np.isnan(part)].tolist()])
         for part in parts
     ]
-    alone = np.array([one.mean() if len(one) else 0.0 for one in strange])
-    return [int(k) for k in np.flatnonzero(alone >= STRANGE)] if np.median(alone) < 0.5 else []
+    alone = np.array([one.mean() if len(one) else 0.0 for one in unexpected])
+    return [int(k) for k in np.flatnonzero(alone >= UNSHARED)] if np.median(alone) < 0.5 else []

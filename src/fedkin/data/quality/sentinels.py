@@ -66,10 +66,10 @@ def _stands_out(value: int, count: int, rest: Array) -> bool:
     if low <= value <= high:
         return False
     gap = low - value if value < low else value - high
-    strange = value < 0 <= low  # −1 below ages, in a column that is never negative otherwise
+    unexpected = value < 0 <= low  # −1 below ages, in a column that is never negative otherwise
     widest = float(np.diff(different).max())
-    if gap > min((BELOW if strange else APART) * widest, high - low):
+    if gap > min((BELOW if unexpected else APART) * widest, high - low):
         return True
     # no wide gap: −1 below counts from 0 on
     beside = times[:3] if value < low else times[-3:]
-    return strange and count >= TIMES * float(max(beside.mean(), np.median(times)))
+    return unexpected and count >= TIMES * float(max(beside.mean(), np.median(times)))

@@ -36,9 +36,9 @@ def with_gaps(read: Read, where: str, roles: Roles) -> Read:
     names = [str(name) for name in read.frame.columns]
     apart = {roles.label, roles.client, roles.group}
     marks = marks_of(roles.missing, [name for name in names if name not in apart])
-    strange = [name for name in marks if name not in names]
-    if strange:
-        raise unknown(f"column of data.missing in {where}", strange[0], names)
+    unexpected = [name for name in marks if name not in names]
+    if unexpected:
+        raise unknown(f"column of data.missing in {where}", unexpected[0], names)
     return _emptied(read, marks)
 
 

@@ -14,7 +14,7 @@ from fedkin.data.formats.frames import Read, Style, read_file
 from fedkin.data.tables.clean import as_trained
 from fedkin.data.tables.columns import Cells, cells_of, numbers_of
 from fedkin.data.tables.encoding import Encoding, Feature
-from fedkin.data.tables.unseen_values import strange
+from fedkin.data.tables.unseen_values import unseen_remarks
 
 WANTED = {"category": "category", "words": "text"}
 SPELLED = ("separator", "decimal", "encoding")  # keys of [data] that say how a CSV file is written
@@ -77,7 +77,7 @@ def encoded(
     known = {*others, *(feature.name for feature in encoding.features)}
     left = [name for name in map(str, read.frame.columns) if name not in known]
     ignored = [f"columns that the model does not use: {some(left, SHOWN)}"] if left else []
-    said = (*read.said, *ignored, *strange(encoding.features, cells, columns, read.place))
+    said = (*read.said, *ignored, *unseen_remarks(encoding.features, cells, columns, read.place))
     return encoding.encode(cells, columns), said
 
 

@@ -15,7 +15,7 @@ from fedkin.data.tables.recipe import Column
 FAR = 10.0  # standard deviations from the training mean, beyond which a number is told
 
 
-def strange(
+def unseen_remarks(
     features: Sequence[Feature], cells: Array, columns: Sequence[Column], place: Place
 ) -> Iterator[str]:
     """Sentences about cells [rows, columns] that the encoding cannot tell apart, or that lie far
@@ -72,7 +72,7 @@ def _values(feature: Category, cells: Array, values: Sequence[str], place: Place
     new = np.array([value not in feature.values for value in values] + [False])
     rows = np.flatnonzero(new[np.where(np.isnan(cells), len(values), cells).astype(np.int64)])
     if len(rows):
-        names = [repr(value) for value, strange_one in zip(values, new) if strange_one]
+        names = [repr(value) for value, is_new in zip(values, new) if is_new]
         what = (
             "is none of the values that the model knows by name"
             if feature.rest

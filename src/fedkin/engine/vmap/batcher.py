@@ -56,15 +56,15 @@ class VmapBatcher:
         Returns:
             The carry after the last step.
         """
-        seat: ClientThread[Any] | None = getattr(self._here, "seat", None)
-        if seat is None:
+        thread: ClientThread[Any] | None = getattr(self._here, "thread", None)
+        if thread is None:
             return self.runtime.scan(step, model, carry, blocks, constants)
         rest = iter(blocks)
         first = next(rest, None)
         return (
             carry
             if first is None
-            else seat.wait(ScanRequest(step, model, carry, first, rest, constants))
+            else thread.wait(ScanRequest(step, model, carry, first, rest, constants))
         )
 
     def run(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
@@ -76,47 +76,47 @@ class VmapBatcher:
         Returns:
             In the order of ``tasks``.
         """
-        seats = [ClientThread(task, self._here) for task in tasks]
+        threads = [ClientThread(task, self._here) for task in tasks]
         try:
-            while waiting := [seat for seat in seats if seat.goes_on()]:
+            while waiting := [thread for thread in threads if thread.goes_on()]:
                 groups: dict[Any, list[ClientThread[T]]] = {}
-                for seat in waiting:
-                    groups.setdefault(seat.walk.kind, []).append(seat)
+                for thread in waiting:
+                    groups.setdefault(thread.walk.kind, []).append(thread)
                 for kind, group in groups.items():
                     self._walk(kind, group)
-            return [seat.result() for seat in seats]
+            return [thread.result() for thread in threads]
         finally:
-            for seat in seats:
-                seat.leave()
+            for thread in threads:
+                thread.leave()
 
     def _walk(self, kind: Any, group: "list[ClientThread[T]]") -> None:
-        walks = [seat.walk for seat in group]
+        walks = [thread.walk for thread in group]
         found = (
             None
             if len(group) == 1 or kind in self._apart
             else _tried(self._side_by_side, kind, walks)
         )
-        for place, seat in enumerate(group):
+        for place, thread in enumerate(group):
             if found is None:
-                seat.answer = _tried(seat.alone, self.runtime)
+                thread.answer = _tried(thread.alone, self.runtime)
             else:
-                seat.answer = found if isinstance(found, Exception) else found[place]
+                thread.answer = found if isinstance(found, Exception) else found[place]
 
     def _side_by_side(self, kind: Any, walks: list[ScanRequest]) -> list[Tree] | None:
         """Where every walk ends; None where the step cannot be one for several (it draws, say),
         which is said once.
         """
         lead, width = walks[0], _width(len(walks))
-        seats = [*walks, *[lead] * (width - len(walks))]
+        threads = [*walks, *[lead] * (width - len(walks))]
         shared = tuple(
             _same([walk.constants[place] for walk in walks]) for place in range(len(lead.constants))
         )
         constants = tuple(
-            lead.constants[place] if one else stack([walk.constants[place] for walk in seats])
+            lead.constants[place] if one else stack([walk.constants[place] for walk in threads])
             for place, one in enumerate(shared)
         )
         step = self._steps.setdefault((lead.step, shared), side_by_side(lead.step, shared))
-        carry = stack([walk.carry for walk in seats])
+        carry = stack([walk.carry for walk in threads])
         later: list[None] = []
         blocks = _noted(abreast([walk.blocks() for walk in walks], width), later)
         try:
@@ -185,8 +185,8 @@ def abreast(walks: Sequence[Iterator[Tree]], width: int) -> Iterator[tuple[Tenso
         full = [_filled(part, seen, steps) for part, seen in zip(parts, last, strict=True)]
         last = [map_tree(lambda leaf: leaf[-1:], part) for part in full]
         live = torch.arange(steps)[:, None] < torch.tensor([*lengths, *[0] * (width - len(walks))])
-        seats = [*full, *[full[0]] * (width - len(walks))]
-        yield live, map_tree(lambda *rows: torch.stack(rows, 1), seats[0], *seats[1:])
+        threads = [*full, *[full[0]] * (width - len(walks))]
+        yield live, map_tree(lambda *rows: torch.stack(rows, 1), threads[0], *threads[1:])
 
 
 def _noted(blocks: Iterator[T], later: list[None]) -> Iterator[T]:

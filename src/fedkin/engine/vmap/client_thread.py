@@ -133,7 +133,7 @@ class ClientThread(Generic[T]):
             torch.default_generator.set_state(before)
 
     def _work(self) -> None:
-        self._here.seat = self
+        self._here.thread = self
         self._mine.acquire()
         torch.set_num_threads(self._threads)
         try:

@@ -79,10 +79,10 @@ def _table(path: Path, label: str) -> tuple[Array, Array, list[int], Recipe]:
     assert source.client is not None
     assert source.columns is not None
     x = numbers_only(source, str(path))
-    strange = sorted({str(part) for part in source.client} - set(SPLITS))
-    if strange:
+    unexpected = sorted({str(part) for part in source.client} - set(SPLITS))
+    if unexpected:
         raise FedkinError(
-            f"{path}: column 'split' holds {strange[0]!r}: it says train, val or test"
+            f"{path}: column 'split' holds {unexpected[0]!r}: it says train, val or test"
         )
     order = np.concatenate([np.flatnonzero(source.client == part) for part in SPLITS])
     y: Array = source.y

@@ -14,7 +14,7 @@ from fedkin.data.population import Population
 from fedkin.data.tables.encoding import from_plain
 from fedkin.flower import config
 from fedkin.flower.envelope import Facts, Place
-from fedkin.flower.node.store import MODEL, SUFFIX, Vault
+from fedkin.flower.node.store import MODEL, SUFFIX, NodeStore
 from fedkin.runs.spec import Spec
 
 Scores = dict[str, dict[str, tuple[float, float]]]  # view → split → (loss, accuracy)
@@ -51,7 +51,7 @@ class Kept:
         """
         state = folder / node.state
         self.run = _chosen(state, run)
-        commit = Vault(state / self.run).find(MODEL)
+        commit = NodeStore(state / self.run).find(MODEL)
         assert commit is not None
         self.view = commit.state
         try:

@@ -43,7 +43,7 @@ from fedkin.flower.node import data, local_socket
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.placement import models_at
 from fedkin.flower.node.secret import secret_at
-from fedkin.flower.node.store import Vault, salt_of
+from fedkin.flower.node.store import NodeStore, salt_of
 from fedkin.flower.node.work import Work
 from fedkin.masks.signatures import Identity
 from fedkin.runs.spec import Spec
@@ -122,8 +122,11 @@ class Node:
         asked.check(spec, request, message)
         host = self._host_at(spec, experiment, request.place)
         host.secret = secret
-        vault, about = Vault(self.state / request.run), partial(self._about, spec, experiment)
-        work = Work(host, vault, request, message, about, asked)
+        node_store, about = (
+            NodeStore(self.state / request.run),
+            partial(self._about, spec, experiment),
+        )
+        work = Work(host, node_store, request, message, about, asked)
         done, sent = work.all()
         return [sealed(reply.model_copy(update={"steps": tuple(done)})), *sent]
 

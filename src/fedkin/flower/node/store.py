@@ -32,7 +32,7 @@ class Commit(NamedTuple):
     details: dict[str, Any]
 
 
-class Vault:
+class NodeStore:
     """The commits of one client in one run."""
 
     def __init__(self, folder: Path) -> None:

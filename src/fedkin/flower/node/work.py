@@ -14,7 +14,7 @@ from fedkin.engine.host import CHANGING, Host, Task, TaskResult
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Done, Request, Step
 from fedkin.flower.node.limits import Asked
-from fedkin.flower.node.store import MODEL, Commit, Vault
+from fedkin.flower.node.store import MODEL, Commit, NodeStore
 
 REPORTED = ("scores", "notes", "measures")  # of an answer's record
 WORK = "local"
@@ -27,14 +27,14 @@ class Work:
     def __init__(
         self,
         host: Host,
-        vault: Vault,
+        node_store: NodeStore,
         request: Request,
         message: bytes | None,
         about: Callable[[], dict[str, Any]],
         asked: Asked,
     ) -> None:
         assert request.place is not None
-        self.host, self.vault, self.request, self.message = host, vault, request, message
+        self.host, self.node_store, self.request, self.message = host, node_store, request, message
         self.place, self.about = request.place, about
         self.client = request.place.client
         self.asked = asked
@@ -61,7 +61,7 @@ class Work:
             if answer.message is not None:
                 sent.append(answer.message)
         if not self.asked.done:
-            self.vault.forget(self.request.keep)
+            self.node_store.forget(self.request.keep)
         if self._is_over(done):
             self.asked.finish()
         return done, sent
@@ -72,7 +72,7 @@ class Work:
         """
         last = done[-1]
         fine = self.place.joined is None and last.op == LAST and last.error is None
-        return fine and self.vault.find(MODEL) is not None
+        return fine and self.node_store.find(MODEL) is not None
 
     def _start(self, base: Base) -> Base:
         """Take the state that the server last heard of: work whose reply got lost never
@@ -80,7 +80,7 @@ class Work:
         """
         self.host.store = Memory()
         if base.round:
-            commit = self.vault.find(base.round)
+            commit = self.node_store.find(base.round)
             if commit is None:
                 raise FedkinError(
                     f"its personal state of round {base.round} is not on this node any more"
@@ -100,7 +100,7 @@ class Work:
 
     def _again(self, step: Step) -> TaskResult | None:
         """The answer of work that was done before, on an earlier copy of this request."""
-        commit = self.vault.find(step.round) if step.op in CHANGING else None
+        commit = self.node_store.find(step.round) if step.op in CHANGING else None
         if commit is None or commit.key != self._key(step):
             return None
         self._take(commit.state)
@@ -118,7 +118,7 @@ class Work:
             state = encode(self.host.own(self.client))
             details = {"weight": answer.weight, "seconds": answer.seconds}
             kept = self._update_of(step, answer)
-            self.vault.put(step.round, Commit(self._key(step), state, kept, details))
+            self.node_store.put(step.round, Commit(self._key(step), state, kept, details))
             self.own = Base(round=step.round, digest=self._digest())
         if step.op == LAST and answer.error is None and not self.asked.done:
             try:
@@ -154,7 +154,7 @@ class Work:
             "samples": sizes,
         }
         personal = encode(decode(shown.message)["personal"])
-        self.vault.put(MODEL, Commit(self.request.experiment, personal, None, details))
+        self.node_store.put(MODEL, Commit(self.request.experiment, personal, None, details))
 
     def _key(self, step: Step) -> str:
         base = self.own

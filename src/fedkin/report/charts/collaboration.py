@@ -1,4 +1,4 @@
-"""The collaboration lens: all charts of who learns from whom, and of the data that they have."""
+"""All charts of who learns from whom, and of the data that they have."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from fedkin.report.records import Run
 NUMBERS = 6  # of numbers over rounds, each: of the clients, of the federation
 
 
-def lens_figures(run: Run, found: Collaboration, labels: Sequence[str]) -> list[Figure]:
+def collaboration_figures(run: Run, found: Collaboration, labels: Sequence[str]) -> list[Figure]:
     """The figures of everything that the method reported."""
     drawn: list[Figure | None] = []
     if found.clusters is not None:

@@ -21,7 +21,7 @@ from fedkin.report.charts.base import (
 from fedkin.report.charts.clusters import cluster_names
 from fedkin.report.collaboration import Collaboration
 from fedkin.report.matrix import Matrix, carried
-from fedkin.report.neighbours import kin
+from fedkin.report.neighbours import nearest_clients
 from fedkin.report.records import Run, evenly
 
 STRIP = 60  # rounds
@@ -48,7 +48,7 @@ def own_figures(
     ]
     if scored is not None and curve is not None:
         drawn.append(_score(scored, curve, what))
-    drawn.append(_kin(run, found))
+    drawn.append(_nearest(run, found))
     if found.clusters is not None:
         drawn.append(_clusters(run, found.clusters))
     return [figure for figure in drawn if figure is not None]
@@ -91,8 +91,8 @@ def _score(scored: Matrix, curve: Own, what: str) -> Figure:
     )
 
 
-def _kin(run: Run, found: Collaboration) -> Figure | None:
-    meaning, nearest = kin(run, found)
+def _nearest(run: Run, found: Collaboration) -> Figure | None:
+    meaning, nearest = nearest_clients(run, found)
     if not nearest:
         return None
     own = Own(

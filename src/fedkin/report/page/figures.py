@@ -9,7 +9,7 @@ import numpy as np
 from fedkin.report.charts.base import Figure, Own
 from fedkin.report.charts.by_client import by_client
 from fedkin.report.charts.clients import class_labels, histogram, who_has_what
-from fedkin.report.charts.collaboration import lens_figures
+from fedkin.report.charts.collaboration import collaboration_figures
 from fedkin.report.charts.costs import by_kind, by_part
 from fedkin.report.charts.many_clients import counted, quantiles
 from fedkin.report.charts.one_client import own_figures
@@ -56,7 +56,7 @@ def page_figures(
     drawn.append(by_labels(found["unseen"]))
     of_clients = [
         who_has_what(clients, labels, groups_of(collaboration)),
-        *lens_figures(run, collaboration, labels),
+        *collaboration_figures(run, collaboration, labels),
     ]
     drawn += of_clients if panel is None else [_of_panel(figure, panel) for figure in of_clients]
     drawn += [by_kind(found["communication"]), by_part(found["seconds"])]
