@@ -63,14 +63,14 @@ def spec(method: str, public: Path, **model):
 def test_the_server_needs_no_model_of_theirs(tmp_path, monkeypatch):
     fleet = deployed(tmp_path, "comet")
     built = []
-    around = server.Fleet.assemble
+    around = server.FlowerBackend.assemble
 
     def watched(self, spec, method):
         parts = around(self, spec, method)
         built.append(set(parts.models))
         return parts
 
-    monkeypatch.setattr(server.Fleet, "assemble", watched)
+    monkeypatch.setattr(server.FlowerBackend, "assemble", watched)
     found = result(fleet.run())
     assert built == [{"mlr"}]
     assert not found["events"]

@@ -149,10 +149,9 @@ def test_walks_side_by_side_end_where_each_ends_alone(monkeypatch):
     assert stacked == [len(GRID)] * 6
     for k, own in ends[0].items():
         agree("persfl", own["student"], ends[1][k]["student"])
-        assert (own["imitation"], own["temperature"]) == (
-            ends[1][k]["imitation"],
-            ends[1][k]["temperature"],
-        )
+        assert own["imitation"] == ends[1][k]["imitation"]
+        if own["imitation"] < 1:  # else temperatures tie, and a machine's last bits choose
+            assert own["temperature"] == ends[1][k]["temperature"]
 
 
 def test_a_step_that_draws_walks_alone(monkeypatch):
