@@ -12,6 +12,7 @@ from fedkin.core.tree import (
     dtype_of,
     fill,
     flat,
+    form_of,
     leaves,
     map_tree,
     mix,
@@ -83,3 +84,21 @@ def test_rows_of_a_stack_are_its_trees() -> None:
     assert both["w"].shape == (2, 2, 2)
     assert torch.equal(row(both, 1)["w"], 2 * PARAMS["w"])
     assert dtype_of({"a": (torch.ones(1, dtype=torch.float64),)}) == torch.float64
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ({"a": torch.ones(2)}, {"a": torch.zeros(2)}, True),
+        ({"a": torch.ones(2)}, {"b": torch.ones(2)}, False),
+        ({"a": torch.ones(2)}, {"a": torch.ones(3)}, False),
+        ({"a": torch.ones(2)}, {"a": torch.ones(2).double()}, False),
+        ({"a": torch.ones(2)}, {"a": torch.ones(2, 1)}, False),
+        ({"a": 1}, {"a": 2}, True),
+        ({"a": 1}, {"a": 1.0}, False),
+        ({"0": 1}, (1,), False),
+        ({"a": {"b": 1}}, {"a/b": 1}, False),
+    ],
+)
+def test_the_form_is_all_but_the_values(one, other, same) -> None:
+    assert (form_of(one) == form_of(other)) is same

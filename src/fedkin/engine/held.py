@@ -5,17 +5,14 @@ whose message counts, and may have to ask for the sum without somebody's. The su
 taken as they come: nearly always it is the one that is asked for.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
 from fedkin.core.aggregation import Reply, Summed, WeightedSum, apart_of, summed_of
 from fedkin.core.sums.exact import ExactSum, sum_of
-from fedkin.core.tree import Tree, named_leaves
-from fedkin.engine.codec import Counted, count, encode, outline
+from fedkin.core.tree import Tree, form_of
+from fedkin.engine.codec import Counted, count, encode
 from fedkin.engine.reply_spool import Spool
 
 
@@ -29,7 +26,7 @@ class Held:
 
     def __init__(self, how: Summed, aside: Path | None = None) -> None:
         self._how, self._aside = how, aside
-        self._sizes: dict[Any, int] = {}
+        self._sizes: dict[Any, Counted] = {}
         self.clear()
 
     def clear(self) -> None:
@@ -58,7 +55,7 @@ class Held:
         else:
             self._spool.put(client, encode(summed), weight)
         self._add(client, summed, weight)
-        return encode(rest) if rest else None, count(message, self._size(message))
+        return encode(rest) if rest else None, self._size(message)
 
     def sum(self, clients: Iterable[int]) -> ExactSum:
         """The sum of the messages of some clients.
@@ -102,14 +99,9 @@ class Held:
         except Exception:  # it is said when the sum is asked for, which is then taken anew
             self._whole = None
 
-    def _size(self, message: Tree) -> int:
-        """Bytes of the encoded message: those of any other one with its outline and shapes."""
-        shapes = tuple(
-            (leaf.dtype, leaf.shape)
-            for _, leaf in named_leaves(message)
-            if isinstance(leaf, Tensor)
-        )
-        key = json.dumps(outline(message)), shapes
-        if key not in self._sizes:
-            self._sizes[key] = len(encode(message))
-        return self._sizes[key]
+    def _size(self, message: Tree) -> Counted:
+        """The size of any message of this form is that of the first one."""
+        form = form_of(message)
+        if form not in self._sizes:
+            self._sizes[form] = count(message, len(encode(message)))
+        return self._sizes[form]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from fedkin.core.sums.digits import BLOCK, DIGIT, LOWEST, deposit, places_for, value_of
+from fedkin.core.sums.digits import BLOCK, DIGIT, LOWEST, deposit, places_for, value_of, weighted
 
 
 def digits_of(numbers, weight=1.0):
-    numbers = torch.tensor(numbers, dtype=torch.float64)
-    digits = [np.zeros(len(numbers), dtype=np.int64) for _ in range(places_for(numbers, weight))]
-    deposit(numbers, weight, digits)
+    numbers = np.array(numbers, dtype=np.float64) * weight
+    digits = [np.zeros(len(numbers), dtype=np.int64) for _ in range(places_for(numbers))]
+    deposit(numbers, digits)
     return digits
 
 
@@ -66,9 +66,31 @@ def test_how_a_number_is_cut_changes_no_bit():
     assert value_of(by_hand).tobytes() == value_of(other).tobytes()
 
 
-def test_long_vectors_are_cut_in_blocks():
-    n = 2 * BLOCK + 5
-    numbers = torch.arange(n, dtype=torch.float32) / 8 - 100
-    digits = [np.zeros(n, dtype=np.int64) for _ in range(places_for(numbers, 3.0))]
-    deposit(numbers, 3.0, digits)
-    assert value_of(digits).tolist() == (3 * numbers.double()).tolist()
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [1],
+        [BLOCK],
+        [2 * BLOCK + 5],
+        [3, 0, BLOCK - 3, 1],
+        [5, BLOCK, 7],
+        [BLOCK - 1, 2, 3 * BLOCK, 4],
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int64])
+def test_leaves_are_weighted_in_blocks_one_after_another(sizes, dtype):
+    leaves = [(torch.arange(size) % 97 - 40 + at).to(dtype) for at, size in enumerate(sizes)]
+    blocks = [block.copy() for block in weighted(leaves, 3.0)]
+    assert np.concatenate(blocks).tolist() == (3 * torch.cat(leaves).double()).tolist()
+    assert [len(block) for block in blocks[:-1]] == [BLOCK] * (len(blocks) - 1)
+    assert 0 < len(blocks[-1]) <= BLOCK
+
+
+def test_no_leaves_have_no_block():
+    assert list(weighted([], 3.0)) == []
+    assert list(weighted([torch.zeros(0)], 3.0)) == []
+
+
+def test_a_float32_is_weighted_in_double_precision():
+    (block,) = weighted([torch.tensor([0.1], dtype=torch.float32)], 16_777_217.0)
+    assert block[0] == float(np.float32(0.1)) * 16_777_217.0

@@ -6,7 +6,8 @@ before the sum is read, so additions may be made in any order and under masks.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,46 +23,78 @@ Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
 Whole = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-def places_for(numbers: Tensor, weight: float) -> int:
-    """How many digits weight · numbers have: two, or more where a number is above 2^17.
+def weighted(leaves: Iterable[Tensor], weight: float) -> Iterator[Numbers]:
+    """weight · leaves in double precision, one leaf after another, in blocks.
+
+    Small leaves share a block: digits of ten numbers cost nearly as much as those of thousands.
 
     Args:
-        numbers: Finite ones, of any shape.
+        leaves: [n] each, in the memory of the processor.
         weight: Not negative.
+
+    Yields:
+        [1 … BLOCK]: memory that the next block overwrites.
+    """
+    found = [_in_numpy(leaf) for leaf in leaves]
+    block = np.empty(min(BLOCK, sum(len(numbers) for numbers in found)))
+    filled = 0
+    for numbers in found:
+        for first in _starts(len(numbers), len(block) - filled):
+            part = numbers[first : first + len(block) - filled]
+            after = filled + len(part)
+            np.multiply(part, weight, out=block[filled:after], dtype=np.float64)
+            filled = after
+            if filled == len(block):
+                yield block
+                filled = 0
+    if filled:
+        yield block[:filled]
+
+
+def _starts(size: int, room: int) -> Iterator[int]:
+    """Where the parts of a leaf begin: the first fills what is free of a block."""
+    if size:
+        yield 0
+        yield from range(room, size, BLOCK)
+
+
+def _in_numpy(leaf: Tensor) -> np.ndarray[Any, Any]:
+    known = leaf.dtype in (torch.float32, torch.float64)
+    found: np.ndarray[Any, Any] = (leaf if known else leaf.double()).numpy()
+    return found
+
+
+def places_for(numbers: Numbers) -> int:
+    """How many digits numbers have: two, or more where one is above 2^17.
+
+    Args:
+        numbers: [n], finite, n at least 1.
 
     Returns:
         The number of digits.
     """
-    if not numbers.numel():
-        return 2
-    low, high = torch.aminmax(numbers)
-    largest = max(abs(float(low)), abs(float(high))) * weight
+    largest = max(float(numbers.max()), -float(numbers.min()))
     if not largest:
         return 2
     return max(2, math.ceil((math.log2(largest) - LOWEST - 1) / DIGIT))
 
 
-def deposit(numbers: Tensor, weight: float, digits: Sequence[Whole]) -> None:
-    """Add the digits of weight · numbers to those of their sum.
+def deposit(numbers: Numbers, digits: Sequence[Whole]) -> None:
+    """Add the digits of numbers to those of their sum.
 
     Args:
-        numbers: [n].
-        weight: Not negative.
+        numbers: [n]; used up.
         digits: As many as ``places_for`` says, [n] each; changed in place.
     """
-    places = list(enumerate(MAGIC[: len(digits)]))[::-1]
-    for first in range(0, numbers.numel(), BLOCK):
-        block = slice(first, first + BLOCK)
-        rest = numbers[block].to(torch.float64, copy=True).numpy()
-        rest *= weight
-        for k, magic in places:
-            moved = rest + magic  # rounded to this place: its bits are those of magic + the digit
-            total = digits[k][block]
-            total += moved.view(np.int64)
-            total -= magic.view(np.int64)
-            if k:
-                moved -= magic
-                rest -= moved
+    rest = numbers
+    for k in reversed(range(len(digits))):
+        magic, total = MAGIC[k], digits[k]
+        moved = rest + magic  # rounded to this place: its bits are those of magic + the digit
+        total += moved.view(np.int64)
+        total -= magic.view(np.int64)
+        if k:
+            moved -= magic
+            rest -= moved
 
 
 def value_of(digits: Sequence[Whole]) -> Numbers:

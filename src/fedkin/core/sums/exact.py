@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.sums.digits import MOST, Whole, deposit, places_for, value_of
+from fedkin.core.sums.digits import MOST, Whole, deposit, places_for, value_of, weighted
 from fedkin.core.tree import Tree, fill, map_tree, named_leaves
 
 WHOLE = float(1 << 53)  # weights, and their sum, are whole numbers up to here
@@ -43,17 +43,17 @@ class ExactSum:
             FedkinError: The sum has too many terms to be exact.
         """
         self._count(weight, 1)
-        found = [(leaf.detach().cpu().reshape(-1), leaf.numel()) for _, leaf in _in_order(tree)]
+        found = [leaf.detach().cpu().reshape(-1) for _, leaf in _in_order(tree)]
         if self.like is None:
             self.like = map_tree(lambda leaf: leaf.new_empty((0, *leaf.shape)), tree)
-        first, n = 0, sum(size for _, size in found)
-        for numbers, size in found:
-            places = places_for(numbers, weight)
+        first, n = 0, sum(leaf.numel() for leaf in found)
+        for numbers in weighted(found, weight):
+            places = places_for(numbers)
             while len(self.digits) < places:
                 self.digits.append(np.zeros(n, dtype=np.int64))
-            here = [digit[first : first + size] for digit in self.digits[:places]]
-            deposit(numbers, weight, here)
-            first += size
+            after = first + len(numbers)
+            deposit(numbers, [digit[first:after] for digit in self.digits[:places]])
+            first = after
 
     def merge(self, other: "ExactSum") -> None:
         """The terms of another sum too; the other one is used up.
