@@ -16,6 +16,8 @@ from fedkin.core.family import FAMILIES
 from fedkin.data.arrays import Ints
 from fedkin.data.population import SPLITS, Population, Split
 
+__all__ = ["MIXED", "Effects", "Mixed", "Slopes", "mixed_effects"]
+
 Floats = npt.NDArray[np.float64]
 Slopes = tuple[int, ...]
 MIXED = ("gaussian", "bernoulli", "poisson")  # families

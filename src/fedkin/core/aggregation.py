@@ -13,6 +13,28 @@ from fedkin.core.sums.replies import Alike, Elsewhere, Heard
 from fedkin.core.sums.replies import Reply as Reply
 from fedkin.core.tree import Tree, weighted_mean
 
+__all__ = [
+    "Aggregation",
+    "Around",
+    "Combined",
+    "Contributions",
+    "EachClient",
+    "Group",
+    "GroupedSum",
+    "Mean",
+    "Reply",
+    "Rule",
+    "Step",
+    "Summed",
+    "WeightedSum",
+    "Weights",
+    "aggregated",
+    "apart_of",
+    "mean_of",
+    "summed_of",
+    "together",
+]
+
 Weights = Literal["samples", "uniform"]
 
 

@@ -4,6 +4,19 @@ import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+__all__ = [
+    "FedkinError",
+    "Halted",
+    "cut",
+    "first_line",
+    "letters",
+    "many",
+    "named_line",
+    "near",
+    "some",
+    "unknown",
+]
+
 MOST = 200  # characters of somebody else's error
 LONGEST, FEW = (
     100,

@@ -7,6 +7,8 @@ from typing import Any
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.tree import BUFFER, is_buffer
 
+__all__ = ["ENDS", "Choice", "select"]
+
 Choice = str | Sequence[str]
 """Prefixes of names, one or several ("2." is that layer, "*bias" every bias), or "all", "first",
 "last", "norm"; () is none.

@@ -18,6 +18,21 @@ from fedkin.core.ops import Batches
 from fedkin.core.rng import Key, Secret
 from fedkin.core.tree import Params, Tree
 
+__all__ = [
+    "ClientContext",
+    "ClientInfo",
+    "DistillationTarget",
+    "FederationInit",
+    "Method",
+    "Needs",
+    "ServerContext",
+    "likelihood",
+    "plain_prediction",
+    "public_set",
+    "two_classes",
+    "updated",
+]
+
 
 class ClientInfo(NamedTuple):
     """What a client knows of itself before training."""

@@ -16,6 +16,21 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, Family
 from fedkin.core.tree import BUFFER, Params, is_buffer
 
+__all__ = [
+    "PLAIN",
+    "Array",
+    "Batch",
+    "Head",
+    "Inputs",
+    "Learner",
+    "Model",
+    "Part",
+    "State",
+    "collecting_buffers",
+    "from_module",
+    "head_of",
+]
+
 Array = npt.NDArray[Any]
 State = Mapping[str, Array]  # what a model that is no torch module has learned
 

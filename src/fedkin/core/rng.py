@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+__all__ = ["Key", "Secret", "seeded"]
+
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 

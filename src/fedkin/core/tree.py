@@ -12,6 +12,29 @@ from typing import Any
 import torch
 from torch import Tensor
 
+__all__ = [
+    "BUFFER",
+    "Params",
+    "Tree",
+    "add",
+    "children",
+    "dtype_of",
+    "fill",
+    "flat",
+    "is_buffer",
+    "leaves",
+    "map_tree",
+    "mix",
+    "named_leaves",
+    "rebuild",
+    "row",
+    "scale",
+    "sq_dist",
+    "stack",
+    "sub",
+    "weighted_mean",
+]
+
 Tree = Any  # dict[str, Tree] | tuple[Tree, ...] | Tensor | int | float
 Params = dict[str, Tensor]
 

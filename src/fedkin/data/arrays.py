@@ -8,6 +8,8 @@ import numpy.typing as npt
 from fedkin.core.errors import FedkinError
 from fedkin.data.finite import first_not_finite
 
+__all__ = ["Array", "Ints", "Mask", "Task", "class_labels", "features", "images", "targets", "text"]
+
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -18,6 +18,20 @@ from fedkin.data.formats.text import FILES, shakespeare, stackoverflow
 from fedkin.data.source import Source, absent, classified
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
 
+__all__ = [
+    "SOURCES",
+    "cifar10",
+    "cifar100",
+    "cifar100_12k",
+    "digits",
+    "fashion_mnist",
+    "femnist",
+    "femnist_extra",
+    "file_of",
+    "har",
+    "mnist",
+]
+
 LETTERS = (*DIGITS, *"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
 

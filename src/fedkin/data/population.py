@@ -17,6 +17,8 @@ from fedkin.core.plain import html_table
 from fedkin.data.arrays import Array, Ints
 from fedkin.data.tables.encoding import Encoding, from_plain
 
+__all__ = ["SPLITS", "Population", "Split", "write_array"]
+
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 TENSORS = ("x", "y", "public", "public_y")

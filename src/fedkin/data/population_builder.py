@@ -20,6 +20,8 @@ from fedkin.data.tables.duplicate_rows import same_rows
 from fedkin.data.tables.encoding import Encoding, fit
 from fedkin.data.validation import check_population
 
+__all__ = ["build"]
+
 DUPLICATES = "duplicates"  # a group that every source has: samples that are equal
 
 

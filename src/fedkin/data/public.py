@@ -12,6 +12,8 @@ from fedkin.data.arrays import Array, Ints
 from fedkin.data.source import Source
 from fedkin.data.tables.recipe import same_columns
 
+__all__ = ["Drawn", "Public", "draw"]
+
 
 class Public(NamedTuple):
     """What is asked for: ``size`` samples from ``source`` (None: held out of the private data

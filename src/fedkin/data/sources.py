@@ -16,6 +16,8 @@ from fedkin.data.formats.user_files import is_path, only_known, read_own
 from fedkin.data.named_sets import SOURCES
 from fedkin.data.source import Source
 
+__all__ = ["as_typed", "check_name", "load", "located", "whole"]
+
 
 def load(
     name: str,

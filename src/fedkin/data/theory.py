@@ -15,6 +15,16 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 from fedkin.data.synthetic import linear_toy
 
+__all__ = [
+    "Toy",
+    "alpha_star",
+    "combination",
+    "expected_error",
+    "lambda_star",
+    "minimiser",
+    "toy",
+]
+
 Floats = npt.NDArray[np.float64]
 
 

@@ -61,6 +61,18 @@ from fedkin.methods.pfedme import pfedme
 from fedkin.methods.ppfl import ppfl
 from fedkin.methods.scaffold import scaffold
 
+__all__ = [
+    "ALIASES",
+    "METHODS",
+    "Unloadable",
+    "known_name",
+    "made_by",
+    "make",
+    "own_name",
+    "registry",
+    "taken",
+]
+
 METHODS: dict[str, Callable[..., Method]] = {
     "local": local,
     "centralized": centralized,

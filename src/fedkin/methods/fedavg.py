@@ -9,6 +9,8 @@ from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree
 
+__all__ = ["fedavg", "server_update", "sgd_step"]
+
 
 def sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
     """w ← w − lr ∇f(w; batch)."""

@@ -26,6 +26,8 @@ from fedkin.models.vgg import vgg11, vgg13
 from fedkin.transforms.black_box_models import from_learner
 from fedkin.transforms.local_batch_norm import without_statistics
 
+__all__ = ["GIVEN_MODELS", "MODELS", "build", "options_of"]
+
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "mlr": mlr,
     "dnn": dnn,

@@ -10,6 +10,8 @@ import pandas as pd
 from fedkin.core.kinds import KINDS
 from fedkin.report.records import Run, opened
 
+__all__ = ["clients", "communication", "metrics", "notes", "rounds"]
+
 
 def metrics(folder: Path) -> pd.DataFrame:
     """round, client, name, view, split, samples, loss, accuracy (nan where nothing was measured);

@@ -18,6 +18,17 @@ from fedkin.report.scores import chosen_rounds, curves, measure_of, measures, sc
 from fedkin.report.worst_clients import worst_clients
 from fedkin.runs.spec import SplitSection
 
+__all__ = [
+    "evaluated",
+    "extras",
+    "label_counts",
+    "numbers_of",
+    "of_run",
+    "split_parameters",
+    "summary",
+    "worst_of",
+]
+
 FINAL = "final"
 FACTS = (
     "method",

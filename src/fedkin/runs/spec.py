@@ -27,6 +27,26 @@ from fedkin.runs.training import ServerSection, TrainSection
 from fedkin.runs.usual_names import USUAL_NAMES
 from fedkin.runs.wrong_key import explained
 
+__all__ = [
+    "PANEL",
+    "SECTIONS",
+    "AuditSection",
+    "DataSection",
+    "EngineSection",
+    "MethodSection",
+    "ModelSection",
+    "PublicSection",
+    "RunSection",
+    "Spec",
+    "SplitSection",
+    "TransformSection",
+    "assign",
+    "literal",
+    "our_names",
+    "parse",
+    "read",
+]
+
 PANEL = re.compile(r"panel:[1-9]\d{0,8}")  # of run.evaluate
 
 

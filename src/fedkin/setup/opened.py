@@ -23,6 +23,8 @@ from fedkin.setup.build import Assembled, assemble, host_of
 from fedkin.setup.frozen import same_frozen
 from fedkin.setup.snapshot import Snapshot, snapshot
 
+__all__ = ["Loaded", "committed", "load", "same_data", "spec_of", "with_engine"]
+
 
 def spec_of(folder: Path, workers: int | None = None, trust_code: bool = False) -> Spec:
     """What a run directory says of its experiment; the code that it names is imported only if a

@@ -15,6 +15,8 @@ from fedkin.setup.opened import Loaded, load
 from fedkin.theory.generalization import Clustered, clustered_bound
 from fedkin.theory.stationarity import Stationarity, stationarity
 
+__all__ = ["bound_of", "stationarity_of"]
+
 
 def bound_of(folder: Path, *, smoothness: float, delta: float = 0.05) -> Clustered:
     """Theorem 2's terms for a run of cgpfl or cgpfl_heur, from its models θ_i and ω_k as they are.

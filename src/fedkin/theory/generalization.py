@@ -12,6 +12,15 @@ import numpy.typing as npt
 
 from fedkin.core.errors import FedkinError
 
+__all__ = [
+    "Clustered",
+    "Ensemble",
+    "clustered_bound",
+    "cost",
+    "ensemble_bound",
+    "variation",
+]
+
 Floats = npt.NDArray[np.float64]
 
 

@@ -15,6 +15,13 @@ from scipy.optimize import minimize
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.family import FAMILIES
 
+__all__ = [
+    "canonical_of",
+    "deviation_penalty",
+    "laplacian_penalty",
+    "personal_coefficients",
+]
+
 Floats = npt.NDArray[np.float64]
 
 

@@ -10,6 +10,14 @@ import numpy.typing as npt
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
 
+__all__ = [
+    "Stationarity",
+    "iterate_weights",
+    "mirror_step",
+    "sampled_round",
+    "stationarity",
+]
+
 Floats = npt.NDArray[np.float64]
 
 

@@ -18,6 +18,8 @@ from fedkin.core.method import ClientContext, DistillationTarget, Method, public
 from fedkin.core.model import PLAIN, Array, Inputs, Learner, Model, Part, State
 from fedkin.core.tree import Params, Tree, map_tree, row
 
+__all__ = ["allow_black_box_models", "from_learner"]
+
 TINY = 1e-7  # the least probability that is passed on, for its logarithm
 
 

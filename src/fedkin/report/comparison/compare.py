@@ -14,6 +14,16 @@ from fedkin.core.measures import MEASURES, measure_named
 from fedkin.report.comparison import best_setting, paired
 from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, labels, look, names
 
+__all__ = [
+    "Comparison",
+    "Row",
+    "compare",
+    "comparison",
+    "helped_and_hurt",
+    "how_to_get_local",
+    "same_setting",
+]
+
 if TYPE_CHECKING:
     import pandas as pd
 
