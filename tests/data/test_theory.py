@@ -119,7 +119,7 @@ def test_the_toy_shows_what_the_figure_shows() -> None:
                     for k in (0, 1)
                 )
             )
-    assert len(nearest) >= 17  # c-means finds the kin
+    assert len(nearest) >= 17  # c-means finds the neighbours
     assert np.mean(nearest) >= 0.9
 
 

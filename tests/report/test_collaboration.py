@@ -1,4 +1,4 @@
-"""What the lens makes of notes: flows that lose nobody, groups, weights, kin."""
+"""What server metrics become: flows that lose nobody, groups, weights, neighbours."""
 
 from pathlib import Path
 

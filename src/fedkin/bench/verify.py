@@ -65,7 +65,7 @@ def verify(row: Row, data_dir: str | None, trusted: bool = False) -> Verified:
 
     Args:
         row: From anywhere.
-        data_dir: Where data files lie; None: FEDKIN_DATA says.
+        data_dir: Data directory; None: that of FEDKIN_DATA.
         trusted: Whether code that it names may be imported.
 
     Raises:

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from fedkin.runs.record import Record
     from fedkin.runs.spec import Spec
 
-WRONG = 2  # exit code: a mistake of the user, told in one sentence
-STOPPED = 130  # exit code: Ctrl-C, as shells have it
+WRONG = 2  # exit status of usage errors, which print one line
+STOPPED = 130  # exit status of Ctrl-C, as shells have it
 
 
 class Commands(TyperGroup):
-    """Every command, so that all mistakes end alike: one line on stderr, exit code 2,
+    """Every command: usage errors print one line on stderr and exit with status 2,
     no traceback.
     """
 
@@ -122,7 +122,7 @@ def run(
     spec: Annotated[
         Path | None,
         typer.Argument(
-            metavar="SPEC.toml", help="An experiment; options win over it.", show_default=False
+            metavar="SPEC.toml", help="Experiment file; options override it.", show_default=False
         ),
     ] = None,
     method: Annotated[
@@ -136,10 +136,10 @@ def run(
         ),
     ] = None,
     data: Annotated[
-        str | None, _option("--data", WHAT, "NAME", "A data set or a file: see fedkin data.")
+        str | None, _option("--data", WHAT, "NAME", "Data set or file; see fedkin data.")
     ] = None,
     split: Annotated[
-        str | None, _option("--split", WHAT, "NAME", "Who holds what, such as dirichlet:0.01.")
+        str | None, _option("--split", WHAT, "NAME", "Client partition, e.g. dirichlet:0.01.")
     ] = None,
     model: Annotated[
         str | None, _option("--model", WHAT, "NAME", "mlr, dnn, …, or your package.module:Class.")
@@ -153,15 +153,11 @@ def run(
     clients: Annotated[int | None, _option("--clients", HOW, "N", "Number of clients.")] = None,
     participation: Annotated[
         float | None,
-        _option(
-            "--participation", HOW, "SHARE", "Share of the clients in a round, above 0, up to 1."
-        ),
+        _option("--participation", HOW, "SHARE", "Fraction of clients per round, in (0, 1]."),
     ] = None,
     holdout_clients: Annotated[
         float | None,
-        _option(
-            "--holdout-clients", HOW, "SHARE", "Clients that never train, and join after the run."
-        ),
+        _option("--holdout-clients", HOW, "SHARE", "Fraction of clients that join after training."),
     ] = None,
     rounds: Annotated[int | None, _option("--rounds", HOW, "N", "Communication rounds.")] = None,
     measure: Annotated[
@@ -170,7 +166,7 @@ def run(
             "--measure",
             HOW,
             "NAME",
-            "accuracy, auc, rmse, …: what chooses and compares; else the data.",
+            "Metric for selection and comparison: accuracy, auc, rmse, …",
         ),
     ] = None,
     seed: Annotated[
@@ -178,28 +174,31 @@ def run(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        _option("--set", HOW, "KEY=VALUE", "Any key of the file: --set train.lr=0.05. Repeatable."),
+        _option("--set", HOW, "KEY=VALUE", "Set any key: --set train.lr=0.05. Repeatable."),
     ] = None,
     transform: Annotated[
         list[str] | None, _option("--transform", HOW, "NAME:KEY=VALUE", "median, …; repeatable.")
     ] = None,
     data_dir: Annotated[
         Path | None,
-        _option("--data-dir", WHERE, "DIR", "Where data files lie; else FEDKIN_DATA says."),
+        _option("--data-dir", WHERE, "DIR", "Data directory [env: FEDKIN_DATA]."),
     ] = None,
     engine: Annotated[
         str | None, _option("--engine", WHERE, "NAME", "processes, inprocess or ray.")
     ] = None,
     workers: Annotated[
-        int | None, _option("--workers", WHERE, "N", "Worker processes; one a core if not given.")
+        int | None, _option("--workers", WHERE, "N", "Worker processes; default: one per core.")
     ] = None,
     out: Annotated[
-        Path | None, _option("--out", WHERE, "DIR", "The run directory; must be new or empty.")
+        Path | None, _option("--out", WHERE, "DIR", "Run directory; must be new or empty.")
     ] = None,
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train: a table by default with finetune and a linear model; without data COMET on digits."""
+    """Train personal models in a simulation.
+
+    Defaults: COMET on digits; finetune with a linear model on a table.
+    """
     from fedkin.setup.options import specification
 
     options = {
@@ -240,12 +239,16 @@ def resume(
     folder: Folder,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", metavar="N", help="Another number of processes.", min=1),
+        typer.Option(
+            "--workers", metavar="N", help="Number of worker processes; default: as before.", min=1
+        ),
     ] = None,
     trust_code: TrustCode = False,
 ) -> None:
-    """Continue a run from its last committed round; the result is that of a run that was never
-    stopped.
+    """Continue a run from its last committed round.
+
+    The result equals that of an uninterrupted run.
+
     """
     from fedkin.experiment.before_resume import before
     from fedkin.runs.directory import SPEC

@@ -8,7 +8,7 @@ from fedkin.experiment.terminal import console, say
 
 
 def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False) -> None:
-    """Attack a finished run: who was trained on, which classes clients have, what canaries prove.
+    """Attack a finished run: membership, class inference, canaries.
 
     Writes audit.html into the run directory, and changes nothing else.
     """

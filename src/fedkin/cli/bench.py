@@ -25,7 +25,8 @@ Suite = Annotated[
     str, typer.Argument(metavar="SUITE", help="small, standard, full, or your own.toml.")
 ]
 Out = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Rows, and runs while they last; goes on.")
+    Path,
+    typer.Option("--out", metavar="DIR", help="Output folder; an interrupted suite continues."),
 ]
 Settings = Annotated[
     str | None,
@@ -33,16 +34,16 @@ Settings = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=1, help="Processes; one a core if not given."),
+    typer.Option("--workers", metavar="N", min=1, help="Worker processes; default: one per core."),
 ]
 KeepRuns = Annotated[
-    bool, typer.Option("--keep-runs", help="Leave the run directories of finished rows.")
+    bool, typer.Option("--keep-runs", help="Keep the run directories of finished rows.")
 ]
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """The suites that fedkin brings."""
+    """List the suites of fedkin."""
     from fedkin.bench.suite import names, suite
 
     found = {name: suite(name) for name in names()}
@@ -61,7 +62,9 @@ def run_(
     suite: Suite = "small",
     methods: Annotated[
         str | None,
-        typer.Option("--methods", metavar="NAME,…", help="Only these, beside local and fedavg."),
+        typer.Option(
+            "--methods", metavar="NAME,…", help="Methods, in addition to local and fedavg."
+        ),
     ] = None,
     settings: Settings = None,
     out: Out = Path("bench"),
@@ -71,7 +74,7 @@ def run_(
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a suite: every method's search, then its rows. The same command goes on."""
+    """Run a suite: hyper-parameter search, then rows. The same command continues it."""
     _run(suite, _names(methods), settings, out, workers, keep_runs, data_dir, as_json, trust_code)
 
 
@@ -81,15 +84,15 @@ def page(
         list[Path] | None,
         typer.Argument(metavar="ROWS…", help="Files of rows; default: bench/rows.jsonl."),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The page.")] = Path(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Output page.")] = Path(
         "leaderboard.html"
     ),
     markdown: Annotated[
         Path | None,
-        typer.Option("--markdown", metavar="FILE", help="Write a table as Markdown instead."),
+        typer.Option("--markdown", metavar="FILE", help="Write a Markdown table instead."),
     ] = None,
 ) -> None:
-    """Write the leaderboard as one page, to be opened in a browser."""
+    """Write the leaderboard as an HTML page."""
     from fedkin.bench.page import markdown as as_markdown
     from fedkin.bench.page import write_page
     from fedkin.bench.row import read_rows, whole_cases
@@ -114,9 +117,9 @@ def add(
             show_default=False,
         ),
     ],
-    suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help="As in bench run.")] = (
-        "small"
-    ),
+    suite: Annotated[
+        str, typer.Option("--suite", metavar="SUITE", help="Suite, as in bench run.")
+    ] = ("small"),
     try_: Annotated[
         list[str] | None,
         typer.Option(
@@ -131,7 +134,7 @@ def add(
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put a method in, with the budgets of all others. A module that you name is imported."""
+    """Add a method with the budgets of all others. The named module is imported."""
     own = tuple(_hyper(text) for text in try_ or [])
     how = (settings, out, workers, keep_runs, data_dir, as_json, trust_code)
     _run(suite, (method,), *how, own)
@@ -141,17 +144,19 @@ def add(
 def verify(
     row: Annotated[
         str,
-        typer.Argument(metavar="ROW", help="A row's id, or its first letters.", show_default=False),
+        typer.Argument(
+            metavar="ROW", help="Id of a row, or its first letters.", show_default=False
+        ),
     ],
     rows: Annotated[
         Path | None,
-        typer.Option("--rows", metavar="FILE", help="Where it stands; default: bench/rows.jsonl."),
+        typer.Option("--rows", metavar="FILE", help="File of rows; default: bench/rows.jsonl."),
     ] = None,
     trust_code: TrustCode = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a row again and compare the bits; exit status 1 where they differ."""
+    """Repeat a row and compare the bits; exit status 1 if they differ."""
     from fedkin.bench.row import read_rows
     from fedkin.bench.running import ROWS
     from fedkin.bench.verify import named

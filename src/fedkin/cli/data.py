@@ -25,7 +25,7 @@ UNREADABLE = 1  # exit status: a run would refuse the data as they stand
 
 @app.callback(invoke_without_command=True)
 def data(context: typer.Context, data_dir: DataDir = None, as_json: AsJson = False) -> None:
-    """The data sets, which of them are here, and the ways to split them over clients."""
+    """List data sets, the files found for them, and client partitions."""
     if context.invoked_subcommand is not None:
         return
     from fedkin.cli.listing import lists
@@ -43,35 +43,33 @@ def check(
         str,
         typer.Argument(
             metavar="PATH",
-            help="A file, a folder, a data set's name, or a specification.",
+            help="File, folder, data set or experiment file.",
             show_default=False,
         ),
     ],
     client: Annotated[
         str | None,
-        typer.Option("--client", metavar="COLUMN", help="The column that names the client."),
+        typer.Option("--client", metavar="COLUMN", help="Column of client names."),
     ] = None,
     label: Annotated[
-        str | None, typer.Option("--label", metavar="COLUMN", help="The column of labels.")
+        str | None, typer.Option("--label", metavar="COLUMN", help="Column of labels.")
     ] = None,
     fix: Annotated[
         Path | None,
         typer.Option(
             "--fix",
             metavar="FILE",
-            help="Write a specification there that mends what can be mended.",
+            help="Write an experiment file with all possible fixes.",
         ),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any key, such as data.unlabeled=drop."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Set any key, e.g. data.unlabeled=drop."),
     ] = None,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """What is in your data, what is left out, and all that looks wrong, each fault with its fix, in
-    one pass.
-    """
+    """Check your own data: columns, clients, leaks, missing values; each fault with its fix."""
     from fedkin.doctor.checked import checked
     from fedkin.setup.options import specification
 

@@ -16,17 +16,15 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 Place = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The folder of a deployment.", show_default=False)
+    Path, typer.Argument(metavar="DIR", help="Deployment folder.", show_default=False)
 ]
-Node = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The folder of a node.", show_default=False)
-]
+Node = Annotated[Path, typer.Argument(metavar="DIR", help="Node folder.", show_default=False)]
 KeptRun = Annotated[
     str | None,
     typer.Option(
         "--run",
         metavar="ID",
-        help="The run's folder in state, or its first letters; default: the last run.",
+        help="Run folder in state, or its first letters; default: the last run.",
     ),
 ]
 
@@ -34,27 +32,28 @@ KeptRun = Annotated[
 @app.command()
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A new folder.", show_default=False)
+        Path,
+        typer.Argument(metavar="DIR", help="Deployment folder; must be new.", show_default=False),
     ],
     spec: Annotated[
         Path,
-        typer.Option("--spec", metavar="SPEC.toml", help="The experiment.", show_default=False),
+        typer.Option("--spec", metavar="SPEC.toml", help="Experiment file.", show_default=False),
     ],
     clients: Annotated[
         str,
-        typer.Option(
-            "--clients", metavar="A,B,…", help="A name for every node.", show_default=False
-        ),
+        typer.Option("--clients", metavar="A,B,…", help="Names of the nodes.", show_default=False),
     ],
     address: Annotated[
         str,
-        typer.Option("--address", metavar="HOST:PORT", help="The SuperLink's, as nodes dial it."),
+        typer.Option(
+            "--address", metavar="HOST:PORT", help="Address of the SuperLink, as nodes reach it."
+        ),
     ] = "127.0.0.1:9092",
     rehearse: Annotated[
         bool,
         typer.Option(
             "--rehearse",
-            help="Nodes take their part of the experiment's [data]: no files of their own.",
+            help="Nodes use their share of the experiment's [data], for a rehearsal.",
         ),
     ] = False,
     insecure: Annotated[
@@ -67,13 +66,11 @@ def init(
         typer.Option(
             "--listen",
             metavar="HOST",
-            help="What the SuperLink binds, if not the host of --address; 0.0.0.0: all.",
+            help="Address that the SuperLink binds; default: host of --address.",
         ),
     ] = None,
 ) -> None:
-    """Write a deployment: certificates, keys, configuration, start scripts, a README for the
-    operator.
-    """
+    """Write a deployment: certificates, keys, configuration, start scripts, README."""
     _extra()
     from fedkin.flower.operator.site import init as write
     from fedkin.runs.spec import parse, read
@@ -127,7 +124,7 @@ def run(
         bool, typer.Option("--resume", help="Continue the last run from its last committed round.")
     ] = False,
 ) -> None:
-    """Train on the nodes; a run directory like any other, in DIR/runs."""
+    """Train on the nodes. The run directory is in DIR/runs."""
     _extra()
     from fedkin.cli.training import train
     from fedkin.experiment.before_resume import before
@@ -143,12 +140,10 @@ def run(
 def add(
     folder: Place,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Of the new node.", show_default=False)
+        str, typer.Argument(metavar="NAME", help="Name of the new node.", show_default=False)
     ],
 ) -> None:
-    """Write the folder of a node that comes later, and register its key where the
-    SuperLink is up.
-    """
+    """Write the folder of a new node and register its key at the SuperLink."""
     _extra()
     from fedkin.flower.operator.site import add as write
     from fedkin.flower.operator.supervisor import register_now
@@ -165,23 +160,21 @@ def add(
 def join(
     folder: Place,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Of the new node.", show_default=False)
+        str, typer.Argument(metavar="NAME", help="Name of the new node.", show_default=False)
     ],
     number: Annotated[
         int | None,
-        typer.Option("--run", metavar="N", help="The run that it joins; else the last one."),
+        typer.Option("--run", metavar="N", help="Run to join; default: the last one."),
     ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(
-            "--rounds", metavar="N", min=0, help="Rounds of work; else validation data choose."
+            "--rounds", metavar="N", min=0, help="Local rounds; default: chosen by validation data."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """A personal model for a node that was not in a run, while no other node works; it stays on the
-    node.
-    """
+    """Train a personal model for a new node. No other node takes part, the model stays there."""
     _extra()
     from fedkin.cli.join import tell
     from fedkin.flower.operator.submit import join as work
@@ -196,13 +189,12 @@ def export(
         str, typer.Option("--format", metavar="NAME", help="safetensors, pt2 or onnx.")
     ] = "safetensors",
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="A folder; default: NODE/export.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Output folder; default: NODE/export."),
     ] = None,
     run: KeptRun = None,
 ) -> None:
-    """On a node: its own model as a file with a card, for programs without fedkin. Nobody else is
-    asked.
-    """
+    """On a node: export its personal model, with a card."""
     from fedkin.cli.export import tell_file
     from fedkin.core.errors import unknown
     from fedkin.export.export import export as write
@@ -219,18 +211,19 @@ def predict(
     data: Annotated[
         Path,
         typer.Option(
-            "--data", metavar="FILE", help="New samples, as the node's.", show_default=False
+            "--data",
+            metavar="FILE",
+            help="New samples, in the form of the node's data.",
+            show_default=False,
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the table there; else it is printed."),
+        typer.Option("--out", metavar="FILE", help="Output file; default: stdout."),
     ] = None,
     run: KeptRun = None,
 ) -> None:
-    """On a node: what its own model says of new samples, a CSV with a probability for
-    each class.
-    """
+    """On a node: predict new samples; a CSV with a probability for each class."""
     from fedkin.cli.export import tell_table
     from fedkin.export.predict import predict as ask
 

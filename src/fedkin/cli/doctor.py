@@ -16,7 +16,7 @@ def doctor(
     spec: SpecFile = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="NAME", help="As in fedkin run: a table, a name."),
+        typer.Option("--data", metavar="NAME", help="Data set or file, as in fedkin run."),
     ] = None,
     method: Annotated[
         str | None, typer.Option("--method", metavar="NAME", help="As in fedkin run.")
@@ -28,20 +28,21 @@ def doctor(
         str | None, typer.Option("--measure", metavar="NAME", help="As in fedkin run.")
     ] = None,
     rounds: Annotated[
-        int, typer.Option("--rounds", min=0, help="Rounds of a probe of costs; 0: none is run.")
+        int, typer.Option("--rounds", min=0, help="Rounds of the cost probe; 0: no probe.")
     ] = 3,
     methods: Annotated[
         str | None,
-        typer.Option("--methods", metavar="NAME,…", help="More methods whose costs are probed."),
+        typer.Option("--methods", metavar="NAME,…", help="Further methods for the cost probe."),
     ] = None,
     set_: Changes = None,
     data_dir: DataDir = None,
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Before spending a day: whether federating is likely to help and with what, how unlike the
-    clients are, what goes wrong by default, what it costs. The answer is of the data, whatever
-    method is asked about; test data are not read."""
+    """Check an experiment before a long run.
+
+    Estimates heterogeneity, pitfalls, costs, and whether federated training is likely to help, and
+    recommends methods. Test data are not read."""
     from fedkin.cli.export import find_own_code
     from fedkin.doctor.diagnosis import diagnosis
     from fedkin.experiment.slow_lines import SlowLines

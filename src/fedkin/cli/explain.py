@@ -14,11 +14,13 @@ from fedkin.experiment.terminal import say
 def explain(
     code: Annotated[
         str | None,
-        typer.Argument(metavar="CODE", help="Such as FED-301; none: all.", show_default=False),
+        typer.Argument(
+            metavar="CODE", help="Error code, e.g. FED-301; default: all.", show_default=False
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What the code of an error message means, and what to do."""
+    """Explain an error code and how to fix the error."""
     known = families()
     if code is None:
         if as_json:

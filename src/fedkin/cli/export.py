@@ -26,7 +26,7 @@ Client = Annotated[
     typer.Option(
         "--client",
         metavar="NAME",
-        help="A client's name or number; or one that joined.",
+        help="Name or number of a client, also of one that joined.",
         show_default=False,
     ),
 ]
@@ -35,20 +35,18 @@ Client = Annotated[
 def export(
     folder: Folder,
     client: Client = None,
-    everyone: Annotated[bool, typer.Option("--all", help="The models of all clients.")] = False,
+    everyone: Annotated[bool, typer.Option("--all", help="Export all clients.")] = False,
     format: Annotated[
         str, typer.Option("--format", metavar="NAME", help="safetensors, pt2 or onnx.")
     ] = "safetensors",
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="A folder for them; default: DIR/export."),
+        typer.Option("--out", metavar="DIR", help="Output folder; default: DIR/export."),
     ] = None,
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write personal models as files, each with a card: what it learned from, how well it does,
-    what was sent.
-    """
+    """Export personal models, each with a model card."""
     from fedkin.core.errors import unknown
     from fedkin.export.export import export as write
     from fedkin.export.exportable import handed
@@ -106,20 +104,21 @@ def predict(
     data: Annotated[
         Path,
         typer.Option(
-            "--data", metavar="FILE", help="New samples, as in training.", show_default=False
+            "--data",
+            metavar="FILE",
+            help="New samples, in the form of the training data.",
+            show_default=False,
         ),
     ],
     client: Client = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the table there; else it is printed."),
+        typer.Option("--out", metavar="FILE", help="Output file; default: stdout."),
     ] = None,
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """What a client's personal model says of new samples: a CSV with the label and the probability
-    of each class.
-    """
+    """Predict new samples with a personal model; a CSV of labels and probabilities."""
     from fedkin.export.exportable import handed
     from fedkin.export.predict import predict as ask
 

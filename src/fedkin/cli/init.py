@@ -21,33 +21,36 @@ NOBODY = "none of them: divide the rows among invented clients"
 def init(
     data: Annotated[
         str | None,
-        typer.Argument(
-            metavar="DATA", help="A file, a folder or a data set's name.", show_default=False
-        ),
+        typer.Argument(metavar="DATA", help="File, folder or data set.", show_default=False),
     ] = None,
     label: Annotated[
-        str | None, typer.Option("--label", metavar="COLUMN", help="What is to be predicted.")
+        str | None, typer.Option("--label", metavar="COLUMN", help="Column of labels.")
     ] = None,
     client: Annotated[
         str | None,
-        typer.Option("--client", metavar="COLUMN", help="Who a client is; none: nobody says."),
+        typer.Option(
+            "--client", metavar="COLUMN", help="Column of client names; none: no such column."
+        ),
     ] = None,
     parameters: Annotated[
         bool | None,
-        typer.Option("--parameters/--no-parameters", help="Whether parameters may leave."),
+        typer.Option("--parameters/--no-parameters", help="Whether clients may send parameters."),
     ] = None,
     alike: Annotated[
         bool | None,
-        typer.Option("--same-model/--other-models", help="Whether all train the same model."),
+        typer.Option(
+            "--same-model/--other-models", help="Whether all clients train the same model."
+        ),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="The experiment; must be new.")
+        Path, typer.Option("--out", metavar="FILE", help="Experiment file; must be new.")
     ] = Path("experiment.toml"),
-    yes: Annotated[bool, typer.Option("--yes", help="Take what is proposed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Accept all defaults.")] = False,
     data_dir: DataDir = None,
 ) -> None:
-    """Ask a few questions, look at the data, and write a first experiment with the commands to
-    type. Nothing is trained but the doctor's small probes; test data are not read."""
+    """Ask a few questions about the data and write a first experiment with its commands.
+
+    Trains only the doctor's small probes; test data are not read."""
     from fedkin.doctor.plan import plan
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runs.outside import write_outside

@@ -17,33 +17,32 @@ def join(
     data: Annotated[
         Path | None,
         typer.Option(
-            "--data", metavar="FILE", help="The newcomer's samples: .csv, .parquet or .npz."
+            "--data", metavar="FILE", help="Samples of the new client: .csv, .parquet or .npz."
         ),
     ] = None,
     client: Annotated[
         str | None,
-        typer.Option(
-            "--client", metavar="NAME", help="A client that run.holdout_clients kept out."
-        ),
+        typer.Option("--client", metavar="NAME", help="A client held out by run.holdout_clients."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Where its model goes; else DIR/joined/NAME."),
+        typer.Option("--out", metavar="DIR", help="Output folder; default: DIR/joined/NAME."),
     ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(
-            "--rounds", metavar="N", min=0, help="Rounds of work; else its validation data choose."
+            "--rounds", metavar="N", min=0, help="Local rounds; default: chosen by validation data."
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="One of the run's architectures.")
+        str | None, typer.Option("--model", metavar="NAME", help="Architecture of the new client.")
     ] = None,
     trust_code: TrustCode = False,
     as_json: AsJson = False,
 ) -> None:
-    """A personal model for a client that was not in the run: no other client works, the run stays
-    as it is.
+    """Train a personal model for a new client.
+
+    No other client takes part; the run is not changed.
     """
     from fedkin.cli.export import find_own_code
     from fedkin.experiment.slow_lines import SlowLines

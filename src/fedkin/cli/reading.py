@@ -11,17 +11,19 @@ from fedkin.experiment.terminal import console, say, say_all, warn
 from fedkin.runs.directory import RECORD, begun
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Run directory.", show_default=False)]
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="Where data files lie; else FEDKIN_DATA says."),
+    typer.Option("--data-dir", metavar="DIR", help="Data directory [env: FEDKIN_DATA]."),
 ]
 SpecFile = Annotated[
-    Path | None, typer.Argument(metavar="SPEC.toml", help="An experiment.", show_default=False)
+    Path | None, typer.Argument(metavar="SPEC.toml", help="Experiment file.", show_default=False)
 ]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Any key of the file. Repeatable."),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Set any key: --set train.lr=0.05. Repeatable."
+    ),
 ]
 
 
@@ -29,7 +31,7 @@ TrustCode = Annotated[
     bool,
     typer.Option(
         "--trust-code",
-        help="Import the classes that this file or run names (package.module:Class); remembered.",
+        help="Import classes named in the file or run (package.module:Class). Remembered.",
     ),
 ]
 
@@ -47,7 +49,7 @@ def method_names(incomplete: str) -> list[str]:
 
 
 def show(folder: Folder, as_json: AsJson = False) -> None:
-    """A run in numbers."""
+    """Show the metrics of a run."""
     from fedkin.report import formatting, terminal_tables
     from fedkin.report.summary import summary
 
@@ -63,17 +65,18 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 
 def methods(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One of them only.", show_default=False)
+        str | None,
+        typer.Argument(metavar="NAME", help="A method; default: all.", show_default=False),
     ] = None,
     certificate: Annotated[
-        bool, typer.Option("--certificate", help="What the tests have proved of them.")
+        bool, typer.Option("--certificate", help="Show the tests that they have passed.")
     ] = False,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="A table of what each needs and sends.")
+        bool, typer.Option("--markdown", help="Print a table of requirements and messages.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The methods, their hyper-parameters and what they need."""
+    """List methods, their hyper-parameters and requirements."""
     if certificate or markdown:
         _methods_loaded(name, certificate, as_json)
         return
@@ -110,18 +113,16 @@ def compare(
         typer.Option(
             "--against",
             metavar="NAME",
-            help="Method or run to hold the others against; else local.",
+            help="Baseline method or run; default: local.",
         ),
     ] = None,
     best: Annotated[
         bool,
-        typer.Option(
-            "--best", help="Of a method's settings only the one that validation data choose."
-        ),
+        typer.Option("--best", help="Keep the best setting of each method, by validation data."),
     ] = False,
     measure: Annotated[
         str | None,
-        typer.Option("--measure", metavar="NAME", help="What to go by; else what the runs go by."),
+        typer.Option("--measure", metavar="NAME", help="Metric; default: that of the runs."),
     ] = None,
     markdown: Annotated[
         Path | None,
@@ -129,11 +130,11 @@ def compare(
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page with charts, for a browser."),
+        typer.Option("--html", metavar="FILE", help="Write an HTML page with charts."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Runs side by side, and client by client against a baseline."""
+    """Compare runs, also client by client against a baseline."""
     from fedkin.report.comparison import tables as sheets
     from fedkin.report.comparison.compare import comparison
 
@@ -168,12 +169,12 @@ def report(
         typer.Option(
             "--figures",
             metavar="DIR",
-            help="Write its charts there instead, each as SVG, PNG and PDF.",
+            help="Write the charts to a folder, as SVG, PNG and PDF.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write report.html into a run directory: one file, to be opened in a browser."""
+    """Write report.html into a run directory: one file, no network needed."""
     if figures is None:
         from fedkin.report.page.report import write_report
 
@@ -192,15 +193,13 @@ def report(
 def watch(
     folder: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIR", help="A run directory, or a folder of runs.", show_default=False
-        ),
+        typer.Argument(metavar="DIR", help="Run directory, or folder of runs.", show_default=False),
     ],
     port: Annotated[
-        int, typer.Option("--port", metavar="N", help="0: any free one.", min=0, max=65535)
+        int, typer.Option("--port", metavar="N", help="Port; 0: any free one.", min=0, max=65535)
     ] = 0,
 ) -> None:
-    """Show the page of a run, a sweep or a deployment while it goes on, on this machine alone."""
+    """Serve the report of a running experiment, sweep or deployment, to this machine only."""
     from fedkin.report.watch import Watch
 
     with Watch(folder, port) as served:

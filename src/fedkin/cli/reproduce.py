@@ -18,14 +18,16 @@ MOST_SEEDS = 1000
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A preset: see --list; or claims.", show_default=False),
+        typer.Argument(metavar="NAME", help="Preset (see --list), or claims.", show_default=False),
     ] = None,
     paper: Annotated[
         str | None,
-        typer.Argument(metavar="[PAPER]", help="Of claims: one paper's.", show_default=False),
+        typer.Argument(
+            metavar="[PAPER]", help="Paper whose claims are tested.", show_default=False
+        ),
     ] = None,
     list_: Annotated[
-        bool, typer.Option("--list", help="The presets, with their rows and their processor time.")
+        bool, typer.Option("--list", help="List presets with rows and processor time.")
     ] = False,
     rows: Annotated[
         str | None,
@@ -42,21 +44,21 @@ def reproduce(
             "--seeds",
             min=1,
             max=MOST_SEEDS,
-            help="Seeds 0, 1, …: one if not given, of claims three.",
+            help="Number of seeds; default: 1, of claims 3.",
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="For the pages, and the runs below.")
+        Path, typer.Option("--out", metavar="DIR", help="Output folder for pages and runs.")
     ] = Path("reproduction"),
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A change of every run. Repeatable."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Set a key in every run. Repeatable."),
     ] = None,
     finished: Annotated[
         bool,
         typer.Option(
             "--finished",
-            help="Train nothing: the table of what is finished, and what the rest costs.",
+            help="Only show finished rows and the cost of the rest.",
         ),
     ] = False,
     from_: Annotated[
@@ -64,20 +66,19 @@ def reproduce(
         typer.Option(
             "--from",
             metavar="DIR",
-            help="Take finished rows of other machines from the CSV files there.",
+            help="Reuse finished rows from CSV files of other machines.",
         ),
     ] = None,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run", help="Of claims: train and write nothing, say what the runs would cost."
-        ),
+        typer.Option("--dry-run", help="Of claims: only print the cost of the runs."),
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """A table or figure of the papers, or what they claim: runs its rows, and writes NAME.md,
-    NAME.html and NAME.csv.
+    """Reproduce a table, a figure or the claims of a paper.
+
+    Runs its rows and writes NAME.md, NAME.html and NAME.csv.
     """
     from fedkin.reproduce.kept import read
     from fedkin.reproduce.preset import SCALES, names, preset

@@ -22,20 +22,20 @@ def sweep(
     ] = None,
     sampler: Annotated[str, typer.Option("--sampler", help="grid or tpe.")] = "grid",
     trials: Annotated[
-        int | None, typer.Option("--trials", min=1, help="How many; a grid is done whole.")
+        int | None,
+        typer.Option("--trials", min=1, help="Number of trials; a grid runs completely."),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="The study and its runs; goes on.")
+        Path,
+        typer.Option("--out", metavar="DIR", help="Study folder; an interrupted study continues."),
     ] = Path("sweep"),
     measure: Annotated[
         str | None,
-        typer.Option(
-            "--measure", metavar="NAME", help="What validation chooses by; else the data say."
-        ),
+        typer.Option("--measure", metavar="NAME", help="Metric; default: chosen from the data."),
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="NAME", help="As in fedkin run: a table…"),
+        typer.Option("--data", metavar="NAME", help="Data set or file, as in fedkin run."),
     ] = None,
     method: Annotated[
         str | None, typer.Option("--method", metavar="NAME", help="As in fedkin run.")

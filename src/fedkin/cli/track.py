@@ -14,15 +14,13 @@ def track(
     folder: Folder,
     mlflow: Annotated[
         str | None,
-        typer.Option(
-            "--mlflow", metavar="URI", help="A tracking server or store: sqlite:///mlflow.db"
-        ),
+        typer.Option("--mlflow", metavar="URI", help="Tracking URI, e.g. sqlite:///mlflow.db"),
     ] = None,
     tensorboard: Annotated[
-        Path | None, typer.Option("--tensorboard", metavar="DIR", help="A log folder.")
+        Path | None, typer.Option("--tensorboard", metavar="DIR", help="Log folder.")
     ] = None,
 ) -> None:
-    """Copy a run's settings and numbers into MLflow or TensorBoard (extra track)."""
+    """Copy settings and metrics of a run to MLflow or TensorBoard (extra track)."""
     from fedkin.tracking.track import to_mlflow, to_tensorboard
 
     if mlflow is None and tensorboard is None:

@@ -42,8 +42,8 @@ class Mean(NamedTuple):
     """The result of a ``WeightedSum``, or of one group of a ``GroupedSum``.
 
     mean: {kind: tree}, the weighted mean of the kinds that are summed. each: client → the kinds
-    that are not, in client order. weight: the sum of weights. told: what a rule in the mean's place
-    says of the clients, {name: {client: number}}. weights: client → its weight, of a group's.
+    that are not, in client order. weight: the sum of weights. reported: what a rule in the mean's
+    place says of the clients, {name: {client: number}}. weights: client → its weight, of a group's.
     """
 
     clients: tuple[int, ...]
@@ -60,7 +60,7 @@ class Contributions(NamedTuple):
     replies: the kinds that are summed, in client order, with the weights that are declared.
     received: client → what it was sent this round, all kinds. differences: the kinds that are sent
     as changes of it. round: counts from 1. secret: where the rule's noise comes from, None where
-    none was asked for. told: what is said of the clients so far, {name: {client: number}}.
+    none was asked for. reported: what is said of the clients so far, {name: {client: number}}.
     """
 
     replies: Mapping[int, Reply]

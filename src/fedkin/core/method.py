@@ -367,11 +367,12 @@ class Method(NamedTuple):
     setup_message: Callable[[Tree, ClientContext], Tree] | None = None
     """(P, data) → U: a message before the first round (``needs.introduction`` says whose)."""
     expected_setup: Callable[[Tree, ClientInfo], Tree] | None = None
-    """(S, info) → what ``expects`` is for a round, for the message before the first one; whoever
-    has ``introduce`` says it.
+    """(S, info) → what ``expected_update`` is for a round, for the message before the first one.
+
+    Required with ``setup_message``.
     """
     setup_update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree] | None = None
-    """(S, introductions, server) → S."""
+    """(S, {client: Reply} of the setup messages, server) → S."""
     aggregation: Aggregation = EachClient()
     """What the server's update needs of the replies: a weighted sum, or every one by itself."""
     distillation_target: Callable[[Tree, Tree, Tensor], DistillationTarget] | None = None
@@ -382,24 +383,24 @@ class Method(NamedTuple):
     refuses such models.
     """
     client_metrics: Callable[[Tree], dict[str, Any]] = _nothing
-    """P → what the record should tell of a client: {name: number, or vector}. Not a message."""
+    """P → what the record keeps of a client: {name: number, or vector}. Not a message."""
     server_metrics: Callable[[Tree], dict[str, dict[int, Any]]] = _nothing
-    """S → what the record should tell of the federation: {name: {client: number or vector}}."""
+    """S → what the record keeps of the federation: {name: {client: number or vector}}."""
     check: Callable[[FederationInit, int], None] = _accept
     """(start, participants a round) raises FedkinError where the hyper-parameters do not fit the
     federation.
     """
     newcomer_placements: Callable[[Tree, int, ClientInfo], tuple[Tree, ...]] = _as_it_is
-    """(S, newcomer, info) → S with a place for a client that was not in the run, once for every
-    place it may take.
+    """(S, newcomer, info) → candidate server states, one for each cluster the newcomer could join.
 
-    Its number is the first free one. It works in each place against a server that stands still and
-    takes the one that serves it best on its own data. A method whose ``broadcast`` is the same
+    The newcomer's number is the first free one. It trains against each candidate, which does not
+    change meanwhile, and its validation loss selects one. A method whose ``broadcast`` is the same
     for all clients needs none of this.
     """
     update_newcomer: Callable[[Tree, int, Reply, ServerContext], Tree] = _unmoved
-    """(S, newcomer, its reply, server) → S: what the reply says of the newcomer's own place; no
-    other client's changes, and nothing that is shared.
+    """(S, newcomer, its reply, server) → S with the newcomer's own entries updated.
+
+    Entries of other clients and everything shared stay as they are.
     """
     hyper: Mapping[str, Any] = {}
     """The hyper-parameters it was made with."""

@@ -21,7 +21,7 @@ class Answers(NamedTuple):
 
     Attributes:
         data: A file, a folder or a data set's name.
-        data_dir: Where data files lie; None for FEDKIN_DATA.
+        data_dir: Data directory; None: that of FEDKIN_DATA.
         label: The column to predict; None where the data say it.
         client: The column that names the client; None where the data name the clients, or nobody
             does.

@@ -69,11 +69,8 @@ def apfl(
         return held(initial, initial, alpha)
 
     def held(v: Params, mixed: Params, share: float) -> Tree:
-        return {
-            "parameters": v,
-            "alpha": share,
-            **({"mixture": mixed} if mixture == "kept" else {}),
-        }
+        own = {"parameters": v, "alpha": share}
+        return {**own, "mixture": mixed} if mixture == "kept" else own
 
     def present(received: Tree, own: Tree, share: float) -> _Models:
         w, v = received["parameters"], own["parameters"]
@@ -82,23 +79,14 @@ def apfl(
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         share, batches, rate = own["alpha"], data.batches(), lr * data.decay
         if adaptive:
-            share = float(
-                scan(
-                    _share_step,
-                    share,
-                    batches._replace(steps=1),
-                    rate,
-                    present(received, own, share),
-                )
-            )
+            first, before = batches._replace(steps=1), present(received, own, share)
+            share = float(scan(_share_step, share, first, rate, before))
         now = scan(_step, present(received, own, share), batches, rate, share)
         return held(now.v, now.mixture, share), {"parameters": now.w}
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
-        return {
-            "personal": present(received, own, own["alpha"]).mixture,
-            "global": received["parameters"],
-        }
+        now = present(received, own, own["alpha"])
+        return {"personal": now.mixture, "global": now.w}
 
     return fedavg(lr=lr)._replace(
         name="apfl",

@@ -18,6 +18,7 @@ from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, flat, map_tree, mix, row, sq_dist, stack, weighted_mean
+from fedkin.methods.parts.clusters import in_each_cluster
 
 __all__ = ["cgpfl", "regroup", "uploads", "widen"]
 
@@ -87,13 +88,10 @@ def cgpfl(
         return {"parameters": row(state["models"], int(state["cluster"][client]))}
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        both = (
-            own["theta"] if start == "persistent" else received["parameters"],
-            received["parameters"],
-        )
-        theta, omega = scan(
-            step, both, data.batches(), personal_lr * data.decay, lr * data.decay, lam
-        )
+        omega = received["parameters"]
+        theta = own["theta"] if start == "persistent" else omega
+        eta, beta = personal_lr * data.decay, lr * data.decay
+        theta, omega = scan(step, (theta, omega), data.batches(), eta, beta, lam)
         return {"theta": theta}, {"parameters": omega}
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
@@ -119,16 +117,13 @@ def cgpfl(
         },
         server_metrics=server_metrics,
         check=check,
-        newcomer_placements=newcomer_placements,
+        newcomer_placements=lambda state, newcomer, info: in_each_cluster(state, count_of(state)),
     )
 
 
-def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
-    """A newcomer in each of the clusters."""
-    count = len(next(iter(state["models"].values())))
-    return tuple(
-        {**state, "cluster": torch.cat([state["cluster"], torch.tensor([k])])} for k in range(count)
-    )
+def count_of(state: Tree) -> int:
+    """K, the number of models."""
+    return len(next(iter(state["models"].values())))
 
 
 def uploads(replies: Mapping[int, Reply]) -> Tensor:
@@ -157,7 +152,7 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
         The state with new models, new clusters, and the share of clients that stayed.
     """
     models, cluster = state["models"], state["cluster"].clone()
-    count = len(next(iter(models.values())))
+    count = count_of(state)
     used = sorted(set(found.labels.tolist()))
     old = torch.stack([flat(row(models, k)) for k in range(count)])
     places = dict(zip(used, match(found.centroids[used], old), strict=True))
@@ -178,7 +173,7 @@ def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
     cluster models.
     """
     models = state["models"]
-    count = len(next(iter(models.values())))
+    count = count_of(state)
     rows = torch.stack([flat(row(models, k)) for k in range(count)])
     apart = float(torch.pdist(rows.double()).mean()) if count > 1 else 0.0
     return {

@@ -79,8 +79,4 @@ def cgpfl_heur(
         best = scores.index(min(scores))
         return regroup({**widen(state, best + 1), "chosen": best + 1}, replies, tried[best], alpha)
 
-    return base._replace(
-        name="cgpfl_heur",
-        server=server,
-        server_update=server_update,
-    )
+    return base._replace(name="cgpfl_heur", server=server, server_update=server_update)

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from fedkin.core.aggregation import EachClient, Reply, Weights
 from fedkin.core.hyperparameters import Part, Positive, declared
-from fedkin.core.method import ClientInfo, FederationInit, Method, Needs, ServerContext
+from fedkin.core.method import FederationInit, Method, Needs, ServerContext
 from fedkin.core.tree import Tree, dtype_of, flat, row, stack, sub, weighted_mean
 from fedkin.methods.fedavg import fedavg
+from fedkin.methods.parts.clusters import in_each_cluster
 
 __all__ = ["clustered_fl"]
 
@@ -107,19 +108,14 @@ def clustered_fl(
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         place, scale = state["cluster"], state["unit"]
         models = [row(state["parameters"], k) for k in range(clusters_of(state))]
-        cluster, update, mean_update = (
-            place.clone(),
-            state["update"].clone(),
-            state["mean_update"].clone(),
-        )
+        cluster = place.clone()
+        update, mean_update = state["update"].clone(), state["mean_update"].clone()
         for k, before in enumerate(list(models)):
             members = [client for client in replies if int(place[client]) == k]
             if not members:
                 continue
-            sent, mass = (
-                [replies[i].message["parameters"] for i in members],
-                [replies[i].weight for i in members],
-            )
+            sent = [replies[i].message["parameters"] for i in members]
+            mass = [replies[i].weight for i in members]
             models[k] = weighted_mean(sent, mass)
             updates = torch.stack([flat(sub(w, before)) for w in sent])
             norms, mean = updates.norm(dim=1), float(flat(sub(models[k], before)).norm())
@@ -129,9 +125,8 @@ def clustered_fl(
             if complete and mean < eps1 * scale and float(norms.max()) > eps2 * scale:
                 found = bipartition(updates)
                 if gamma < math.sqrt(max(1 - found.cross, 0.0) / 2):
-                    cluster[
-                        [i for i, stays in zip(members, found.first, strict=True) if not stays]
-                    ] = len(models)
+                    leaving = [i for i, stays in zip(members, found.first) if not stays]
+                    cluster[leaving] = len(models)
                     models.append(models[k])
                     if halves == "means":
                         parts = [
@@ -158,17 +153,10 @@ def clustered_fl(
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": received["parameters"]},
         server_metrics=server_metrics,
-        newcomer_placements=newcomer_placements,
+        newcomer_placements=lambda state, newcomer, info: in_each_cluster(
+            state, clusters_of(state)
+        ),
         needs=Needs(full_participation=True),
-    )
-
-
-def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
-    """A newcomer in each of the clusters."""
-    place = state["cluster"]
-    return tuple(
-        {**state, "cluster": torch.cat([place, torch.tensor([k])])}
-        for k in range(clusters_of(state))
     )
 
 
@@ -181,7 +169,7 @@ def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
     """Who is in which cluster, and the norms that decide: of each client's update, and of its
     cluster's mean.
     """
-    told = {
+    by_client = {
         name: dict(enumerate(state[name].tolist())) for name in ("cluster", "update", "mean_update")
     }
-    return {**told, "clusters": {-1: clusters_of(state)}}
+    return {**by_client, "clusters": {-1: clusters_of(state)}}

@@ -153,8 +153,8 @@ def comet(
         own = {"parameters": w, "cluster": cluster, "lam": strength}
         return own, {"predictions": predictions(data.model, w, public)}
 
-    def distillation_target(received: Tree, own: Tree, told: Tensor) -> DistillationTarget:
-        cluster, target, strength = drawn(received, told)
+    def distillation_target(received: Tree, own: Tree, sent: Tensor) -> DistillationTarget:
+        cluster, target, strength = drawn(received, sent)
         return DistillationTarget(
             target, strength, public_batch, {"cluster": cluster, "lam": strength}
         )

@@ -56,13 +56,13 @@ def fedas(*, lr: float, align_epochs: Whole = 1, align_lr: Positive = 0.01) -> M
         whole = {name: body.get(name, mine[name]) for name in mine}
         w = scan(sgd_step, whole, data.batches(), lr * data.decay)
         body, head = ({name: w[name] for name in part} for part in (body, head))
-        told = {"parameters": body, "coefficients": trace(data, w, body)}
-        return {"parameters": body, "head": head}, told
+        message = {"parameters": body, "coefficients": trace(data, w, body)}
+        return {"parameters": body, "head": head}, message
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        told = [reply.message for reply in replies.values()]
-        shares = [max(float(up["coefficients"]), LEAST) for up in told]
-        return {"parameters": weighted_mean([up["parameters"] for up in told], shares)}
+        messages = [reply.message for reply in replies.values()]
+        shares = [max(float(up["coefficients"]), LEAST) for up in messages]
+        return {"parameters": weighted_mean([up["parameters"] for up in messages], shares)}
 
     return Method(
         name="fedas",

@@ -60,8 +60,8 @@ def feddbe(
         return {"centroids": torch.stack(parts).sum(0)}
 
     def setup_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        told = (reply.message["centroids"] for reply in replies.values())
-        return {**state, "centroids": weighted_mean(told, [r.weight for r in replies.values()])}
+        means = (reply.message["centroids"] for reply in replies.values())
+        return {**state, "centroids": weighted_mean(means, [r.weight for r in replies.values()])}
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         goal = received["centroids"]

@@ -37,7 +37,7 @@ def feddf(
     Deviation: plain SGD for a fixed number of steps, where the paper has Adam (0.001, cosine
     schedule) until accuracy on validation data at the server no longer rises; our server has no
     labeled data, and a model that agrees with its teacher must stay where it is, which Adam does
-    not promise. The authors' code averages, unless told, the losses against each teacher; the paper
+    not promise. The authors' code averages the losses against each teacher by default; the paper
     averages their logits.
 
     Args:
@@ -104,10 +104,10 @@ def mean(state: Tree, name: str, replies: Mapping[int, Reply]) -> Tree:
 def teacher(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tensor:
     """σ(mean over all uploaded models of their logits) on the public set [public, classes]."""
     public = public_set(server)
-    told = (
+    predictions = (
         log_predictions(
             server.models[architecture(state, client)], reply.message["parameters"], public
         )
         for client, reply in replies.items()
     )
-    return torch.softmax(weighted_mean(told, [1.0] * len(replies)), 1)
+    return torch.softmax(weighted_mean(predictions, [1.0] * len(replies)), 1)

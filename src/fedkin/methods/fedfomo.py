@@ -20,6 +20,7 @@ from fedkin.core.method import (
     ServerContext,
 )
 from fedkin.core.ops import scan
+from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of, map_tree, sq_dist, weighted_mean
 from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.parts.pairs import added, no_pairs, replaced, row_of, rows_of
@@ -100,24 +101,21 @@ def fedfomo(*, lr: float, candidates: Count = 5, epsilon: Fraction = 0.3) -> Met
             models[i], trained[i] = reply.message["parameters"], True
         found = {i: reply.message["coefficients"] for i, reply in replies.items()}
         affinity, weights = noted(state, found)
-        pool = trained.nonzero()[:, 0].numpy()
-        chosen = (
-            pick(
-                wide(affinity, i, len(models)),
-                pool[pool != i],
-                candidates,
-                epsilon,
-                server.key._replace(client=i).numpy("pick"),
-            )
-            for i in range(len(models))
-        )
         return {
             "models": tuple(models),
             "trained": trained,
             "affinity": affinity,
             "weights": weights,
-            "candidates": tuple(torch.from_numpy(others) for others in chosen),
+            "candidates": tuple(
+                chosen(affinity, trained, i, server.key) for i in range(len(models))
+            ),
         }
+
+    def chosen(affinity: Tree, trained: Tensor, client: int, key: Key) -> Tensor:
+        """The clients whose models a client is sent next."""
+        known, pool = wide(affinity, client, len(trained)), trained.nonzero()[:, 0].numpy()
+        rng = key._replace(client=client).numpy("pick")
+        return torch.from_numpy(pick(known, pool[pool != client], candidates, epsilon, rng))
 
     def newcomer_placements(state: Tree, newcomer: int, info: ClientInfo) -> tuple[Tree, ...]:
         gained, count = state["affinity"], len(state["models"])
@@ -136,18 +134,15 @@ def fedfomo(*, lr: float, candidates: Count = 5, epsilon: Fraction = 0.3) -> Met
 
     def update_newcomer(state: Tree, newcomer: int, reply: Reply, server: ServerContext) -> Tree:
         affinity, weights = noted(state, {newcomer: reply.message["coefficients"]})
-        pool = state["trained"].nonzero()[:, 0].numpy()
-        rng = server.key._replace(client=newcomer).numpy("pick")
-        known = wide(affinity, newcomer, newcomer + 1)
-        others = torch.from_numpy(pick(known, pool, candidates, epsilon, rng))
-        chosen = (*state["candidates"][:newcomer], others)
-        return {**state, "affinity": affinity, "weights": weights, "candidates": chosen}
+        others = chosen(affinity, state["trained"], newcomer, server.key)
+        invited = (*state["candidates"][:newcomer], others)
+        return {**state, "affinity": affinity, "weights": weights, "candidates": invited}
 
     def check(start: FederationInit, participants: int) -> None:
         if candidates >= len(start.clients):
+            others = len(start.clients) - 1
             raise FedkinError(
-                f"fedfomo: {candidates} candidates, but a client has {len(start.clients) - 1} "
-                "others: "
+                f"fedfomo: {candidates} candidates, but a client has {others} others: "
                 "lower method.candidates"
             )
 
@@ -190,7 +185,7 @@ def noted(state: Tree, found: Mapping[int, Tensor]) -> tuple[Tree, Tree]:
 
 
 def wide(affinity: Tree, client: int, count: int) -> np.ndarray:
-    """A client's row of the affinities [count], 0 where nothing is told."""
+    """A client's row of the affinities [count], 0 where nothing is known."""
     row = np.zeros(count, dtype=affinity["value"].numpy().dtype)
     others, values = row_of(affinity, client)
     row[others.numpy()] = values.numpy()

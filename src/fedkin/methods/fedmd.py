@@ -112,8 +112,8 @@ def fedmd(
             shared = data.rows((public, labels), public_batch, pretrain_steps, "transfer")
             w = scan(_transfer, w, shared, rate * data.decay)
         w = scan(sgd_step, w, data.batches(), lr * data.decay)
-        told = over_rows(_scores, data.model, w, public[received["control"]["rows"]])
-        return {"parameters": w, "transferred": 1}, {"predictions": told}
+        predictions = over_rows(_scores, data.model, w, public[received["control"]["rows"]])
+        return {"parameters": w, "transferred": 1}, {"predictions": predictions}
 
     def expected_update(received: Tree, info: ClientInfo) -> Tree:
         return {

@@ -104,17 +104,17 @@ def fedpac(
 
 def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
     """θ ← Σ n_i θ_i / Σ n_i; c_j ← Σ n_ij c_ij / Σ n_ij; φ_i ← Σ_j α_ij φ_j."""
-    told = [reply.message for reply in replies.values()]
-    bodies = ({name: up["parameters"][name] for name in state["parameters"]} for up in told)
+    messages = [reply.message for reply in replies.values()]
+    bodies = ({name: up["parameters"][name] for name in state["parameters"]} for up in messages)
     theirs: list[Params] = [
-        {name: up["parameters"][name] for name in state["initial"]} for up in told
+        {name: up["parameters"][name] for name in state["initial"]} for up in messages
     ]
     heads = list(state["heads"])
     for place, client in enumerate(replies):
-        heads[client] = weighted_mean(theirs, best_mixture(told, place))
+        heads[client] = weighted_mean(theirs, best_mixture(messages, place))
     return {
         **state,
         "parameters": weighted_mean(bodies, [reply.weight for reply in replies.values()]),
         "heads": tuple(heads),
-        **merged(told, state),
+        **merged(messages, state),
     }

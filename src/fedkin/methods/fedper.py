@@ -27,6 +27,4 @@ def fedper(
         weights: "samples" or "uniform": the weights of the mean.
     """
     base = partial_fl(lr=lr, personal=personal, schedule="simultaneous")
-    return base._replace(
-        name="fedper",
-    )
+    return base._replace(name="fedper")

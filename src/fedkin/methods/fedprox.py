@@ -44,7 +44,7 @@ def fedprox(*, lr: float, mu: NotNegative = 1.0, weights: Weights = "samples") -
 
     Readings: the local problem is solved by the SGD steps of [train], the same for everyone (the
     paper's γ-inexactness; its stragglers do fewer). As fedavg: participants uniformly, mean by
-    samples unless told; the paper draws clients with probability p_k and takes the plain mean,
+    samples by default; the paper draws clients with probability p_k and takes the plain mean,
     which is the same in expectation.
 
     Args:

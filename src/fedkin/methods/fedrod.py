@@ -88,9 +88,9 @@ def together(w: Params, mine: Params) -> Params:
     return {name: value + mine[name] if name in mine else value for name, value in w.items()}
 
 
-def balanced(w: Params, model: Model, batch: Batch, told: Tensor) -> Tensor:
-    """Balanced risk: cross-entropy of the logits g_c + γ log n_c; ``told`` is γ log n [classes]."""
-    rows = model.family.nll(model.train_outputs(w, batch.x) + told, batch.y)
+def balanced(w: Params, model: Model, batch: Batch, prior: Tensor) -> Tensor:
+    """Balanced risk: cross-entropy of the logits g + γ log n; ``prior`` [classes] is γ log n."""
+    rows = model.family.nll(model.train_outputs(w, batch.x) + prior, batch.y)
     return (rows * batch.weight).sum()
 
 
@@ -103,12 +103,12 @@ def both_step(
     model: Model,
     parts: tuple[Params, Params],
     batch: Batch,
-    told: Tensor,
+    prior: Tensor,
     lr: Tensor,
     personal_lr: Tensor,
 ) -> tuple[Params, Params]:
     """(θ, ψ) by the balanced risk, φ by the plain one, both at where they stood."""
     w, mine = parts
     slope = gradient(empirical)(mine, model, batch, w)
-    moved = descend(w, gradient(balanced)(w, model, batch, told), lr)
+    moved = descend(w, gradient(balanced)(w, model, batch, prior), lr)
     return moved, descend(mine, slope, personal_lr, "personal")

@@ -30,7 +30,4 @@ def fedsim(
         weights: "samples" or "uniform": the weights of the mean.
     """
     base = partial_fl(lr=lr, personal=personal, schedule="simultaneous", personal_lr=personal_lr)
-
-    return base._replace(
-        name="fedsim",
-    )
+    return base._replace(name="fedsim")

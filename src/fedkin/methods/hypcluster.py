@@ -90,18 +90,13 @@ def hypcluster(
         }
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
-        return {
-            "personal": min(
-                choices(received, data).values(), key=lambda found: found.loss
-            ).parameters
-        }
+        best = min(choices(received, data).values(), key=lambda found: found.loss)
+        return {"personal": best.parameters}
 
     def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
         sets = list(turned(state).values())
-        return {
-            **(base.server_metrics(sets[0]) if len(sets) == 1 else {}),
-            "starts": {-1: len(sets)},
-        }
+        clusters_of_clients = base.server_metrics(sets[0]) if len(sets) == 1 else {}
+        return {**clusters_of_clients, "starts": {-1: len(sets)}}
 
     return base._replace(
         name="hypcluster",
@@ -125,9 +120,9 @@ def turned(tree: Tree) -> Tree:
     return {b: {a: inner[b] for a, inner in tree.items()} for b in next(iter(tree.values()))}
 
 
-def chosen(told: Tree) -> Group:
+def chosen(message: Tree) -> Group:
     """The model of each set that a client chose, in the order of the sets' names."""
-    return tuple(int(part["cluster"]) for _, part in sorted(told["control"].items()))
+    return tuple(int(part["cluster"]) for _, part in sorted(message["control"].items()))
 
 
 def of_set(sent: Mapping[Group, Mean], at: int, name: str) -> dict[Group, Mean]:
@@ -135,7 +130,7 @@ def of_set(sent: Mapping[Group, Mean], at: int, name: str) -> dict[Group, Mean]:
     parts: dict[int, list[Mean]] = {}
     for group, part in sent.items():
         mean = {kind: of[name] for kind, of in part.mean.items()}
-        each = {client: told["control"][name] for client, told in part.each.items()}
+        each = {client: message["control"][name] for client, message in part.each.items()}
         parts.setdefault(group[at], []).append(part._replace(mean=mean, each=each))
     return {(k,): together(parts[k]) for k in sorted(parts)}
 
@@ -145,7 +140,7 @@ def total_loss(heard: Mapping[Group, Mean]) -> float:
     having the same ones.
     """
     return math.fsum(
-        group.weights[client] * float(told["loss"])
+        group.weights[client] * float(message["loss"])
         for group in heard.values()
-        for client, told in group.each.items()
+        for client, message in group.each.items()
     )

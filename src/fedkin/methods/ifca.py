@@ -13,14 +13,7 @@ from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights
 from fedkin.core.hyperparameters import Count, declared
 from fedkin.core.layers import Choice as Layers
 from fedkin.core.layers import select
-from fedkin.core.method import (
-    ClientContext,
-    ClientInfo,
-    FederationInit,
-    Method,
-    Needs,
-    ServerContext,
-)
+from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
 from fedkin.methods.fedavg import sgd_step
@@ -99,12 +92,6 @@ def ifca(
         }
         return {"parameters": models, "cluster": torch.full((len(start.clients),), -1)}
 
-    def client(initial: Params, info: ClientInfo) -> Tree:
-        return {}
-
-    def broadcast(state: Tree, client: int) -> Tree:
-        return {"parameters": state["parameters"]}
-
     def chosen(received: Tree, data: ClientContext) -> Choice:
         return choose([one(received["parameters"], k) for k in range(clusters)], data)
 
@@ -112,12 +99,6 @@ def ifca(
         found = chosen(received, data)
         w = scan(sgd_step, found.parameters, data.batches(steps=steps), lr * data.decay)
         return own, {"parameters": w, "control": {"cluster": torch.tensor(found.cluster)}}
-
-    def expected_update(received: Tree, info: ClientInfo) -> Tree:
-        return {
-            "parameters": one(received["parameters"], 0),
-            "control": {"cluster": torch.tensor(0)},
-        }
 
     def server_update(state: Tree, sent: Mapping[Group, Mean], server: ServerContext) -> Tree:
         models, cluster = state["parameters"], state["cluster"].clone()
@@ -150,12 +131,15 @@ def ifca(
     return Method(
         name="ifca",
         server=server,
-        client=client,
-        broadcast=broadcast,
+        client=lambda initial, info: {},
+        broadcast=lambda state, client: {"parameters": state["parameters"]},
         client_update=client_update,
-        expected_update=expected_update,
+        expected_update=lambda received, info: {
+            "parameters": one(received["parameters"], 0),
+            "control": {"cluster": torch.tensor(0)},
+        },
         server_update=server_update,
-        aggregation=GroupedSum(lambda told: (int(told["control"]["cluster"]),)),
+        aggregation=GroupedSum(lambda message: (int(message["control"]["cluster"]),)),
         personal_models=lambda received, own, data: {"personal": chosen(received, data).parameters},
         server_metrics=server_metrics,
         needs=Needs(plain_sgd=average == "gradients"),

@@ -15,7 +15,7 @@ from fedkin.methods.fedavg import fedavg
 __all__ = ["knn_per"]
 
 SHARES = tuple(step / 10 for step in range(11))  # of λ that are tried
-LEAST = 1e-30  # of a probability whose logarithm is told: next to none, and finite in float32
+LEAST = 1e-30  # smallest probability whose logarithm is taken; finite in float32
 
 
 @declared
@@ -75,9 +75,9 @@ def chosen(store: Tree, data: ClientContext) -> float:
     a, b, y = torch.cat(ours).double(), torch.cat(near).double(), torch.cat(labels)
     scores = []
     for share in SHARES:
-        told = (1 - share) * a + share * b
-        right = int((told.argmax(1) == y).sum())
-        loss = float(-told.gather(1, y[:, None]).clamp_min(LEAST).log().mean())
+        mixture = (1 - share) * a + share * b
+        right = int((mixture.argmax(1) == y).sum())
+        loss = float(-mixture.gather(1, y[:, None]).clamp_min(LEAST).log().mean())
         scores.append((-right, loss, share))
     return min(scores)[2]
 
@@ -88,8 +88,8 @@ def neighbours(model: Model, store: Tree, x: Tensor, classes: int) -> Tensor:
     apart, order = distances(found, store["features"]).sort(dim=1, stable=True)
     nearest = order[:, : store["k"]]
     counts = torch.softmax(-apart[:, : store["k"]] / store["scale"], 1)
-    told = torch.zeros(len(found), classes, dtype=found.dtype, device=found.device)
-    return told.scatter_add(1, store["labels"][nearest], counts)
+    votes = torch.zeros(len(found), classes, dtype=found.dtype, device=found.device)
+    return votes.scatter_add(1, store["labels"][nearest], counts)
 
 
 def distances(a: Tensor, b: Tensor) -> Tensor:
@@ -103,5 +103,5 @@ def mixed(model: Model, view: Tree, x: Tensor) -> Tensor:
     if "share" not in view:
         return ours
     near = neighbours(model, view, x, ours.shape[1])
-    told: Tensor = (1 - view["share"]) * ours.exp() + view["share"] * near
-    return told.clamp_min(LEAST).log()
+    mixture: Tensor = (1 - view["share"]) * ours.exp() + view["share"] * near
+    return mixture.clamp_min(LEAST).log()

@@ -129,10 +129,10 @@ def disagreement(kappa: Tensor, z: Tensor, own: Tensor) -> Tensor:
     """∂/∂κ_kj of the mean over public rows of KL(Σ_i κ_ki z_i ‖ own_k), less its constant 1:
     projection undoes it.
     """
-    told = z.flatten(1)
+    predictions = z.flatten(1)
     tiny = torch.finfo(z.dtype).tiny
-    ratio = (kappa @ told).clamp_min(tiny).log() - own.flatten(1).clamp_min(tiny).log()
-    return ratio @ told.T / z.shape[1]
+    ratio = (kappa @ predictions).clamp_min(tiny).log() - own.flatten(1).clamp_min(tiny).log()
+    return ratio @ predictions.T / z.shape[1]
 
 
 def project(rows: Tensor) -> Tensor:

@@ -8,17 +8,10 @@ gradients.
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Between, NotNegative, declared
-from fedkin.core.method import (
-    ClientContext,
-    ClientInfo,
-    FederationInit,
-    Method,
-    Needs,
-    ServerContext,
-)
+from fedkin.core.method import ClientContext, Method, Needs, ServerContext
 from fedkin.core.ops import scan
 from fedkin.core.rng import Key
-from fedkin.core.tree import Params, Tree, mix
+from fedkin.core.tree import Tree, mix
 from fedkin.methods.fedavg import sgd_step
 
 
@@ -60,12 +53,6 @@ def l2sgd(
         rng = key.numpy("coins")
         return {"pulls": int(rng.geometric(1 - p)), "steps": int(rng.geometric(p))}
 
-    def server(start: FederationInit) -> Tree:
-        return {"parameters": start.only(), **coins(start.key)}
-
-    def client(initial: Params, info: ClientInfo) -> Tree:
-        return {"parameters": initial}
-
     def broadcast(state: Tree, client: int) -> Tree:
         control = {"pulls": state["pulls"], "steps": state["steps"]}
         return {"parameters": state["parameters"], "control": control}
@@ -82,8 +69,8 @@ def l2sgd(
 
     return Method(
         name="l2sgd",
-        server=server,
-        client=client,
+        server=lambda start: {"parameters": start.only(), **coins(start.key)},
+        client=lambda initial, info: {"parameters": initial},
         broadcast=broadcast,
         client_update=client_update,
         expected_update=lambda received, info: {"parameters": received["parameters"]},

@@ -2,20 +2,10 @@
 must beat.
 """
 
-from collections.abc import Mapping
-
-from fedkin.core.aggregation import Reply
 from fedkin.core.hyperparameters import declared
-from fedkin.core.method import (
-    ClientContext,
-    ClientInfo,
-    FederationInit,
-    Method,
-    Needs,
-    ServerContext,
-)
+from fedkin.core.method import ClientContext, Method, Needs
 from fedkin.core.ops import scan
-from fedkin.core.tree import Params, Tree
+from fedkin.core.tree import Tree
 from fedkin.methods.fedavg import sgd_step
 
 
@@ -30,28 +20,18 @@ def local(*, lr: float) -> Method:
         lr: Learning rate of SGD. Batches and steps come from [train].
     """
 
-    def work(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        return {
-            "parameters": scan(sgd_step, own["parameters"], data.batches(), lr * data.decay)
-        }, {}
-
-    def client(initial: Params, info: ClientInfo) -> Tree:
-        return {"parameters": initial}
-
-    def server(start: FederationInit) -> Tree:
-        return {}
-
-    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
-        return state
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        w = scan(sgd_step, own["parameters"], data.batches(), lr * data.decay)
+        return {"parameters": w}, {}
 
     return Method(
         name="local",
-        server=server,
-        client=client,
+        server=lambda start: {},
+        client=lambda initial, info: {"parameters": initial},
         broadcast=lambda state, client: {},
-        client_update=work,
+        client_update=client_update,
         expected_update=lambda received, info: {},
-        server_update=server_update,
+        server_update=lambda state, replies, server: state,
         personal_models=lambda received, own, data: {"personal": own["parameters"]},
         needs=Needs(one_architecture=False),
     )

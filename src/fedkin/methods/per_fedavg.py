@@ -79,7 +79,7 @@ def per_fedavg(
     [train] optimizer touches it. The personal model is made from the global one when it is asked
     for, on mini-batches of the client's training data; it is not kept. 0.01 for δ is ours: it
     keeps both the truncation and float32 rounding small.
-    Deviation: the server averages by samples unless told (Algorithm 1's clients count alike), so
+    Deviation: the server averages by samples by default (Algorithm 1's clients count alike), so
     that FedAvg and this differ in the local step alone.
 
     Args:

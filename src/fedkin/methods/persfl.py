@@ -181,12 +181,12 @@ def persfl(
         return {"personal": own.get("student", best), "global": received}
 
     def client_metrics(own: Tree) -> dict[str, float]:
-        told = {
+        metrics = {
             "teacher_round": own["round"],
             "imitation": own.get("imitation"),
             "temperature": own.get("temperature"),
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in metrics.items() if value is not None}
 
     return base._replace(
         name="persfl",

@@ -37,5 +37,4 @@ def pfedme(
     base = cgpfl(
         lr=lr, clusters=1, lam=lam, personal_lr=personal_lr, inner=inner, alpha=beta, start=start
     )
-
     return base._replace(name="pfedme", server_metrics=lambda state: {})

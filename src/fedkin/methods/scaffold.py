@@ -7,14 +7,7 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.hyperparameters import Positive, declared
-from fedkin.core.method import (
-    ClientContext,
-    ClientInfo,
-    FederationInit,
-    Method,
-    Needs,
-    ServerContext,
-)
+from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub
@@ -60,9 +53,6 @@ def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "unifor
             "clients": len(start.clients),
         }
 
-    def client(initial: Params, info: ClientInfo) -> Tree:
-        return {"control": _no_control(initial)}
-
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w, c = received["parameters"]["model"], received["parameters"]["control"]
         correction = sub(c, own["control"])
@@ -92,7 +82,7 @@ def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "unifor
     return Method(
         name="scaffold",
         server=server,
-        client=client,
+        client=lambda initial, info: {"control": _no_control(initial)},
         broadcast=lambda state, client: {"parameters": state["parameters"]},
         client_update=client_update,
         expected_update=lambda received, info: received,

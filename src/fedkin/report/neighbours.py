@@ -1,6 +1,4 @@
-"""Who each client's kin are: how much it learns from, or together with, every other, as the records
-tell.
-"""
+"""The nearest neighbours of each client, by weights, memberships or clusters of the record."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +19,7 @@ def nearest_clients(
 
     Weights between clients if the method has them; else the inner product of memberships, the
     chance that two draws of a component agree; else the share of rounds in one cluster. Nothing
-    where the method tells none of these.
+    where the method reports none of these.
     """
     if found.weights:
         name, stack = next(iter(found.weights.items()))
@@ -39,7 +37,7 @@ def nearest_clients(
 
 
 def _together(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[clients, clients]: in which share of the rounds both were told to be in one cluster."""
+    """[clients, clients]: in which share of the rounds both were reported in one cluster."""
     keep = evenly(range(len(values)), ROUNDS)
     rows = carried(values)[keep].astype(np.float32)
     count = np.zeros((rows.shape[1], rows.shape[1]), dtype=np.float32)

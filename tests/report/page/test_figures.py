@@ -15,7 +15,7 @@ def test_the_figures_are_valid_and_complete(tmp_path: Path) -> None:
     # No histogram for three clients.
     first = ["rounds", "bytes", "clients", "data"]
     told = ["flow", "clusters", "simplex", "memberships", "membership", "components", "groups"]
-    own = ["own-data", "own-score", "own-kin", "own-clusters"]
+    own = ["own-data", "own-score", "own-neighbours", "own-clusters"]
     assert list(found) == [*first, *told, "kinds", "seconds", *own]
     for figure in found.values():
         assert figure["spec"]["description"].startswith(figure["title"])

@@ -15,8 +15,8 @@ QUIET, VERBOSE = "--quiet", "--verbose"
 def everywhere(group: TyperGroup) -> None:
     """Give both options to every command below a group."""
     for one in _below(group):
-        one.params = [*one.params, _option(QUIET, logging.ERROR, "Say results and errors only.")]
-        meaning = "Say more: files, settings, where an error came from."
+        one.params = [*one.params, _option(QUIET, logging.ERROR, "Print results and errors only.")]
+        meaning = "Print more: files, settings, tracebacks."
         one.params = [*one.params, _option(VERBOSE, logging.DEBUG, meaning)]
 
 

@@ -13,8 +13,8 @@ from fedkin.data.arrays import Array, Ints
 
 
 class Partition(NamedTuple):
-    """Who holds what: one ascending int64 index array a client, disjoint; and what the generator
-    knows.
+    """A client partition: disjoint, ascending int64 index arrays, one per client, and the
+    generator's ground truth.
 
     truth: arrays with a row a client ("group" [clients], "classes" [clients, k], "name" [clients]),
     or "class_group" [classes].

@@ -96,14 +96,14 @@ def aligned_step(
     return descend(body, slope, lr)
 
 
-def best_mixture(told: Sequence[Tree], place: int) -> list[float]:
+def best_mixture(messages: Sequence[Tree], place: int) -> list[float]:
     """α on the simplex, least in Σ_j α_j² V_j + ‖h_i − Σ_j α_j h_j‖², i the one at ``place``.
 
     With A the rows of √V_j and of h_i − h_j, ‖A β‖² + (Σ β − 1)² is least, over β ≥ 0, at a
     multiple of it: the best vector of a direction has the value q / (1 + q), q = ‖A α‖².
 
     Args:
-        told: The participants' messages, with h and V.
+        messages: The participants' messages, with h and V.
         place: Which of them is i.
 
     Returns:
@@ -111,9 +111,9 @@ def best_mixture(told: Sequence[Tree], place: int) -> list[float]:
     """
     from scipy.optimize import nnls
 
-    h = np.stack([up["centroids"]["reference"].double().numpy().ravel() for up in told])
-    spread = np.sqrt([float(up["coefficients"]["variance"]) for up in told])
-    rows = np.vstack([np.diag(spread), (h[place] - h).T, np.ones(len(told))])
+    h = np.stack([up["centroids"]["reference"].double().numpy().ravel() for up in messages])
+    spread = np.sqrt([float(up["coefficients"]["variance"]) for up in messages])
+    rows = np.vstack([np.diag(spread), (h[place] - h).T, np.ones(len(messages))])
     goal = np.zeros(len(rows))
     goal[-1] = 1.0
     found, _ = nnls(rows, goal)
@@ -138,19 +138,19 @@ def expected(received: Tree, info: ClientInfo) -> Tree:
     }
 
 
-def merged(told: Sequence[Tree], state: Tree) -> Tree:
+def merged(messages: Sequence[Tree], state: Tree) -> Tree:
     """c_y = Σ n_iy c_iy / Σ n_iy, and which classes have one; a class that nobody has keeps its
     last.
 
     Args:
-        told: The participants' messages.
+        messages: The participants' messages.
         state: Of the server.
 
     Returns:
         "centroids" [classes, d], and "coefficients" [classes], 1 where a class has one.
     """
-    counts = torch.stack([up["coefficients"]["counts"] for up in told])
-    means = torch.stack([up["centroids"]["means"] for up in told])
+    counts = torch.stack([up["coefficients"]["counts"] for up in messages])
+    means = torch.stack([up["centroids"]["means"] for up in messages])
     mass = counts.sum(0)
     mean = (counts[:, :, None] * means).sum(0) / mass.clamp_min(1)[:, None]
     return {

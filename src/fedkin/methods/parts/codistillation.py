@@ -29,8 +29,8 @@ def _apart(w: Params, model: Model, x: Tensor, target: Tensor, temperature: Tens
     """Cross-entropy of the softened predictions with the target, mean of the rows: KL(target ‖
     σ(f(w, x)/T)) up to a constant of w, so its gradient is that of either.
     """
-    told = torch.log_softmax(likelihood(model, model.train_outputs(w, x)) / temperature, 1)
-    return -(target * told).sum(1).mean()
+    log_predicted = torch.log_softmax(likelihood(model, model.train_outputs(w, x)) / temperature, 1)
+    return -(target * log_predicted).sum(1).mean()
 
 
 def imitate(
@@ -102,10 +102,10 @@ def codistil(
             shared = data.rows((public, target), public_batch, distill_steps, "public")
             w = scan(imitate, w, shared, distill_lr * data.decay, temperature)
         w = scan(sgd_step, w, data.batches(), lr * data.decay)
-        told = torch.softmax(log_predictions(data.model, w, public) / temperature, 1)
-        return {"parameters": w}, {"predictions": told}
+        predictions = torch.softmax(log_predictions(data.model, w, public) / temperature, 1)
+        return {"parameters": w}, {"predictions": predictions}
 
-    def distillation_target(received: Tree, own: Tree, told: Tensor) -> DistillationTarget:
+    def distillation_target(received: Tree, own: Tree, predictions: Tensor) -> DistillationTarget:
         target = received["predictions"]
         return DistillationTarget(
             target if len(target) else None, 1.0, public_batch, temperature=temperature

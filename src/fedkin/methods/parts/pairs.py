@@ -1,7 +1,7 @@
-"""Numbers of some pairs (client, other): a matrix of clients × clients of which little is told.
+"""Numbers of some pairs (client, other): a matrix of clients × clients of which few are known.
 
 A tree of three tensors in the order of the pairs: ``of`` and ``to`` [pairs] int64, ``value``
-[pairs]. What is not among them is 0. So the server keeps what it was told, and not the square of
+[pairs]. What is not among them is 0. So the server keeps what it received, and not the square of
 the clients.
 """
 
@@ -13,11 +13,11 @@ from torch import Tensor
 
 from fedkin.core.tree import Tree
 
-Told = Mapping[int, tuple[Tensor, Tensor]]  # client → (others [n] int64, their values [n])
+Rows = Mapping[int, tuple[Tensor, Tensor]]  # client → (others [n] int64, their values [n])
 
 
 def no_pairs(dtype: torch.dtype) -> Tree:
-    """Nothing told of anybody.
+    """No pairs.
 
     Args:
         dtype: Of the values.
@@ -44,7 +44,7 @@ def row_of(pairs: Tree, client: int) -> tuple[Tensor, Tensor]:
 
 
 def rows_of(pairs: Tree) -> dict[int, dict[int, float]]:
-    """client → {other: value}, of those of whom something is told.
+    """client → {other: value}, of clients with at least one pair.
 
     Args:
         pairs: As ``no_pairs`` begins them.
@@ -60,37 +60,37 @@ def rows_of(pairs: Tree) -> dict[int, dict[int, float]]:
     return found
 
 
-def added(pairs: Tree, told: Told) -> Tree:
+def added(pairs: Tree, rows: Rows) -> Tree:
     """Values added to those of the same pairs.
 
     Args:
         pairs: As ``no_pairs`` begins them.
-        told: Client → (others, values).
+        rows: Client → (others, values).
 
     Returns:
         New pairs; the old ones stay.
     """
-    of, to, value = _joined(pairs, told)
+    of, to, value = _joined(pairs, rows)
     both, place = torch.unique(torch.stack([of, to]), dim=1, return_inverse=True)
     total = torch.zeros(both.shape[1], dtype=value.dtype).index_add(0, place, value)
     return _pairs(both[0], both[1], total)
 
 
-def replaced(pairs: Tree, told: Told) -> Tree:
+def replaced(pairs: Tree, rows: Rows) -> Tree:
     """The rows of some clients in the place of those that they had; values of 0 are left out.
 
     Args:
         pairs: As ``no_pairs`` begins them.
-        told: Client → (others, values).
+        rows: Client → (others, values).
 
     Returns:
         New pairs; the old ones stay.
     """
-    kept = ~torch.isin(pairs["of"], torch.tensor(list(told), dtype=torch.int64))
+    kept = ~torch.isin(pairs["of"], torch.tensor(list(rows), dtype=torch.int64))
     others = {name: pairs[name][kept] for name in pairs}
     of, to, value = _joined(
         others,
-        {client: (to[value != 0], value[value != 0]) for client, (to, value) in told.items()},
+        {client: (to[value != 0], value[value != 0]) for client, (to, value) in rows.items()},
     )
     order = torch.argsort(of, stable=True)
     return _pairs(of[order], to[order], value[order])
@@ -104,7 +104,7 @@ def matrix(pairs: Mapping[str, Any], count: int) -> Tensor:
         count: Clients.
 
     Returns:
-        0 where nothing is told.
+        0 where nothing is known.
     """
     of, to, value = (torch.as_tensor(pairs[name]) for name in ("of", "to", "value"))
     found = torch.zeros(count, count, dtype=value.dtype)
@@ -112,12 +112,12 @@ def matrix(pairs: Mapping[str, Any], count: int) -> Tensor:
     return found
 
 
-def _joined(pairs: Tree, told: Told) -> tuple[Tensor, Tensor, Tensor]:
-    of: Iterable[Tensor] = (torch.full_like(to, client) for client, (to, _) in told.items())
+def _joined(pairs: Tree, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
+    of: Iterable[Tensor] = (torch.full_like(to, client) for client, (to, _) in rows.items())
     return (
         torch.cat([pairs["of"], *of]),
-        torch.cat([pairs["to"], *(to for to, _ in told.values())]),
-        torch.cat([pairs["value"], *(value for _, value in told.values())]),
+        torch.cat([pairs["to"], *(to for to, _ in rows.values())]),
+        torch.cat([pairs["value"], *(value for _, value in rows.values())]),
     )
 
 

@@ -123,8 +123,8 @@ def nearest(model: Model, view: Tree, x: Tensor) -> Tensor:
         return plain_prediction(model, w, x)
     found = head_of(model).features(w, x)
     apart = (found[:, None] - view["centroids"]).square().sum(2)
-    told = torch.where(view["coefficients"] > 0, -apart, -torch.inf).log_softmax(1)
-    return told.clamp_min(LEAST)
+    log_predicted = torch.where(view["coefficients"] > 0, -apart, -torch.inf).log_softmax(1)
+    return log_predicted.clamp_min(LEAST)
 
 
 def size_of_features(start: FederationInit, method: str) -> int:
@@ -142,9 +142,9 @@ def size_of_features(start: FederationInit, method: str) -> int:
     """
     sizes = {name: head.size for name, head in start.heads.items()}
     if len(set(sizes.values())) != 1:
-        told = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        each = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise FedkinError(
-            f"{method} compares features of different models, which must be equally many: {told}; "
+            f"{method} compares features of different models, which must be equally many: {each}; "
             "choose layers of one width before the heads"
         )
     return next(iter(sizes.values()))

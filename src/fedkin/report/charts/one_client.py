@@ -96,7 +96,7 @@ def _nearest(run: Run, found: Collaboration) -> Figure | None:
     if not nearest:
         return None
     own = Own(
-        ["kin", "closeness"],
+        ["neighbour", "closeness"],
         {
             run.name(k): [[run.name(j), round(v, 4)] for j, v in others]
             for k, others in nearest.items()
@@ -106,13 +106,13 @@ def _nearest(run: Run, found: Collaboration) -> Figure | None:
         alt.Chart(OWN)
         .mark_bar(color=ORANGE)
         .encode(
-            y=alt.Y("kin:N", sort=None, title=None, axis=alt.Axis(labelLimit=160)),
+            y=alt.Y("neighbour:N", sort=None, title=None, axis=alt.Axis(labelLimit=160)),
             x=alt.X("closeness:Q", title=meaning, scale=alt.Scale(domain=[0, 1])),
-            tooltip=["kin:N", "closeness:Q"],
+            tooltip=["neighbour:N", "closeness:Q"],
         )
     )
     note = "The clients that it learns from, or together with, the most. Choose one to go there."
-    return figure("own-kin", "Its kin", note, alt.layer(chart), [], 200, own)
+    return figure("own-neighbours", "Its neighbours", note, alt.layer(chart), [], 200, own)
 
 
 def _clusters(run: Run, clusters: Matrix) -> Figure:

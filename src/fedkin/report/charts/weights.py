@@ -62,7 +62,7 @@ def weight_map(run: Run, name: str, stack: Stack, likeness: list[int]) -> Figure
         "those it learns from. Clients with like labels stand beside each other: dark "
         "blocks at the diagonal are "
     )
-    note += "kin that found each other. A chosen client's row and column stay."
+    note += "groups of mutual neighbours. A chosen client's row and column stay."
     if len(order) > MANY:
         note = (
             note.split(" A chosen")[0]

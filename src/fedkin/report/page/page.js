@@ -104,7 +104,7 @@
       if (now !== null) await show(drawn);
       shown.view.addEventListener("click", (event, item) => {
         const datum = item && item.datum;
-        if (datum) choose(known.has(datum.kin) ? datum.kin : datum.client);
+        if (datum) choose(known.has(datum.neighbour) ? datum.neighbour : datum.client);
       });
     } catch (error) {
       console.error(figure.name, error);
