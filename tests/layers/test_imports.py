@@ -46,6 +46,7 @@ AT_THE_ROOT = {"__init__.py", "__main__.py", "api.py"}
 WIDEST = 20  # files of a folder, but of methods/, which has one a method
 LONG: dict[str, str] = {}  # file → why it may have more than 300 lines
 LINES = 300  # without docstrings
+WIDTH = 100  # characters of a line
 THIRD_PARTY = {  # where a part that is bought may be used
     "torch": {
         "audit",
@@ -286,3 +287,19 @@ def test_methods_know_nothing_of_engines(path):
         "torch.no_grad",
     ):
         assert word not in text, word
+
+
+def wide(text: str) -> list[int]:
+    """The numbers of the lines of more than 100 characters; ruff passes over those that end in a
+    pragma or have no space.
+    """
+    return [n for n, line in enumerate(text.splitlines(), 1) if len(line) > WIDTH]
+
+
+def test_no_line_is_over_100_characters():
+    found = {str(p.relative_to(PACKAGE)): n for p in FILES if (n := wide(p.read_text("utf-8")))}
+    assert found == {}
+
+
+def test_the_test_sees_a_long_line():
+    assert wide("x" * 100 + "\n" + "x" * 101 + "  # noqa") == [2]

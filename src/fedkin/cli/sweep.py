@@ -87,7 +87,11 @@ def sweep(
     _show(plain, without, running)
 
 
-def _tell(claim: "Claim", total: int, score: "Score | str | None") -> None:  # type: ignore[name-defined]  # noqa: F821
+def _tell(
+    claim: "Claim",  # type: ignore[name-defined]  # noqa: F821
+    total: int,
+    score: "Score | str | None",  # type: ignore[name-defined]  # noqa: F821
+) -> None:
     """A line when a trial begins and one when it is done, on stderr: the table is the result."""
     from fedkin.report import formatting
 

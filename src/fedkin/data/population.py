@@ -189,7 +189,8 @@ class Population:
             split: tuple(self.rows(split)[0] if k == client else nobody for k in range(clients))
             for split in SPLITS
         }
-        return replace(self, **rows, names=tuple(map(str, range(clients))), truth={})  # type: ignore[arg-type]
+        names = tuple(map(str, range(clients)))
+        return replace(self, **rows, names=names, truth={})  # type: ignore[arg-type]
 
     def save(self, directory: Path, write: Callable[[Path, Array], None] = write_array) -> None:
         """Writes .npy files and population.json (last, so that an interrupted save is not taken for

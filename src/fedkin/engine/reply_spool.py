@@ -26,7 +26,8 @@ class Spool(Mapping[int, Reply]):
             int, tuple[int, int, float]
         ] = {}  # client: offset and length in bytes, weight
         try:
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - it lives as long as the replies
+            # it lives as long as the replies
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         except OSError as error:
             raise StoreError(f"{folder} cannot be written: {error.strerror}") from None
         weakref.finalize(self, self._file.close)

@@ -120,12 +120,13 @@ class FlowerTransport:
         requests = {}
         for order in orders:
             name, place = self.places[order.client]
+            todo = steps[order.client]
             request = self.dispatcher.request(
                 name,
                 place=place,
                 base=self.own[order.client],
                 keep=self._committed.get(order.client, 0),
-                steps=tuple(Step(op=do, round=at) for do, at in steps[order.client]),  # type: ignore[arg-type]
+                steps=tuple(Step(op=do, round=at) for do, at in todo),  # type: ignore[arg-type]
             )
             requests[name] = request, order.message
         replies = self.dispatcher.exchange(requests)

@@ -55,7 +55,11 @@ def lines(found: Sequence[Outcome]) -> list[dict[str, Any]]:
                     "published": value.published,
                     "measured": measured,
                     "sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None,
-                    "difference": measured - value.published if known else None,  # type: ignore[operator]
+                    "difference": (
+                        measured - value.published  # type: ignore[operator]
+                        if known
+                        else None
+                    ),
                     "seeds": one.seeds,
                     "estimated_seconds": one.estimated.seconds,
                     "estimate_is_rough": one.estimated.rough,

@@ -13,11 +13,13 @@ DATE = re.compile(
     r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}|\d{2}))([T ].*)?", re.DOTALL
 )
 OUTCOME = re.compile(
-    r"(?i)(outcome|event|label|target|diagnos|died|death|default|churn|failure|failed|relapse|readmi)"
+    r"(?i)(outcome|event|label|target|diagnos|died|death|default|churn|failure|failed|relapse"
+    r"|readmi)"
 )
 AFTER = re.compile(
-    r"(?i)(discharge|death|died|deceased|follow.?up|resolved|resolution|closed|closing|cancel|paid|returned|repaired"
-    r"|outcome|result|churned|ended|end.?date|terminated|termination|recovered|last.?(seen|visit|contact))"
+    r"(?i)(discharge|death|died|deceased|follow.?up|resolved|resolution|closed|closing|cancel|paid"
+    r"|returned|repaired|outcome|result|churned|ended|end.?date|terminated|termination|recovered"
+    r"|last.?(seen|visit|contact))"
 )
 LATER = 0.05  # share of the rows in which a date lies after that of the outcome
 

@@ -18,8 +18,8 @@ DIGITS = (
 )
 WORDS = 0.5  # share of different words among rows, above which a column of words names them
 NAMED = re.compile(
-    r"(?i)(^|[^a-z])(id|ids|nr|no|num|number|key|uuid|guid|mrn|code|index|idx|row|record|case|serial|unnamed)"
-    r"([^a-z]|$)|[a-z](Id|ID|Nr|No|Key)$"
+    r"(?i)(^|[^a-z])(id|ids|nr|no|num|number|key|uuid|guid|mrn|code|index|idx|row|record|case"
+    r"|serial|unnamed)([^a-z]|$)|[a-z](Id|ID|Nr|No|Key)$"
 )
 
 

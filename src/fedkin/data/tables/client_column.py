@@ -9,10 +9,11 @@ from fedkin.data.holdout import FEWEST
 from fedkin.data.source import Source
 
 PEOPLE = re.compile(
-    "(agency|bank|branch|center|centre|client|clinic|company|country|customer|department|device|employee|facility|farm"
-    "|holder|hospital|household|institution|lab|laboratory|location|machine|node|organi[sz]ation|owner|participant|party"
-    "|patient|person|phone|plant|practice|provider|region|school|sensor|shop|silo|site|speaker|station|store|student"
-    "|subject|tenant|user|worker|writer)s?(ids?|code|key|name|nr|no|num|number)?"
+    "(agency|bank|branch|center|centre|client|clinic|company|country|customer|department|device"
+    "|employee|facility|farm|holder|hospital|household|institution|lab|laboratory|location|machine"
+    "|node|organi[sz]ation|owner|participant|party|patient|person|phone|plant|practice|provider"
+    "|region|school|sensor|shop|silo|site|speaker|station|store|student|subject|tenant"
+    "|user|worker|writer)s?(ids?|code|key|name|nr|no|num|number)?"
 )
 
 

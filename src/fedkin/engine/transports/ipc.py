@@ -35,7 +35,8 @@ def offer(connection: "Connection[Any, Any]", beside: IO[bytes]) -> "Line":
     """
     if sys.platform == "win32":
         not_here()
-    out, into = (tempfile.TemporaryFile(dir=folder_in_memory()) for _ in range(2))  # noqa: SIM115 (the line closes them)
+    # the line closes them
+    out, into = (tempfile.TemporaryFile(dir=folder_in_memory()) for _ in range(2))  # noqa: SIM115
     with _socket(connection) as end:
         socket.send_fds(end, [b"3"], [out.fileno(), into.fileno(), beside.fileno()])
     return Line(connection, out, into)

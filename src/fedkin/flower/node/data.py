@@ -259,6 +259,7 @@ def _public(
         )
     other = load(public.source, None if spec.data.dir is None else Path(spec.data.dir))
     size = public.samples or min(MOST_PUBLIC, len(other.x) // 10)
-    private = Source("own data", like[:1].numpy(), np.zeros(1, dtype=np.int64), classes, task=task)  # type: ignore[arg-type]
+    x, y = like[:1].numpy(), np.zeros(1, dtype=np.int64)
+    private = Source("own data", x, y, classes, task=task)  # type: ignore[arg-type]
     drawn = draw(Public(size, other, public.labeled), private, np.arange(1), Key(spec.run.seed))
     return torch.from_numpy(drawn.x), None if drawn.y is None else torch.from_numpy(drawn.y)

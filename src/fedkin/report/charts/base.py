@@ -129,7 +129,8 @@ STYLE: dict[str, Any] = {
 
 def faded(opacity: float = 1.0) -> alt.Opacity:
     """Clients that are not the chosen one step back."""
-    return alt.condition(IS_CHOSEN, alt.value(opacity), alt.value(0.15))  # type: ignore[return-value]
+    shown, hidden = alt.value(opacity), alt.value(0.15)
+    return alt.condition(IS_CHOSEN, shown, hidden)  # type: ignore[return-value]
 
 
 def colours(names: Sequence[str]) -> alt.Scale:
