@@ -112,7 +112,7 @@ def measured(model: dict[str, Any], file: Path, rounds: int) -> tuple[float, flo
 def headers() -> float:
     """Processor seconds that the headers of a round take to open: CLIENTS requests and replies."""
     from fedkin.flower.dispatcher import states_follow
-    from fedkin.flower.envelope import Base, Done, Place, Reply, Request, Step, opened, sealed
+    from fedkin.flower.envelope import Base, Done, NodeReply, Place, Request, Step, opened, sealed
 
     digest, run = "0123456789abcdef" * 4, "0123456789abcdef"
     who = {"version": "0.0.0", "experiment": digest, "run": run, "name": "hospital_north"}
@@ -125,11 +125,11 @@ def headers() -> float:
     )
     own = Base(round=7, digest=digest)
     done = Done(op="local", round=7, weight=200.0, seconds=0.25, message=True, own=own)
-    asked, told = sealed(request), sealed(Reply(**who, steps=(done,)))
+    asked, told = sealed(request), sealed(NodeReply(**who, steps=(done,)))
     began = time.process_time()
     for _ in range(HEADERS):
         opened(Request, asked)
-        states_follow(request, opened(Reply, told))
+        states_follow(request, opened(NodeReply, told))
     return CLIENTS * (time.process_time() - began) / HEADERS
 
 

@@ -121,7 +121,7 @@ def run_once(table: Table, changes: list[str], seed: int, where: Path) -> None:
 
 def line(row: str, changes: list[str], folders: list[Path]) -> str:
     """One row of the table."""
-    from fedkin.report.comparison.run_row import look
+    from fedkin.report.comparison.run_row import read_run
     from fedkin.report.summary import summary
 
     found = [summary(each) for each in folders]
@@ -129,7 +129,7 @@ def line(row: str, changes: list[str], folders: list[Path]) -> str:
     cells = [
         row,
         spread([each["mean"] for each in at]),
-        spread([float(look(each, "").validation or 0) for each in folders]),
+        spread([float(read_run(each, "").validation or 0) for each in folders]),
         worst,
         megabytes,
         ", ".join(str(each["extras"].get("clusters", {}).get("federation", "–")) for each in found),

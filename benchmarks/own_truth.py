@@ -104,7 +104,7 @@ def _run(case: Case, seed: int, method: str, folder: Path) -> tuple[Any, ...]:
     """A row of the truth; without numbers where the method cannot run on these data."""
     from fedkin import Experiment, run
     from fedkin.core.errors import FedkinError
-    from fedkin.report.comparison.run_row import look
+    from fedkin.report.comparison.run_row import read_run
 
     engine = {"engine": "inprocess", "engine.compile": "trace", "run.evaluate_every": 10}
     settings = {**options_of(case, seed, folder), **engine}
@@ -114,7 +114,7 @@ def _run(case: Case, seed: int, method: str, folder: Path) -> tuple[Any, ...]:
         except FedkinError as error:
             print(f"{case.name}, {method}: {error}", flush=True)
             return case.name, seed, method, "", "", ""
-        seen = look(result.folder, "")
+        seen = read_run(result.folder, "")
         clients = range(result.summary["clients"])
     test = " ".join(f"{seen.personal.get(k, math.nan):.5g}" for k in clients)
     return case.name, seed, method, seen.measure, f"{seen.validation:.5g}", test

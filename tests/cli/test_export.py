@@ -48,7 +48,7 @@ def written(monkeypatch):
 
     monkeypatch.setattr(module, "_opened", lambda folder, trust_code: Opened())
     monkeypatch.setattr("fedkin.export.export.export", write)
-    monkeypatch.setattr("fedkin.export.exportable.handed", lambda opened, member: member.name)
+    monkeypatch.setattr("fedkin.export.exportable.exportable", lambda opened, member: member.name)
     return places
 
 

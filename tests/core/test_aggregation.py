@@ -14,7 +14,7 @@ from fedkin.core.aggregation import (
     Reply,
     WeightedSum,
     aggregated,
-    together,
+    merged_groups,
 )
 from fedkin.core.tree import weighted_mean
 from fedkin.methods import METHODS, make
@@ -78,12 +78,12 @@ def test_a_sum_a_group():
 def test_a_group_without_weight_has_no_mean():
     found = aggregated(GroupedSum(chosen), {**REPLIES, 5: reply(-2.0, 0.0)})
     assert found[False, 5].mean == {}
-    one, whole = together([*found.values()]).mean, found[True, 5].mean
+    one, whole = merged_groups([*found.values()]).mean, found[True, 5].mean
     assert torch.equal(one["parameters"]["w"], whole["parameters"]["w"])
 
 
 def test_groups_together_are_the_sum_of_all():
-    found = together([*aggregated(GroupedSum(chosen), REPLIES).values()])
+    found = merged_groups([*aggregated(GroupedSum(chosen), REPLIES).values()])
     whole = aggregated(WeightedSum(), REPLIES)
     assert torch.allclose(found.mean["parameters"]["w"], whole.mean["parameters"]["w"])
     assert (found.clients, found.weight) == ((2, 5, 7), 16.0)

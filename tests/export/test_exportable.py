@@ -9,8 +9,8 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import plain_prediction
-from fedkin.export import exportable
-from fedkin.export.exportable import SAMPLES, handed, samples_of
+from fedkin.export import exportable as module
+from fedkin.export.exportable import SAMPLES, exportable, samples_of
 from fedkin.export.opened import Member
 from fedkin.export.personal import Personal
 from tests.awkward import population
@@ -30,7 +30,7 @@ def test_samples_are_of_the_first_that_has_some_for_testing() -> None:
 
 
 def test_no_more_than_are_needed(monkeypatch) -> None:
-    monkeypatch.setattr(exportable, "SAMPLES", 4)
+    monkeypatch.setattr(module, "SAMPLES", 4)
     assert len(samples_of("a", PEOPLE, [1])) == 4
 
 
@@ -58,9 +58,9 @@ def opened():
 @pytest.mark.parametrize(("number", "client"), [(4, 4), (None, 0)])
 def test_who_joined_is_compared_on_samples_of_the_run(number, client, monkeypatch) -> None:
     asked = []
-    monkeypatch.setattr(exportable, "card_of", lambda *given: asked.append(given) or {"a": "card"})
+    monkeypatch.setattr(module, "card_of", lambda *given: asked.append(given) or {"a": "card"})
     member = Member("s1" if number is not None else "guest", number)
-    found = handed(opened(), member)
+    found = exportable(opened(), member)
     assert found.client == member.name
     assert found.view is MODEL.initial
     assert found.data == "the data"

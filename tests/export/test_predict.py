@@ -26,11 +26,11 @@ def test_a_prediction_has_the_name_of_its_class(names: tuple[str, ...], tmp_path
     chances = torch.full((len(likely), awkward.CLASSES), 0.02)
     chances[torch.arange(len(likely)), likely] = 0.8
     people = replace(awkward.population(), class_names=names)
-    handed: Any = SimpleNamespace(
+    exportable: Any = SimpleNamespace(
         population=people, data=DataSection(), personal=lambda x: chances.log()
     )
     np.savez(tmp_path / "x.npz", x=np.zeros((len(likely), 5), dtype=np.float32))
-    found, _ = predict(handed, tmp_path / "x.npz")
+    found, _ = predict(exportable, tmp_path / "x.npz")
     assert list(found) == ["prediction", *(f"p({c})" for c in range(awkward.CLASSES))]
     assert found["prediction"].tolist() == [str(c) for c in likely]
     for row, c in enumerate(likely):

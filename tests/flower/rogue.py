@@ -15,7 +15,7 @@ import torch
 
 from fedkin.core.tree import named_leaves
 from fedkin.engine.codec import decode, encode
-from fedkin.flower.envelope import Reply, Request, sealed
+from fedkin.flower.envelope import NodeReply, Request, sealed
 from fedkin.flower.node import host
 from fedkin.flower.operator import supervisor
 
@@ -71,14 +71,14 @@ def _shape(answer: list[bytes], _: str) -> list[bytes]:
 
 
 def _round(answer: list[bytes], _: str) -> list[bytes]:
-    reply = Reply.model_validate_json(answer[0])
+    reply = NodeReply.model_validate_json(answer[0])
     steps = tuple(done.model_copy(update={"round": done.round + 1}) for done in reply.steps)
     return [sealed(reply.model_copy(update={"steps": steps})), *answer[1:]]
 
 
 def _client(answer: list[bytes], value: str) -> list[bytes]:
     return [
-        sealed(Reply.model_validate_json(answer[0]).model_copy(update={"name": value})),
+        sealed(NodeReply.model_validate_json(answer[0]).model_copy(update={"name": value})),
         *answer[1:],
     ]
 

@@ -7,12 +7,12 @@ from typing import get_args
 import pytest
 
 from fedkin.core.measures import ASIDE, MEASURES
-from fedkin.flower.envelope import Measure, Refused, Reply, opened, sealed
+from fedkin.flower.envelope import Measure, NodeReply, Refused, opened, sealed
 
 pytest.importorskip("flwr")
 
 
-REPLY = Reply(version="1", experiment="", run="", name="c0").model_dump_json()
+REPLY = NodeReply(version="1", experiment="", run="", name="c0").model_dump_json()
 
 
 STEP = '"steps":[{"op":"evaluate_all","round":3,"measures":%s}]'
@@ -34,12 +34,16 @@ STEP = '"steps":[{"op":"evaluate_all","round":3,"measures":%s}]'
 )
 def test_what_measures_cannot_be_is_refused(measures, reason):
     with pytest.raises(Refused, match=reason):
-        opened(Reply, with_measures(measures))
+        opened(NodeReply, with_measures(measures))
 
 
 def test_a_model_that_diverged_has_measures_that_are_no_numbers():
-    reply = opened(Reply, with_measures('{"personal": {"test": {"rmse": NaN, "mae": Infinity}}}'))
-    (found,) = (step.measures["personal"]["test"] for step in opened(Reply, sealed(reply)).steps)
+    reply = opened(
+        NodeReply, with_measures('{"personal": {"test": {"rmse": NaN, "mae": Infinity}}}')
+    )
+    (found,) = (
+        step.measures["personal"]["test"] for step in opened(NodeReply, sealed(reply)).steps
+    )
     assert math.isnan(found["rmse"])
     assert found["mae"] == math.inf
 

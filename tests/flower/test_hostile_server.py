@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.engine.codec import decode, encode
-from fedkin.flower.envelope import Base, Place, Reply, Step, sealed
+from fedkin.flower.envelope import Base, NodeReply, Place, Step, sealed
 from fedkin.flower.node import limits
 from tests.engine.small import small
 from tests.flower.node.host_examples import RUN, ask, down, made, request
@@ -127,7 +127,7 @@ def test_places_of_enormous_federations_are_refused(node, spec, place):
     known = {"clients": 4, "classes": 10, "client": 1, "joined": "null"}[name.strip('"')]
     assert f"{name}:{known}" in header
     (answer,) = node.answer([header.replace(f"{name}:{known}", place).encode(), down(spec)])
-    assert "malformed" in Reply.model_validate_json(answer).error
+    assert "malformed" in NodeReply.model_validate_json(answer).error
 
 
 def test_what_no_check_foresaw_does_not_end_the_host(node, spec, monkeypatch):
@@ -136,14 +136,14 @@ def test_what_no_check_foresaw_does_not_end_the_host(node, spec, monkeypatch):
 
     monkeypatch.setattr("fedkin.flower.node.host.models_at", fails)
     (answer,) = node.answer([sealed(request(spec)), down(spec)])
-    error = Reply.model_validate_json(answer).error
+    error = NodeReply.model_validate_json(answer).error
     assert error.startswith("its host failed: MemoryError: no room")
     assert error.isprintable()
-    assert "malformed" in Reply.model_validate_json(node.answer([])[0]).error
+    assert "malformed" in NodeReply.model_validate_json(node.answer([])[0]).error
 
 
 def test_a_run_of_another_form_is_malformed(node, spec):
     header = sealed(request(spec)).decode().replace(RUN, "../../etc")
     (answer,) = node.answer([header.encode(), down(spec)])
-    assert "malformed: run" in Reply.model_validate_json(answer).error
+    assert "malformed: run" in NodeReply.model_validate_json(answer).error
     assert Place(client=1, clients=4, classes=10, architecture="mlr").joined is None

@@ -15,7 +15,7 @@ from fedkin.experiment.run import run
 from fedkin.export.opened import Opened
 from fedkin.flower import config, server
 from fedkin.flower.node.host import Node
-from fedkin.flower.node.model import handed
+from fedkin.flower.node.model import exportable
 from fedkin.runs.database import read_only
 from fedkin.setup.build import assemble
 from tests.flower.cluster import experiment, result
@@ -85,7 +85,7 @@ def test_the_server_needs_no_model_of_theirs(tmp_path, monkeypatch):
     assert found["metrics"] == plain["metrics"]
     there = Opened(tmp_path / "plain")
     for client, name in enumerate(NAMES):
-        here = handed(fleet.folder / "nodes" / name)
+        here = exportable(fleet.folder / "nodes" / name)
         x = here.samples()
         assert here.personal(x).equal(there.personal(there.member(client))(x))
         assert here.card()["architecture"] == held[client]

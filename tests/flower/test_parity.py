@@ -14,7 +14,7 @@ from fedkin.export.opened import Opened
 from fedkin.flower import server
 from fedkin.flower.envelope import Request
 from fedkin.flower.node import placement
-from fedkin.flower.node.model import handed
+from fedkin.flower.node.model import exportable
 from fedkin.flower.node.work import Work
 from fedkin.methods import METHODS, make
 from fedkin.runs.directory import SPEC
@@ -88,7 +88,7 @@ def test_every_node_freezes_the_same_parameters(method, tmp_path):
     assert result(fleet.run()) == result(run(spec, tmp_path / "plain"))
     there = Opened(tmp_path / "plain")
     for client, name in enumerate(NAMES):
-        here = handed(fleet.folder / "nodes" / name)
+        here = exportable(fleet.folder / "nodes" / name)
         x = here.samples()
         assert here.personal(x).equal(there.personal(there.member(client))(x))
 

@@ -27,12 +27,12 @@ from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.backend import FlowerBackend
-from fedkin.flower.dispatcher import Dispatcher, Federation
+from fedkin.flower.dispatcher import Dispatcher, RunIdentity
 from fedkin.flower.envelope import (
     HEADER_BYTES,
     Facts,
+    NodeReply,
     Refused,
-    Reply,
     Request,
     Step,
     opened,
@@ -48,7 +48,7 @@ from tests.fuzz.grammar import FACTS, HASH, REPLY, REQUEST, changed, changed_mes
 METHODS = ("fedavg", "comet", "ppfl", "fedem", "ifca", "scaffold", "fedmd", "apfl")
 RUN = "0123456789abcdef"
 ROOM = 100 << 20  # bytes that the server has for what nodes tell
-ABOUT = Federation(HASH, RUN, "1")
+ABOUT = RunIdentity(HASH, RUN, "1")
 
 
 def good_or_one_sentence(kind: Any, blob: bytes) -> Any:
@@ -70,7 +70,7 @@ def good_or_one_sentence(kind: Any, blob: bytes) -> Any:
 
 
 def _reply(blob: bytes) -> None:
-    reply = good_or_one_sentence(Reply, blob)
+    reply = good_or_one_sentence(NodeReply, blob)
     for done in reply.steps:
         assert 0 <= done.round <= 10**7
         assert 0 <= done.weight <= 10**8
@@ -275,7 +275,7 @@ def _asked(case: tuple[bytes, list[bytes]]) -> None:
     """A node answers with work or with one sentence, and writes in its own folder only."""
     header, blobs = case
     home, node = _node()
-    reply = opened(Reply, node.answer([header, *blobs])[0])
+    reply = opened(NodeReply, node.answer([header, *blobs])[0])
     assert {path.name for path in Path(home.name).iterdir()} == {"node"}
     folder = node.folder
     assert {one.name for one in folder.iterdir()} <= {config.EXPERIMENT, config.NODE, "state"}

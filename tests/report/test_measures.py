@@ -12,7 +12,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.report import terminal_tables
-from fedkin.report.comparison import tables as sheets
+from fedkin.report.comparison import tables
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.page import write_comparison
 from fedkin.report.page.report import write_report
@@ -51,12 +51,12 @@ def test_compare_has_them_in_its_tables(tmp_path: Path) -> None:
     assert list(found.runs["personal RMSE"])[:2] == [2.5, 3.5]  # means over clients on test
     assert np.isnan(found.runs["personal RMSE"][2])
     assert found.runs["personal AUC"].isna().all()
-    text = printed(sheets.compare(found), 300)
+    text = printed(tables.compare(found), 300)
     assert "RMSE" in text
     assert "AUC" not in text
     assert "Test loss over clients" in text
     assert "3.0000 ± 0.7071" in text  # x and y, which differ in their seed
-    assert "3.5000" in sheets.markdown(found)
+    assert "3.5000" in tables.markdown(found)
     assert (
         '<button type="button">RMSE</button>'
         in write_comparison(found, tmp_path / "page.html").read_text()
@@ -65,7 +65,7 @@ def test_compare_has_them_in_its_tables(tmp_path: Path) -> None:
 
 def test_accuracies_stay_percentages_beside_an_auc(tmp_path: Path) -> None:
     text = printed(
-        sheets.compare(comparison([with_rmse(tmp_path / "x", -0.5, "auc"), write(tmp_path / "y")])),
+        tables.compare(comparison([with_rmse(tmp_path / "x", -0.5, "auc"), write(tmp_path / "y")])),
         200,
     )
     (row,) = (line for line in text.splitlines() if line.split()[:1] == ["x"] and "2.0000" in line)
@@ -186,7 +186,7 @@ def test_runs_are_compared_by_the_measure_that_all_have(tmp_path: Path) -> None:
     assert (found.runs["helped"][0], found.runs["hurt"][0]) == (0.0, 1.0)
     (row,) = found.against.to_dict("records")
     assert (row["measure"], row["clients"], row["worse"]) == ("auc", 2, 1.0)
-    assert "Test AUC over clients" in printed(sheets.compare(found))
+    assert "Test AUC over clients" in printed(tables.compare(found))
     by_accuracy = comparison(runs, measure="accuracy")
     assert list(by_accuracy.runs["personal final mean"]) == pytest.approx([0.6, 0.6])
     mixed = comparison(
@@ -207,4 +207,4 @@ def test_less_of_an_error_helps(tmp_path: Path) -> None:
     found = comparison(runs)
     assert (found.runs["helped"][0], found.runs["hurt"][0]) == (1.0, 0.0)
     assert found.against["better"][0] == 1.0
-    assert "less is better" in printed(sheets.compare(found))
+    assert "less is better" in printed(tables.compare(found))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.report import terminal_tables
-from fedkin.report.comparison import tables as sheets
+from fedkin.report.comparison import tables
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.page.report import write_report
 from fedkin.report.summary import summary
@@ -24,7 +24,7 @@ def test_show_prints_every_kind_of_run(tmp_path: Path, options: dict[str, object
         assert "worst decile" in text
     if "until" in options:
         assert "Nothing was evaluated yet" in text
-    assert "comet" in printed(sheets.compare(comparison([tmp_path])))
+    assert "comet" in printed(tables.compare(comparison([tmp_path])))
 
 
 @pytest.mark.parametrize("accuracy", [True, False])

@@ -15,7 +15,7 @@ from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Progress
 from fedkin.methods import make
-from fedkin.report.comparison.run_row import Seen, look
+from fedkin.report.comparison.run_row import Seen, read_run
 from fedkin.report.records import opened
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import clocked, cost
@@ -87,7 +87,7 @@ def ran(content: Content, folder: Path, data_dir: str | None) -> Ran:
     else:
         work = partial(_begun, spec_of(content, data_dir), method, folder)
     clocked(folder, work)
-    seen, found = look(folder, folder.name), summary(folder)
+    seen, found = read_run(folder, folder.name), summary(folder)
     if seen.validation is None or not abs(seen.validation) < float("inf"):
         raise FedkinError(DIVERGED)
     spent = cost(folder)

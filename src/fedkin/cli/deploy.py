@@ -128,12 +128,12 @@ def run(
     _extra()
     from fedkin.cli.training import train
     from fedkin.experiment.before_resume import before
-    from fedkin.flower.operator.submit import launch, prepared
+    from fedkin.flower.operator.submit import prepared, submit
     from fedkin.runs.directory import begun
 
     spec, out = prepared(folder, resume)
     done = before(out) if begun(out) else (0, 0)
-    train(spec, lambda progress: launch(folder, out, progress), done)
+    train(spec, lambda progress: submit(folder, out, progress), done)
 
 
 @app.command()
@@ -230,12 +230,12 @@ def predict(
     tell_table(*ask(_handed(folder, run), data), out)
 
 
-def _handed(folder: Path, run: str | None) -> "Handed":  # type: ignore[name-defined]  # noqa: F821
+def _handed(folder: Path, run: str | None) -> "Exportable":  # type: ignore[name-defined]  # noqa: F821
     from fedkin.cli.export import find_own_code
-    from fedkin.flower.node.model import handed
+    from fedkin.flower.node.model import exportable
 
     find_own_code()
-    return handed(folder, run)
+    return exportable(folder, run)
 
 
 def _extra() -> None:

@@ -49,7 +49,7 @@ def export(
     """Export personal models, each with a model card."""
     from fedkin.core.errors import unknown
     from fedkin.export.export import export as write
-    from fedkin.export.exportable import handed
+    from fedkin.export.exportable import exportable
     from fedkin.export.formats import FORMATS
 
     if everyone == (client is not None):
@@ -67,7 +67,7 @@ def export(
     for member in _shown_when_slow(chosen):
         try:
             place = _place(folder, out, _safe(member.name, member.number), format)
-            done = write(handed(opened, member), format, place)
+            done = write(exportable(opened, member), format, place)
             written.append(done._asdict() | {"file": str(done.file)})
             if not as_json:
                 tell_file(done)
@@ -119,13 +119,13 @@ def predict(
     as_json: AsJson = False,
 ) -> None:
     """Predict new samples with a personal model; a CSV of labels and probabilities."""
-    from fedkin.export.exportable import handed
+    from fedkin.export.exportable import exportable
     from fedkin.export.predict import predict as ask
 
     if client is None:
         raise FedkinError("say whose model: --client NAME")
     opened = _opened(folder, trust_code)
-    frame, said = ask(handed(opened, opened.member(client)), data)
+    frame, said = ask(exportable(opened, opened.member(client)), data)
     if as_json:
         print_json({"predictions": frame.to_dict("records"), "said": list(said)})
     if not as_json or out is not None:

@@ -135,7 +135,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare runs, also client by client against a baseline."""
-    from fedkin.report.comparison import tables as sheets
+    from fedkin.report.comparison import tables
     from fedkin.report.comparison.compare import comparison
 
     if markdown is not None and html is not None and markdown.resolve() == html.resolve():
@@ -147,19 +147,19 @@ def compare(
     if markdown is not None:
         from fedkin.runs.outside import write_outside
 
-        write_outside(markdown, sheets.markdown(found))
+        write_outside(markdown, tables.markdown(found))
     if html is not None:
         from fedkin.report.comparison.page import write_comparison
 
         write_comparison(found, html)
     written = [path for path in (markdown, html) if path is not None]
     if as_json:
-        print_json(sheets.plain(found))
+        print_json(tables.plain(found))
     elif written:
         for path in written:
             say(path)
     else:
-        console().print(sheets.compare(found))
+        console().print(tables.compare(found))
 
 
 def report(

@@ -31,8 +31,8 @@ __all__ = [
     "aggregated",
     "apart_of",
     "mean_of",
+    "merged_groups",
     "summed_of",
-    "together",
 ]
 
 Weights = Literal["samples", "uniform"]
@@ -277,7 +277,7 @@ def apart_of(how: Summed, message: Tree) -> Tree:
     return {kind: part for kind, part in message.items() if kind not in how.kinds}
 
 
-def together(groups: Sequence[Mean]) -> Mean:
+def merged_groups(groups: Sequence[Mean]) -> Mean:
     """Several groups of a ``GroupedSum`` as one.
 
     Args:

@@ -13,7 +13,7 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import read_file, write_file
 from fedkin.core.tree import Tree, is_buffer, named_leaves
 from fedkin.export.card import as_markdown
-from fedkin.export.exportable import Handed
+from fedkin.export.exportable import Exportable
 from fedkin.export.formats import FORMATS
 
 TOLERANCE = 1e-4  # of log-probabilities: other programs sum in another order
@@ -45,7 +45,7 @@ class Written(NamedTuple):
     apart: float | None
 
 
-def export(handed: Handed, format: str, out: Path) -> Written:
+def export(exportable: Exportable, format: str, out: Path) -> Written:
     """Write ``model.FORMAT``, ``card.md`` and ``card.json`` into the folder ``out``.
 
     Files of other formats of the same model stay, and the card has them all. Raises FedkinError
@@ -54,11 +54,11 @@ def export(handed: Handed, format: str, out: Path) -> Written:
     """
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
-    client, view, personal = handed.client, handed.view, handed.personal
+    client, view, personal = exportable.client, exportable.view, exportable.personal
     nested = _nested(view)
-    card = handed.card() | {"tensors": _tensors(view) if nested else []}
+    card = exportable.card() | {"tensors": _tensors(view) if nested else []}
     known = _files_beside(out, card, f"model.{format}")
-    x = handed.samples()
+    x = exportable.samples()
     made = FORMATS[format](personal, view, x, card)
     entry: dict[str, Any] = {"use": PARTS if nested and made.run is None else USE[format]}
     apart = None

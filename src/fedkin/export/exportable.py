@@ -20,7 +20,7 @@ from fedkin.runs.spec import DataSection
 SAMPLES = 256  # test samples on which a file is compared with the model in the run
 
 
-class Handed(NamedTuple):
+class Exportable(NamedTuple):
     """One client's model. ``view``: what the method predicts with for it. ``card`` and ``samples``
     ([n, …] as in its data, for comparing) are made when they are asked for.
     """
@@ -34,7 +34,7 @@ class Handed(NamedTuple):
     data: DataSection
 
 
-def handed(opened: Opened, member: Member) -> Handed:
+def exportable(opened: Opened, member: Member) -> Exportable:
     """That of a client of a run, or of one that joined it."""
     parts = opened.parts
     view = opened.view(member)
@@ -42,7 +42,7 @@ def handed(opened: Opened, member: Member) -> Handed:
     # one that joined keeps its own samples to itself, and is compared on those of the run
     own = list(range(parts.population.clients)) if member.number is None else [member.number]
     samples = partial(samples_of, member.name, parts.population, own)
-    return Handed(
+    return Exportable(
         member.name,
         personal,
         with_frozen(parts.models[opened.architecture(member)], view),

@@ -20,7 +20,7 @@ from fedkin.data.tables.columns import spelled
 from fedkin.data.tables.encoding import Encoding
 from fedkin.data.tables.gaps import gaps_of
 from fedkin.data.tables.new_rows import encoded, read_later
-from fedkin.export.exportable import Handed, handed
+from fedkin.export.exportable import Exportable, exportable
 from fedkin.export.opened import Opened
 from fedkin.runs.spec import DataSection
 from fedkin.setup.given import given_data
@@ -38,16 +38,18 @@ class Asked(NamedTuple):
     said: tuple[str, ...] = ()
 
 
-def predict(handed: Handed, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+def predict(exportable: Exportable, path: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """(a row a sample, what is worth saying). Columns: "prediction", and "p(LABEL)" for each class.
 
     Raises FedkinError where the file lacks a column, or has other samples than the model was
     trained on.
     """
-    population = handed.population
-    asked = _read(path, population, handed.data)
+    population = exportable.population
+    asked = _read(path, population, exportable.data)
     with torch.inference_mode():
-        found = torch.cat([handed.personal(part) for part in torch.split(asked.x, ROWS)]).numpy()
+        found = torch.cat(
+            [exportable.personal(part) for part in torch.split(asked.x, ROWS)]
+        ).numpy()
     frame = answered(found, population)
     return frame, (*asked.said, *_measured(frame, asked.labels, population.task))
 
@@ -136,7 +138,7 @@ def predicted(opened: Opened, client: int | str, x: Any) -> pd.DataFrame:
     """What a client's model says of a file, of a DataFrame, or of samples [rows, …] as it takes
     them; ``attrs["said"]`` holds what is worth saying.
     """
-    one = handed(opened, opened.member(client))
+    one = exportable(opened, opened.member(client))
     if isinstance(x, str | Path):
         frame, said = predict(one, Path(x))
     elif isinstance(x, pd.DataFrame):
@@ -148,7 +150,7 @@ def predicted(opened: Opened, client: int | str, x: Any) -> pd.DataFrame:
     return frame
 
 
-def _of_samples(one: Handed, x: Any) -> pd.DataFrame:
+def _of_samples(one: Exportable, x: Any) -> pd.DataFrame:
     wanted = one.population.x
     try:
         samples = torch.as_tensor(np.asarray(x)).to(wanted.dtype)

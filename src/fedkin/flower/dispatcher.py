@@ -17,8 +17,8 @@ from fedkin.flower.config import Deployment
 from fedkin.flower.envelope import (
     HEADER_BYTES,
     Facts,
+    NodeReply,
     Refused,
-    Reply,
     Request,
     cleaned,
     opened,
@@ -41,7 +41,7 @@ class Grid(Protocol):
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]: ...
 
 
-class Federation(NamedTuple):
+class RunIdentity(NamedTuple):
     """What every request says."""
 
     experiment: str
@@ -52,7 +52,7 @@ class Federation(NamedTuple):
 class Dispatcher:
     """Requests to clients by their names, replies or reasons back, before the deadline."""
 
-    def __init__(self, grid: Grid, deployment: Deployment, about: Federation) -> None:
+    def __init__(self, grid: Grid, deployment: Deployment, about: RunIdentity) -> None:
         self.grid, self.deployment, self.about = grid, deployment, about
         self._introduced: dict[
             int, str
@@ -72,11 +72,11 @@ class Dispatcher:
 
     def exchange(
         self, requests: Mapping[str, tuple[Request, bytes | None]], deadline: float | None = None
-    ) -> dict[str, tuple[Reply, list[bytes]] | str]:
+    ) -> dict[str, tuple[NodeReply, list[bytes]] | str]:
         """name → (reply, its messages), or in one sentence why there is none."""
         deadline = deadline or self.deployment.deadline
         nodes = self.nodes()
-        found: dict[str, tuple[Reply, list[bytes]] | str] = {}
+        found: dict[str, tuple[NodeReply, list[bytes]] | str] = {}
         messages: dict[str, Message] = {}
         for name, (request, blob) in requests.items():
             if name not in nodes:
@@ -130,7 +130,7 @@ class Dispatcher:
             if not isinstance(reply, str):
                 with suppress(Refused):
                     self._introduced[new[key]] = opened(
-                        Reply, unpack(reply.content, HEADER_BYTES)[0]
+                        NodeReply, unpack(reply.content, HEADER_BYTES)[0]
                     ).name
         return [(self._introduced[node], node) for node in nodes if node in self._introduced]
 
@@ -174,7 +174,7 @@ class Dispatcher:
 
     def _open(
         self, message: Message, node: int, request: Request
-    ) -> tuple[Reply, list[bytes]] | str:
+    ) -> tuple[NodeReply, list[bytes]] | str:
         """A reply that is from the right node, of the right client, run and round; else the reason
         against it.
         """
@@ -182,7 +182,7 @@ class Dispatcher:
             if message.metadata.src_node_id != node:
                 raise Refused("its reply came from another node")
             header, *blobs = unpack(message.content, self.deployment.max_bytes + HEADER_BYTES)
-            reply = opened(Reply, header)
+            reply = opened(NodeReply, header)
             if reply.error is not None:
                 return reply.error
             for what in ("protocol", "version", "experiment", "run", "name"):
@@ -251,7 +251,7 @@ def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
     ]
 
 
-def states_follow(request: Request, reply: Reply) -> None:
+def states_follow(request: Request, reply: NodeReply) -> None:
     """Raise Refused unless the states that a reply names are those that its work leaves.
 
     Work that went well leaves a state of its round, whose sha256 is told; anything else leaves the

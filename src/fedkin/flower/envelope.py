@@ -197,7 +197,7 @@ class Facts(_Header):
     architecture: Short = ""  # of the node's own choice; empty: what the experiment gives it
 
 
-class Reply(_Header):
+class NodeReply(_Header):
     """The node's half."""
 
     protocol: int = PROTOCOL

@@ -17,7 +17,7 @@ from fedkin.engine.host import TaskResult
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
-from fedkin.flower.dispatcher import Dispatcher, Federation, hello
+from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
 from fedkin.flower.envelope import Base, Facts, Place, Step
 from fedkin.flower.node.data import COLUMNS, same_columns
 from fedkin.flower.transport import answers_of
@@ -35,7 +35,7 @@ class Afar:
     """A newcomer on its node. What it is asked in each place is a run of its own there."""
 
     def __init__(
-        self, grid: Grid, deployment: config.Deployment, about: Federation, place: Place
+        self, grid: Grid, deployment: config.Deployment, about: RunIdentity, place: Place
     ) -> None:
         self.grid, self.deployment, self.about, self.place = grid, deployment, about, place
         self._left: dict[tuple[int, int], Base] = {}
@@ -97,7 +97,7 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
 
 def _learned(
     folder: Path, out: Path, deployment: config.Deployment, grid: Grid
-) -> tuple[Learned, Federation]:
+) -> tuple[Learned, RunIdentity]:
     """The run at its last commit."""
     spec = config.spec_of(folder)
     permit(spec)
@@ -106,7 +106,7 @@ def _learned(
         state = at.server
     if state is None:
         raise FedkinError(f"{out} has no committed round that could be joined")
-    about = Federation(
+    about = RunIdentity(
         config.fingerprint(spec), str(at.facts.get("deployment", "")), versions()["fedkin"]
     )
     backend = FlowerBackend(

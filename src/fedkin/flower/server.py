@@ -19,7 +19,7 @@ from fedkin.experiment.run_facts import versions
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.flower import config, newcomer
 from fedkin.flower.backend import NODES, FlowerBackend, known_facts
-from fedkin.flower.dispatcher import Dispatcher, Federation, hello
+from fedkin.flower.dispatcher import Dispatcher, RunIdentity, hello
 from fedkin.flower.envelope import Facts
 from fedkin.flower.identities import masked, verifier
 from fedkin.runs.database import read_only
@@ -74,7 +74,7 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
     if recorded(out):
         with read_only(out) as database:
             token = str(database.facts().get("deployment", ""))
-    about = Federation(config.fingerprint(spec), token, versions()["fedkin"])
+    about = RunIdentity(config.fingerprint(spec), token, versions()["fedkin"])
     dispatcher = Dispatcher(grid, deployment, about)
     known = out / NODES
     facts = (

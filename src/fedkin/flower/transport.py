@@ -15,7 +15,7 @@ from fedkin.engine.codec import encode
 from fedkin.engine.host import CHANGING, SPLITS, Task, TaskResult
 from fedkin.engine.store import read_state
 from fedkin.flower.dispatcher import Dispatcher
-from fedkin.flower.envelope import Base, Done, Place, Reply, Step
+from fedkin.flower.envelope import Base, Done, NodeReply, Place, Step
 from fedkin.runs import checkpoint
 
 EVALUATIONS = ("evaluate", "evaluate_all")
@@ -141,7 +141,7 @@ class FlowerTransport:
 
 
 def answers_of(
-    client: int, steps: Sequence[tuple[str, int]], reply: tuple[Reply, list[bytes]] | str
+    client: int, steps: Sequence[tuple[str, int]], reply: tuple[NodeReply, list[bytes]] | str
 ) -> list[tuple[TaskResult, Base]]:
     """One answer a step, in order, with the personal state that it left."""
     if isinstance(reply, str):

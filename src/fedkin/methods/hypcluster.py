@@ -8,7 +8,7 @@ from functools import partial
 
 import torch
 
-from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights, together
+from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights, merged_groups
 from fedkin.core.hyperparameters import Count, Several, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Params, Tree, row
@@ -132,7 +132,7 @@ def of_set(sent: Mapping[Group, Mean], at: int, name: str) -> dict[Group, Mean]:
         mean = {kind: of[name] for kind, of in part.mean.items()}
         each = {client: message["control"][name] for client, message in part.each.items()}
         parts.setdefault(group[at], []).append(part._replace(mean=mean, each=each))
-    return {(k,): together(parts[k]) for k in sorted(parts)}
+    return {(k,): merged_groups(parts[k]) for k in sorted(parts)}
 
 
 def total_loss(heard: Mapping[Group, Mean]) -> float:

@@ -12,7 +12,7 @@ DIRECTIONS = ("up", "down")
 RULES = ("paper", "unicast")
 
 
-class Line(NamedTuple):
+class LedgerRow(NamedTuple):
     """Messages of one phase, direction and copy, added up."""
 
     phase: str
@@ -48,7 +48,7 @@ def moved(run: Run) -> dict[str, int] | None:
     return {"messages": messages, "bytes": size}
 
 
-def total(lines: list[Line], rule: str, phase: str) -> dict[str, Any]:
+def total(lines: list[LedgerRow], rule: str, phase: str) -> dict[str, Any]:
     """{scalars, bytes: {up, down, total}, by_kind: {kind: {up, down, total}}} of one phase under
     one rule.
     """
@@ -74,12 +74,12 @@ def bytes_by_round(run: Run) -> dict[int, tuple[int, int]]:
     return {at: (paper or 0, unicast or 0) for at, paper, unicast in run.rows(query)}
 
 
-def _lines(run: Run) -> list[Line]:
+def _lines(run: Run) -> list[LedgerRow]:
     sums = ", ".join(f"sum({kind})" for kind in KINDS)
     query = f"""SELECT phase, direction, direction = 'up' OR copy = 0 AS first, sum(bytes), {sums}
                 FROM messages GROUP BY phase, direction, first"""
     return [
-        Line(
+        LedgerRow(
             phase,
             direction,
             bool(first),

@@ -11,7 +11,7 @@ import numpy as np
 from fedkin.report import formatting
 from fedkin.report.charts.base import Figure
 from fedkin.report.charts.runs import run_figures
-from fedkin.report.comparison.run_row import look
+from fedkin.report.comparison.run_row import read_run
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figure_files import charts_of
 from fedkin.report.page.figures import content_of
@@ -183,7 +183,7 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
     content = table(
         head, rows, marks=["unfinished" if line["missing"] else "" for line in lines(found)]
     )
-    seen = [look(folder, folder.name) for one in found for folder in one.folders[:1]]
+    seen = [read_run(folder, folder.name) for one in found for folder in one.folders[:1]]
     figures = [*_charts(preset, found), *(run_figures(seen, seen[0].name) if seen else [])]
     parts = [f"<h1>{escape(preset.title)}</h1>", f"<p>{_prose(preset.about)}</p>"]
     parts += [f'<p class="soft">Scale: {scale}. Made by: <code>{escape(asked)}</code></p>']

@@ -24,7 +24,7 @@ from fedkin.core.errors import FedkinError, Halted, first_line, unknown
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
-from fedkin.report.comparison.run_row import look
+from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
 from fedkin.runs.directory import begun
 from fedkin.runs.outside import STUDY as FILE
@@ -145,7 +145,7 @@ def _score(base: Spec, claim: Claim) -> Score:
         resume(claim.run)
     else:
         run(changed(base, claim.values), claim.run)
-    seen = look(claim.run, claim.run.name)
+    seen = read_run(claim.run, claim.run.name)
     if seen.validation is None:
         if seen.measure not in ("accuracy", "loss", "log_loss") and any(
             n for n in _validation_sizes(claim.run)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fedkin.data.tables.similar_names import alike
+from fedkin.data.tables.similar_names import similar_names
 from tests.data.tables.findings_examples import found, sentences
 
 
@@ -26,5 +26,5 @@ def test_spellings_of_one_thing_are_told(tmp_path: Path) -> None:
 
 
 def test_what_is_different_is_not_told_to_be_alike() -> None:
-    assert alike(["A-", "A+", "1.05", "1.5", "0", "10", "-1", "1", "ab", "a b"]) == []
-    assert alike(["site 1", "site_01", "007", "7"]) == [["site 1", "site_01"], ["007", "7"]]
+    assert similar_names(["A-", "A+", "1.05", "1.5", "0", "10", "-1", "1", "ab", "a b"]) == []
+    assert similar_names(["site 1", "site_01", "007", "7"]) == [["site 1", "site_01"], ["007", "7"]]

@@ -3,7 +3,7 @@
 from fedkin.engine.codec import encode
 from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
-from fedkin.flower.envelope import Place, Reply, Request, Step, sealed
+from fedkin.flower.envelope import NodeReply, Place, Request, Step, sealed
 from fedkin.flower.node.host import Node
 from fedkin.setup.build import assemble
 
@@ -37,6 +37,6 @@ def request(spec, **changes) -> Request:
     return Request(**{**content, **changes})
 
 
-def ask(node: Node, request: Request, *blobs: bytes) -> tuple[Reply, list[bytes]]:
+def ask(node: Node, request: Request, *blobs: bytes) -> tuple[NodeReply, list[bytes]]:
     header, *rest = node.answer([sealed(request), *blobs])
-    return Reply.model_validate_json(header), rest
+    return NodeReply.model_validate_json(header), rest

@@ -3,7 +3,7 @@
 import pytest
 
 from fedkin.engine.codec import decode, encode
-from fedkin.flower.envelope import Base, Place, Reply, Step
+from fedkin.flower.envelope import Base, NodeReply, Place, Step
 from tests.engine.small import small
 from tests.flower.node.host_examples import ask, down, made, request
 
@@ -51,7 +51,7 @@ def test_a_state_that_the_federation_does_not_know_is_refused(node, spec):
 
 @pytest.mark.parametrize("header", [b"", b"{}", b"\x80\x04.", b'{"protocol": 1}', b"[" * 100_000])
 def test_headers_that_are_not_ours_are_refused(node, header):
-    reply = Reply.model_validate_json(node.answer([header])[0])
+    reply = NodeReply.model_validate_json(node.answer([header])[0])
     assert "malformed" in reply.error
 
 

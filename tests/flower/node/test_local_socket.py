@@ -6,7 +6,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower import config
-from fedkin.flower.envelope import HEADER_BYTES, Reply, sealed
+from fedkin.flower.envelope import HEADER_BYTES, NodeReply, sealed
 from fedkin.flower.node import local_socket
 from fedkin.flower.node.host import serve
 from tests.engine.small import small
@@ -32,5 +32,5 @@ def test_large_messages_are_not_read(tmp_path, spec):
     with pytest.raises(FedkinError, match="ended, or refused what came"):
         local_socket.ask(socket, [sealed(request(spec)), bytes(1000 + HEADER_BYTES)], 1 << 30)
     (header,) = local_socket.ask(socket, [sealed(request(spec, steps=(), place=None))], 1 << 30)
-    assert Reply.model_validate_json(header).error is None
+    assert NodeReply.model_validate_json(header).error is None
     assert not list(node.state.glob("*/*.commit"))

@@ -21,7 +21,7 @@ from fedkin.export.opened import Opened
 from fedkin.export.predict import predict
 from fedkin.flower import newcomer
 from fedkin.flower.node.host import Node
-from fedkin.flower.node.model import handed
+from fedkin.flower.node.model import exportable
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
 from fedkin.flower.operator.site import add
 from fedkin.runs.database import read_only
@@ -46,7 +46,7 @@ def test_it_is_the_model_of_one_process(method, tmp_path):
     fleet.run()
     plain = Opened(run(spec, tmp_path / "plain"))
     for client, name in enumerate(NAMES):
-        here = handed(fleet.folder / "nodes" / name)
+        here = exportable(fleet.folder / "nodes" / name)
         x, _ = plain.parts.population.part(client, "test")
         assert here.personal(x).equal(plain.personal(plain.member(client))(x))
         mine, theirs = here.card(), card_of(plain, plain.member(client))
@@ -112,7 +112,7 @@ def test_new_rows_are_read_by_the_names_of_their_columns(trained, tmp_path):
     assert (said["prediction"].to_numpy() == rows["label"].to_numpy()).mean() == pytest.approx(
         accuracy
     )
-    _, notes = predict(handed(node), tmp_path / "new.csv")
+    _, notes = predict(exportable(node), tmp_path / "new.csv")
     assert "columns that the model does not use: ward" in notes
     assert f"{accuracy:.2%} of 20" in notes[-1]
 
@@ -123,7 +123,7 @@ def test_a_program_and_its_card(trained, tmp_path):
     deploy("export", node, "--out", tmp_path / "out")
     x = torch.tensor(pd.read_csv(node / "data.csv")[list(TABLE)].to_numpy(), dtype=torch.float32)
     program = torch.export.load(tmp_path / "out" / "model.pt2").module()
-    assert program(x).allclose(handed(node).personal(x), atol=1e-5)
+    assert program(x).allclose(exportable(node).personal(x), atol=1e-5)
     card = json.loads((tmp_path / "out" / "card.json").read_text())
     assert set(card["files"]) == {"model.pt2", "model.safetensors"}
     assert card["data"]["samples"] == {"train": 20, "val": 20, "test": 20}
@@ -139,12 +139,12 @@ def test_a_program_and_its_card(trained, tmp_path):
 
 def test_another_experiment_in_the_folder_changes_no_model(trained, tmp_path):
     node = trained.folder / "nodes" / "c3"
-    before, x = handed(node), torch.randn(5, 2)
+    before, x = exportable(node), torch.randn(5, 2)
     experiment, settings = ((node / name).read_text() for name in ("experiment.toml", "node.toml"))
     (node / "experiment.toml").write_text(experiment.replace('name = "dnn"', 'name = "mlr"'))
     (node / "node.toml").write_text(settings + '\nmodel = "own:Net"\n')
     try:
-        assert handed(node).personal(x).equal(before.personal(x))
+        assert exportable(node).personal(x).equal(before.personal(x))
     finally:
         (node / "experiment.toml").write_text(experiment)
         (node / "node.toml").write_text(settings)
@@ -155,7 +155,7 @@ def test_who_comes_later_has_one_too(trained):
     trained.nodes["late"] = write(late, seed=9)
     trained.grid.names = list(trained.nodes)
     found = newcomer.serve(trained.grid, trained.folder, trained.out, "late", 2)
-    card = handed(late).card()
+    card = exportable(late).card()
     assert card["scores"]["personal"]["test"]["loss"] == found["scores"]["personal"]["test"]["loss"]
     assert card["joined"] == {"after_round": 3, "rounds": found["rounds"]}
     assert (card["rounds"], card["finished"]) == (3, True)
@@ -176,30 +176,30 @@ def test_a_model_that_cannot_be_kept_costs_no_scores(tmp_path, monkeypatch):
         assert record.last_round() == 4
         assert record.rows("SELECT count(*) FROM metrics WHERE round = 4")[0][0]
     with pytest.raises(FedkinError, match="holds no model"):
-        handed(fleet.folder / "nodes" / "c0")
+        exportable(fleet.folder / "nodes" / "c0")
 
 
 def test_what_cannot_be_handed_over_is_told(trained, tmp_path):
     node = trained.folder / "nodes" / "c0"
     (kept,) = node.glob("state/*/model.commit")
     with pytest.raises(FedkinError, match="holds no model of a run 'zz': "):
-        handed(node, "zz")
-    assert handed(node, kept.parent.name[:3]).client == "c0"
+        exportable(node, "zz")
+    assert exportable(node, kept.parent.name[:3]).client == "c0"
     with pytest.raises(FedkinError, match="unknown format 'pt': did you mean 'pt2'"):
         deploy("export", node, "--format", "pt")
     whole = kept.read_bytes()
     try:
         kept.write_bytes(whole[:-1])
         with pytest.raises(FedkinError, match=r"model\.commit is damaged"):
-            handed(node)
+            exportable(node)
         kept.write_bytes(whole.replace(b'"seed"', b'"sead"', 1))
         with pytest.raises(FedkinError, match=r"model\.commit is damaged, or of another fedkin"):
-            handed(node)
+            exportable(node)
         kept.unlink()
         with pytest.raises(
             FedkinError, match="holds no model, until a run that it takes part in is finished"
         ):
-            handed(node)
+            exportable(node)
     finally:
         kept.write_bytes(whole)
     table = (node / "data.csv").read_text()
@@ -227,10 +227,10 @@ def test_the_newest_is_meant_unless_another_is_named(trained):
     try:
         (other / "model.commit").write_bytes(kept.read_bytes())
         os.utime(kept, (1, 1))
-        assert handed(node).card()["run"] == other.name
-        assert handed(node, kept.parent.name).card()["run"] == kept.parent.name
+        assert exportable(node).card()["run"] == other.name
+        assert exportable(node, kept.parent.name).card()["run"] == kept.parent.name
         with pytest.raises(FedkinError, match="is the beginning of several runs"):
-            handed(node, kept.parent.name[:4])
+            exportable(node, kept.parent.name[:4])
     finally:
         (other / "model.commit").unlink()
         other.rmdir()

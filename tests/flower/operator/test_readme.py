@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fedkin.flower.operator.readme import manual
+from fedkin.flower.operator.readme import operator_readme
 
 
 def deployment(**changed):
@@ -19,7 +19,7 @@ def deployment(**changed):
 
 
 def test_ports_are_those_of_the_deployment() -> None:
-    text = manual(Path("site"), deployment(), 9500)
+    text = operator_readme(Path("site"), deployment(), 9500)
     assert "Clients: north, south, east. SuperLink: fl.example.org:9443." in text
     assert "| 9443 (SuperLink) | this one |" in text
     assert "| 9500 … 9502 (runtime of each node) |" in text
@@ -38,6 +38,6 @@ def test_ports_are_those_of_the_deployment() -> None:
     ],
 )
 def test_what_holds_is_said_and_nothing_else(changed, said, unsaid) -> None:
-    text = manual(Path("site"), deployment(**changed), 1)
+    text = operator_readme(Path("site"), deployment(**changed), 1)
     assert said in text
     assert unsaid not in text

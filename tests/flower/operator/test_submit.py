@@ -64,7 +64,7 @@ def test_ctrl_c_waits_for_the_round(site, monkeypatch, capsys):
     pressing(monkeypatch, after=1)
     app(site, STOPPED)
     with pytest.raises(Interrupted, match=STOPPED):
-        submit.launch(site, site / "runs" / "1", lambda record: None)
+        submit.submit(site, site / "runs" / "1", lambda record: None)
     assert "ending this round" in capsys.readouterr().err
     assert not (site / STOP).exists()
 
@@ -73,7 +73,7 @@ def test_ctrl_c_in_the_last_round_is_no_interruption(site, monkeypatch):
     pressing(monkeypatch, after=1)
     app(site, None)
     assert (
-        submit.launch(site, site / "runs" / "1", lambda record: None)
+        submit.submit(site, site / "runs" / "1", lambda record: None)
         == (site / "runs" / "1").absolute()
     )
 
@@ -87,7 +87,7 @@ def test_an_app_that_others_stopped_was_not_interrupted_here(site, monkeypatch):
     with pytest.raises(
         FedkinError, match=r"not from here .* fedkin deploy run SITE --resume"
     ) as found:
-        submit.launch(site, site / "runs" / "1", lambda record: None)
+        submit.submit(site, site / "runs" / "1", lambda record: None)
     assert not isinstance(found.value, Interrupted)
 
 
@@ -95,14 +95,14 @@ def test_what_went_wrong_in_that_round_is_not_hidden(site, monkeypatch):
     pressing(monkeypatch, after=1)
     app(site, "round 2: 0 usable replies")
     with pytest.raises(FedkinError, match="0 usable replies") as found:
-        submit.launch(site, site / "runs" / "1", lambda record: None)
+        submit.submit(site, site / "runs" / "1", lambda record: None)
     assert not isinstance(found.value, Interrupted)
 
 
 def test_a_second_ctrl_c_does_not_wait(site, monkeypatch):
     pressing(monkeypatch, after=1, times=2)
     with pytest.raises(Interrupted, match="stops after its round; then continue"):
-        submit.launch(site, site / "runs" / "1", lambda record: None)
+        submit.submit(site, site / "runs" / "1", lambda record: None)
     assert (site / STOP).exists()
 
 
@@ -113,7 +113,7 @@ def test_a_resume_does_not_take_the_word_from_an_app_that_is_still_ending(site):
         checkpoint.alone(out),
         pytest.raises(FedkinError, match="being written by another process"),
     ):
-        submit.launch(site, out, lambda record: None)
+        submit.submit(site, out, lambda record: None)
     assert (site / STOP).exists()
 
 

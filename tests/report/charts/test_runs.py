@@ -3,7 +3,7 @@
 import pytest
 
 from fedkin.report.charts.runs import run_figures
-from fedkin.report.comparison.run_row import FINISHED, Seen, look
+from fedkin.report.comparison.run_row import FINISHED, Seen, read_run
 from tests.report.comparison.compare_examples import shift
 from tests.report.records_for_tests import write
 
@@ -12,7 +12,7 @@ from tests.report.records_for_tests import write
 def seen(tmp_path):
     local = shift(write(tmp_path / "local", method="local"), [-0.3, 0.1, 0.0])
     other = write(tmp_path / "later", seed=8)
-    return [look(folder, folder.name) for folder in (write(tmp_path / "comet"), local, other)]
+    return [read_run(folder, folder.name) for folder in (write(tmp_path / "comet"), local, other)]
 
 
 def drawn(seen, baseline="local"):
@@ -52,7 +52,7 @@ def test_who_sends_least_for_as_much_is_on_the_front(seen) -> None:
 
 
 def test_unfinished_runs_are_lines_alone_and_damaged_ones_nothing(seen, tmp_path) -> None:
-    late = look(write(tmp_path / "late", finished=False), "late")
+    late = read_run(write(tmp_path / "late", finished=False), "late")
     assert not late.finished
     damaged = Seen({"run": "x", "method": "", "seed": 0, "state": "damaged"})
     found = drawn([*seen, late, damaged])

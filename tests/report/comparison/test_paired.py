@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.report.comparison import tables as sheets
+from fedkin.report.comparison import tables
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.paired import interval, statistics
 from tests.cli.command import fedkin, told
@@ -81,7 +81,7 @@ def test_against_local_client_by_client(tmp_path: Path) -> None:
     assert row["p"] == pytest.approx(0.25)
     assert (row["better"], row["worse"]) == (1, 0)
     assert 0.1 <= row["low"] < 0.2 < row["high"] <= 0.3
-    text = printed(sheets.compare(found), 160)
+    text = printed(tables.compare(found), 160)
     assert "Client by client against local" in text
     assert "+20.00" in text
     assert "0.2500" in text
@@ -158,7 +158,7 @@ def test_a_regression_is_compared_by_loss(tmp_path: Path) -> None:
         pytest.approx(1 / 3),
     )
     assert found.hints == []
-    assert "-0.1667" in printed(sheets.compare(found), 160)
+    assert "-0.1667" in printed(tables.compare(found), 160)
 
 
 # --- the choice among settings
@@ -181,7 +181,7 @@ def test_validation_chooses_and_test_is_not_asked(tmp_path: Path) -> None:
     ]
     assert [row["validation"] for row in rows] == [pytest.approx(0.5), pytest.approx(0.6)]
     assert found.against["difference"].tolist() == [0.0]
-    assert "chosen" in printed(sheets.compare(found), 160)
+    assert "chosen" in printed(tables.compare(found), 160)
     assert len(comparison(runs).choice) == 0
     assert len(comparison(runs).runs) == 3
 

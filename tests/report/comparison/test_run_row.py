@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.run_row import look
+from fedkin.report.comparison.run_row import read_run
 from tests.report.comparison.compare_examples import diverge
 from tests.report.records_for_tests import FACTS, write
 
@@ -16,7 +16,7 @@ def test_a_setting_that_loses_a_client_is_not_the_best_by_validation(tmp_path: P
     lossy = diverge(
         write(tmp_path / "lossy", accuracy=False, hyper={"lam": 2}), 2
     )  # the others' mean is lower
-    assert look(lossy, "lossy").validation == math.inf
+    assert read_run(lossy, "lossy").validation == math.inf
     found = comparison([lossy, whole], best=True)
     assert list(found.choice["chosen"]) == [False, True]
     assert math.isnan(found.choice["validation"][0])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fedkin.report.comparison import tables as sheets
+from fedkin.report.comparison import tables
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.page import write_comparison
 from tests.report.comparison.compare_examples import printed, shift
@@ -22,7 +22,7 @@ def test_seeds_are_averaged_with_the_sample_deviation(tmp_path: Path) -> None:
     assert (row["method"], row["seeds"]) == ("comet", [7, 8])
     assert row["personal final mean"] == pytest.approx(0.65)
     assert row["personal final mean sd"] == pytest.approx(0.1 / math.sqrt(2))
-    assert "65.00 ± 7.07" in printed(sheets.compare(found), 160)
+    assert "65.00 ± 7.07" in printed(tables.compare(found), 160)
 
 
 def test_runs_of_different_experiments_are_not_averaged(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_unfinished_and_damaged_runs_are_shown_and_never_averaged_in(tmp_path: P
     assert states[:2] == ["finished", "unfinished: round 1 of 2"]
     assert states[2].startswith("damaged: ")
     assert len(found.seeds) == 0
-    text = printed(sheets.compare(found))
+    text = printed(tables.compare(found))
     assert "y is unfinished: round 1 of 2" in text
     assert "nothing is damaged" in text
 
@@ -70,7 +70,7 @@ def test_a_public_set_is_named_as_the_reason(tmp_path: Path) -> None:
     assert "comet holds public samples out; run local with --public held-out to compare" in warning
     (hint,) = found.hints
     assert hint.endswith("fedkin run --method local … --seed 7 --public held-out")
-    assert hint in printed(sheets.compare(found), 200)
+    assert hint in printed(tables.compare(found), 200)
 
 
 def test_other_numbers_of_rounds_are_told_beside_the_table_and_in_the_page(tmp_path: Path) -> None:
@@ -91,6 +91,6 @@ def test_other_numbers_of_rounds_are_told_beside_the_table_and_in_the_page(tmp_p
     sentence = "not the same number of rounds, so a difference may be one of training longer: "
     sentence += "2 rounds: x, local; 3 rounds: longer"
     assert sentence in found.warnings
-    assert sentence in sheets.markdown(found)
-    assert sentence in printed(sheets.compare(found), 300)
+    assert sentence in tables.markdown(found)
+    assert sentence in printed(tables.compare(found), 300)
     assert sentence in write_comparison(found, tmp_path / "page.html").read_text()

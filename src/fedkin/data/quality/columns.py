@@ -7,7 +7,7 @@ import numpy as np
 from fedkin.data.quality.looked_at import Seen
 from fedkin.data.quality.problem import Problem
 from fedkin.data.source import Source
-from fedkin.data.tables.similar_names import alike
+from fedkin.data.tables.similar_names import similar_names
 
 SHOWN = 5  # groups of spellings, and spellings of a group, in a sentence
 
@@ -70,7 +70,9 @@ def spelling_problems(source: Source, clients: Sequence[str], label: str | None)
         ),
     ]
     return [
-        _spellings(what, name, groups) for what, name, values in places if (groups := alike(values))
+        _spellings(what, name, groups)
+        for what, name, values in places
+        if (groups := similar_names(values))
     ]
 
 

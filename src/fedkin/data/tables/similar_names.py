@@ -7,7 +7,7 @@ from collections.abc import Iterable
 WIDTH = 200  # letters of a name that are looked at
 
 
-def alike(names: Iterable[str]) -> list[list[str]]:
+def similar_names(names: Iterable[str]) -> list[list[str]]:
     """Groups of two or more different names that differ by case, spaces, hyphens, width or leading
     zeros only.
 

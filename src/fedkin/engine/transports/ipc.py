@@ -23,7 +23,7 @@ ROOM = 32 << 20
 MEMORY = Path("/dev/shm")
 
 
-def offer(connection: "Connection[Any, Any]", beside: IO[bytes]) -> "Line":
+def offer(connection: "Connection[Any, Any]", beside: IO[bytes]) -> "Channel":
     """The end that makes the files and hands them over, and another one ``beside`` them.
 
     Args:
@@ -39,10 +39,10 @@ def offer(connection: "Connection[Any, Any]", beside: IO[bytes]) -> "Line":
     out, into = (tempfile.TemporaryFile(dir=folder_in_memory()) for _ in range(2))  # noqa: SIM115
     with _socket(connection) as end:
         socket.send_fds(end, [b"3"], [out.fileno(), into.fileno(), beside.fileno()])
-    return Line(connection, out, into)
+    return Channel(connection, out, into)
 
 
-def accept(connection: "Connection[Any, Any]") -> "tuple[Line, IO[bytes]]":
+def accept(connection: "Connection[Any, Any]") -> "tuple[Channel, IO[bytes]]":
     """The end that is handed them, and the file beside them.
 
     Raises EOFError where the other end is gone.
@@ -63,7 +63,7 @@ def accept(connection: "Connection[Any, Any]") -> "tuple[Line, IO[bytes]]":
     if len(files) < 3:
         raise EOFError
     into, out, beside = (os.fdopen(file, "r+b", buffering=0) for file in files)
-    return Line(connection, out, into), beside
+    return Channel(connection, out, into), beside
 
 
 def folder_in_memory() -> Path | None:
@@ -79,7 +79,7 @@ def _socket(connection: "Connection[Any, Any]") -> socket.socket:
     return socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM)
 
 
-class Line:
+class Channel:
     """One end.
 
     Whoever asks waits for all answers before asking again: each question finds both files empty.

@@ -26,7 +26,7 @@ from fedkin.engine.codec import decode
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.transports.awaited import Awaited
 from fedkin.engine.transports.calling import calling_address
-from fedkin.engine.transports.ipc import Line, offer
+from fedkin.engine.transports.ipc import Channel, offer
 from fedkin.engine.transports.parcels import pack, results
 from fedkin.engine.transports.placement import Placing, shared_out
 from fedkin.engine.transports.serving import KEY
@@ -55,7 +55,7 @@ class Processes:
         # worker → whose messages the sum holds that came with its last answers, and that sum
         self._sums: dict[int, tuple[set[int], bytes]] = {}
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._lines: list[Line] = []
+        self._lines: list[Channel] = []
         key = secrets.token_hex(16)
         path = os.pathsep.join(
             part for part in sys.path if part
@@ -215,7 +215,7 @@ class Processes:
     def _shares(self, clients: Iterable[int]) -> list[list[int]]:
         return shared_out(clients, self._placing.owner, len(self._processes))
 
-    def _accept(self, listener: Listener) -> tuple[int, Line]:
+    def _accept(self, listener: Listener) -> tuple[int, Channel]:
         """The next worker that calls, and its number: they start side by side and call in any
         order.
         """

@@ -13,7 +13,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import not_here
 from fedkin.engine.codec import encode
 from fedkin.engine.host import Host
-from fedkin.engine.transports.ipc import Line, accept
+from fedkin.engine.transports.ipc import Channel, accept
 from fedkin.engine.transports.parcels import gathered, orders_of, rows_of
 from fedkin.engine.transports.work_queue import Claims
 
@@ -54,7 +54,7 @@ def serve(address: str, worker: str, build: Any) -> None:
 
 
 def _call(
-    host: Host, line: Line, taken: Claims, header: dict[str, Any], blobs: list[bytes]
+    host: Host, line: Channel, taken: Claims, header: dict[str, Any], blobs: list[bytes]
 ) -> None:
     try:
         if header["call"] == "do":

@@ -31,9 +31,9 @@ from fedkin.flower import config
 from fedkin.flower.envelope import (
     HEADER_BYTES,
     Facts,
+    NodeReply,
     Place,
     Refused,
-    Reply,
     Request,
     opened,
     sealed,
@@ -85,7 +85,7 @@ class Node:
         run, experiment = (request.run, request.experiment) if request else ("", "")
         return [
             sealed(
-                Reply(
+                NodeReply(
                     version=self.version,
                     experiment=experiment,
                     run=run,
@@ -104,7 +104,7 @@ class Node:
         ):
             if theirs != ours:
                 raise Refused(f"this node's {what} is {ours[:20]}, not {theirs[:20]}")
-        reply = Reply(
+        reply = NodeReply(
             version=self.version, experiment=experiment, run=request.run, name=self.config.client
         )
         if not request.steps or request.place is None:

@@ -15,7 +15,7 @@ from fedkin.data.population import Population
 from fedkin.engine.codec import decode
 from fedkin.experiment.run_facts import hyper_of
 from fedkin.export.card import input_of, output_of
-from fedkin.export.exportable import Handed, samples_of
+from fedkin.export.exportable import Exportable, samples_of
 from fedkin.export.personal import Personal, with_frozen
 from fedkin.flower import config
 from fedkin.flower.node import data
@@ -27,7 +27,7 @@ from fedkin.setup.build import for_models, method_of
 from fedkin.setup.population import population_of
 
 
-def handed(folder: Path, run: str | None = None) -> Handed:
+def exportable(folder: Path, run: str | None = None) -> Exportable:
     """The model of a node's last finished run, or of the one whose folder in ``state`` begins with
     ``run``.
 
@@ -45,7 +45,7 @@ def handed(folder: Path, run: str | None = None) -> Handed:
         for_models(details.spec, method_of(details.spec), models),
     )
     view = decode(kept.view)
-    return Handed(
+    return Exportable(
         node.client,
         Personal(model, view, method.predict).eval(),
         with_frozen(model, view),

@@ -54,7 +54,7 @@ private network that only they and you are in.
 """
 
 
-def manual(folder: Path, deployment: Deployment, first_port: int) -> str:
+def operator_readme(folder: Path, deployment: Deployment, first_port: int) -> str:
     """The text for this deployment."""
     return TEXT.format(
         folder=folder,

@@ -25,7 +25,7 @@ from fedkin.flower.config import (
 from fedkin.flower.deployable import check_deployable
 from fedkin.flower.identities import write_peers
 from fedkin.flower.operator import keys
-from fedkin.flower.operator.readme import manual
+from fedkin.flower.operator.readme import operator_readme
 from fedkin.runs.spec import Spec
 from fedkin.setup.build import method_of
 from fedkin.setup.population import rooted
@@ -136,7 +136,7 @@ def init(
         for place in (folder, *(folder / "nodes" / client for client in clients)):
             write_peers(place, folder / "keys", clients)
     _script(folder / "start-superlink", "superlink")
-    write_file(folder / "README.md", manual(folder, deployment, first_port).encode())
+    write_file(folder / "README.md", operator_readme(folder, deployment, first_port).encode())
     return folder
 
 

@@ -37,7 +37,7 @@ def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
     return spec_of(folder), runs / str(last if resume else last + 1)
 
 
-def launch(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
+def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     """Run until the end.
 
     Raises FedkinError with the server app's sentence, Interrupted after Ctrl-C.

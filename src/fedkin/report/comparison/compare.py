@@ -12,7 +12,7 @@ import numpy as np
 from fedkin.core.errors import FedkinError, many, some, unknown
 from fedkin.core.measures import MEASURES, measure_named
 from fedkin.report.comparison import best_setting, paired
-from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, labels, look, names
+from fedkin.report.comparison.run_row import NUMBERS, Seen, by_experiment, labels, names, read_run
 
 __all__ = [
     "Comparison",
@@ -153,12 +153,12 @@ def _by_one_measure(folders: Sequence[Path], asked: str | None) -> list[Seen]:
     have.
     """
     named = list(zip(map(Path, folders), names(folders), strict=True))
-    seen = [look(folder, name, asked) for folder, name in named]
+    seen = [read_run(folder, name, asked) for folder, name in named]
     own = list(dict.fromkeys(one.measure for one in seen if one.finished and one.personal))
     if asked is not None or len(own) < 2:
         return seen
     for measure in own:
-        again = [look(folder, name, measure) for folder, name in named]
+        again = [read_run(folder, name, measure) for folder, name in named]
         if all(one.personal for one in again if one.finished):
             return again
     return seen

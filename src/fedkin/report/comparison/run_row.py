@@ -89,7 +89,7 @@ class Seen(NamedTuple):
         )
 
 
-def look(folder: Path, name: str, asked: str | None = None) -> Seen:
+def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
     """What one run tells; a damaged one tells only that. ``asked``: a measure in place of the run's
     own.
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fedkin.core.plain import html_table
 from fedkin.report.comparison.compare import Comparison, comparison
 from fedkin.report.comparison.page import write_comparison
-from fedkin.report.comparison.tables import markdown, sheets, troubles
+from fedkin.report.comparison.tables import markdown, tables_of, troubles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,5 +49,5 @@ class SideBySide:
         return markdown(self.found).rstrip()
 
     def _repr_html_(self) -> str:
-        parts = [html_table(one.title, one.rows, one.columns) for one in sheets(self.found)]
+        parts = [html_table(one.title, one.rows, one.columns) for one in tables_of(self.found)]
         return "".join([*parts, *(html_table(text, []) for text in troubles(self.found))])

@@ -21,7 +21,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 def compare(found: Comparison) -> RenderableType:
     """For the terminal."""
-    parts: list[RenderableType] = [_fitting(sheet, found) for sheet in sheets(found)]
+    parts: list[RenderableType] = [_fitting(sheet, found) for sheet in tables_of(found)]
     parts += [Text(hint) for hint in found.hints]
     parts += [Text(f"! {text}", style="yellow") for text in [*troubles(found), *found.warnings]]
     return Group(*parts)
@@ -30,7 +30,7 @@ def compare(found: Comparison) -> RenderableType:
 def markdown(found: Comparison) -> str:
     """The same as Markdown."""
     lines: list[str] = []
-    for sheet in sheets(found):
+    for sheet in tables_of(found):
         lines += [f"**{sheet.title}**", "", _piped(sheet.columns)]
         lines += [_piped(["---"] * sheet.texts + ["---:"] * (len(sheet.columns) - sheet.texts))]
         lines += [*map(_piped, sheet.rows), "", *([sheet.caption, ""] if sheet.caption else [])]
@@ -57,7 +57,7 @@ def troubles(found: Comparison) -> list[str]:
     return [f"{row['run']} is {row['state']}" for row in found.rows if row["state"] != FINISHED]
 
 
-def sheets(found: Comparison) -> list[Sheet]:
+def tables_of(found: Comparison) -> list[Sheet]:
     """Those that have something to tell."""
     view = view_of(found.rows)
     every = [_scores(found, view), _costs(found.rows)]
