@@ -17,27 +17,30 @@ def test_numbers_that_are_far_from_the_others():
 
 
 class Late:
-    """A transport whose client 4 answers what it was sent a round before."""
+    """A transport whose client 4 answers with another version of the server's state."""
 
-    def __init__(self, inner):
-        self.inner = inner
+    def __init__(self, inner, version):
+        self.inner, self.version = inner, version
 
     def ask(self, op, round, orders):
         for answer in self.inner.ask(op, round, orders):
             late = answer.client == 4 and op == "local"
-            yield answer._replace(version=round - 2) if late else answer
+            yield answer._replace(version=self.version) if late else answer
 
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
 
-def test_who_answers_an_older_state_is_left_out_with_both_versions():
-    one = federation("fedavg", run__participation=1.0)
-    one.transport = Late(one.transport)
+@pytest.mark.parametrize(
+    ("version", "said"), [(-1, "the state after round -1"), (None, "no state")]
+)
+@pytest.mark.parametrize("method", ["fedavg", "comet"])
+def test_who_answers_another_state_is_left_out_with_both_versions(method, version, said):
+    one = federation(method, run__participation=1.0)
+    one.setup()
+    one.transport = Late(one.transport, version)
     record = one.round(1)
-    assert record.missing == {
-        4: "it answers the server's state after round -1, and this round's is the one after round 0"
-    }
+    assert record.missing == {4: f"it answers {said} of the server, this round's is after round 0"}
     assert 4 not in [sent.client for sent in record.sent if sent.direction == "up"]
 
 

@@ -30,7 +30,7 @@ def spec(method="fedavg", masks=True, privacy=None, transforms=(), **settings):
     return parse({**given, "transforms": list(transforms)})[0]
 
 
-def told(folder):
+def without_messages(folder):
     """All of a run's outcome but what masks may change: messages and their sizes."""
     found = outcome(folder)
     return {key: value for key, value in found.items() if key not in ("messages", "events")}
@@ -53,8 +53,8 @@ METHOD_CASES = (
 
 @pytest.mark.parametrize("method", METHOD_CASES)
 def test_the_sum_under_masks_is_the_plain_sum_to_the_bit(method, tmp_path):
-    plain = told(run(spec(method, masks=None), tmp_path / "plain"))
-    assert told(run(spec(method), tmp_path / "masked")) == plain
+    plain = without_messages(run(spec(method, masks=None), tmp_path / "plain"))
+    assert without_messages(run(spec(method), tmp_path / "masked")) == plain
 
 
 def test_processes_and_resumed_runs_give_the_same_bits(tmp_path, monkeypatch):
@@ -116,7 +116,7 @@ def _silent(monkeypatch, gone):
 def test_who_drops_out_is_left_out_and_the_round_ends_right(tmp_path, monkeypatch):
     """Gone before its vector: the sum of the others. Gone after it: its vector counts."""
     _silent(monkeypatch, {"local": [0]})
-    plain = told(run(spec(masks=None), tmp_path / "plain"))["fingerprint"]
+    plain = without_messages(run(spec(masks=None), tmp_path / "plain"))["fingerprint"]
     for stage in ("shares", "masked"):
         _silent(monkeypatch, {stage: [0]})
         folder = run(spec(masks={"threshold": 4}), tmp_path / stage)
@@ -124,11 +124,30 @@ def test_who_drops_out_is_left_out_and_the_round_ends_right(tmp_path, monkeypatc
         assert found["fingerprint"] == plain, stage
         assert [row for row in found["events"] if "not connected" in repr(row)]
     monkeypatch.undo()
-    whole = told(run(spec(masks=None), tmp_path / "whole"))["fingerprint"]
+    whole = without_messages(run(spec(masks=None), tmp_path / "whole"))["fingerprint"]
     _silent(monkeypatch, {"reveal": [0, 3]})
     late = outcome(run(spec(masks={"threshold": 4}), tmp_path / "late"))
     assert late["fingerprint"] == whole
     assert not [row for row in late["events"] if "not connected" in repr(row)]
+
+
+def test_who_answers_another_state_is_not_in_the_sum(tmp_path, monkeypatch):
+    ask = InProcess.ask
+
+    def late(self, op, round, orders):
+        for answer in ask(self, op, round, orders):
+            stale = round == 2 and answer.client == 0 and op == "masked"
+            yield answer._replace(version=0) if stale else answer
+
+    monkeypatch.setattr(InProcess, "ask", late)
+    found = outcome(run(spec(masks={"threshold": 4}), tmp_path / "late"))
+    reason = "it answers the state after round 0 of the server, this round's is after round 1"
+    assert [row for row in found["events"] if reason in repr(row)]
+    _silent(monkeypatch, {"local": [0]})
+    assert (
+        found["fingerprint"]
+        == without_messages(run(spec(masks=None), tmp_path / "plain"))["fingerprint"]
+    )
 
 
 def test_too_few_are_refused(tmp_path, monkeypatch):
@@ -218,9 +237,9 @@ def test_every_method_with_a_sum_is_taken_or_refused_in_one_sentence():
 @pytest.mark.parametrize("method", ["fedavg", "ds_fl"])
 def test_noise_at_the_clients_goes_with_masks(method, tmp_path):
     noise = {"noise": 0.5, "clip": 1.0, "delta": 1e-5, "where": "client", "seeded": True}
-    plain = told(run(spec(method, masks=None, privacy=noise), tmp_path / "plain"))
+    plain = without_messages(run(spec(method, masks=None, privacy=noise), tmp_path / "plain"))
     folder = run(spec(method, privacy=noise), tmp_path / "masked")
-    assert told(folder) == plain
+    assert without_messages(folder) == plain
     with read_only(folder) as database:
         assert any("NOT PRIVATE: privacy.seeded makes" in line for line in database.facts()["said"])
 

@@ -82,11 +82,11 @@ def check_version(answer: TaskResult, version: int) -> None:
     Raises:
         BadMessage: With both versions.
     """
-    if answer.version is not None and answer.version != version:
-        raise BadMessage(
-            f"it answers the server's state after round {answer.version}, and this round's is the "
-            f"one after round {version}"
-        )
+    if answer.message is None and answer.held is None:
+        return  # its reason says more
+    if answer.version != version:
+        said = "no state" if answer.version is None else f"the state after round {answer.version}"
+        raise BadMessage(f"it answers {said} of the server, this round's is after round {version}")
 
 
 def _check_weight(info: ClientInfo, answer: TaskResult) -> None:

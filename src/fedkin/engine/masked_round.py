@@ -8,7 +8,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.kinds import KINDS
 from fedkin.core.method import ClientInfo, Method
 from fedkin.core.tree import Tree
-from fedkin.engine.codec import check_kinds, count
+from fedkin.engine.acceptance import check_version
+from fedkin.engine.codec import BadMessage, check_kinds, count
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_numbers import digits_for, mean_of, size_of
 from fedkin.engine.masking import STAGES
@@ -111,8 +112,9 @@ class MaskedRound:
             try:
                 if answer.message is None:
                     raise Refused(answer.error or "no message")
+                check_version(answer, self.number - 1)
                 take(client, answer.message)
-            except Refused as error:
+            except (Refused, BadMessage) as error:
                 self.missing[client] = str(error)
                 continue
             size = len(answer.message)
