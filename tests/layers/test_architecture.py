@@ -24,11 +24,13 @@ def test_the_examples_are_methods() -> None:
 
 
 def test_the_files_are_there() -> None:
-    named = re.findall(r"`((?:src|tests|docs|scripts)/[^`]*|[a-z_]+/[a-z_/]+\.(?:py|cpp))`", PAGE)
+    named = re.findall(
+        r"`((?:src|tests|docs|scripts|website)/[^`]*|[a-z_]+/[a-z_/]+\.(?:py|cpp))`", PAGE
+    )
     assert len(named) > 30
     for name in named:
         if "NAME" not in name:
-            own = name.startswith(("src/", "tests/", "docs/", "scripts/"))
+            own = name.startswith(("src/", "tests/", "docs/", "scripts/", "website/"))
             assert (ROOT / ("" if own else "src/fedkin") / name).exists(), name
 
 
