@@ -25,7 +25,7 @@ class Branch(NamedTuple):
 TREE = Branch(
     "fedkin doctor DATA: does federating help?",
     (
-        Branch("no, or it cannot be told from chance: local"),
+        Branch("no, or it cannot be distinguished from chance: local"),
         Branch(
             "yes: may parameters leave, of one architecture?",
             (

@@ -15,7 +15,7 @@ GROUPS = [
     [3, 4, 5],
     [6, 7],
     [8, 9],
-]  # a client holds digits of one group only; PPFL is not told
+]  # a client holds digits of one group only; PPFL does not know it
 
 
 def memberships(result: Result) -> pd.DataFrame:

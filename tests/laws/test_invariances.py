@@ -84,7 +84,7 @@ def absentee(run, rounds):
 
 
 def with_other_data(group, client, keep_labels):
-    """Another client's samples and, unless they are told in an introduction, its labels."""
+    """Another client's samples and, unless a setup message has them, its labels."""
     rows = np.concatenate([group.rows(split)[client] for split in ("train", "val", "test")])
     x, y = group.x.clone(), group.y.clone()
     x[rows] = 5.0 - 3.0 * x[rows]
@@ -104,7 +104,7 @@ def test_a_client_that_does_not_take_part_changes_nothing(name):
     group = with_other_data(people(), idle, keep_labels=introduced)
     other = federated(name, group=group, **work).setup()
     first = federated(name, **work).setup()
-    if introduced:  # what everybody told before the first round is what it was
+    if introduced:  # every setup message is what it was
         other.coordinator.state = first.coordinator.state
     other.run(rounds, evaluate=False)
     for a, b in zip(run.moments, other.moments, strict=True):
@@ -177,9 +177,7 @@ def test_a_reply_of_weight_0_changes_nothing(name):
 @pytest.mark.certifies("law")
 @pytest.mark.parametrize("name", WEIGHED)
 def test_uniform_weights_do_not_see_samples(name):
-    """weights = "uniform" is "samples" where all clients tell equally many; told what they have, it
-    is not.
-    """
+    """weights = "uniform" equals "samples" where all clients have equally many, else it differs."""
     uniform, samples = (
         federated(name, hyper={"weights": rule}).run(1) for rule in ("uniform", "samples")
     )
@@ -230,8 +228,8 @@ def test_a_state_is_a_function_of_own_data_and_messages(name, client):
     model = run.models[run.infos[client].architecture]
     own = run.method.client(model.initial, run.infos[client])
     if client in run.introductions:
-        told = run.method.setup_message(own, lonely.host.data(0, client))
-        assert same(arrays(told), run.introductions[client])
+        message = run.method.setup_message(own, lonely.host.data(0, client))
+        assert same(arrays(message), run.introductions[client])
     for number, moment in enumerate(run.moments, 1):
         work = run.method.finalize if moment.record.phase == "finish" else run.method.client_update
         if client in moment.down and work is not None:

@@ -16,8 +16,8 @@ SHARES = (0.1, 0.3, 1.0)  # of canaries that are guessed; each has its part of t
 class Separation(NamedTuple):
     """How well scores tell members from others.
 
-    auc: the chance that a member's is the higher one, 0.5 where nothing is told. hits: members
-    found where one of a hundred others is taken for one.
+    auc: the chance that a member's is the higher one, 0.5 where the attack learns nothing. hits:
+    members found where one of a hundred others is taken for one.
     """
 
     auc: float

@@ -20,7 +20,7 @@ COLUMNS = {"bytes": "bytes sent", "flops": "multiplications"}
 
 
 def critical(found: Ranked | None, budget: str) -> Figure | None:
-    """Mean ranks with bars over those that cannot be told apart."""
+    """Mean ranks with bars over those that cannot be distinguished."""
     if found is None:
         return None
     rows: list[dict[str, Any]] = [
@@ -54,7 +54,7 @@ def critical(found: Ranked | None, budget: str) -> Figure | None:
     note = (
         f"Over {found.blocks} federations, with equal {budget}, each a mean over its seeds. "
         f"Friedman: the methods {differ} (p = {found.p:.2g}). Bars: mean ranks within "
-        f"{found.difference:.2f} of the first, which cannot be told apart (Nemenyi, 5 %)."
+        f"{found.difference:.2f} of the first, which cannot be distinguished (Nemenyi, 5 %)."
     )
     return figure(
         f"critical-{budget}",

@@ -94,7 +94,7 @@ def _about(rows: Sequence[Row], methods: int) -> str:
 def _to_beat(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]) -> str:
     """What a new method must beat, by federation and budget."""
     head = [("federation", ""), ("equal", ""), ("best", ""), ("test", "n")]
-    head += [(name, "n") for name in BASELINES] + [("not told apart from the best", "long")]
+    head += [(name, "n") for name in BASELINES] + [("not distinguished from the best", "long")]
     lines = []
     for setting in dict.fromkeys(one.setting for one in found):
         for budget in BUDGETS:
@@ -110,7 +110,7 @@ def _to_beat(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]
             cells += [_value(base[name]) if name in base else "–" for name in BASELINES]
             lines.append([*cells, ", ".join(near) or "nobody"])
     note = (
-        "Means over clients and seeds. Not told apart: Wilcoxon's signed-rank test over all "
+        "Means over clients and seeds. Not distinguished: Wilcoxon's signed-rank test over all "
         "clients and seeds, Holm's correction, 5 %."
     )
     return section(

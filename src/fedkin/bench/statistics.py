@@ -20,7 +20,7 @@ class Ranked(NamedTuple):
     """Mean ranks over blocks, best first, 1 is the best.
 
     ``p``: of Friedman's test that all are alike. ``difference``: mean ranks that lie closer cannot
-    be told apart at the 5 % level (Nemenyi). ``groups``: runs of such methods, by place.
+    be distinguished at the 5 % level (Nemenyi). ``groups``: runs of such methods, by place.
     """
 
     names: list[str]

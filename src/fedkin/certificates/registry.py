@@ -1,7 +1,7 @@
 """Fidelity certificates: what the tests have proved of each method, packaged with it.
 scripts/certify writes them.
 
-A certificate holds the digest of the sources it is about, so that one of an edited method is told
+A certificate holds the digest of the sources it is about, so that one of an edited method is named
 to be stale.
 """
 

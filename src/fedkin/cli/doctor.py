@@ -113,7 +113,7 @@ def _candidate_table(candidates: list[dict[str, Any]]) -> "Table":
     )
     for one in candidates:
         gain = f"{one['gain']:+.4f} [{one['low']:+.4f}, {one['high']:+.4f}]"
-        lose = some(one["lose"], 3) if one["lose"] else "nobody that can be told"
+        lose = some(one["lose"], 3) if one["lose"] else "nobody that can be identified"
         needs = ", ".join(one["needs"]) or "nothing"
         table.add_row(one["method"], gain, one["reason"], Text(lose), needs)
     return table

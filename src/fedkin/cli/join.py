@@ -96,7 +96,7 @@ def lines(found: Mapping[str, Any]) -> list[str]:
         f"work    {formatting.many(found['rounds'], 'round')}{place}{by}, "
         f"{formatting.seconds(found['seconds'])}",
         *_measured(found["measures"].get("personal", {}), parts),
-        *([f"told    {notes}"] if notes else []),
+        *([f"metrics {notes}"] if notes else []),
         f"model   {found['model']}",
     ]
 

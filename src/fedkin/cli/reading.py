@@ -215,7 +215,7 @@ def _without_studies(folders: list[Path]) -> list[Path]:
     from fedkin.runs.outside import STUDY
 
     files = [path for path in folders if path.is_file() and (path.parent / STUDY).is_file()]
-    if not files or len(files) == len(folders):  # a file alone is no comparison, and told so
+    if not files or len(files) == len(folders):  # a file alone is no comparison, which is reported
         return folders
     warn(f"note: passed over, for files of a sweep are no runs: {some(map(str, files))}")
     return [path for path in folders if path not in files]

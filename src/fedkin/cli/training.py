@@ -23,7 +23,7 @@ def train(
     """Do the work under a display, then say what came out and where it is.
 
     ``before``: rounds done and bytes sent before a resume; None where nothing is left to do.
-    ``new``: a run that begins, of whose data leaks are told.
+    ``new``: a run that begins, whose data are checked for leaks.
     """
     from fedkin.cli.talk.closing import closing
     from fedkin.experiment.heading import head
@@ -58,7 +58,7 @@ def _reading() -> contextlib.AbstractContextManager[None]:
 
 
 def _telling_leaks(spec: "Spec", update: OnRecord) -> OnRecord:
-    """Before the first record: an experiment that is refused is told with one sentence."""
+    """Before the first record: an experiment that is refused prints one line."""
     from fedkin.doctor.checked import leaks_of
 
     warned: list[str] = []

@@ -25,7 +25,7 @@ LONGEST, FEW = (
 
 
 class FedkinError(Exception):
-    """A mistake of the user, told in one sentence: what is wrong, where, the nearest valid choice.
+    """A usage error in one sentence: what is wrong, where, the nearest valid choice.
 
     The command line prints the sentence and its code, and exits with 2; no traceback is shown.
     """

@@ -26,8 +26,8 @@ class Family(NamedTuple):
     classes: bool
     """True where predictions are class probabilities, so that accuracy is defined."""
     unit: float = 1.0
-    """What ``nll`` and ``nll_of_mean`` are multiplied by where they are told, so that they are in
-    the labels' units.
+    """The factor of ``nll`` and ``nll_of_mean`` where they are reported: it makes their unit that
+    of the labels.
     """
 
 

@@ -205,7 +205,7 @@ class Model(NamedTuple):
             batch: Padded rows have weight 0.
 
         Returns:
-            A 0-d tensor; in nats, or in the labels' units where the family is told them.
+            A 0-d tensor; in nats, or in the labels' units where the family knows them.
         """
         return (self.family.nll(self.train_outputs(w, batch.x), batch.y) * batch.weight).sum()
 

@@ -75,7 +75,7 @@ def split_name(method: str) -> tuple[str, dict[str, Any]]:
 def in_order(ways: Mapping[str, Gain]) -> list[str]:
     """The ways by their gain, but first the simplest that is as good as the best: not more than one
     standard error of the best below it (Breiman et al., 1984, section 3.4.3). A gain that cannot be
-    told from another is no reason for more models to keep, to send and to fit on few rows.
+    distinguished from another is no reason for more models to keep, to send and to fit on few rows.
     """
     order = sorted(ways, key=lambda way: -ways[way].mean)
     if not order:

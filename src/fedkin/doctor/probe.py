@@ -1,4 +1,4 @@
-"""Short runs, from which the cost of the whole one is told: time, bytes, states."""
+"""Short runs, from which the cost of the whole run is estimated: time, bytes, states."""
 
 import tempfile
 from pathlib import Path

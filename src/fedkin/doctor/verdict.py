@@ -110,7 +110,7 @@ def verdict(found: Examined) -> dict[str, Any]:
     elif worth < SURE:
         says = "stay alone: federating gains nothing worth having"
     else:
-        says = "stay alone for now: that federating helps cannot be told from chance"
+        says = "stay alone for now: a gain from federating cannot be distinguished from chance"
     return {
         "federate": federate,
         "says": says,

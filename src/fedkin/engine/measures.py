@@ -120,7 +120,7 @@ def measure(family: Family, name: str, found: Predicted) -> float | None:
 
 
 def standard_error(family: Family, name: str, found: Predicted) -> float | None:
-    """By bootstrap over the rows, the same draws at each call; None where it cannot be told.
+    """By bootstrap over the rows, the same draws at each call; None where it is undefined.
 
     Args:
         family: What predictions are.
@@ -143,7 +143,7 @@ def standard_error(family: Family, name: str, found: Predicted) -> float | None:
 
 def threshold(found: Predicted) -> float:
     """The probability of class 1 from which on sensitivity + specificity is greatest; 0.5 where it
-    cannot be told.
+    is undefined.
 
     Args:
         found: Predictions and labels of two classes, of validation data.

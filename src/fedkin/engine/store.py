@@ -154,7 +154,7 @@ class Copies:
         """
         if client in self.lost:
             raise self.lost[client]
-        if client in self._sources:  # damage is told of there
+        if client in self._sources:  # damage is reported there
             return read_state(self._folder / f"{client}.safetensors", self._sources[client])
         return self._copies.get(client)
 

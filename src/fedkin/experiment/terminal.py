@@ -87,7 +87,7 @@ def any_encoding() -> None:
 
 @contextmanager
 def ends_tidily() -> Iterator[None]:
-    """Who is told to end (SIGTERM, SIGHUP) ends as after Ctrl-C: temporary files are removed.
+    """A process that gets SIGTERM or SIGHUP ends as after Ctrl-C: temporary files are removed.
 
     A signal that is ignored already (nohup) stays so; a second one is not heard meanwhile.
     """

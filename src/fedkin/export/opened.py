@@ -17,8 +17,8 @@ from fedkin.setup.opened import load
 
 
 class Member(NamedTuple):
-    """Whose model: a client's ``number``; None for one that joined, of which ``told`` is what its
-    join.json says.
+    """Whose model: a client's ``number``; None for one that joined, of which ``details`` is
+    what its join.json says.
     """
 
     name: str

@@ -32,7 +32,7 @@ NODES = "nodes.json"  # in the run directory: what the nodes reported of their d
 
 
 def known_facts(path: Path) -> dict[str, Facts | None]:
-    """What the nodes of a run told of their data when it began."""
+    """What the nodes of a run sent about their data when it began."""
     found = json.loads(path.read_text())
     return {
         name: None if content is None else Facts.model_validate_json(json.dumps(content))
@@ -91,7 +91,7 @@ class FlowerBackend:
             for facts_of_one, name in zip(facts, given, strict=True)
         ]
         parts = around(resolved(spec, method), method, data.unseen(spec, names, facts), held)
-        # nobody has told how many samples of which class it holds
+        # no node sends how many samples of which class it holds
         infos = {
             k: info._replace(histogram=torch.zeros_like(info.histogram))
             for k, info in parts.infos.items()

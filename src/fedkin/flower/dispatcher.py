@@ -254,7 +254,7 @@ def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
 def states_follow(request: Request, reply: NodeReply) -> None:
     """Raise Refused unless the states that a reply names are those that its work leaves.
 
-    Work that went well leaves a state of its round, whose sha256 is told; anything else leaves the
+    Work that went well leaves a state of its round, whose sha256 is sent; anything else leaves the
     one before it.
     """
     own, digest = request.base.round, request.base.digest

@@ -123,7 +123,7 @@ class MaskingClient:
 
         Args:
             delivery: The pairs of shares that the others made for this client, and the number that
-                all are told with it.
+                all receive with it.
             values_of: That number → the vector, of numbers modulo 2^64.
 
         Raises:

@@ -32,7 +32,7 @@ class MaskedSum:
     Args:
         terms: Round, threshold and size.
         asked: Who takes part.
-        told: A number that all are told with their delivery.
+        number: A number that all receive with their delivery.
         verify: Knows clients' signatures; None where nobody signs.
     """
 

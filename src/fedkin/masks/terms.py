@@ -9,8 +9,8 @@ LEAST = 3  # clients: of two, each knows the other's vector from the sum
 
 
 class Terms(NamedTuple):
-    """round: counts from 1. threshold: t, clients without whom nothing is told. size: numbers in a
-    vector.
+    """round: counts from 1. threshold: t, clients without whom nothing is revealed. size: numbers
+    in a vector.
     """
 
     round: int

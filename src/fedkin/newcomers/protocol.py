@@ -41,7 +41,7 @@ class Guest(Protocol):
 
 
 class Standing(NamedTuple):
-    """The server's side of a run that stands still after ``round``, and what it is told of the
+    """The server's side of a run that stands still after ``round``, and what it knows of the
     newcomer.
     """
 

@@ -44,7 +44,7 @@ class Rows(NamedTuple):
 
 def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -> Population:
     """One client's samples. Columns and classes are those of ``like``; what a file does not divide,
-    ``told`` does.
+    the key does.
 
     .npz: x, y, or x_train, y_train and, where there are any, x_val, … x_test. Tables: the run's
     columns and label, and perhaps a column "split" with train, val or test. Raises FedkinError, in

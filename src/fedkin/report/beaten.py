@@ -16,7 +16,7 @@ def beaten(run: Run, measure: str, headline: Mapping[str, Any], names: list[str]
     """A sentence where a baseline is better than the first view, client by client and beyond
     chance.
 
-    ``names``: the baselines that are known by this measure, best told last.
+    ``names``: the baselines that are known by this measure, the best last.
     """
     if measure in ASIDE or not headline or not run.finished:
         return []

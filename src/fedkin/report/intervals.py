@@ -85,8 +85,8 @@ def over_seeds(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def ranks(each: Sequence[Mapping[Any, float]], higher: bool) -> list[tuple[int, bool]]:
-    """(rank, whether it is shared) of each, by the mean of its values; those that cannot be told
-    apart share one.
+    """(rank, whether it is shared) of each, by the mean of its values; those that cannot be
+    distinguished share one.
 
     Args:
         each: By run or setting, {pair: value}. A pair is a client under a seed.
@@ -115,7 +115,7 @@ def ranks(each: Sequence[Mapping[Any, float]], higher: bool) -> list[tuple[int, 
 
 
 def apart(one: Mapping[Any, float], other: Mapping[Any, float]) -> bool:
-    """Whether two can be told apart: the interval of their paired differences leaves out 0."""
+    """Whether two differ: the interval of their paired differences leaves out 0."""
     both = [k for k in one if k in other]
     low, high = interval(np.round(np.array([one[k] - other[k] for k in both], dtype=float), 12))
     return low is not None and high is not None and (low > 0 or high < 0)

@@ -26,7 +26,7 @@ def communication(run: Run) -> dict[str, Any]:
     """{paper | unicast | setup | finish: …}: the two totals over the rounds; setup and finish stand
     beside them, and what the engine "moved" of the replies.
 
-    Scalars under ``paper`` leave out kind "control"; its bytes cannot be told apart and stay in.
+    Scalars under ``paper`` leave out kind "control"; its bytes are not known apart and stay in.
     """
     lines = _lines(run)
     totals: dict[str, Any] = {rule: total(lines, rule, "round") for rule in RULES}

@@ -15,7 +15,7 @@ NAMES = {
     "accuracy": "accuracy",
     "rmse": "RMSE",
     "loss": "loss",
-}  # in the order in which one of them is told
+}  # the first that a run has is shown
 
 
 def unseen(run: Run) -> dict[str, Any] | None:

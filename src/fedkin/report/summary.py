@@ -132,8 +132,8 @@ def extras(run: Run) -> dict[str, dict[str, Any]]:
 
 
 def label_counts(run: Run) -> list[int]:
-    """Training samples of each class over all clients; [] for a regression, and where nobody was
-    told.
+    """Training samples of each class over all clients; [] for a regression, and where counts are
+    unknown.
     """
     rows = [client.histogram for client in run.clients.values() if client.histogram]
     return [sum(column) for column in zip_longest(*rows, fillvalue=0)]

@@ -116,7 +116,9 @@ class _Request(BaseHTTPRequestHandler):
         if self.headers.get("Host") not in names:
             self._answer(HTTPStatus.FORBIDDEN, "This host is not served.")
         elif not hmac.compare_digest(self.path.encode(), f"/{self.server.token}/".encode()):
-            self._answer(HTTPStatus.NOT_FOUND, "Not found: fedkin watch told the whole address.")
+            self._answer(
+                HTTPStatus.NOT_FOUND, "Not found: open the whole address that fedkin watch printed."
+            )
         else:
             try:
                 text, changes = self.server.live.page()

@@ -11,7 +11,7 @@ from fedkin.runs.spec import Spec, assign, parse
 
 
 def check(rows: Sequence[Row], changes: Mapping[str, Any]) -> None:
-    """Raises FedkinError for changes that no row can have; those that only some can have are told
+    """Raises FedkinError for changes that no row can have; those that only some can have are named
     with the others.
     """
     wrong: list[FedkinError] = []
@@ -29,7 +29,7 @@ def check(rows: Sequence[Row], changes: Mapping[str, Any]) -> None:
 
 
 def portable(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Changes as they are told on a page: where this machine has its data is left out."""
+    """Changes as a page shows them: where this machine has its data is left out."""
     return {key: value for key, value in changes.items() if key != "data.dir"}
 
 

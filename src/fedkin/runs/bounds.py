@@ -158,6 +158,6 @@ def sentence(text: str) -> str:
 
 
 def note(value: Any) -> str:
-    """What a method tells of a client, as JSON; what is too long is told of by its length."""
+    """A client's metrics as JSON; what is too long is replaced by its length."""
     text = json.dumps(value)
     return text if len(text) <= NOTE else json.dumps(f"not kept: {len(text):,} letters")

@@ -13,7 +13,7 @@ _listener: ContextVar[Heard | None] = ContextVar("fedkin_under_way", default=Non
 
 @contextmanager
 def heard(listener: Heard) -> Iterator[None]:
-    """Within, ``listener`` is told."""
+    """Within, ``listener`` is called."""
     token = _listener.set(listener)
     try:
         yield
@@ -29,7 +29,7 @@ def tell(what: str, done: int, of: int) -> None:
 
 
 def counted(what: str, items: Sequence[T]) -> Iterator[T]:
-    """The items; it is told when one is done."""
+    """The items; the listener is called when one is done."""
     return arriving(what, items, len(items))
 
 

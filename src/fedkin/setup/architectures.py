@@ -30,7 +30,7 @@ def architectures_of(
     """The architecture of clients with so many training samples, by [model] rule (``RULES``), from
     its map or name.
 
-    ``told``: what the column of rule "column" says of each client (``column_of``).
+    ``column_values``: what the column of rule "column" says of each client (``column_of``).
     """
     model = spec.model
     names = list(model.map.values()) or [model.name]

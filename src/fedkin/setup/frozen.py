@@ -1,4 +1,4 @@
-"""Frozen parameters beside a run: how they are told apart, and the files that workers map."""
+"""Frozen parameters beside a run: how they are recognised, and the files that workers map."""
 
 import hashlib
 from collections.abc import Mapping

@@ -20,9 +20,9 @@ def specification(
     what it says.
 
     Returns hints beside it: keys that have another name here, and keys of the file that no longer
-    apply. The file is checked by itself first, so that its mistakes are told with their lines. Code
-    that the options name may be imported: who runs the command typed it. Code that the file names
-    may be if its folder is trusted.
+    apply. The file is checked by itself first, so that its mistakes are reported with their lines.
+    Code that the options name may be imported: who runs the command typed it. Code that the file
+    names may be if its folder is trusted.
     """
     content: Content = {}
     hints: list[str] = []

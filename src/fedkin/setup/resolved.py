@@ -25,7 +25,7 @@ def resolved(spec: Spec, method: Method) -> Spec:
     clients = spec.run.clients or (None if spec.split.name == "natural" else DEFAULT_CLIENTS)
     filled = {
         **spec.model_dump(),
-        "engine": spec.engine.model_dump(exclude_unset=True),  # whether one was asked for is told
+        "engine": spec.engine.model_dump(exclude_unset=True),  # whether one was asked for is shown
         "split": split,
         "public": public,
         "method": {**hyper, **spec.method.model_dump(), "name": method.name},

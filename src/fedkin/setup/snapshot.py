@@ -36,7 +36,7 @@ def snapshot(run: Path, aside: Path) -> Snapshot:
     """The last commit of a run, its states copied into the folder ``aside``.
 
     A run that goes on removes files of an earlier commit while they are copied: then the later one
-    is taken. A file that is gone though the run stands still is told of by StoreError, when it is
+    is taken. A file that is gone though the run stands still is reported by StoreError, when it is
     asked for.
     """
     found: Snapshot | None = None

@@ -90,7 +90,7 @@ def changed(base: Spec, values: Mapping[str, Any]) -> Spec:
 
 def check(base: Spec, space: Space) -> str:
     """The digest of the data. A key or a value that does not exist, and data that no trial could
-    use, are told before anything is written.
+    use, are refused before anything is written.
     """
     for key, values_or_range in space.items():
         ours = _ours(key)

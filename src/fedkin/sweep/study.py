@@ -4,9 +4,9 @@ be stopped.
 The objective is the experiment's measure of the personal models on validation data after the last
 round. Test data are never read.
 
-A trial is claimed under the study's lock, so that no two processes take the same one. Whoever works
-on it holds its own lock until it is told: a trial that is running and whose lock is free was left
-by a process that is gone, and is taken over with what its run has committed.
+A trial is claimed under the study's lock, so that no two processes take the same one. The process
+that works on it holds the trial's lock until its score is recorded. A running trial whose lock is
+free was left by a process that is gone, and is taken over with what its run has committed.
 """
 
 import math

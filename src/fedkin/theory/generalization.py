@@ -1,7 +1,7 @@
 """Two bounds on the error of personal models: CGPFL's Theorem 2 and COMET's equation 62.
 
-A bound is told term by term: its constants are rarely known, so that its terms say more than their
-sum.
+A bound is reported term by term: its constants are rarely known, so that its terms say more than
+their sum.
 """
 
 import math

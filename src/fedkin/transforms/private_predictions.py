@@ -30,7 +30,7 @@ class PredictionNoise:
         """Predictions as they may leave the client.
 
         Args:
-            told: Class probabilities [public, classes].
+            predictions: Class probabilities [public, classes].
             secret: The client's.
             round: Each has noise of its own.
 

@@ -69,11 +69,11 @@ def message_by_message(method: Method) -> Method:
 
 
 def blind(method: Method, expected: float) -> Callable[[Tree, Mean, ServerContext], Tree]:
-    """``server_update`` that is not told who took part, nor how many: noise covers what it gets.
+    """``server_update`` that does not learn who took part, nor how many: noise covers what it gets.
 
     Args:
         method: It declares a weighted sum.
-        expected: The participants that it is told of, on average.
+        expected: Participants of a round, on average.
     """
     some = tuple(range(max(1, round(expected))))
 

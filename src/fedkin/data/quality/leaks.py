@@ -148,7 +148,7 @@ def _pairs(columns: Sequence[Seen], alone: dict[str, float], label: Label) -> It
 
 
 def _two(a: Seen, b: Seen, label: Label) -> float:
-    """The best that is told by the combination of their values, by their arithmetic, or by a tree
+    """The best prediction from the combination of their values, by their arithmetic, or by a tree
     on both.
     """
     codes = [ranks(a.cells), ranks(b.cells)]

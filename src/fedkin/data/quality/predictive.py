@@ -29,11 +29,11 @@ class Label(NamedTuple):
         return float(len(self.y) - np.bincount(self.y).max())
 
     def wrong(self, rows: Ints, predicted: Array) -> float:
-        """What ``told`` gets wrong of these rows: counts, or squares.
+        """What ``predicted`` gets wrong of these rows: counts, or squares.
 
         Args:
             rows: Row numbers that were asked about.
-            told: [rows] predictions.
+            predicted: [rows] predictions.
 
         Returns:
             Wrong classes, or the sum of squared errors.

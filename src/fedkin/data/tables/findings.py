@@ -78,7 +78,7 @@ def findings(source: Source, label: str | None = None) -> dict[str, Any]:
 
 
 def _unlike(columns: list[Seen], numbering: list[Problem], source: Source) -> list[Problem]:
-    """Identifiers, and leaks among the other columns: what is left out already is told once."""
+    """Identifiers, and leaks among the other columns: what is left out already is reported once."""
     gone = {name for one in numbering for name in one.columns}
     rest = [one for one in columns if one.name not in gone and not is_dates(one)]
     return [*numbering, *leaks(rest, label_of(source))]

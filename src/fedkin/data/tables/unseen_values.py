@@ -12,7 +12,7 @@ from fedkin.data.tables.columns import Place
 from fedkin.data.tables.encoding import Category, Feature, Number
 from fedkin.data.tables.recipe import Column
 
-FAR = 10.0  # standard deviations from the training mean, beyond which a number is told
+FAR = 10.0  # standard deviations from the training mean, beyond which a number is reported
 
 
 def unseen_remarks(

@@ -1,4 +1,4 @@
-"""Training that diverged, told in one sentence with the steps to lower."""
+"""The message for training that diverged, with the step sizes to lower."""
 
 import math
 from collections.abc import Collection, Mapping

@@ -27,7 +27,7 @@ def serve(address: str, worker: str, build: Any) -> None:
     Args:
         address: Of the coordinator, as JSON.
         worker: Its number, as text.
-        build: Setup → host; raises FedkinError, which the coordinator is told.
+        build: Setup → host; raises FedkinError, which is sent to the coordinator.
     """
     # the coordinator may be gone at any moment, also between two answers: then there is nobody left
     # to tell

@@ -1,4 +1,4 @@
-"""A node's own data, and what the server makes of the sizes it is told: populations of one client,
+"""A node's own data, and what the server makes of the sizes it receives: populations of one client,
 or of none.
 """
 
@@ -102,7 +102,7 @@ def _table(path: Path, label: str) -> tuple[Array, Array, list[int], Recipe]:
 
 
 def facts_of(population: Population, client: int, salt: bytes = b"") -> Facts:
-    """What the server is told of a client's own data: no label, no value of a sample.
+    """What the server receives about a client's data: no label, no value of a sample.
 
     ``salt``: the node's secret; without it nobody can tell whether the digest is that of data that
     they guess.

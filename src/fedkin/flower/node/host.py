@@ -74,9 +74,7 @@ class Node:
         try:
             request = opened(Request, parts[0] if parts else b"")
             return self._obey(request, parts[1:])
-        except (
-            FedkinError
-        ) as error:  # a damaged or a full disk too: nothing was done, and the server is told
+        except FedkinError as error:  # also of a damaged or full disk: the server gets the reason
             why = str(error)
         except (
             Exception
@@ -157,7 +155,7 @@ class Node:
         )
 
     def _about(self, spec: Spec, experiment: str) -> dict[str, Any]:
-        """What the model will be told by that is kept here: the experiment, and what its inputs
+        """The description of the model that is kept here: the experiment, and what its inputs
         were.
         """
         encoding, facts = self._population(spec, experiment).encoding, self._facts(spec, experiment)

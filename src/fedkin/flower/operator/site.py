@@ -213,7 +213,7 @@ def _node(folder: Path, config: NodeConfig, experiment: str) -> None:
 
 
 def _script(path: Path, verb: str) -> None:
-    """For systemd or any other supervisor: runs until it is told to stop, and starts again what
+    """For systemd or any other supervisor: runs until it is stopped, and starts again what
     ends.
     """
     here = '"$(cd "$(dirname "$0")" && pwd)"'

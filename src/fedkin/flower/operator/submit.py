@@ -46,9 +46,7 @@ def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     deployment = load(Deployment, folder, DEPLOYMENT)
     warn_of(folder)
     if begun(out):
-        with checkpoint.alone(
-            out
-        ):  # a server app that was told to stop may still be at its last round
+        with checkpoint.alone(out):  # a server app that was stopped may still be at its last round
             pass
     for left in (ended_of(folder), folder / STOP):
         left.unlink(missing_ok=True)

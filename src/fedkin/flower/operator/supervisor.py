@@ -193,7 +193,7 @@ def node(folder: Path) -> None:
 
 
 class Keeper:
-    """Processes that run until this one is told to stop."""
+    """Processes that run until this one is stopped."""
 
     def __init__(self, commands: Mapping[str, list[str]], environment: Mapping[str, str]) -> None:
         self.commands, self.environment = commands, environment

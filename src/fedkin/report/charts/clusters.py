@@ -17,7 +17,7 @@ COLUMNS = 100  # columns of a heat map
 MOMENTS = 9  # rounds between which the flow is drawn
 STEPS = 12  # points of a ribbon's edge
 BAR = 0.06  # half the width of a bar, where 1 is the way to the next
-NOT_YET, OTHERS = "not told yet", "others"
+NOT_YET, OTHERS = "unknown", "others"
 MATCHED = "Cluster numbers are matched over rounds by their members: a group keeps its colour."
 
 
@@ -88,8 +88,8 @@ def cluster_flow(run: Run, clusters: Matrix) -> Figure | None:
         "go from one to the next. "
     )
     note += (
-        f"All {len(clusters.clients)} clients; of those that are away, the last cluster "
-        f"told. {MATCHED}"
+        f"All {len(clusters.clients)} clients; of those that are away, the last known "
+        f"cluster. {MATCHED}"
     )
     if len(flow.at) < len(clusters.rounds):
         note += f" {len(flow.at)} of {len(clusters.rounds)} rounds are shown."

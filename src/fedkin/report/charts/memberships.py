@@ -205,7 +205,7 @@ def _map(names: list[str], last: NDArray[np.float64], order: list[int]) -> Figur
             tooltip=["client:N", "component:O", alt.Tooltip("weight:Q", format=".3f")],
         )
     )
-    note = "The last memberships told, clients in order of their largest component."
+    note = "The last known memberships, clients in order of their largest component."
     if len(shown) < len(order):
         note += f" {len(shown)} of {len(order)} clients are shown, evenly spaced in this order."
     title = "Who is made of which component"

@@ -136,5 +136,5 @@ def _clusters(run: Run, clusters: Matrix) -> Figure:
             tooltip=["round:O", "cluster:N"],
         )
     )
-    note = "The cluster it was in, round by round; where it was away, the last one told."
+    note = "The cluster it was in, round by round; where it was away, the last known one."
     return figure("own-clusters", "Its clusters", note, alt.layer(chart), [], 60, own)

@@ -85,7 +85,7 @@ def best_gain(found: Comparison) -> str:
 
 
 def _runs(found: Comparison) -> str:
-    """Every run, the unfinished and the damaged too, told by their state."""
+    """Every run, the unfinished and the damaged too, marked by their state."""
     scores = score_columns(found.rows, view_of(found.rows), found.measure)
     columns = {**scores, **COSTS}
     head = [("run", ""), ("method", ""), ("seed", "n"), ("state", "long"), ("rounds", "n")]

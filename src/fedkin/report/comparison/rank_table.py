@@ -9,8 +9,8 @@ from fedkin.report.intervals import over_clients, over_seeds, ranks
 
 
 def rank_table(found: Comparison) -> Sheet:
-    """Experiments on the same client data from the best to the worst; those that cannot be told
-    apart share a rank, and stand in it in the order of their means.
+    """Experiments on the same client data from the best to the worst; those that cannot be
+    distinguished share a rank, and stand in it in the order of their means.
     """
     groups = [
         group

@@ -25,7 +25,7 @@ def client_table(
     gain: Gain | None = None,
     said: str = "",
 ) -> str:
-    """One row a client: final scores, gain, data, and what the method last told of it. ``said``:
+    """One row a client: final scores, gain, data, and the method's last metrics of it. ``said``:
     who they are, where not all are shown.
     """
     named_values = {

@@ -49,7 +49,7 @@ def document(title: str, parts: Sequence[str], content: Mapping[str, Any]) -> st
 
 
 def places(figures: Sequence[Figure], level: int = 2) -> list[str]:
-    """Where the figures are drawn, in order; what a chart shows is told to those who do
+    """Where the figures are drawn, in order; what a chart shows is described to those who do
     not see it.
 
     Args:
