@@ -28,6 +28,7 @@ def half(x: float, *rest: int, low: int = 0) -> float:
         x, low: In metres.
         *rest: Whatever
             low: no entry of its own.
+        gone: An argument that there was.
 
     Returns:
         A half.
@@ -53,7 +54,7 @@ class Kept:
 def test_what_is_lacking(docstrings: ModuleType) -> None:
     found = dict(docstrings.public(ast.parse(TEXT)))
     assert {name: docstrings.lacking(one) for name, one in found.items()} == {
-        "half": ["Raises"],
+        "half": ["no gone", "Raises"],
         "Kept.set": ["value"],
     }
     everything = dict(docstrings.public(ast.parse(TEXT.replace("__all__", "names"))))
