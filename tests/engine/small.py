@@ -14,14 +14,15 @@ from types import SimpleNamespace
 from typing import Any
 
 from fedkin.experiment.run import experiment, run
+from fedkin.methods import METHODS as ALL
 from fedkin.methods import make
 from fedkin.runs.checkpoint import committed
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import Spec
 
-# Every method with hyper-parameters that make it meaningful and quick: several clusters, several
-# canonical models.
-METHODS: dict[str, dict[str, Any]] = {
+# Hyper-parameters that make a method meaningful and quick, where its defaults do not: several
+# clusters, several canonical models.
+SETTINGS: dict[str, dict[str, Any]] = {
     "fedper": {"personal": ["1.bias"]},
     "lg_fedavg": {"shared": ["1.bias"]},
     "partial_fl": {"personal": ["1.weight"], "personal_steps": 3},
@@ -31,30 +32,19 @@ METHODS: dict[str, dict[str, Any]] = {
     "fedbn": {"personal": ["1.bias"]},
     "fedala": {"adaptive": ["1.weight"], "first_epochs": 2},
     "fedamp": {"alpha": 0.7, "sigma": 4.0, "lam": 0.5},
-    "fedproto": {},
     "fedrod": {"personal_lr": 0.1},
     "knn_per": {"k": 5},
-    "moon": {},
     "feddyn": {"alpha": 0.1},
-    "fedntd": {},
-    "fedpac": {},
     "fedtgp": {"server_epochs": 3, "server_lr": 0.1},
     "fedas": {"align_lr": 0.1},
-    "fedcp": {},
-    "gpfl": {},
     "fedu": {"pull": 0.3},
     "feddbe": {"kappa": 2.0, "momentum": 0.3},
-    "local": {},
-    "centralized": {},
-    "fedavg": {},
     "per_fedavg": {"inner_lr": 0.1},
     "l2sgd": {"p": 0.3},
     "fedfomo": {"candidates": 2},
     "fedprox": {"mu": 0.5},
-    "scaffold": {},
     "ditto": {"lam": 0.5},
     "finetune": {"epochs": 1},
-    "apfl": {},
     "comet": {"clusters": 2},
     "persfl": {"lams": [0.2, 0.6], "temperatures": [1.0, 5.0], "student_epochs": 1},
     "pfedme": {"inner": 2},
@@ -71,6 +61,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "fedem": {"components": 2},
     "clustered_fl": {"eps1": 1.0, "eps2": 0.01, "gamma": 0.05},
 }
+METHODS = {name: SETTINGS.get(name, {}) for name in ALL}
 # Importing these takes ten times as long as a small run; what is not installed is passed over.
 PRELOADED = ["fedkin.experiment.run", "sklearn.cluster", "sklearn.datasets", "threadpoolctl"]
 PRELOADED += ["torch._inductor", "torch.fx.experimental.proxy_tensor"]
