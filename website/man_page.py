@@ -8,7 +8,7 @@ from website.commands import paths
 EXITS = {
     "0": "Done.",
     "1": "The answer is no, such as of data check; with a traceback it is a defect of fedkin.",
-    "2": "A mistake in the command, a file or the data, told in one line on standard error.",
+    "2": "Usage error: a wrong option, file or table, printed in one line on standard error.",
     "130": "Stopped with Ctrl-C.",
 }
 VARIABLES = {
@@ -27,13 +27,13 @@ def page() -> str:
         f'.TH FEDKIN 1 "" "fedkin {fedkin.__version__}" "User Commands"',
         *(".SH NAME", r"fedkin \- personalized federated learning"),
         *(".SH SYNOPSIS", ".B fedkin", ".I COMMAND", "[OPTIONS]"),
-        *(".SH DESCRIPTION", _text(root.help)),
+        *(".SH DESCRIPTION", _help(root.help)),
         ".SH COMMANDS",
     ]
     for typed, command in every.items():
-        lines += [f".SS {_text(typed)}", _text(command.help)]
+        lines += [f".SS {_text(typed)}", _help(command.help)]
         for one in command.params:
-            lines += [".TP", f".B {_text(_names(one))}", _text(one.help)]
+            lines += [".TP", f".B {_text(_names(one))}", _help(one.help)]
     lines += [".SH EXIT STATUS", *_tagged(EXITS), ".SH ENVIRONMENT", *_tagged(VARIABLES)]
     return "\n".join(lines) + "\n"
 
@@ -47,6 +47,11 @@ def _names(one: Any) -> str:
         return str(one.metavar or one.name.upper())
     value = "" if one.is_flag else f" {one.metavar or one.type.name.upper()}"
     return ", ".join(one.opts) + value
+
+
+def _help(text: str | None) -> str:
+    """A help text, whose brackets are escaped for the terminal."""
+    return _text((text or "").replace(r"\[", "["))
 
 
 def _text(text: str | None) -> str:

@@ -80,6 +80,7 @@ def test_the_manual_page_has_every_command_and_option() -> None:
     requests = {line.split()[0] for line in text.splitlines() if line.startswith((".", "'"))}
     assert requests == {".TH", ".SH", ".SS", ".TP", ".B", ".I"}
     assert man_page._text(".so \\ a\n-b") == r"\&.so \e a \-b"
+    assert "Data directory [env: FEDKIN_DATA]." in text
 
 
 def test_every_key_has_a_type_and_an_example_that_the_parser_takes() -> None:

@@ -181,7 +181,7 @@ def run(
     ] = None,
     data_dir: Annotated[
         Path | None,
-        _option("--data-dir", WHERE, "DIR", "Data directory [env: FEDKIN_DATA]."),
+        _option("--data-dir", WHERE, "DIR", r"Data directory \[env: FEDKIN_DATA]."),
     ] = None,
     engine: Annotated[
         str | None, _option("--engine", WHERE, "NAME", "processes, inprocess or ray.")

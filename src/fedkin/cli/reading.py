@@ -14,7 +14,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print plain JSON.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Run directory.", show_default=False)]
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", metavar="DIR", help="Data directory [env: FEDKIN_DATA]."),
+    typer.Option("--data-dir", metavar="DIR", help=r"Data directory \[env: FEDKIN_DATA]."),
 ]
 SpecFile = Annotated[
     Path | None, typer.Argument(metavar="SPEC.toml", help="Experiment file.", show_default=False)
