@@ -80,7 +80,7 @@ def reproduce(
 
     Runs its rows and writes NAME.md, NAME.html and NAME.csv.
     """
-    from fedkin.reproduce.kept import read
+    from fedkin.reproduce.finished_rows import read
     from fedkin.reproduce.preset import SCALES, names, preset
     from fedkin.reproduce.row_spec import check, portable
     from fedkin.reproduce.running import READERS, RUNNERS

@@ -9,7 +9,7 @@ from typing import Any
 from fedkin.core.measures import ASIDE, MEASURES, measure_named, misleads
 from fedkin.core.plain import plain
 from fedkin.report import formatting
-from fedkin.report.beaten import beaten
+from fedkin.report.baseline_warnings import beaten
 from fedkin.report.intervals import over_clients
 from fedkin.report.ledger import communication
 from fedkin.report.newcomers import unseen

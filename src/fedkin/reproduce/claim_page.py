@@ -15,7 +15,7 @@ from fedkin.reproduce.claim_numbers import NUMBERS
 from fedkin.reproduce.claim_runs import Judged
 from fedkin.reproduce.claim_verdict import FAILS, HOLDS, ONLY, OPEN, Finding
 from fedkin.reproduce.claim_words import HOW, bound, legend, measured, verdict
-from fedkin.reproduce.kept import CLAIMS
+from fedkin.reproduce.finished_rows import CLAIMS
 from fedkin.runs.outside import write_outside
 
 VERDICTS = (HOLDS, ONLY, FAILS, OPEN)

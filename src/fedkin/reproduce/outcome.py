@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fedkin.reproduce.estimate import Estimate
-from fedkin.reproduce.kept import Kept
+from fedkin.reproduce.finished_rows import Kept
 from fedkin.reproduce.preset import Row
 
 

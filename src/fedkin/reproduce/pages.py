@@ -18,8 +18,8 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import section, table
 from fedkin.report.records import opened
 from fedkin.reproduce.estimate import Estimate, together
+from fedkin.reproduce.finished_rows import text_of
 from fedkin.reproduce.histograms import RECOVERY, recovery_figure
-from fedkin.reproduce.kept import text_of
 from fedkin.reproduce.measures import MEASURES
 from fedkin.reproduce.outcome import Outcome, mean
 from fedkin.reproduce.preset import Preset

@@ -20,7 +20,7 @@ from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
 from fedkin.reproduce.cost import FIRST, clocked, cost, processor
 from fedkin.reproduce.estimate import estimate
-from fedkin.reproduce.kept import Keeping, Kept, digest
+from fedkin.reproduce.finished_rows import Keeping, Kept, digest
 from fedkin.reproduce.measures import measured
 from fedkin.reproduce.outcome import Outcome, joined, together
 from fedkin.reproduce.preset import Row

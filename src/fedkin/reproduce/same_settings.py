@@ -7,7 +7,7 @@ from typing import Any
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
 from fedkin.experiment.run_facts import hyper_of
-from fedkin.reproduce.kept import PLAIN, digest
+from fedkin.reproduce.finished_rows import PLAIN, digest
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import Spec, parse
 from fedkin.setup.build import method_of

@@ -14,7 +14,7 @@ from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.kinds import KINDS
 from fedkin.runs.bounds import check_facts
 from fedkin.runs.directory import RECORD, check_own
-from fedkin.runs.strange import check_file, check_schema, ends, recovered, short_values
+from fedkin.runs.untrusted_database import check_file, check_schema, ends, recovered, short_values
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,8 +10,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.transforms import robust
 from fedkin.transforms.private_predictions import PREDICTIONS
+from fedkin.transforms.reported_scores import telling
 from fedkin.transforms.setting import Change, Setting, declared_sum, participants_at_least
-from fedkin.transforms.telling import telling
 
 Positive = Annotated[float, Field(gt=0)]
 Whole = Annotated[int, Field(ge=1)]

@@ -25,9 +25,9 @@ from fedkin.core.method import FederationInit, Method, ServerContext, public_set
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
 from fedkin.core.tree import Params, Tree, named_leaves
+from fedkin.transforms.reported_scores import telling
 from fedkin.transforms.robust import KEPT
 from fedkin.transforms.setting import Change, Setting, declared_sum
-from fedkin.transforms.telling import telling
 from fedkin.transforms.updates import base_in, flattened, unflattened
 
 PARAMETERS = "parameters"

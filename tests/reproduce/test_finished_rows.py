@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.reproduce.kept import COLUMNS as KEPT
-from fedkin.reproduce.kept import read
+from fedkin.reproduce.finished_rows import COLUMNS as KEPT
+from fedkin.reproduce.finished_rows import read
 from tests.cli.command import fedkin
 
 

@@ -5,7 +5,7 @@ import torch
 from fedkin.core.aggregation import Mean
 from fedkin.core.method import FederationInit
 from fedkin.methods import make
-from fedkin.transforms.telling import REPORTED, own, telling
+from fedkin.transforms.reported_scores import REPORTED, own, telling
 
 W = {"w": torch.tensor([1.0, 2.0])}
 START = FederationInit({"m": W}, (0, 1, 2), 0, 2, lambda k: W)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.runs import strange
-from fedkin.runs.strange import check_file, check_schema, ends, journal_of, recovered
+from fedkin.runs import untrusted_database
+from fedkin.runs.untrusted_database import check_file, check_schema, ends, journal_of, recovered
 
 
 def made(path: Path, *statements: str) -> Path:
@@ -36,7 +36,7 @@ def test_a_journal_that_names_another_is_refused(tmp_path: Path) -> None:
     path = made(tmp_path / "run.db")
     journal_of(path).write_bytes(b"x" * 40)
     check_file(path)
-    journal_of(path).write_bytes(b"x" * 40 + strange.NAMES_ANOTHER)
+    journal_of(path).write_bytes(b"x" * 40 + untrusted_database.NAMES_ANOTHER)
     with pytest.raises(FedkinError, match="names another journal"):
         check_file(path)
 
