@@ -1,0 +1,18 @@
+"""A newcomer in each of the clusters."""
+
+import torch
+
+from fedkin.methods.parts.clusters import in_each_cluster
+
+
+def test_one_state_for_each_cluster() -> None:
+    state = {"models": "kept", "cluster": torch.tensor([1, 0, 1])}
+    found = in_each_cluster(state, 3)
+    assert [one["cluster"].tolist() for one in found] == [
+        [1, 0, 1, 0],
+        [1, 0, 1, 1],
+        [1, 0, 1, 2],
+    ]
+    assert all(one["cluster"].dtype == torch.int64 for one in found)
+    assert all(one["models"] == "kept" for one in found)
+    assert state["cluster"].tolist() == [1, 0, 1]
