@@ -11,10 +11,10 @@ from website.markdown import table
 INTRODUCTION = """\
 # Error messages
 
-After this page you know what an error of fedkin means and what to do. A mistake gets one sentence
-on standard error, with a code in brackets at its end, and exit status 2. From Python it is a
-`FedkinError` with the same sentence; `error.code` is the code. `fedkin explain CODE` tells what the
-page of a code tells, without a browser.
+After this page you know what an error of fedkin means and what to do. Usage errors print one line
+on standard error, with a code in brackets at its end, and exit with status 2. From Python they are
+`FedkinError` with the same text; `error.code` is the code. `fedkin explain CODE` prints the page of
+a code without a browser.
 
 [Settings of the program](../settings.md#in-scripts) has the exit statuses.
 """
