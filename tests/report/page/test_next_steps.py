@@ -1,15 +1,18 @@
 """What to do next: commands that can be typed where the page is read."""
 
+import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fedkin.report.collaboration import Groups
 from fedkin.report.page.gain import gain_of
-from fedkin.report.page.next_steps import next_steps
+from fedkin.report.page.next_steps import _who, next_steps
 from fedkin.report.page.report import write_report
 from fedkin.report.records import opened
 from fedkin.report.summary import of_run
+from tests.report.kept_pages import federation, in_groups
 from tests.report.page.lead_examples import beside
 from tests.report.records_for_tests import write
 
@@ -43,3 +46,47 @@ def test_a_page_that_is_passed_on_names_no_folder_of_this_machine(tmp_path: Path
     text = write_report(beside(tmp_path)).read_text(encoding="utf-8")
     assert str(tmp_path) not in text
     assert "fedkin compare local comet" in text
+
+
+@pytest.mark.parametrize(
+    ("hurt", "helped", "sizes", "ends"),
+    [
+        (3, 6, (10, 10), "c2 (−3.00 points), c1 (−2.00 points), c0 (−1.00 points)."),
+        (4, 4, (90, 10), "They hold more data (median 90 training samples, the helped 10): they "
+         "need others less."),
+        (4, 4, (10, 90), "They hold less data (median 10 training samples, the helped 90): others "
+         "may outweigh them."),
+        (4, 4, (15, 10), "Their size is not the reason: median 15 training samples, the helped "
+         "10."),
+        (4, 4, (10, 15), "Their size is not the reason: median 10 training samples, the helped "
+         "15."),
+    ],
+)  # fmt: skip
+def test_who_is_hurt_and_whether_by_size(
+    hurt: int, helped: int, sizes: tuple[int, int], ends: str
+) -> None:
+    clients = {k: SimpleNamespace(train=sizes[k >= hurt]) for k in range(hurt + helped)}
+    run = SimpleNamespace(name=lambda k: f"c{k}", clients=clients)
+    change = {k: -0.01 * (k + 1) if k < hurt else 0.1 for k in clients}
+    gain = SimpleNamespace(
+        measure="accuracy",
+        name="local training alone",
+        by_client=change,
+        hurt=list(range(hurt)),
+        helped=list(range(hurt, hurt + helped)),
+    )
+    said = _who(run, gain)  # type: ignore[arg-type]
+    assert said.startswith(f"Worse off than with local training alone: clients c{hurt - 1} (")
+    assert said.endswith(ends)
+
+
+@pytest.mark.parametrize(("step", "more"), [(0.0001, False), (0.1, True)])
+def test_an_error_that_falls_by_little_needs_no_more_rounds(
+    step: float, more: bool, tmp_path: Path
+) -> None:
+    """What is little is a share of the error, which has no scale of its own."""
+    run = federation(tmp_path / "run", 5, 6, in_groups(2, 2), classes=0, measure="loss")
+    with sqlite3.connect(run / "run.db") as connection:
+        connection.execute(f"UPDATE metrics SET accuracy = NULL, loss = 2.0 - {step} * round")
+    said, _ = steps(run)
+    assert ("more rounds may help" in said) == more
