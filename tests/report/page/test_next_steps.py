@@ -3,12 +3,13 @@
 import sqlite3
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from fedkin.report.collaboration import Groups
-from fedkin.report.page.gain import gain_of
-from fedkin.report.page.next_steps import _who, next_steps
+from fedkin.report.page.gain import Gain, gain_of
+from fedkin.report.page.next_steps import _of_groups, _of_rounds, _verdict, _who, next_steps
 from fedkin.report.page.report import write_report
 from fedkin.report.records import opened
 from fedkin.report.summary import of_run
@@ -90,3 +91,71 @@ def test_an_error_that_falls_by_little_needs_no_more_rounds(
         connection.execute(f"UPDATE metrics SET accuracy = NULL, loss = 2.0 - {step} * round")
     said, _ = steps(run)
     assert ("more rounds may help" in said) == more
+
+
+GAIN = Gain("local", "accuracy", "", {}, {0: 0.1, 1: -0.2, 2: 0.3}, 0.05, 0.02, 0.08, 0.0123)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "Significant: the gain is unlikely to be chance (+2.00 … +8.00 points, Wilcoxon p = "
+         "0.0123)."),
+        ({"p": 0.00009}, "Significant: the gain is unlikely to be chance (+2.00 … +8.00 points, "
+         "Wilcoxon p < 0.0001)."),
+        ({"p": 0.0001}, "Significant: the gain is unlikely to be chance (+2.00 … +8.00 points, "
+         "Wilcoxon p = 0.0001)."),
+        ({"p": None}, "Significant: the gain is unlikely to be chance (+2.00 … +8.00 points)."),
+        ({"low": 0.0}, "Not significant: the interval of the gain, 0.00 … +8.00 points, includes "
+         "0, Wilcoxon p = 0.0123. More seeds or more clients would tell."),
+        ({"mean": -0.05, "low": -0.08, "high": -0.02}, "Significant: the loss is unlikely to be "
+         "chance (−8.00 … −2.00 points, Wilcoxon p = 0.0123)."),
+        ({"low": None, "high": None}, "One client alone says nothing of chance."),
+    ],
+)  # fmt: skip
+def test_how_sure_a_gain_is(changes: dict[str, float | None], said: str) -> None:
+    assert _verdict(GAIN._replace(**changes)) == said  # type: ignore[arg-type]
+
+
+def test_which_group_gains_most_and_least() -> None:
+    run: Any = None  # nothing of it is asked for
+    said = _of_groups(run, GAIN, Groups("cluster", {0: 4, 1: 2, 2: 4, 9: 7}))
+    assert said == [
+        "Most gains: cluster 4 (2 clients, mean +20.00 points). Least: cluster 2 (1 client, mean "
+        "−20.00 points)."
+    ]
+    assert _of_groups(run, GAIN, Groups("cluster", {0: 4, 1: 4, 2: 4})) == []
+    alike = GAIN._replace(by_client={0: 0.1, 1: 0.1})
+    assert _of_groups(run, alike, Groups("cluster", {0: 4, 1: 2})) == []
+    assert _of_groups(run, GAIN, None) == []
+
+
+@pytest.mark.parametrize(
+    ("rounds", "shares", "said", "more"),
+    [
+        (10, {8: 0.59, 10: 0.6}, "still improved by 1.00 points since round 8", 20),
+        (10, {8: 0.596, 10: 0.6}, None, None),
+        (10, {3: 0.62, 8: 0.6, 10: 0.6}, "round 3 was better than the last by 2.00 points", 3),
+        (10, {3: 0.608, 8: 0.6, 10: 0.6}, None, None),
+        (5, {4: 0.5, 5: 0.6}, "still improved by 10.00 points since round 4", 10),
+        (4, {3: 0.5, 4: 0.6}, None, None),
+        (14, {11: 0.5, 14: 0.6}, "still improved by 10.00 points since round 11", 28),
+    ],
+)
+def test_whether_rounds_were_too_few_or_too_many(
+    rounds: int, shares: dict[int, float], said: str | None, more: int | None, tmp_path: Path
+) -> None:
+    """By validation data: the last fifth of the rounds, and the best round beside the last."""
+    folder = federation(tmp_path / "run", 5, rounds, in_groups(2, 2))
+    with sqlite3.connect(folder / "run.db") as connection:
+        connection.execute("UPDATE metrics SET accuracy = 0.59 WHERE split = 'val'")
+        for at, share in shares.items():
+            connection.execute(
+                "UPDATE metrics SET accuracy = ? WHERE split = 'val' AND round = ?", (share, at)
+            )
+    with opened(folder) as run:
+        steps = _of_rounds(run, of_run(run))
+    assert [said in step.text for step in steps] == ([] if said is None else [True])  # type: ignore[operator]
+    assert [step.command.rpartition(" --rounds ")[2] for step in steps] == (
+        [] if more is None else [str(more)]
+    )
