@@ -65,14 +65,18 @@ def test_unfinished_runs_are_lines_alone_and_damaged_ones_nothing(seen, tmp_path
     assert all(one.row["state"] == FINISHED for one in seen)
 
 
+def until(figure, run):
+    """{(round, seconds)} of a line; the rows of names at the ends have no round."""
+    lines = [row for row in rows(figure) if row["run"] == run and "round" in row]
+    return {(row["round"], row["seconds"]) for row in lines}
+
+
 def test_seconds_are_those_until_the_round(seen, tmp_path) -> None:
     """A setup of 1 s, rounds of 4 and 6, a finish of 3; 0 where the record has no time of it."""
     figure = drawn(seen)["over-seconds"]
-    of_comet = {(row["round"], row["seconds"]) for row in rows(figure) if row["run"] == "comet"}
-    assert of_comet == {(1, 5.0), (2, 11.0), (3, 14.0)}
+    assert until(figure, "comet") == {(1, 5.0), (2, 11.0), (3, 14.0)}
     short = write(tmp_path / "short")
     with sqlite3.connect(short / "run.db") as connection:
         connection.execute("DELETE FROM rounds WHERE round = 3")
     figure = drawn([*seen, look(short, "short")])["over-seconds"]
-    of_short = {(row["round"], row["seconds"]) for row in rows(figure) if row["run"] == "short"}
-    assert of_short == {(1, 5.0), (2, 11.0), (3, 0.0)}
+    assert until(figure, "short") == {(1, 5.0), (2, 11.0), (3, 0.0)}
