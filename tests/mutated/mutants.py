@@ -86,6 +86,8 @@ class _Finder(ast.NodeVisitor):
             return
         if isinstance(node, ast.Call) and _looks(node):
             return
+        if isinstance(node, ast.keyword) and node.arg in WITHOUT_EFFECT:
+            return
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None)
             last = body[0].lineno - 1 if body else node.end_lineno or node.lineno

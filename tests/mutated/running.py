@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -117,6 +118,12 @@ def without_bytecode() -> None:
     """A mutant leaves none; that of files that stay as they are comes from ``look``."""
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+def named_tests(target: Mapping[str, list[str]]) -> list[str]:
+    """The arguments of pytest for a target of targets.toml."""
+    left_out = [f"--deselect=tests/{one}" for one in target.get("without", ())]
+    return [*(f"tests/{one}" for one in target["tests"]), *left_out]
 
 
 def look(copy: Path, files: set[str], tests: list[str], into: Path) -> None:

@@ -277,6 +277,16 @@ def many(folder: Path) -> list[str]:
     return page_of(federation(folder / "run", 64, 11, in_groups(10, 4), classes=14))
 
 
+def to_the_edge(folder: Path) -> list[str]:
+    """As many clients, rounds, classes and clusters as are still shown one by one."""
+    return page_of(federation(folder / "run", 60, 30, in_groups(8, 3), classes=30))
+
+
+def beyond_the_edge(folder: Path) -> list[str]:
+    """One more of each, and two components, which lie on a line."""
+    return page_of(federation(folder / "run", 31, 61, in_groups(9, 2), classes=31))
+
+
 def a_panel(folder: Path) -> list[str]:
     """As of more clients than a page shows."""
     small = federation(folder / "run", 14, 5, in_groups(2, 2))
@@ -339,6 +349,8 @@ CASES: dict[str, Callable[[Path], list[str]]] = {
     "learning_from_others": learning_from_others,
     "learning_from_few": learning_from_few,
     "many": many,
+    "to_the_edge": to_the_edge,
+    "beyond_the_edge": beyond_the_edge,
     "panel": a_panel,
     "without_accuracy": without_accuracy,
     "side_by_side": side_by_side,

@@ -5,7 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fedkin.report.collaboration import Groups, explained, groups_of, read_collaboration, shares
+from fedkin.report.collaboration import (
+    Groups,
+    _alike,
+    explained,
+    groups_of,
+    read_collaboration,
+    shares,
+)
 from fedkin.report.records import opened
 from tests.report.collaboration_examples import noted
 
@@ -28,3 +35,21 @@ def test_the_groups_explain_the_labels_or_not() -> None:
     assert explained(Groups("cluster", {0: 0, 1: 0, 2: 1, 3: 1}), alike) == pytest.approx(1)
     assert explained(Groups("cluster", {0: 0, 1: 1, 2: 0, 3: 1}), alike) == pytest.approx(0)
     assert explained(Groups("cluster", {0: 0, 1: 1}), alike) is None  # no differences
+
+
+def test_what_is_told_of_the_federation_is_drawn_from_two_rounds_on(tmp_path: Path) -> None:
+    told = [(1, -1, "K", 2.0), (1, -1, "spread", 0.5), (2, -1, "spread", 0.25)]
+    told += [(at, k, "pull", 0.5) for at in (1, 2) for k in range(3)]
+    with opened(noted(tmp_path, told)) as run:
+        found = read_collaboration(run)
+    assert set(found.shared) == {"spread"}
+    assert found.shared["spread"].values.ravel().tolist() == [0.5, 0.25]
+    assert set(found.numbers) == {"K", "spread", "pull"} - set(found.shared) - {"K"}
+
+
+@pytest.mark.parametrize(("parts", "groups"), [(10, range(10)), (3, None)])
+def test_a_continuum_has_no_groups(parts: int, groups: range | None) -> None:
+    """As many groups as twice the components may be; more are none."""
+    apart = np.eye(10) if parts == 10 else np.array([[k, 9.0 - k, 3.0 * k] for k in range(10)])
+    found = _alike(apart)
+    assert found == (None if groups is None else list(groups))

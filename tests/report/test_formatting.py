@@ -32,6 +32,11 @@ NAN = math.nan
         (formatting.seconds, 172_800, "2.0 days"),
         (formatting.seconds, NAN, "–"),
         (formatting.plain, [1.23456, {"a": True}, None, "b"], "1.235, a = true, null, b"),
+        (formatting.plain, "x" * 1000, "x" * 1000),
+        (formatting.plain, ["x" * 600] * 2, "x" * 600 + ", " + "x" * 398 + "…"),
+        (formatting.size, 999.5, "1 kB"),
+        (formatting.size, 999.4, "999 B"),
+        (formatting.size, -999_400, "-999 kB"),
     ],
 )
 def test_numbers(make, given, text) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fedkin.report.intervals import of_error, of_share, over_clients, over_seeds, ranks
+from fedkin.report import intervals
+from fedkin.report.intervals import interval, of_error, of_share, over_clients, over_seeds, ranks
 
 
 def test_an_interval_of_a_share_is_wilsons() -> None:
@@ -59,3 +60,17 @@ def test_a_rank_ends_with_the_first_who_differs() -> None:
     best, second = dict(enumerate(base + 0.1)), dict(enumerate(base + 0.05 + 0.001 * noise))
     unsure = dict(enumerate(base + 0.04 + 0.5 * (noise - noise.mean())))
     assert ranks([unsure, second, best], higher=True) == [(2, True), (2, True), (1, False)]
+
+
+def test_the_last_digits_of_an_interval_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They depend on the processor; a page would differ by them."""
+    values = np.linspace(0.1, 0.9, 7) ** 3
+    for large in (7, 6):  # by drawing again, and by the normal distribution
+        monkeypatch.setattr(intervals, "LARGE", large)
+        low, high = interval(values)
+        assert low is not None
+        assert high is not None
+        assert (low, high) == (round(low, 12), round(high, 12))
+        assert low < values.mean() < high
+    mean, error = values.mean(), values.std() / math.sqrt(7)
+    assert (low, high) == pytest.approx((mean - 1.96 * error, mean + 1.96 * error), abs=1e-4)

@@ -54,8 +54,8 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_panel_has_the_worst_the_best_and_others(folder: Path, many: None) -> None:
     with opened(folder) as run:
-        found = panel_of(run, *measured(run, of_run(run)))
-        again = panel_of(run, *measured(run, of_run(run)))
+        found = panel_of(run, measured(run, of_run(run))[1])
+        again = panel_of(run, measured(run, of_run(run))[1])
     assert found == again
     assert found is not None
     places = sorted(int(ORDER[k]) for k in found.clients)

@@ -176,3 +176,22 @@ def test_damaged_runs_say_so(tmp_path: Path, wrong: str) -> None:
             connection.execute("UPDATE notes SET value = '[0.2,' WHERE name = 'membership'")
     with pytest.raises(FedkinError):
         summary(tmp_path)
+
+
+def test_a_reason_is_cut_where_it_does_not_end(tmp_path: Path) -> None:
+    run = write(tmp_path / "run")
+    with sqlite3.connect(run / "run.db") as connection:
+        connection.execute("UPDATE events SET text = ?", ("x" * 500_000,))
+    assert {len(event["reason"]) for event in summary(run)["missing"]} == {2001}
+
+
+def test_who_attacks_is_left_out_of_the_honest_mean(tmp_path: Path) -> None:
+    """The finish has 0.5, 0.5 and 0.8; the third attacks, and was told of twice."""
+    run = write(tmp_path / "run")
+    assert summary(run)["honest"] is None
+    with sqlite3.connect(run / "run.db") as connection:
+        told = [(1, 0, "attacker", "0.0"), (1, 1, "attacker", "0.0"), (1, 2, "attacker", "1.0")]
+        connection.executemany("INSERT INTO notes VALUES (?, ?, ?, ?)", [*told, (2, *told[2][1:])])
+    found = summary(run)["honest"]
+    assert (found["clients"], found["attackers"]) == (2, 1)
+    assert found["views"] == {"personal": pytest.approx(0.5), "global": pytest.approx(0.4)}

@@ -42,6 +42,8 @@ def test_every_table_of_a_record_is_bounded_and_a_run_fits(tmp_path: Path) -> No
         "UPDATE messages SET bytes = -1 WHERE round = 1",
         "UPDATE messages SET direction = 'sideways' WHERE round = 1",
         "UPDATE rounds SET round = 2000000000 WHERE round = 3",
+        "UPDATE notes SET value = '\"' || hex(zeroblob(600000)) || '\"'",
+        "INSERT INTO events VALUES (1, 0, 'missing', hex(zeroblob(600000)))",
     ],
 )
 def test_a_row_that_no_run_writes_is_damage(tmp_path: Path, change: str) -> None:

@@ -229,6 +229,18 @@ PLANTS: dict[str, Callable[[Path, Path], None]] = {
     "seconds are a text": sql("""UPDATE rounds SET seconds = '{"total": "long"}'"""),
     "seconds have many digits": sql(f"""UPDATE rounds SET seconds = '{{"total": {HUGE}}}'"""),
     "a note is deep": sql(f"UPDATE notes SET value = '{DEEP}'"),
+    "a note of 12 million letters": sql(
+        "UPDATE notes SET value = '\"' || hex(zeroblob(6000000)) || '\"' WHERE client = 0"
+    ),
+    "notes of a million letters": sql(
+        "UPDATE notes SET value = '\"' || hex(zeroblob(500000)) || '\"'"
+    ),
+    "reasons of a million letters": sql(
+        "INSERT INTO events SELECT round, client, 'missing', hex(zeroblob(500000)) FROM notes"
+    ),
+    "a reason of 18 million letters": sql(
+        "INSERT INTO events VALUES (1, 0, 'missing', hex(zeroblob(9000000)))"
+    ),
     "a note is no JSON": sql("UPDATE notes SET value = '{'"),
     "a note of another kind": sql("""UPDATE notes SET value = '{"a": [1, {"b": null}]}'"""),
     "a histogram is a number": sql("UPDATE clients SET histogram = '7'"),

@@ -16,6 +16,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
 from fedkin.core.system import scratch
 from fedkin.core.toml import BadToml, parse_toml
+from fedkin.data.formats import memory
 from fedkin.data.formats.npz import load_arrays
 from tests.cli.command import SMALL, fedkin, process, told
 
@@ -54,6 +55,18 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     )
     with pytest.raises(FedkinError, match="unpacks to 8,000,128 bytes"):
         load_arrays(path)
+
+
+def test_a_small_archive_may_not_take_what_a_large_one_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight gigabytes out of eight megabytes would take a minute and the machine's memory."""
+    monkeypatch.setattr(memory, "LEAST", 1 << 20)
+    path = archive(tmp_path / "a.npz", x=header((10**6,)) + b"\0" * 8 * 10**6)
+    with pytest.raises(FedkinError, match="unpacks to 8,000,128 bytes, and a file of its size may"):
+        load_arrays(path)
+    dense = np.random.default_rng(0).bytes(8 * 10**6)
+    assert load_arrays(archive(tmp_path / "b.npz", x=header((10**6,)) + dense))["x"].size == 10**6
 
 
 def test_toml_that_takes_for_ever() -> None:

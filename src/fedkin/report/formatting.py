@@ -13,6 +13,8 @@ LARGE = (
     5000  # clients, above which a page shows a panel, and intervals are the normal distribution's
 )
 
+LONGEST = 1000  # letters of a note in a cell: a stranger's may have a million
+
 NONE = "–"
 PICKS = {
     "final": "final",
@@ -239,11 +241,16 @@ def split(found: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any) -> str:
-    """A note or a setting, short."""
+    """A note or a setting, short: of what fills no page, all; of the rest, its beginning."""
+    text = _plain(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):
-        return ", ".join(plain(item) for item in value)
+        return ", ".join(_plain(item) for item in value)
     if isinstance(value, dict):
-        return ", ".join(f"{key} = {plain(item)}" for key, item in value.items())
+        return ", ".join(f"{key} = {_plain(item)}" for key, item in value.items())
     return value if isinstance(value, str) else json.dumps(value)

@@ -191,10 +191,10 @@ def note_lists(run: Run, name: str, most: int) -> Stack | None:
     times = [
         at
         for (at,) in run.rows(
-            "SELECT DISTINCT round FROM notes WHERE name = ? AND client >= 0", name
+            "SELECT DISTINCT round FROM notes WHERE name = ? AND client >= 0 ORDER BY round", name
         )
     ]
-    keep = evenly(sorted(times), most) if most > 1 else times[-1:]
+    keep = evenly(times, most) if most > 1 else times[-1:]
     marks = ", ".join("?" * len(keep))
     query = (
         "SELECT round, client, value FROM notes WHERE name = ? AND client >= 0 AND round "

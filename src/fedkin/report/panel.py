@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fedkin.core.measures import ASIDE, measure_named
 from fedkin.report.formatting import LARGE
 from fedkin.report.matrix import Matrix
 from fedkin.report.records import Run
@@ -21,7 +20,7 @@ class Panel(NamedTuple):
     said: str
 
 
-def panel_of(run: Run, measure: str, matrices: Mapping[str, Matrix]) -> Panel | None:
+def panel_of(run: Run, matrices: Mapping[str, Matrix]) -> Panel | None:
     """The panel of a run, by the final scores of its first view; None where all clients are shown.
 
     The random ones are the same in every page of a run, and drawn from those between.
@@ -30,8 +29,7 @@ def panel_of(run: Run, measure: str, matrices: Mapping[str, Matrix]) -> Panel | 
         return None
     final = next(iter(matrices.values())).row(-1) if matrices else {}
     known = {k: v for k, v in final.items() if k in run.clients and math.isfinite(v)}
-    higher = measure not in ASIDE and measure_named(measure).higher
-    order = sorted(known, key=lambda k: (known[k] if higher else -known[k], k))
+    order = sorted(known, key=lambda k: (known[k], k))  # whichever end is the worst: both are shown
     few = order[:EACH] + order[max(EACH, len(order) - EACH) :]
     others = sorted(set(run.clients) - set(few))
     drawn = np.random.default_rng(0).choice(others, EACH, replace=False).tolist()

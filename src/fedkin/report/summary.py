@@ -16,6 +16,7 @@ from fedkin.report.newcomers import unseen
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import chosen_rounds, curves, measure_of, measures, scores, spread, values
 from fedkin.report.worst_clients import worst_clients
+from fedkin.runs.bounds import sentence
 from fedkin.runs.spec import SplitSection
 
 __all__ = [
@@ -271,7 +272,7 @@ def _seconds(run: Run) -> dict[str, Any]:
 def _missing(run: Run) -> list[dict[str, Any]]:
     query = "SELECT round, client, text FROM events WHERE kind = 'missing' ORDER BY round, client"
     return [
-        {"round": at, "client": run.name(client), "reason": plain(str(text))}
+        {"round": at, "client": run.name(client), "reason": sentence(plain(str(text)))}
         for at, client, text in run.rows(query)
     ]
 

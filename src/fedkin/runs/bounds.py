@@ -73,7 +73,7 @@ COLUMNS = {
         _whole("bytes", 0, COUNT),
         *(_whole(kind, 0, COUNT) for kind in KINDS),
     ],
-    "notes": [_ROUND, _CLIENT, _text("name", LETTERS), _text("value", TEXT)],
+    "notes": [_ROUND, _CLIENT, _text("name", LETTERS), _text("value", NOTE)],
     "clients": [
         _CLIENT,
         "(name IS NULL OR typeof(name) IN ('text', 'integer'))",
@@ -81,7 +81,7 @@ COLUMNS = {
         *(_perhaps_whole(split, COUNT) for split in ("train", "val", "test")),
         _perhaps_text("histogram", TEXT),
     ],
-    "events": [_ROUND, _CLIENT, _text("kind", LETTERS), _perhaps_text("text", TEXT)],
+    "events": [_ROUND, _CLIENT, _text("kind", LETTERS), _perhaps_text("text", NOTE)],
     "states": [_CLIENT, _ROUND],
     "measures": [
         _ROUND,

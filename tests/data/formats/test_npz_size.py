@@ -41,10 +41,12 @@ def test_what_would_not_fit_is_refused_unread(
     path = archive(tmp_path / "a.npz", x=array((1000,)), y=array((1000,)))
     whole = sum(one.file_size for one in zipfile.ZipFile(path).infolist())
     assert path.stat().st_size < whole / 10
-    monkeypatch.setattr(npz_size, "room", lambda: whole)
+    monkeypatch.setattr(npz_size, "room_of_compressed", lambda path: whole)
     check_size(path)
-    monkeypatch.setattr(npz_size, "room", lambda: whole - 1)
-    with pytest.raises(FedkinError, match=f"unpacks to {whole:,} bytes, and one file may take"):
+    monkeypatch.setattr(npz_size, "room_of_compressed", lambda path: whole - 1)
+    with pytest.raises(
+        FedkinError, match=f"unpacks to {whole:,} bytes, and a file of its size may take"
+    ):
         check_size(path)
 
 

@@ -35,3 +35,15 @@ def test_every_count_is_drawn_where_it_belongs() -> None:
         ("s8", "yes"): 2,
     }
     assert who_has_what([], ()) is None
+
+
+def test_so_many_classes_so_high() -> None:
+    """Bubbles need more room than cells, and 31 classes or more are narrow rows."""
+    for classes, height in ((3, 120), (8, 176), (30, 600), (31, 372), (45, 540), (60, 600)):
+        found = who_has_what(list(clients([[1] * classes, [2] * classes]).values()), ())
+        assert found is not None
+        assert found.spec["height"] == height, classes
+    many = [[1, 2, 3] * 4 for _ in range(61)]  # more clients than have bubbles
+    found = who_has_what(list(clients(many).values()), ())
+    assert found is not None
+    assert found.spec["height"] == 18 * 12

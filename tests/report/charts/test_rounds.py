@@ -3,6 +3,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+from fedkin.report.charts.rounds import over_rounds
+from fedkin.report.matrix import Matrix
 from fedkin.report.page.report import write_report
 from tests.report.page.report_examples import parsed
 from tests.report.records_for_tests import write
@@ -19,3 +24,14 @@ def test_chosen_clients_have_their_line(tmp_path: Path) -> None:
         1e-4,
     )
     assert line["values"]["c"] == [8000, 7000, 8000]
+
+
+@pytest.mark.parametrize(("rounds", "points"), [(1, True), (30, True), (31, False)])
+def test_a_short_line_has_points(rounds: int, points: bool) -> None:
+    scores = np.linspace(0.1, 0.9, 2 * rounds).reshape(rounds, 2)
+    matrices = {"personal": Matrix(list(range(1, rounds + 1)), [4, 2], scores)}
+    spec = over_rounds(matrices, "accuracy", rounds, None).spec
+    lines = [layer["mark"] for layer in spec["layer"] if layer["mark"].get("type") == "line"]
+    assert lines
+    assert {line["point"] for line in lines} == {points}
+    assert any(layer["mark"]["type"] == "area" for layer in spec["layer"]) == (rounds > 1)

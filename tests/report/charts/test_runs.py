@@ -1,5 +1,7 @@
 """Runs beside each other."""
 
+import sqlite3
+
 import pytest
 
 from fedkin.report.charts.runs import run_figures
@@ -61,3 +63,20 @@ def test_unfinished_runs_are_lines_alone_and_damaged_ones_nothing(seen, tmp_path
     assert "late" not in {row["run"] for row in rows(found["fairness"])}
     assert run_figures([damaged], "local") == []
     assert all(one.row["state"] == FINISHED for one in seen)
+
+
+def until(figure, run):
+    """{(round, seconds)} of a line; the rows of names at the ends have no round."""
+    lines = [row for row in rows(figure) if row["run"] == run and "round" in row]
+    return {(row["round"], row["seconds"]) for row in lines}
+
+
+def test_seconds_are_those_until_the_round(seen, tmp_path) -> None:
+    """A setup of 1 s, rounds of 4 and 6, a finish of 3; 0 where the record has no time of it."""
+    figure = drawn(seen)["over-seconds"]
+    assert until(figure, "comet") == {(1, 5.0), (2, 11.0), (3, 14.0)}
+    short = write(tmp_path / "short")
+    with sqlite3.connect(short / "run.db") as connection:
+        connection.execute("DELETE FROM rounds WHERE round = 3")
+    figure = drawn([*seen, look(short, "short")])["over-seconds"]
+    assert until(figure, "short") == {(1, 5.0), (2, 11.0), (3, 0.0)}

@@ -65,4 +65,7 @@ def test_weights_of_many_clients_are_bins(tmp_path: Path) -> None:
     assert sum(cell["weight"] for cell in cells) == pytest.approx(
         50 * 30, rel=0.01
     )  # a row's whole weight
-    assert "bins" in drawn.note
+    assert drawn.note.endswith(
+        "120 clients as 50 bins of neighbours: a cell is the weight that a client of the row gives "
+        "to all of the column together, on average."
+    )

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.report.comparison.compare import COLUMNS, compare, comparison
+from fedkin.report.comparison.compare import COLUMNS, _by_one_measure, compare, comparison
+from fedkin.runs.database import MEASURES
 from tests.report.comparison.compare_examples import shift
 from tests.report.records_for_tests import write
 
@@ -91,3 +92,24 @@ def test_no_hint_where_local_is_there(tmp_path: Path) -> None:
 def test_nothing_to_compare() -> None:
     with pytest.raises(FedkinError):
         compare([])
+
+
+def by_auc(folder: Path) -> Path:
+    with sqlite3.connect(folder / "run.db") as connection:
+        connection.execute(MEASURES)
+        connection.executemany(
+            "INSERT INTO measures VALUES (3, ?, 'personal', 'test', 'auc', ?)",
+            [(0, 0.7), (1, 0.6), (2, 0.9)],
+        )
+    return folder
+
+
+def test_runs_are_compared_by_the_first_measure_that_all_have(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", measure="accuracy")
+    other = by_auc(write(tmp_path / "other", measure="auc", method="ditto"))
+    assert [run.measure for run in _by_one_measure([one, other], None)] == ["accuracy"] * 2
+    assert [run.measure for run in _by_one_measure([other, one], None)] == ["accuracy"] * 2
+    assert [run.name for run in _by_one_measure([other, one], None)] == ["other", "one"]
+    assert [run.measure for run in _by_one_measure([other], None)] == ["auc"]
+    late = by_auc(write(tmp_path / "late", measure="auc", finished=False))
+    assert [run.measure for run in _by_one_measure([one, late], None)] == ["accuracy", "auc"]

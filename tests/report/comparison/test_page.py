@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from playwright.sync_api import Browser
@@ -48,6 +49,18 @@ def test_the_sentence_names_the_best_or_the_only_one(tmp_path: Path) -> None:
         database.execute("UPDATE metrics SET accuracy = accuracy - 0.1 WHERE split = 'test'")
     both = best_gain(comparison([local, worse, comet]))
     assert both.startswith("Of 2 experiments beside local, comet does best: test accuracy +3.33 ")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sure"),
+    [(0.0, 0.1, False), (0.01, 0.1, True), (-0.1, 0.0, False), (-0.1, -0.01, True)],
+)
+def test_an_interval_that_touches_zero_may_be_chance(low: float, high: float, sure: bool) -> None:
+    pair = {"measure": "accuracy", "method": "ditto", "setting": "", "clients": 5}
+    pair |= {"difference": 0.05, "low": low, "high": high, "better": 0.6, "worse": 0.2}
+    said = best_gain(SimpleNamespace(pairs=[pair], baseline="local"))  # type: ignore[arg-type]
+    assert ("which may be chance" in said) != sure
+    assert said.endswith("over 5 clients; 60 % of them do better, 20 % worse.")
 
 
 def test_the_page_sorts_compares_and_averages_only_what_is_finished(

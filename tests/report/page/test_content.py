@@ -65,7 +65,7 @@ def figures_of(page: str) -> dict[str, dict]:
 
 def test_the_page_shows_the_panel_and_the_numbers_of_everybody(folder: Path, many: None) -> None:
     with opened(folder) as run:
-        found = panel_of(run, *measured(run, of_run(run)))
+        found = panel_of(run, measured(run, of_run(run))[1])
         page = page_of(run)
         mean = of_run(run)["headline"]["personal"]["final"]["mean"]
     assert found is not None

@@ -5,6 +5,9 @@ import re
 import sqlite3
 from pathlib import Path
 
+import pytest
+
+from fedkin.report.page.document import _inert
 from fedkin.report.page.report import write_report
 from tests.report.page.report_examples import figures, parsed
 from tests.report.records_for_tests import write
@@ -61,3 +64,11 @@ def test_names_cannot_break_out(tmp_path: Path) -> None:
     assert "<script>alert(1)" not in path.read_text(encoding="utf-8")
     assert [tag for tag, _ in page.found].count("script") == 4
     assert next(a["data-client"] for tag, a in page.found if "data-client" in a) == name
+
+
+def test_what_is_no_json_is_not_written() -> None:
+    """A browser reads neither nan nor infinity, and would show no chart at all."""
+    assert _inert({"a": "</script>"}) == '{"a":"\\u003c/script>"}'
+    for value in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            _inert([value])

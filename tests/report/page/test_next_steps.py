@@ -1,15 +1,19 @@
 """What to do next: commands that can be typed where the page is read."""
 
+import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from fedkin.report.collaboration import Groups
-from fedkin.report.page.gain import gain_of
-from fedkin.report.page.next_steps import next_steps
+from fedkin.report.page.gain import Gain, gain_of
+from fedkin.report.page.next_steps import _of_groups, _of_rounds, _verdict, _who, next_steps
 from fedkin.report.page.report import write_report
 from fedkin.report.records import opened
 from fedkin.report.summary import of_run
+from tests.report.kept_pages import federation, in_groups
 from tests.report.page.lead_examples import beside
 from tests.report.records_for_tests import write
 
@@ -43,3 +47,115 @@ def test_a_page_that_is_passed_on_names_no_folder_of_this_machine(tmp_path: Path
     text = write_report(beside(tmp_path)).read_text(encoding="utf-8")
     assert str(tmp_path) not in text
     assert "fedkin compare local comet" in text
+
+
+@pytest.mark.parametrize(
+    ("hurt", "helped", "sizes", "ends"),
+    [
+        (3, 6, (10, 10), "c2 (−3.00 points), c1 (−2.00 points), c0 (−1.00 points)."),
+        (4, 4, (90, 10), "They hold more data (median 90 training samples, the helped 10): they "
+         "need others less."),
+        (4, 4, (10, 90), "They hold less data (median 10 training samples, the helped 90): others "
+         "may outweigh them."),
+        (4, 4, (15, 10), "Their size is not the reason: median 15 training samples, the helped "
+         "10."),
+        (4, 4, (10, 15), "Their size is not the reason: median 10 training samples, the helped "
+         "15."),
+    ],
+)  # fmt: skip
+def test_who_is_hurt_and_whether_by_size(
+    hurt: int, helped: int, sizes: tuple[int, int], ends: str
+) -> None:
+    clients = {k: SimpleNamespace(train=sizes[k >= hurt]) for k in range(hurt + helped)}
+    run = SimpleNamespace(name=lambda k: f"c{k}", clients=clients)
+    change = {k: -0.01 * (k + 1) if k < hurt else 0.1 for k in clients}
+    gain = SimpleNamespace(
+        measure="accuracy",
+        name="local training alone",
+        by_client=change,
+        hurt=list(range(hurt)),
+        helped=list(range(hurt, hurt + helped)),
+    )
+    said = _who(run, gain)  # type: ignore[arg-type]
+    assert said.startswith(f"Worse off than with local training alone: clients c{hurt - 1} (")
+    assert said.endswith(ends)
+
+
+@pytest.mark.parametrize(("step", "more"), [(0.0001, False), (0.1, True)])
+def test_an_error_that_falls_by_little_needs_no_more_rounds(
+    step: float, more: bool, tmp_path: Path
+) -> None:
+    """What is little is a share of the error, which has no scale of its own."""
+    run = federation(tmp_path / "run", 5, 6, in_groups(2, 2), classes=0, measure="loss")
+    with sqlite3.connect(run / "run.db") as connection:
+        connection.execute(f"UPDATE metrics SET accuracy = NULL, loss = 2.0 - {step} * round")
+    said, _ = steps(run)
+    assert ("more rounds may help" in said) == more
+
+
+GAIN = Gain("local", "accuracy", "", {}, {0: 0.1, 1: -0.2, 2: 0.3}, 0.05, 0.02, 0.08, 0.0123)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "Significant: the gain is unlikely to be chance (+2.00 … +8.00 points, Wilcoxon p = "
+         "0.0123)."),
+        ({"p": 0.00009}, "Significant: the gain is unlikely to be chance (+2.00 … +8.00 points, "
+         "Wilcoxon p < 0.0001)."),
+        ({"p": 0.0001}, "Significant: the gain is unlikely to be chance (+2.00 … +8.00 points, "
+         "Wilcoxon p = 0.0001)."),
+        ({"p": None}, "Significant: the gain is unlikely to be chance (+2.00 … +8.00 points)."),
+        ({"low": 0.0}, "Not significant: the interval of the gain, 0.00 … +8.00 points, includes "
+         "0, Wilcoxon p = 0.0123. More seeds or more clients would tell."),
+        ({"mean": -0.05, "low": -0.08, "high": -0.02}, "Significant: the loss is unlikely to be "
+         "chance (−8.00 … −2.00 points, Wilcoxon p = 0.0123)."),
+        ({"low": None, "high": None}, "One client alone says nothing of chance."),
+    ],
+)  # fmt: skip
+def test_how_sure_a_gain_is(changes: dict[str, float | None], said: str) -> None:
+    assert _verdict(GAIN._replace(**changes)) == said  # type: ignore[arg-type]
+
+
+def test_which_group_gains_most_and_least() -> None:
+    run: Any = None  # nothing of it is asked for
+    said = _of_groups(run, GAIN, Groups("cluster", {0: 4, 1: 2, 2: 4, 9: 7}))
+    assert said == [
+        "Most gains: cluster 4 (2 clients, mean +20.00 points). Least: cluster 2 (1 client, mean "
+        "−20.00 points)."
+    ]
+    assert _of_groups(run, GAIN, Groups("cluster", {0: 4, 1: 4, 2: 4})) == []
+    alike = GAIN._replace(by_client={0: 0.1, 1: 0.1})
+    assert _of_groups(run, alike, Groups("cluster", {0: 4, 1: 2})) == []
+    assert _of_groups(run, GAIN, None) == []
+
+
+@pytest.mark.parametrize(
+    ("rounds", "shares", "said", "more"),
+    [
+        (10, {8: 0.59, 10: 0.6}, "still improved by 1.00 points since round 8", 20),
+        (10, {8: 0.596, 10: 0.6}, None, None),
+        (10, {3: 0.62, 8: 0.6, 10: 0.6}, "round 3 was better than the last by 2.00 points", 3),
+        (10, {3: 0.608, 8: 0.6, 10: 0.6}, None, None),
+        (5, {4: 0.5, 5: 0.6}, "still improved by 10.00 points since round 4", 10),
+        (4, {3: 0.5, 4: 0.6}, None, None),
+        (14, {11: 0.5, 14: 0.6}, "still improved by 10.00 points since round 11", 28),
+    ],
+)
+def test_whether_rounds_were_too_few_or_too_many(
+    rounds: int, shares: dict[int, float], said: str | None, more: int | None, tmp_path: Path
+) -> None:
+    """By validation data: the last fifth of the rounds, and the best round beside the last."""
+    folder = federation(tmp_path / "run", 5, rounds, in_groups(2, 2))
+    with sqlite3.connect(folder / "run.db") as connection:
+        connection.execute("UPDATE metrics SET accuracy = 0.59 WHERE split = 'val'")
+        for at, share in shares.items():
+            connection.execute(
+                "UPDATE metrics SET accuracy = ? WHERE split = 'val' AND round = ?", (share, at)
+            )
+    with opened(folder) as run:
+        steps = _of_rounds(run, of_run(run))
+    assert [said in step.text for step in steps] == ([] if said is None else [True])  # type: ignore[operator]
+    assert [step.command.rpartition(" --rounds ")[2] for step in steps] == (
+        [] if more is None else [str(more)]
+    )

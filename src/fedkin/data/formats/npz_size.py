@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from fedkin.core.errors import FedkinError, cut
-from fedkin.data.formats.memory import room
+from fedkin.data.formats.memory import room_of_compressed
 
 MEMBERS = 10_000
 ROWS = 2**40  # along one axis, also of an array that holds nothing
@@ -27,7 +27,7 @@ def check_size(path: Path) -> None:
     """
     if not zipfile.is_zipfile(path):
         return  # numpy says what it is instead
-    most = room()
+    most = room_of_compressed(path)
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if len(members) > MEMBERS:
@@ -35,8 +35,8 @@ def check_size(path: Path) -> None:
         total = sum(member.file_size for member in members)
         if total > most:
             raise FedkinError(
-                f"{path} unpacks to {total:,} bytes, and one file may take {most:,} on this "
-                "machine now"
+                f"{path} unpacks to {total:,} bytes, and a file of its size may take "
+                f"{most:,} on this machine now"
             )
         for member in members:
             if member.filename.endswith(".npy"):

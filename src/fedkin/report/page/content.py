@@ -55,7 +55,7 @@ def pages(run: Run) -> Pages:
     """What ``fedkin report`` writes."""
     found = of_run(run)
     what, matrices = measured(run, found)
-    panel = panel_of(run, what, matrices)
+    panel = panel_of(run, matrices)
     clients = None if panel is None else client_rows(run, what, matrices)
     return Pages(_page(run, found, what, matrices, panel), clients)
 

@@ -42,7 +42,7 @@ def charts_of(run: Run) -> list[Figure]:
     """The charts that show the whole run; those of a chosen client are empty without one."""
     found = of_run(run)
     what, matrices = measured(run, found)
-    panel = panel_of(run, what, matrices)
+    panel = panel_of(run, matrices)
     return page_figures(run, found, what, matrices, gain_of(run, found), panel).figures
 
 
