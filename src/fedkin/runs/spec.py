@@ -66,10 +66,10 @@ class DataSection(_Open):
 
     name: str = "digits"  # a data set, a file or a folder
     dir: str | None = None  # the folder of data sets; default: FEDKIN_DATA
-    mean: tuple[
-        float, ...
-    ] = ()  # samples enter the model as (x − mean) / std; pixels are in [0, 1] before
-    std: tuple[Annotated[float, Field(gt=0)], ...] = ()  # see mean
+    mean: (
+        Literal["auto"] | tuple[float, ...]
+    ) = ()  # samples enter the model as (x − mean) / std; pixels are in [0, 1] before
+    std: tuple[Annotated[float, Field(gt=0)], ...] = ()  # see mean, whose "auto" fits both
     client: str | None = None  # the column that names the client, in tables
     label: str | None = None  # the column of labels, in tables; default: "label"
     pool: Literal["train", "all"] = "train"  # what is divided where a set has an official test part
@@ -138,7 +138,7 @@ class ModelSection(_Open):
 class MethodSection(_Open):
     """[method] a method and its hyper-parameters."""
 
-    name: str = "comet"  # the method
+    name: str = "finetune"  # the method
     safe: bool = False  # clients deploy a federated model only where their validation says so
 
 
