@@ -1,6 +1,7 @@
 """What to do next: commands that can be typed where the page is read."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -73,6 +74,16 @@ def test_what_a_finish_gains_is_no_reason_for_more_rounds(tmp_path: Path) -> Non
     with sqlite3.connect(folder / "run.db") as database:
         database.execute("UPDATE metrics SET accuracy = 0.05 * round WHERE round < ?", (LAST,))
     assert "more rounds may help" in steps(folder)[0]
+
+
+def test_of_sums_nobody_is_compared_with_its_own_training(tmp_path: Path) -> None:
+    folder = write(tmp_path / "masked")
+    with closing(sqlite3.connect(folder / "run.db")) as database, database:
+        database.execute("DELETE FROM metrics WHERE client > 0")
+        database.execute("UPDATE metrics SET client = -1")
+    _, commands = steps(folder)
+    assert not [command for command in commands if "--method local" in command]
+    assert [command for command in commands if command.startswith("fedkin show")]
 
 
 def test_a_page_that_is_passed_on_names_no_folder_of_this_machine(tmp_path: Path) -> None:
