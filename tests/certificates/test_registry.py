@@ -128,7 +128,11 @@ def test_golden_evidence_stays_where_the_traces_are_not_at_hand(
 
 
 def test_sources_are_those_of_the_methods_it_is_made_of() -> None:
-    assert list(sources(METHODS["pfedme"])) == ["fedkin.methods.cgpfl", "fedkin.methods.pfedme"]
+    assert list(sources(METHODS["pfedme"])) == [
+        "fedkin.methods.cgpfl",
+        "fedkin.methods.parts.clusters",
+        "fedkin.methods.pfedme",
+    ]
     assert "fedkin.methods.parts.mixing" in sources(METHODS["ppfl"])
     assert digest(METHODS["local"]) != digest(METHODS["fedavg"])
 
