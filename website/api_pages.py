@@ -91,8 +91,8 @@ def _overview() -> str:
     lines = [
         "# Python interface",
         "",
-        "Look up any public name. These pages are written from docstrings; modules that are not "
-        "listed may change without notice.",
+        "After this page you can look up any public name. These pages are written from docstrings. "
+        "Modules that are not listed may change without notice.",
         "",
         "```python",
         f"from fedkin import {', '.join(name for name in fedkin.__all__)}",

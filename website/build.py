@@ -18,6 +18,7 @@ from website import (
     json_page,
     method_pages,
     notebooks,
+    openings,
     spec_page,
 )
 from website.links import broken, from_elsewhere
@@ -52,6 +53,7 @@ def stage(target: Path) -> list[Any]:
             pages.write(place, text)
     shutil.copytree(ROOT / "website" / "pages", target, dirs_exist_ok=True)
     shutil.copyfile(json_page.FILE, target / "json-output.json")
+    openings.complete(target)
     config = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
     nav = expanded(config["project"]["nav"], target)
     listed = {place for _, place in for_programs.leaves(nav)}

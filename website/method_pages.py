@@ -7,6 +7,7 @@ from typing import Any
 from fedkin.certificates.registry import held
 from fedkin.cli.listing.certificates import sections
 from fedkin.cli.listing.methods import methods
+from website import measured
 from website.markdown import table
 from website.spec_keys import toml
 
@@ -20,7 +21,9 @@ NEEDS = {
 
 
 def complete(stage: Path) -> None:
-    """Adds to each page of docs/methods/ what its methods need and what is proved of them."""
+    """Adds to each page of docs/methods/ what its methods need, and what was measured and proved
+    of them.
+    """
     for one in methods():
         name = one["name"]
         page = stage / "methods" / f"{SHARED_PAGES.get(name, name)}.md"
@@ -53,7 +56,7 @@ def _lines(one: dict[str, Any]) -> list[str]:
     ]
     rows += [[f"`{key}`", f"`{_value(value)}`"] for key, value in one["hyper_parameters"].items()]
     lines += table(["fact", "value"], rows)
-    return [*lines, "", *_certificate(name)]
+    return [*lines, *measured.lines(name), "", *_certificate(name)]
 
 
 def _value(value: Any) -> str:

@@ -17,10 +17,13 @@ IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 
 
 class Picture(NamedTuple):
-    """``page``: a page below one of the folders; ``height``: pixels of it, from the top."""
+    """``page``: a page below one of the folders; ``height``: pixels of it, from the top, or of
+    what ``part`` selects.
+    """
 
     page: str
     height: int
+    part: str = ""
 
 
 PICTURES = {
@@ -28,6 +31,9 @@ PICTURES = {
     "first_steps": Picture("runs/digits.html", 1262),
     "hospitals": Picture("runs/hospitals.html", 1262),
     "phones": Picture("runs/phones.html", 1165),
+    "population": Picture("runs/population/report.html", 900, "#simplex"),
+    "figure": Picture("reproduction/comet-figure-2.html", 700),
+    "median": Picture("runs/median.html", 1100),
 }
 WIDTH = 1150
 
@@ -44,15 +50,18 @@ def main() -> None:
         for name, picture in PICTURES.items():
             for page in (folder / picture.page for folder in folders):
                 if page.exists():
-                    take(browser, page, picture.height, IMAGES / f"{name}.png")
+                    take(browser, page, picture, IMAGES / f"{name}.png")
                     print(f"{name}.png from {page}")
 
 
-def take(browser: Browser, page: Path, height: int, to: Path) -> None:
-    """The top of a page, light, as PNG."""
+def take(browser: Browser, page: Path, picture: Picture, to: Path) -> None:
+    """The top of a page, or a part of it, light, as PNG."""
     with opened(browser, page, width=WIDTH) as view:
-        view.set_viewport_size({"width": WIDTH, "height": height})
-        view.screenshot(path=to)
+        view.set_viewport_size({"width": WIDTH, "height": picture.height})
+        if picture.part:
+            view.locator(picture.part).screenshot(path=to)
+        else:
+            view.screenshot(path=to)
 
 
 if __name__ == "__main__":

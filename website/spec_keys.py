@@ -4,6 +4,7 @@ import ast
 import inspect
 import io
 import json
+import re
 import textwrap
 import tokenize
 from typing import Any, NamedTuple
@@ -34,7 +35,23 @@ EXAMPLES: dict[str, Any] = {
     "run.clients": 40,
     "run.out": "runs/first",
     "run.holdout_clients": 0.2,
+    "model.head": "layers.3",
+    "privacy.noise": {"epsilon": 8, "delta": 1e-5},
+    "privacy.clip": 1.0,
+    "privacy.delta": 1e-5,
+    "privacy.budget": 8.0,
+    "privacy.secure_aggregation": {"threshold": 7},
 }
+
+
+NOISED = {"clip": 1.0, "noise": 1.0, "delta": 1e-5}
+BESIDE = {  # what an example needs beside it
+    "privacy.noise": {"clip": 1.0},
+    "privacy.clip": NOISED,
+    "privacy.delta": NOISED,
+    "privacy.budget": NOISED,
+}
+COMMENT = re.compile(r"\s*#")  # a line that is nothing else
 
 
 class Key(NamedTuple):
@@ -93,7 +110,7 @@ def _models() -> dict[str, Any]:
 
 
 def comments(model: type[BaseModel]) -> dict[str, str]:
-    """The comments beside the fields of a class, by field."""
+    """The comments beside the fields of a class and right above them, by field."""
     text = textwrap.dedent(inspect.getsource(model))
     beside = {
         token.start[0]: token.string.lstrip("# ")
@@ -102,10 +119,14 @@ def comments(model: type[BaseModel]) -> dict[str, str]:
     }
     (tree,) = ast.parse(text).body
     assert isinstance(tree, ast.ClassDef)
+    whole = {number for number, line in enumerate(text.splitlines(), 1) if COMMENT.match(line)}
     found = {}
     for statement in tree.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+            first = statement.lineno
+            while first - 1 in whole:
+                first -= 1
+            lines = range(first, (statement.end_lineno or statement.lineno) + 1)
             found[statement.target.id] = " ".join(beside[n] for n in lines if n in beside)
     return found
 
@@ -122,7 +143,8 @@ def check_examples() -> None:
     """Every example is taken by the parser. Raises FedkinError where one is not."""
     for key in every_key():
         if key.example is not None:
-            parse({key.section: {key.name: key.example}}, where=f"example of {key.path}")
+            section = {**BESIDE.get(key.path, {}), key.name: key.example}
+            parse({key.section: section}, where=f"example of {key.path}")
 
 
 def _least(shape: dict[str, Any]) -> Any:

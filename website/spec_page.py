@@ -14,8 +14,8 @@ from website.spec_keys import Key, check_examples, every_key, sections, toml
 INTRODUCTION = """\
 # Experiment file
 
-Look up any key of `experiment.toml`: what it takes, what it is when you leave it out, and an
-example where the default is none. This page is written from the specification's own classes, and
+After this page you can write any key of `experiment.toml`: what it takes, what it is when you leave
+it out, and an example. This page is written from the specification's own classes, and
 the parser reads every example. `fedkin run --set section.key=value` reaches the same keys."""
 
 
@@ -31,7 +31,7 @@ def page() -> dict[str, str]:
                 [
                     f"`{key.name}`",
                     key.type,
-                    "" if key.default is None else f"`{toml(key.default)}`",
+                    "none" if key.default is None else f"`{toml(key.default)}`",
                     key.meaning,
                     _example(key),
                 ]
@@ -48,9 +48,7 @@ def page() -> dict[str, str]:
 
 
 def _example(key: Key) -> str:
-    """What a file may say; nothing where the default shows it already."""
-    if key.example is None or key.example == key.default:
-        return ""
+    """What a file may say."""
     return f"`{key.name} = {toml(key.example)}`"
 
 

@@ -173,3 +173,10 @@ def test_statsmodels_is_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "statsmodels", None)
     with pytest.raises(FedkinError, match=r"fedkin\[stats\]"):
         mixed_effects(people("gaussian"), "gaussian")
+
+
+def test_columns_that_determine_each_other_are_told_in_one_sentence() -> None:
+    found = people("gaussian")
+    twice = replace(found, x=torch.cat([found.x, found.x[:, :1]], dim=1))
+    with pytest.raises(FedkinError, match=r"determine each other.*data\.drop"):
+        mixed_effects(twice, "gaussian")

@@ -21,7 +21,7 @@ def block(language: str) -> str:
 
 
 def command(beginning: str) -> list[str]:
-    (line,) = [line for line in PAGE.splitlines() if line.startswith(f"    fedkin {beginning}")]
+    (line,) = [line for line in PAGE.splitlines() if line.startswith(f"fedkin {beginning}")]
     return line.split()[1:]
 
 

@@ -56,3 +56,10 @@ def test_the_page_draws_sorts_and_filters(browser: Browser, tmp_path: Path, widt
         assert wide <= width
         first = shown.locator("#to-beat tbody tr").first.inner_text()
         assert re.search(r"rounds\s+apfl", first)
+
+
+def test_it_leads_with_who_is_best() -> None:
+    text = page(made_rows())
+    (said,) = re.findall(r'<p class="lead">(.*?)</p>', text)
+    assert said.startswith("At equal rounds the best method of each of ")
+    assert "Training alone is beaten on " in said

@@ -119,6 +119,9 @@ def test_a_finished_run_is_left_as_it_is(tmp_path: Path) -> None:
     result = fedkin("resume", tmp_path / "run")
     assert result.exit_code == 0, result.output
     assert "is finished" in result.stdout
+    printed = json.loads(fedkin("resume", tmp_path / "run", "--json").stdout)
+    assert printed.items() >= before.items()
+    assert set(printed) - set(before) == {"folder", "report"}
     assert json.loads(fedkin("show", tmp_path / "run", "--json").stdout) == before
 
 
@@ -307,7 +310,10 @@ def test_what_trains_nothing_loads_little(
         "assert not slow & {*sys.modules}, slow & {*sys.modules}"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", code, *words, "--quiet"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) > 3

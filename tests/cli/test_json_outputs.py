@@ -12,7 +12,12 @@ from tests.cli.json_outputs import outputs
 from website.json_page import schemas
 from website.json_schema import of, rows
 
-LIKE_OTHERS = {"bench add": "bench run"}  # print what another command prints
+LIKE_OTHERS = {  # print what another command prints
+    "bench add": "bench run",
+    "deploy export": "export",
+    "deploy predict": "predict",
+    "resume": "run",
+}
 ELSEWHERE = {"deploy join"}  # tests/flower/test_newcomer.py holds it against its schema
 
 

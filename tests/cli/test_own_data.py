@@ -31,13 +31,11 @@ def test_five_commands_from_a_table_to_an_exported_model(
     assert (tmp_path / "runs/ppfl/export/H07/model.pt2").stat().st_size > 0
 
 
-def test_the_lines_that_convert_pfllibs_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def write_pfllib(root: Path) -> None:
+    """Files as PFLlib writes them: a pickled dict a client, in train/ and test/."""
     rng = np.random.default_rng(0)
     for part, size in (("train", 6), ("test", 3)):
-        folder = tmp_path / "mnist" / part
+        folder = root / part
         folder.mkdir(parents=True)
         for client in range(20):
             data = {
@@ -45,6 +43,13 @@ def test_the_lines_that_convert_pfllibs_files(
                 "y": rng.integers(0, 3, size),
             }
             np.savez(folder / f"{client}.npz", data=np.array(data, dtype=object))
+
+
+def test_the_lines_that_convert_pfllibs_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_pfllib(tmp_path / "mnist")
     exec(block("docs/own_data.md", "python"), {})
     source = load("./mnist_clients.npz")
     assert source.x.shape == (180, 1, 4, 4)

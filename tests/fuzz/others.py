@@ -23,7 +23,8 @@ from fedkin.bench.verify import named, permit
 from fedkin.core.errors import FedkinError
 from fedkin.core.plain import COMMANDS
 from fedkin.data.sources import load
-from fedkin.report.watch import HERE, Live, _Request
+from fedkin.report.live import Live
+from fedkin.report.watch import HERE, _Request
 from tests.bench.made_rows import made_rows
 from tests.fuzz.boundary import VALUES, Boundary
 from tests.fuzz.grammar import places, put

@@ -28,6 +28,7 @@ def written(command: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_page_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))  # as python puts it where a script stands
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     assert blocks
     space: dict[str, object] = {}
@@ -35,9 +36,11 @@ def test_the_page_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         if language == "python":
             exec(compile(text, page.name, "exec"), space)
         elif language == "toml":
+            if "entry-points" in text:
+                continue  # examples/foreign_method is a package that has them
             short = text.replace("rounds = 10", "rounds = 1") + '[engine]\nname = "inprocess"\n'
             Path("experiment.toml").write_text(short, encoding="utf-8")
-        else:
+        elif language == "bash":  # what waits for other programs stands in blocks "console"
             for command in text.splitlines():
                 words = written(command)
                 done = fedkin(*words, *(SHORT if words[0] == "run" else []))

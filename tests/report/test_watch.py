@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.report import watch
+from fedkin.report import live, watch
 from fedkin.report.watch import Watch
 from tests.report.records_for_tests import write
 
@@ -19,7 +19,7 @@ from tests.report.records_for_tests import write
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that takes no time."""
-    monkeypatch.setattr(watch, "run_page", lambda run: f"page of {run.folder.name}")
+    monkeypatch.setattr(live, "run_page", lambda run: f"page of {run.folder.name}")
 
 
 @contextmanager

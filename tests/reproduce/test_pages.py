@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.reproduce import running
-from fedkin.reproduce.pages import COLUMNS, markdown
+from fedkin.reproduce.pages import COLUMNS, _lead, markdown
 from fedkin.reproduce.preset import names, preset, published
 from tests.cli.command import fedkin
 
@@ -97,3 +97,12 @@ def table(folder: Path) -> dict[str, dict[str, str]]:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Presets that are about the same runs share them."""
     return tmp_path_factory.mktemp("runs")
+
+
+def test_the_page_leads_with_how_near_the_rows_are() -> None:
+    line = {"missing": "", "difference": 0.5}
+    found = [line, {**line, "difference": -8.61}, {**line, "difference": None}]
+    assert _lead([*found, {"missing": "not run yet", "difference": None}]) == (
+        "3 of 4 rows measured, 2 with a published number: 1 within 1 of it, the farthest 8.61 away."
+    )
+    assert _lead(found[2:]) == "1 of 1 row measured; none of them has a published number."

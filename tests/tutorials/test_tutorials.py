@@ -40,6 +40,20 @@ def test_the_page_shows_the_script(name: str) -> None:
     assert found[1] == (SCRIPTS / f"{name}.py").read_text()
 
 
+def commands(name: str) -> None:
+    """Types what the page shows after its script ran."""
+    page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    typed = [
+        line
+        for code in re.findall(r"```bash\n(.*?)```", page, re.DOTALL)
+        for line in code.splitlines()
+    ]
+    assert typed
+    for command in typed:
+        done = fedkin(*shlex.split(command)[1:])
+        assert done.exit_code == 0, (command, done.output)
+
+
 def test_my_hospital_csvs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     script("hospitals", monkeypatch).main(hospitals=8)
@@ -56,8 +70,10 @@ def test_my_hospital_csvs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_phones_with_different_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     phones = script("phones", monkeypatch)
-    results = phones.main(tmp_path, rounds=1)
+    results = phones.main(rounds=1)
+    commands("phones")
     for result in results.values():
         assert result.summary["model"] == ", ".join(sorted(phones.MODELS.values()))
     up = results["comet"].communication.query("direction == 'up'")
@@ -66,13 +82,17 @@ def test_phones_with_different_models(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_understand_my_population(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = script("population", monkeypatch).main(tmp_path / "run", rounds=2)
+    monkeypatch.chdir(tmp_path)
+    table = script("population", monkeypatch).main(rounds=2)
+    commands("population")
     assert len(table) == 4
     assert table[[0, 1, 2, 3]].sum(axis=1).to_numpy() == pytest.approx(1, abs=0.03)
 
 
 def test_add_a_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results = script("median", monkeypatch).main(tmp_path, rounds=2)
+    monkeypatch.chdir(tmp_path)
+    results = script("median", monkeypatch).main(rounds=2)
+    commands("median")
     assert results["fedmedian"].summary["method"] == "fedmedian"
     models = [
         [p.detach() for p in results[name].personal(0).parameters()]

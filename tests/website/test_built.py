@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser
 
 import fedkin
 from fedkin.runs.spec import Spec
+from tests.report.browser import started
 from website import api_pages
 
 pytest.importorskip("zensical", reason="the extra docs is not installed: scripts/docs installs it")
@@ -53,3 +56,46 @@ def test_search_has_every_page(site: Path) -> None:
     text = json.dumps(found)
     assert "membership_lr" in text
     assert "--holdout-clients" in text
+
+
+KINDS = {  # of pages, one each
+    "home": "index.html",
+    "tutorial": "tutorials/first_steps.html",
+    "how-to": "howto/table.html",
+    "file": "reference/experiment-file.html",
+    "command": "reference/cli/run.html",
+    "method": "methods/ditto.html",
+    "module": "reference/python/fedkin.api.html",
+    "error": "reference/errors/FED-301.html",
+    "results": "results.html",
+    "notebook": "notebooks/first_steps.html",
+}
+VIEWS = [(390, "light"), (390, "dark"), (1400, "light"), (1400, "dark")]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started() as found:
+        yield found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_that_axe_knows_of(browser: Browser, site: Path, kind: str) -> None:
+    for width, theme in VIEWS:
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+        page.goto((site / KINDS[kind]).as_uri())
+        page.wait_for_selector("nav[aria-label]")
+        found = Axe().run(page).response["violations"]
+        said = [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
+        assert said == [], (kind, width, theme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.close()
+
+
+def test_the_search_answers_without_a_server(browser: Browser, site: Path) -> None:
+    page = browser.new_page()
+    page.goto((site / "index.html").as_uri())
+    page.keyboard.press("Control+k")
+    page.keyboard.type("holdout")
+    page.wait_for_selector("text=/holdout/i >> nth=1", timeout=20_000)
+    page.close()

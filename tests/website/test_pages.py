@@ -16,7 +16,7 @@ from fedkin.certificates.registry import held
 from fedkin.core.codes.families import families
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import Spec
-from website import api_pages, commands, errors_page, man_page, spec_keys
+from website import api_pages, commands, errors_page, man_page, measured, openings, spec_keys
 from website.build import CONFIG, stage
 from website.for_programs import leaves
 from website.links import broken, from_elsewhere
@@ -40,11 +40,24 @@ def test_the_navigation_lists_every_page(source: tuple[Path, set[str]]) -> None:
     assert {place for place in there if not place.startswith("files/")} == listed
 
 
+def test_every_page_opens_with_what_its_reader_can_do(source: tuple[Path, set[str]]) -> None:
+    target, listed = source
+    for place in listed:
+        opening = openings.beginning((target / place).read_text(encoding="utf-8"))
+        assert openings.BEGINS in " ".join(opening.split()), place
+
+
+def test_a_page_that_nothing_opens_is_told(tmp_path: Path) -> None:
+    (tmp_path / "new.md").write_text("# New\n\nText.\n", encoding="utf-8")
+    with pytest.raises(KeyError):
+        openings.complete(tmp_path)
+
+
 def test_a_page_without_a_line_is_listed_under_more(
     source: tuple[Path, set[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "zensical.toml"
-    config.write_text(CONFIG.read_text().replace('{ "Deploy" = "deploy.md" },', ""))
+    config.write_text(CONFIG.read_text().replace('{ "Real devices" = "deploy.md" },', ""))
     monkeypatch.setattr("website.build.CONFIG", config)
     last = stage(tmp_path / "source")[-1]
     assert "deploy.md" in [place for _, place in leaves(last["More"])]
@@ -94,7 +107,8 @@ def test_every_key_has_a_type_and_an_example_that_the_parser_takes() -> None:
     }
     assert set(found) == declared
     assert [path for path, key in found.items() if not key.type] == []
-    assert sum(key.example is None for key in found.values()) < 10
+    assert [path for path, key in found.items() if key.example is None] == []
+    assert [path for path, key in found.items() if not key.meaning] == []
     assert found["train.lr"].type == "number > 0"
     assert found["data.pool"].type == '"train" | "all"'
     assert found["run.clients"].meaning == "default: 20, or all that the data name"
@@ -113,11 +127,15 @@ def test_comments_beside_a_key_are_its_meaning() -> None:
             2.0,  # three lines
         )
         described: int = Field(default=1, ge=1)  # beside
+        # above
+        # and again
+        told: int = 2  # and beside
 
     assert spec_keys.comments(Section) == {
         "plain": "",
         "said": "over three lines",
         "described": "beside",
+        "told": "above and again and beside",
     }
 
 
@@ -138,6 +156,24 @@ def test_methods_have_their_facts_beneath_their_pages(source: tuple[Path, set[st
         assert f"\n## {name} at a glance\n" in text, name
         proved = bool(held(name)[0].content)  # a new method has no certificate yet
         assert (f'"Certificate of {name}:' in text) == proved, name
+
+
+def test_methods_have_their_measured_rows(source: tuple[Path, set[str]]) -> None:
+    target, _ = source
+    text = (target / "methods" / "ditto.md").read_text(encoding="utf-8")
+    assert "### Measured rows of ditto" in text
+    har = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    table = har.split("<!-- methods-har -->")[1].split("<!-- end -->")[0]
+    (row,) = [line for line in table.splitlines() if line.startswith("| ditto |")]
+    score = row.split(" | ")[1]
+    assert f"| {score} |" in text
+    found = measured.by_method()
+    assert {one.page for one in found["cgpfl"]} >= {"results.md", "reproduction/cgpfl-table-1.md"}
+    assert {one.page for one in found["fedavg"]} >= {"bench.md"}
+    assert measured._method("fedkin run examples/papers/ppfl_mnist.toml --set a=1") == "ppfl"
+    assert measured._method("fedkin run examples/papers/ppfl_mnist.toml --method fedem") == "fedem"
+    none = measured.lines("nosuch")
+    assert "fedkin bench run small --methods nosuch" in none[-1]
 
 
 def test_messages_are_read_from_the_sources() -> None:

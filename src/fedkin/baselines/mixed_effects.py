@@ -141,7 +141,13 @@ def _fit(population: Population, x: Floats, family: str, columns: Slopes) -> Eff
             "ignore"
         )  # a variance at its bound 0 is an answer, too: the clients are alike
         fit = _gaussian if family == "gaussian" else _bayes
-        few, deviations = fit(_models()[family], y, fixed, own, owner)
+        try:
+            few, deviations = fit(_models()[family], y, fixed, own, owner)
+        except np.linalg.LinAlgError:
+            raise FedkinError(
+                f"mixed_effects: columns of {population.name} determine each other, so that their "
+                "effects cannot be told apart: leave one of them out with data.drop"
+            ) from None
     effects = np.zeros(1 + x.shape[1])
     effects[[0, *(1 + varying)]] = few
     return Effects(effects, deviations)

@@ -1,5 +1,6 @@
 """The leaderboard as one offline page, and as tables in Markdown."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from html import escape
@@ -25,7 +26,7 @@ from fedkin.report import formatting
 from fedkin.report.charts.base import Figure
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of
-from fedkin.report.page.tables import section, table
+from fedkin.report.page.tables import search_bar, section, table
 from fedkin.runs.outside import write_outside
 
 CHANCE = 0.05
@@ -46,6 +47,7 @@ def page(rows: Sequence[Row]) -> str:
     methods = len({one.method for one in found})
     parts = [
         "<h1>Leaderboard</h1>",
+        f'<p class="lead">{escape(_lead(found))}</p>',
         f'<p class="soft">{escape(_about(rows, methods))}</p>',
         _to_beat(rows, found, titles),
         _all(found, titles),
@@ -77,6 +79,27 @@ def _titles() -> dict[tuple[str, str], str]:
         for name in names()
         for label, setting in suite(name).settings.items()
     }
+
+
+def _lead(found: Sequence[Entry]) -> str:
+    """Who is best at equal rounds, on how many federations, and where training alone is enough."""
+    best: dict[str, str] = {}
+    for setting in dict.fromkeys(one.setting for one in found):
+        mine = [one for one in found if (one.setting, one.budget) == (setting, BUDGETS[0])]
+        ranked = [one for one in mine if one.method != POOLED]
+        if ranked:
+            first = max(ranked, key=lambda one: one.mean if one.higher else -one.mean)
+            best[setting] = first.method
+    if not best:
+        return "No method was run at equal rounds yet."
+    won = Counter(best.values()).most_common()
+    named = ", ".join(f"{name} on {count}" for name, count in won)
+    alone = dict(won).get(ALONE, 0)
+    over = formatting.many(len(best), "federation")
+    return (
+        f"At equal rounds the best method of each of {over}: {named}. "
+        f"Training alone is beaten on {len(best) - alone}, and not on {alone}."
+    )
 
 
 def _about(rows: Sequence[Row], methods: int) -> str:
@@ -125,17 +148,12 @@ def _all(found: Sequence[Entry], titles: dict[str, str]) -> str:
     head += [("chosen", "long"), ("rows", "long")]
     lines = [_line(one, titles) for one in found]
     note = (
-        "Choose a heading to sort; write words above the table to filter, such as “digits rounds”. "
+        "Choose a heading to sort; search for words, such as “digits rounds”. "
         "On local: points gained on training alone. Helped, hurt: shares of clients. Rows: ids for "
         "fedkin bench verify."
     )
     content = table(head, lines, marks=[""] * len(lines))
-    whole = section("all", "All methods", note, content, tall=True)
-    box = (
-        '<p class="find"><label>Filter: <input type="search" class="filter" '
-        'data-table="all"></label></p>'
-    )
-    return whole.replace('<div class="scroll', box + '<div class="scroll', 1)
+    return section("all", "All methods", note, content, tall=True, above=search_bar("rows"))
 
 
 def _line(one: Entry, titles: dict[str, str]) -> list[Any]:

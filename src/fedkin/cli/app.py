@@ -27,6 +27,7 @@ from fedkin.cli import (
     track,
 )
 from fedkin.cli.reading import AsJson, Folder, TrustCode, as_given, method_names
+from fedkin.cli.talk import next_command
 from fedkin.cli.talk.loudness import everywhere, tell_where
 from fedkin.cli.talk.mistakes import interrupted, of_the_system, print_error, usage
 from fedkin.cli.training import train, train_quietly
@@ -50,6 +51,7 @@ class Commands(TyperGroup):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         everywhere(self)
+        next_command.everywhere(self)
 
     def main(self, *args: Any, **options: Any) -> Any:
         any_encoding()
@@ -244,6 +246,7 @@ def resume(
         ),
     ] = None,
     trust_code: TrustCode = False,
+    as_json: AsJson = False,
 ) -> None:
     """Continue a run from its last committed round.
 
@@ -257,9 +260,13 @@ def resume(
     done = before(folder)
     content, text = read(folder / SPEC)
     chosen, _ = parse(content, text, str(folder / SPEC))
+    work = partial(_resumed, folder, workers, trust_code)
+    if as_json:
+        train_quietly(chosen, work, new=False)
+        return
     if done is None:
         say(f"{folder} is finished: there is nothing to resume")
-    train(chosen, partial(_resumed, folder, workers, trust_code), done, new=False)
+    train(chosen, work, done, new=False)
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (

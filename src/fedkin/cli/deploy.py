@@ -193,16 +193,17 @@ def export(
         typer.Option("--out", metavar="DIR", help="Output folder; default: NODE/export."),
     ] = None,
     run: KeptRun = None,
+    as_json: AsJson = False,
 ) -> None:
     """On a node: export its personal model, with a card."""
-    from fedkin.cli.export import tell_file
+    from fedkin.cli.export import tell_written
     from fedkin.core.errors import unknown
     from fedkin.export.export import export as write
     from fedkin.export.formats import FORMATS
 
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
-    tell_file(write(_handed(folder, run), format, out or folder / "export"))
+    tell_written(write(_handed(folder, run), format, out or folder / "export"), as_json)
 
 
 @app.command()
@@ -222,12 +223,13 @@ def predict(
         typer.Option("--out", metavar="FILE", help="Output file; default: stdout."),
     ] = None,
     run: KeptRun = None,
+    as_json: AsJson = False,
 ) -> None:
     """On a node: predict new samples; a CSV with a probability for each class."""
-    from fedkin.cli.export import tell_table
+    from fedkin.cli.export import tell_answers
     from fedkin.export.predict import predict as ask
 
-    tell_table(*ask(_handed(folder, run), data), out)
+    tell_answers(*ask(_handed(folder, run), data), out, as_json)
 
 
 def _handed(folder: Path, run: str | None) -> "Exportable":  # type: ignore[name-defined]  # noqa: F821

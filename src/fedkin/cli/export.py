@@ -68,7 +68,7 @@ def export(
         try:
             place = _place(folder, out, _safe(member.name, member.number), format)
             done = write(exportable(opened, member), format, place)
-            written.append(done._asdict() | {"file": str(done.file)})
+            written.append(_plain(done))
             if not as_json:
                 tell_file(done)
         except FedkinError as error:
@@ -125,11 +125,27 @@ def predict(
     if client is None:
         raise FedkinError("say whose model: --client NAME")
     opened = _opened(folder, trust_code)
-    frame, said = ask(exportable(opened, opened.member(client)), data)
+    tell_answers(*ask(exportable(opened, opened.member(client)), data), out, as_json)
+
+
+def tell_answers(frame: "DataFrame", said: Sequence[str], out: Path | None, as_json: bool) -> None:
+    """What a model says of new samples, as a table or as JSON; ``out``: a file for the table."""
     if as_json:
         print_json({"predictions": frame.to_dict("records"), "said": list(said)})
     if not as_json or out is not None:
         tell_table(frame, said, out, quiet=as_json)
+
+
+def tell_written(done: "Written", as_json: bool) -> None:
+    """One model that was written, as a line or as JSON."""
+    if as_json:
+        print_json({"written": [_plain(done)], "failed": []})
+    else:
+        tell_file(done)
+
+
+def _plain(done: "Written") -> dict[str, Any]:
+    return done._asdict() | {"file": str(done.file)}
 
 
 def tell_file(written: "Written") -> None:

@@ -193,16 +193,23 @@ def report(
 def watch(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="Run directory, or folder of runs.", show_default=False),
+        typer.Argument(
+            metavar="DIR",
+            help="A run, or the folder of a sweep, a leaderboard or a deployment.",
+            show_default=False,
+        ),
     ],
     port: Annotated[
         int, typer.Option("--port", metavar="N", help="Port; 0: any free one.", min=0, max=65535)
     ] = 0,
 ) -> None:
-    """Serve the report of a running experiment, sweep or deployment, to this machine only."""
+    """Serve the report of a running experiment, sweep, leaderboard or deployment, to this machine
+    only.
+    """
+    from fedkin.bench.live import LiveRows
     from fedkin.report.watch import Watch
 
-    with Watch(folder, port) as served:
+    with Watch(folder, port, LiveRows.of(folder)) as served:
         say(served.address)
         warn("note: this address is for this machine, and the page for reading; Ctrl-C ends it")
         served.serve_forever(poll_interval=0.2)

@@ -32,7 +32,7 @@ def train(
 
     terminal = console()
     if before is None:
-        folder = work(lambda record: None)
+        folder = work(_unshown)
     else:
         tally = Tally(spec, head(spec), *before)
         with display(tally, terminal) as shown, heard(shown.heard), _reading():
@@ -40,15 +40,22 @@ def train(
     closing(folder, terminal)
 
 
-def train_quietly(spec: "Spec", work: Callable[[OnRecord], Path]) -> None:
-    """Do the work, then print the run as ``fedkin show --json`` does, with its folder and page."""
+def train_quietly(spec: "Spec", work: Callable[[OnRecord], Path], new: bool = True) -> None:
+    """Do the work, then print the run as ``fedkin show --json`` does, with its folder and page.
+
+    ``new``: a run that begins, of whose data leaks are told.
+    """
     from fedkin.cli.talk.json_output import print_json
     from fedkin.report.page.report import write_report
     from fedkin.report.summary import summary
 
     with _reading():
-        folder = work(_telling_leaks(spec, lambda record: None))
+        folder = work(_telling_leaks(spec, _unshown) if new else _unshown)
     print_json({"folder": str(folder), "report": str(write_report(folder)), **summary(folder)})
+
+
+def _unshown(record: "Record") -> None:
+    """Where no display hears of a record."""
 
 
 def _reading() -> contextlib.AbstractContextManager[None]:

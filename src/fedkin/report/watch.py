@@ -9,16 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.report.comparison.compare import comparison
-from fedkin.report.comparison.page import page as comparison_page
-from fedkin.report.page.content import page as run_page
-from fedkin.report.records import opened
-from fedkin.runs.directory import RECORD
+from fedkin.report.live import Live, Pages
 
 HERE = "127.0.0.1"
 PATIENCE = 10.0  # seconds that a request may take to arrive
 AT_ONCE = 8  # requests
-RUNS = 40  # that one page compares
 AGAIN = 10  # seconds after which the browser asks again
 HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
@@ -30,53 +25,24 @@ HEADERS = {
 }
 
 
-class Live:
-    """The page of a run directory, or of a folder of runs, as it is now; made again when a record
-    has changed.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._lock = threading.Lock()
-        self._kept: tuple[Any, tuple[str, bool]] | None = None
-        self.runs()
-
-    def runs(self) -> list[Path]:
-        """Raises FedkinError where there is none."""
-        if (self.folder / RECORD).is_file():
-            return [self.folder]
-        try:
-            found = sorted(path.parent for path in self.folder.glob(f"*/{RECORD}"))[:RUNS]
-        except OSError as error:
-            raise FedkinError(f"{self.folder} cannot be read: {error.strerror}") from None
-        if not found:
-            raise FedkinError(f"{self.folder} is not a run directory, and holds none")
-        return found
-
-    def page(self) -> tuple[str, bool]:
-        """(the page, whether it can still change)."""
-        with self._lock:
-            runs = self.runs()
-            state = [(str(run), _changed(run)) for run in runs]
-            if self._kept is None or self._kept[0] != state:
-                self._kept = state, self._made(runs)
-            return self._kept[1]
-
-    def _made(self, runs: list[Path]) -> tuple[str, bool]:
-        if runs == [self.folder]:
-            with opened(self.folder) as run:
-                return run_page(run), not run.finished
-        return comparison_page(comparison(runs)), True
-
-
 class Watch(ThreadingHTTPServer):
     """Serves ``Live`` under ``address``: to who knows its token, on this machine."""
 
     daemon_threads = True
     allow_reuse_address = False
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
-        self.live = Live(Path(folder))
+    def __init__(self, folder: Path, port: int = 0, live: Pages | None = None) -> None:
+        """Bind the address; nothing is served before ``serve_forever``.
+
+        Args:
+            folder: A run directory, a folder of runs, or a deployment.
+            port: 0 is any free one.
+            live: What makes the page, where it is not that of the folder's runs.
+
+        Raises:
+            FedkinError: Where there is nothing to show, or the port cannot be used.
+        """
+        self.live = live or Live(Path(folder))
         self.token = secrets.token_urlsafe(24)
         self.room = threading.BoundedSemaphore(AT_ONCE)
         try:
@@ -146,14 +112,3 @@ class _Request(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: the address holds the token."""
-
-
-def _changed(run: Path) -> tuple[float, ...]:
-    """When the record was last written; SQLite writes beside it first."""
-    times = []
-    for name in (RECORD, f"{RECORD}-wal"):
-        try:
-            times.append((run / name).stat().st_mtime)
-        except OSError:
-            times.append(0.0)
-    return tuple(times)

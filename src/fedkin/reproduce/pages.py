@@ -1,7 +1,7 @@
 """A reproduced preset as Markdown and as a page: measured beside published."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from fedkin.report.comparison.run_row import read_run
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figure_files import charts_of
 from fedkin.report.page.figures import content_of
-from fedkin.report.page.tables import section, table
+from fedkin.report.page.tables import search_bar, section, table
 from fedkin.report.records import opened
 from fedkin.reproduce.estimate import Estimate, together
 from fedkin.reproduce.finished_rows import text_of
@@ -36,6 +36,7 @@ COLUMNS = [
     "taken",
     "command",
 ]
+NEAR = 1.0  # of a published number: what the sentence at the top counts
 MOST = 4  # rows whose charts a page shows
 
 
@@ -185,15 +186,31 @@ def page(preset: Preset, found: Sequence[Outcome], scale: str, asked: str) -> st
     )
     seen = [read_run(folder, folder.name) for one in found for folder in one.folders[:1]]
     figures = [*_charts(preset, found), *(run_figures(seen, seen[0].name) if seen else [])]
-    parts = [f"<h1>{escape(preset.title)}</h1>", f"<p>{_prose(preset.about)}</p>"]
+    parts = [f"<h1>{escape(preset.title)}</h1>"]
+    parts.append(f'<p class="lead">{escape(_lead(lines(found)))}</p>')
+    parts.append(f"<p>{_prose(preset.about)}</p>")
     parts += [f'<p class="soft">Scale: {scale}. Made by: <code>{escape(asked)}</code></p>']
     items = "".join(f"<li>{escape(text)}</li>" for text in [*flags(preset), *notes(found)])
     parts += [
-        section("table", "Measured beside published", note, content),
+        section("table", "Measured beside published", note, content, above=search_bar("rows")),
         f"<ul>{items}</ul>",
         *places(figures),
     ]
     return document(preset.title, ["<main>", *parts, "</main>"], content_of(figures))
+
+
+def _lead(found: Sequence[Mapping[str, Any]]) -> str:
+    """How many rows were measured, and how near they are to what was published."""
+    measured = [line for line in found if not line["missing"]]
+    apart = [abs(line["difference"]) for line in measured if line["difference"] is not None]
+    said = f"{len(measured)} of {formatting.many(len(found), 'row')} measured"
+    if not apart:
+        return f"{said}; none of them has a published number."
+    near = sum(one <= NEAR for one in apart)
+    return (
+        f"{said}, {len(apart)} with a published number: {near} within {NEAR:g} of it, "
+        f"the farthest {max(apart):.2f} away."
+    )
 
 
 def _prose(text: str) -> str:

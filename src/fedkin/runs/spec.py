@@ -64,12 +64,12 @@ class _Open(BaseModel):
 class DataSection(_Open):
     """[data] where samples come from; further keys go to the source."""
 
-    name: str = "digits"
-    dir: str | None = None
+    name: str = "digits"  # a data set, a file or a folder
+    dir: str | None = None  # the folder of data sets; default: FEDKIN_DATA
     mean: tuple[
         float, ...
     ] = ()  # samples enter the model as (x − mean) / std; pixels are in [0, 1] before
-    std: tuple[Annotated[float, Field(gt=0)], ...] = ()
+    std: tuple[Annotated[float, Field(gt=0)], ...] = ()  # see mean
     client: str | None = None  # the column that names the client, in tables
     label: str | None = None  # the column of labels, in tables; default: "label"
     pool: Literal["train", "all"] = "train"  # what is divided where a set has an official test part
@@ -83,11 +83,12 @@ class SplitSection(_Open):
     test.
     """
 
-    name: str = "dirichlet"
+    name: str = "dirichlet"  # the partition: see the table below
+    # fractions: train, val, test below; comet: a share for training drawn for each client
     holdout: Literal["fractions", "comet"] = "fractions"
-    train: float = Field(default=0.6, gt=0, le=1)
-    val: float = Field(default=0.2, ge=0, lt=1)
-    test: float = Field(default=0.2, ge=0, lt=1)
+    train: float = Field(default=0.6, gt=0, le=1)  # share of a client's samples that it trains on
+    val: float = Field(default=0.2, ge=0, lt=1)  # share that chooses rounds and settings
+    test: float = Field(default=0.2, ge=0, lt=1)  # share that is measured
     group: str | None = None  # rows that share it stay in one part (har: "bout"); "none": no rows
     empty: Literal["error", "drop"] = "error"  # clients too small for the three parts
     least: int = Field(
@@ -102,7 +103,7 @@ class PublicSection(Section):
         None  # another data set, or "held-out": samples of the same one, taken before the split
     )
     samples: int | None = Field(default=None, ge=1)  # default: a tenth of the source, at most 2,000
-    labeled: bool = False
+    labeled: bool = False  # whether methods get its labels
     labels: Literal["private", "own"] = (
         "private"  # what they number: the private classes, or classes after those
     )
@@ -113,8 +114,9 @@ class ModelSection(_Open):
     has which.
     """
 
-    name: str = "dnn"
-    map: dict[str, str] = {}
+    name: str = "dnn"  # the architecture, or package.module:Class
+    map: dict[str, str] = {}  # several architectures, by names of your own
+    # who gets which of the map: by sample count, in turn, by chance, by a column
     rule: Literal["size", "turn", "random", "column"] = "size"
     shares: tuple[
         Annotated[float, Field(gt=0)], ...
@@ -136,17 +138,18 @@ class ModelSection(_Open):
 class MethodSection(_Open):
     """[method] a method and its hyper-parameters."""
 
-    name: str = "comet"
+    name: str = "comet"  # the method
     safe: bool = False  # clients deploy a federated model only where their validation says so
 
 
 class EngineSection(Section):
     """[engine] how the run is executed; never changes its result beyond rounding."""
 
-    name: Literal["processes", "inprocess", "ray"] = "processes"
+    name: Literal["processes", "inprocess", "ray"] = "processes"  # where clients work
     workers: int | None = Field(default=None, ge=1)  # default: one a core
+    # steps as machine code; auto: where the counted work is worth it
     compile: Literal["auto", "always", "trace", "never"] = "auto"
-    state: Literal["memory", "disk"] = "memory"
+    state: Literal["memory", "disk"] = "memory"  # where the states of clients stay between rounds
     device: str = Field(default="cpu", pattern=r"^(cpu|cuda(:\d+)?)$")  # where models compute
     block: int | None = Field(
         default=None, ge=1
@@ -157,14 +160,14 @@ class RunSection(Section):
     """[run] how many clients and rounds, and where records go."""
 
     clients: int | None = Field(default=None, ge=1)  # default: 20, or all that the data name
-    participation: float = Field(default=1.0, gt=0, le=1)
+    participation: float = Field(default=1.0, gt=0, le=1)  # share of the clients in a round
     sampling: Literal["method", "uniform", "size"] = (
         "method"  # participants: as the method says, or one of the two
     )
-    rounds: int = Field(default=30, ge=1)
-    seed: int = Field(default=0, ge=0, lt=2**63)
-    min_replies: int = Field(default=1, ge=1)
-    evaluate_every: int = Field(default=1, ge=1)
+    rounds: int = Field(default=30, ge=1)  # rounds of training
+    seed: int = Field(default=0, ge=0, lt=2**63)  # of all randomness
+    min_replies: int = Field(default=1, ge=1)  # usable replies; a round with fewer ends the run
+    evaluate_every: int = Field(default=1, ge=1)  # rounds between two evaluations
     patience: int | None = Field(
         default=None, ge=1
     )  # evaluations without a better validation score that end training; default: never
@@ -180,7 +183,7 @@ class RunSection(Section):
     measure: Literal["auto"] | Name = (
         "auto"  # what validation, sweeps and comparisons go by; auto: the data say
     )
-    out: str | None = None
+    out: str | None = None  # the run directory; default: runs/ and a name of its own
 
     @field_validator("evaluate")
     @classmethod
@@ -205,7 +208,7 @@ class TransformSection(_Open):
     parameters.
     """
 
-    name: str
+    name: str  # the transform: see docs/privacy.md
 
 
 class Spec(Section):

@@ -15,21 +15,22 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 class TrainSection(Section):
     """[train] the local work of a round, shared by all methods."""
 
-    lr: float = Field(default=0.1, gt=0)
-    batch_size: int = Field(default=10, ge=1)
-    steps: int | None = Field(default=None, ge=1)
+    lr: float = Field(default=0.1, gt=0)  # learning rate
+    batch_size: int = Field(default=10, ge=1)  # samples of a mini-batch
+    steps: int | None = Field(default=None, ge=1)  # mini-batches of a round; default: epochs
+    # passes over a client's data in a round; default: 1
     epochs: int | None = Field(default=None, ge=1)
     schedule: Literal["steps", "cosine", "linear"] = "steps"  # of lr: milestones, or down to 0
-    milestones: tuple[int, ...] = ()
-    decay: float = Field(default=0.1, gt=0, le=1)
+    milestones: tuple[int, ...] = ()  # rounds after which lr is multiplied by decay
+    decay: float = Field(default=0.1, gt=0, le=1)  # of lr at each milestone
     warmup: int = Field(default=0, ge=0)  # rounds in which lr rises to its height
-    optimizer: Literal["sgd", "adam", "adamw"] = "sgd"
+    optimizer: Literal["sgd", "adam", "adamw"] = "sgd"  # of clients' steps
     state: Literal["restarted", "kept"] = "restarted"  # of the optimizer, from round to round
-    momentum: Share = 0.0
-    nesterov: bool = False
-    betas: tuple[Share, Share] = (0.9, 0.999)
-    eps: float = Field(default=1e-8, gt=0)
-    weight_decay: float = Field(default=0.0, ge=0)
+    momentum: Share = 0.0  # of sgd
+    nesterov: bool = False  # whether the momentum is Nesterov's
+    betas: tuple[Share, Share] = (0.9, 0.999)  # of adam and adamw
+    eps: float = Field(default=1e-8, gt=0)  # of adam and adamw
+    weight_decay: float = Field(default=0.0, ge=0)  # share of the weights that a step removes, × lr
     decay_biases: bool = True  # whether weight_decay is of biases, too
     clip: float | None = Field(default=None, gt=0)  # the largest norm of a step's gradient
     precision: Literal["float32", "bfloat16"] = (
@@ -69,8 +70,9 @@ class TrainSection(Section):
 class ServerSection(Section):
     """[server] what the server makes of the mean that clients sent (Reddi et al., 2021)."""
 
+    # of the server; sgd with lr 1 takes the mean as it is
     optimizer: Literal["sgd", "momentum", "adagrad", "adam", "yogi"] = "sgd"
-    lr: float = Field(default=1.0, gt=0)
+    lr: float = Field(default=1.0, gt=0)  # learning rate of the server
     momentum: Share = 0.9  # β of momentum, β₁ of the others
-    beta2: Share = 0.99
-    tau: float = Field(default=1e-3, gt=0)
+    beta2: Share = 0.99  # β₂ of adam and yogi
+    tau: float = Field(default=1e-3, gt=0)  # added to the root of the second moment

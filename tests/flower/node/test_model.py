@@ -112,6 +112,8 @@ def test_new_rows_are_read_by_the_names_of_their_columns(trained, tmp_path):
     assert (said["prediction"].to_numpy() == rows["label"].to_numpy()).mean() == pytest.approx(
         accuracy
     )
+    printed = json.loads(deploy("predict", node, "--data", tmp_path / "new.csv", "--json"))
+    assert [int(one["prediction"]) for one in printed["predictions"]] == list(said["prediction"])
     _, notes = predict(exportable(node), tmp_path / "new.csv")
     assert "columns that the model does not use: ward" in notes
     assert f"{accuracy:.2%} of 20" in notes[-1]
@@ -120,7 +122,10 @@ def test_new_rows_are_read_by_the_names_of_their_columns(trained, tmp_path):
 def test_a_program_and_its_card(trained, tmp_path):
     node = trained.folder / "nodes" / "c2"
     assert "within" in deploy("export", node, "--format", "pt2", "--out", tmp_path / "out")
-    deploy("export", node, "--out", tmp_path / "out")
+    printed = json.loads(deploy("export", node, "--out", tmp_path / "out", "--json"))
+    assert [one["file"] for one in printed["written"]] == [
+        str(tmp_path / "out" / "model.safetensors")
+    ]
     x = torch.tensor(pd.read_csv(node / "data.csv")[list(TABLE)].to_numpy(), dtype=torch.float32)
     program = torch.export.load(tmp_path / "out" / "model.pt2").module()
     assert program(x).allclose(exportable(node).personal(x), atol=1e-5)

@@ -21,6 +21,7 @@ from fedkin.report.records import evenly, opened
 from fedkin.report.summary import of_run
 
 POINTS = 200  # rounds of a line
+TICKS = 10  # of an axis of scores: steps that are read at once
 WAYS = {"across": "to the right", "up": "upwards"}
 Row = dict[str, Any]
 
@@ -126,7 +127,7 @@ def _fair(whole: Sequence[Seen], what: str) -> Figure | None:
         "low:Q",
         title=f"test {formatting.label(what)} of clients",
         scale=alt.Scale(zero=False),
-        axis=measured_axis(what),
+        axis=measured_axis(what, tickCount=TICKS),
     )
     y = alt.Y("run:N", sort=[row["run"] for row in rows], title=None, axis=alt.Axis(labelLimit=200))
     base = alt.Chart(ROWS).encode(y=y, tooltip=["run:N", "low:Q", "mean:Q", "high:Q", "std:Q"])
@@ -178,7 +179,7 @@ def _against(whole: Sequence[Seen], baseline: str) -> Figure | None:
             gain=gain, who="datum.gain > 0 ? 'helped' : datum.gain < 0 ? 'hurt' : 'equal'"
         )
     )
-    axis = measured_axis(first.measure)
+    axis = measured_axis(first.measure, tickCount=TICKS)
     x = alt.X(
         "across:Q",
         title="",

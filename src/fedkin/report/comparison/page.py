@@ -9,6 +9,7 @@ from typing import Any
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.charts.runs import run_figures
+from fedkin.report.comparison.client_scores import client_scores
 from fedkin.report.comparison.compare import Comparison
 from fedkin.report.comparison.run_row import FINISHED
 from fedkin.report.comparison.tables import (
@@ -18,9 +19,11 @@ from fedkin.report.comparison.tables import (
     troubles,
     view_of,
 )
+from fedkin.report.comparison.what_next import what_next
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of
 from fedkin.report.page.lead import signed
+from fedkin.report.page.next_steps import box
 from fedkin.report.page.tables import search_bar, section, table
 from fedkin.runs.outside import write_outside
 
@@ -51,9 +54,11 @@ def page(found: Comparison) -> str:
         f'<p class="lead">{escape(said)}</p>' if (said := best_gain(found)) else "",
         *warnings,
         *hints,
+        box(steps, "this comparison") if (steps := what_next(found)) else "",
         "</header><main>",
         _runs(found),
         *_others(found),
+        client_scores(found.seen, found.baseline),
         *places(figures),
         "</main>",
     ]

@@ -6,6 +6,7 @@ from typing import Any
 from fedkin.report import formatting
 from fedkin.report.intervals import of_share
 from fedkin.report.matrix import Matrix
+from fedkin.report.page.clinical import case_of
 from fedkin.report.page.gain import Gain
 from fedkin.report.page.lead import signed
 from fedkin.report.page.tables import search_bar, section, table
@@ -33,7 +34,7 @@ def client_table(
     }
     numbers = _numbers(run, what, matrices, gain)
     head = [("client", ""), *((name, "n") for name in numbers)]
-    head += [("test", "n"), ("train", "n"), ("val", "n"), ("model", "")]
+    head += [("test", "n"), ("train", "n"), ("val", "n"), *_cases(run), ("model", "")]
     head += [(name, "long") for name in named_values]
     rows, names = [], []
     shown = evenly(list(run.clients.items()), MOST)
@@ -43,8 +44,9 @@ def client_table(
             for values in named_values.values()
         ]
         cells = [cells.get(k, (formatting.NONE, None)) for cells in numbers.values()]
-        sizes = [client.test, client.train, client.val, client.architecture]
-        rows.append([client.name, *cells, *sizes, *extras])
+        sizes = [client.test, client.train, client.val]
+        cases = [client.histogram[1] if len(client.histogram) == 2 else 0 for _ in _cases(run)]
+        rows.append([client.name, *cells, *sizes, *cases, client.architecture, *extras])
         names.append(client.name)
     note = "Choose a client to see it in the charts; choose a heading to sort."
     if len(shown) < len(run.clients):
@@ -56,8 +58,14 @@ def client_table(
         if "federation" in v
     ]
     note += f" Of the federation: {'; '.join(federation)}." if federation else ""
-    content = table(head, rows, names)
-    return section("table", "The clients", note, content, tall=True, above=search_bar("clients"))
+    content, above = table(head, rows, names), search_bar("clients")
+    return section("table", "The clients", note, content, tall=True, above=above, beside=True)
+
+
+def _cases(run: Run) -> list[tuple[str, str]]:
+    """The heading of how many cases a client trained on, where there are two classes."""
+    case = case_of(run)
+    return [(f"train “{case}”", "n")] if case else []
 
 
 Cells = dict[int, tuple[str, float | None]]  # client: (text, what to sort by)

@@ -5,35 +5,45 @@ from html import escape
 from typing import Any
 
 from fedkin.report import formatting
+from fedkin.report.records import Run
 
 LEVEL = 0.05  # a mean error of probabilities from which they are called uncalibrated
 
 
-def clinical(found: Mapping[str, Any]) -> str:
+def case_of(run: Run) -> str:
+    """What a case is: the name of the second class, as the record has it."""
+    names = run.facts.get("class_names") or []
+    return str(names[1]) if len(names) == 2 else ""
+
+
+def clinical(found: Mapping[str, Any], case: str = "") -> str:
     """Sensitivity, specificity and calibration in sentences; "" where they were not measured.
 
     Args:
         found: The run's ``summary``.
+        case: The name of the second class, where it is known.
     """
     for view, numbers in found["measures"].items():
         known = {name: of["mean"] for name, of in numbers.items() if of["mean"] is not None}
         if "sensitivity" in known and "specificity" in known:
-            said = "".join(f"<li>{escape(text)}</li>" for text in _sentences(known, numbers))
+            of = f"“{case}”" if case else "the second class"
+            said = "".join(f"<li>{escape(text)}</li>" for text in _sentences(known, numbers, of))
             return (
                 '<section id="clinical"><h2>For a clinician</h2><p class="soft">'
-                f"{escape(view)} models, final round, means over clients; each client has a "
-                "threshold that its own validation samples chose. The table of the clients has "
-                "each one's numbers and how many test samples they rest on.</p>"
+                f"{escape(view.capitalize())} models, final round, means over clients. Each client "
+                "has a threshold that its own validation samples chose. The table of the clients "
+                "has each one's numbers, how many test samples they rest on, and how many cases it "
+                "trained on.</p>"
                 f"<ul>{said}</ul></section>"
             )
     return ""
 
 
-def _sentences(known: Mapping[str, float], numbers: Mapping[str, Any]) -> list[str]:
+def _sentences(known: Mapping[str, float], numbers: Mapping[str, Any], of: str) -> list[str]:
     ill, well = known["sensitivity"], known["specificity"]
     worst = {name: formatting.percent(numbers[name]["worst_decile"]) for name in CLASSES}
     said = [
-        f"Sensitivity {formatting.percent(ill)}: of 100 cases of the second class "
+        f"Sensitivity {formatting.percent(ill)}: of 100 cases of {of} "
         f"{100 * ill:.0f} are found and {100 - 100 * ill:.0f} missed (worst tenth of the "
         f"clients: {worst['sensitivity']}).",
         f"Specificity {formatting.percent(well)}: of 100 others {100 * well:.0f} are cleared and "

@@ -12,7 +12,7 @@ from fedkin.report.collaboration import groups_of, read_collaboration
 from fedkin.report.matrix import Matrix, among, measured
 from fedkin.report.page.client_file import client_rows
 from fedkin.report.page.client_table import client_table
-from fedkin.report.page.clinical import clinical
+from fedkin.report.page.clinical import case_of, clinical
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of, page_figures
 from fedkin.report.page.gain import gain_of
@@ -79,7 +79,7 @@ def _page(
     )  # of a panel they say nothing
     title = f"{found['method']} on {formatting.source(found)}"
     parts = [
-        f'<header class="summary">{_head(found, title)}{lead(found, gain)}',
+        f'<header class="summary">{_head(found, title)}{lead(found, gain)}{_warnings(found)}',
         f"{box(next_steps(run, found, gain, groups))}</header>",
         '<main class="summary">',
         BAR,
@@ -90,7 +90,7 @@ def _page(
         "</section>",
         *places([figure for figure in drawn.figures if figure.name in FIRST]),
         client_table(shown, found, what, some, gain, said),
-        clinical(found),
+        clinical(found, case_of(run)),
         score_table(found),
         measure_table(found),
         *places([figure for figure in drawn.figures if figure.name not in FIRST]),
@@ -122,9 +122,14 @@ def _head(found: Mapping[str, Any], title: str) -> str:
             '<p class="warn">This run is not finished: its numbers are those of the last '
             "committed round.</p>"
         )
-    said = [*found["warnings"], *formatting.diverged(found), *formatting.asked(found)]
-    parts += [f'<p class="warn">{escape(sentence)}.</p>' for sentence in said]
     return "\n".join(parts)
+
+
+def _warnings(found: Mapping[str, Any]) -> str:
+    """What may mislead about the numbers above, a sentence each."""
+    said = [*found["warnings"], *formatting.diverged(found), *formatting.asked(found)]
+    whole = [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in said]
+    return "\n".join(f'<p class="warn">{escape(sentence)}</p>' for sentence in whole)
 
 
 def _left_out(missing: list[dict[str, Any]], most: int = 200) -> str:

@@ -86,7 +86,7 @@ def _cards(found: Mapping[str, Any], gain: Gain | None) -> list[Card]:
         cards.append((title, signed(measure, gain.mean), f"95 % interval {ends_of(gain)}"))
         equal = len(gain.by_client) - len(gain.helped) - len(gain.hurt)
         pairs = f"{len(gain.helped)} / {len(gain.hurt)}"
-        cards.append(("clients helped / hurt", pairs, f"{equal} as before"))
+        cards.append(("clients helped / hurt", pairs, f"{equal} unchanged"))
     worst = formatting.value(measure, final["worst_decile"])
     cards.append(("worst tenth of the clients", worst, f"{view} models, mean {name}"))
     if gain is None:

@@ -33,7 +33,7 @@ def next_steps(
     run: Run, found: Mapping[str, Any], gain: Gain | None, groups: Groups | None
 ) -> list[Step]:
     """What the record shows, the most important first."""
-    folder = _shown(run.folder)
+    folder = shown(run.folder)
     steps = []
     if not found["finished"]:
         said = f"The run stopped after {formatting.progress(found)}: it can go on from there."
@@ -45,14 +45,14 @@ def next_steps(
     steps += _of_rounds(run, found)
     if found["method"] != LOCAL and (gain is None or gain.against != LOCAL):
         said = "How each client would do alone is not known yet: make the same run with local."
-        beside = _shown(run.folder.parent / LOCAL)
+        beside = shown(run.folder.parent / LOCAL)
         steps.append(Step(said, f"fedkin run {_spec_file(run)} --method local --out {beside}"))
     everything = "Every number, for a script:"
     return [*steps, Step(everything, f"fedkin show {folder} --json")]
 
 
-def box(steps: Sequence[Step]) -> str:
-    """The steps as a part of the page."""
+def box(steps: Sequence[Step], what: str = "this run") -> str:
+    """The steps as a part of the page; ``what``: what shows them."""
     items = "".join(
         f"<li>{escape(step.text)}"
         + (f"<code>{escape(step.command)}</code>" if step.command else "")
@@ -60,8 +60,8 @@ def box(steps: Sequence[Step]) -> str:
         for step in steps
     )
     return (
-        '<section id="next" aria-labelledby="next-title"><h2 id="next-title">What this run shows, '
-        f"and what to do next</h2><ul>{items}</ul></section>"
+        '<section id="next" aria-labelledby="next-title"><h2 id="next-title">'
+        f"What {escape(what)} shows, and what to do next</h2><ul>{items}</ul></section>"
     )
 
 
@@ -77,7 +77,7 @@ def _of_gain(run: Run, found: Mapping[str, Any], gain: Gain, folder: str) -> lis
         said = f"Better here: {gain.name}. The doctor says whether federating can help."
         steps.append(Step(said, f"fedkin doctor {_spec_file(run)}"))
     if gain.run:
-        both = f"{_shown(Path(gain.run))} {folder}"
+        both = f"{shown(Path(gain.run))} {folder}"
         steps.append(Step("Both side by side:", f"fedkin compare {both} --html compare.html"))
     return steps
 
@@ -179,10 +179,10 @@ def _spec(run: Run, section: str) -> Mapping[str, Any]:
 
 
 def _spec_file(run: Run) -> str:
-    return _shown(run.folder / SPEC)
+    return shown(run.folder / SPEC)
 
 
-def _shown(path: Path) -> str:
+def shown(path: Path) -> str:
     """A path to be typed here; a page that is passed on names no folders of this machine."""
     whole, here = path.absolute(), Path.cwd()
     near = whole.relative_to(here) if whole.is_relative_to(here) else None

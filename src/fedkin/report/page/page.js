@@ -64,13 +64,6 @@
     print();
   });
 
-  for (const box of document.querySelectorAll("input.filter[data-table]")) box.addEventListener("input", () => {
-    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const row of document.querySelectorAll("#" + box.dataset.table + " tbody tr")) {
-      const cells = [...row.cells].map(cell => cell.textContent.toLowerCase()).join(" ");
-      row.hidden = !words.every(word => cells.includes(word));
-    }
-  });
   function tools(figure) { // what a figure shows, and its files
     const place = get(figure.name).querySelector(".tools"), choice = place.querySelector("select");
     const shown = () => choice && choice.selectedIndex ? figure.others[choice.selectedIndex - 1][1] : figure.spec;

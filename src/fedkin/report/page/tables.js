@@ -43,10 +43,13 @@ for (const tools of document.querySelectorAll("section > .tools")) {
   const section = tools.parentNode, table = section.querySelector("table");
   const field = tools.querySelector(".filter"), count = tools.querySelector(".count");
   field.addEventListener("input", () => {
-    const wanted = field.value.trim().toLowerCase(), rows = [...table.tBodies[0].rows];
-    for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
+    const words = field.value.toLowerCase().split(/\s+/).filter(Boolean), rows = [...table.tBodies[0].rows];
+    for (const row of rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every(word => text.includes(word));
+    }
     const left = rows.filter(row => !row.hidden).length;
-    count.textContent = wanted ? left + " of " + rows.length : "";
+    count.textContent = words.length ? left + " of " + rows.length : "";
   });
   tools.querySelector(".csv").addEventListener("click", () => {
     const rows = [...table.rows].filter(row => !row.hidden);

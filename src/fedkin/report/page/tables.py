@@ -149,7 +149,13 @@ def search_bar(what: str) -> str:
 
 
 def section(
-    name: str, title: str, note: str, content: str, tall: bool = False, above: str = ""
+    name: str,
+    title: str,
+    note: str,
+    content: str,
+    tall: bool = False,
+    above: str = "",
+    beside: bool = False,
 ) -> str:
     """A part of the page around a table, which scrolls by itself where it is large.
 
@@ -160,11 +166,13 @@ def section(
         content: HTML.
         tall: Whether it has a height of its own.
         above: HTML between the note and the content.
+        beside: Whether it stands beside the rest, where the window is wide.
     """
     kind = "scroll tall" if tall else "scroll"
     caption = f'<p class="soft">{escape(note)}</p>' if note else ""
+    place = ' class="beside"' if beside else ""
     return (
-        f'<section id="{name}"><h2 id="{name}-title">{escape(title)}</h2>{caption}{above}<div '
-        f'class="{kind}" role="region" tabindex="0" aria-labelledby="{name}-title">{content}</div>'
-        "</section>"
+        f'<section id="{name}"{place}><h2 id="{name}-title">{escape(title)}</h2>{caption}{above}'
+        f'<div class="{kind}" role="region" tabindex="0" aria-labelledby="{name}-title">'
+        f"{content}</div></section>"
     )

@@ -1,0 +1,27 @@
+"""The leaderboard's page while a suite runs, for ``fedkin watch``."""
+
+from pathlib import Path
+
+from fedkin.bench.page import page
+from fedkin.bench.row import read_rows
+from fedkin.bench.running import ROWS
+from fedkin.core.errors import FedkinError
+
+
+class LiveRows:
+    """The page of the rows that a folder of ``fedkin bench run`` holds by now."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / ROWS
+
+    @staticmethod
+    def of(folder: Path) -> "LiveRows | None":
+        """None where the folder is no leaderboard's."""
+        return LiveRows(folder) if (folder / ROWS).is_file() else None
+
+    def page(self) -> tuple[str, bool]:
+        """(the page, True: rows can always come). Raises FedkinError where it has no row."""
+        rows = read_rows(self.file)
+        if not rows:
+            raise FedkinError(f"{self.file} has no row yet")
+        return page(rows), True

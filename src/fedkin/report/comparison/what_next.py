@@ -1,0 +1,77 @@
+"""What a comparison shows, in words, and what to try next."""
+
+from collections.abc import Sequence
+from math import inf
+from statistics import mean
+from typing import Any
+
+from fedkin.core.measures import measure_named
+from fedkin.report import formatting
+from fedkin.report.comparison.compare import Comparison
+from fedkin.report.comparison.run_row import Seen
+from fedkin.report.page.next_steps import Step, shown
+from fedkin.runs.directory import SPEC
+
+ENOUGH = 3  # seeds
+
+
+def what_next(found: Comparison) -> list[Step]:
+    """The most important first; nothing where no run has a pair."""
+    pairs = [row for row in found.pairs if row["difference"] is not None]
+    if not pairs:
+        return []
+    measure = pairs[0]["measure"]
+    sign = 1 if measure_named(measure).higher else -1
+    best = max(pairs, key=lambda row: sign * row["difference"])
+    rivals = [one for one in found.seen if one.finished and one.row["method"] == best["method"]]
+    run = max(rivals, key=lambda one: sign * _mean(one), default=None)
+    steps = [Step(_verdict(pairs, found.baseline, sign))]
+    if run is not None and run.folder is not None:
+        steps += _of_best(best, run, found)
+    if not found.settings and _several(found.seen):
+        names = " ".join(shown(one.folder) for one in found.seen if one.folder)
+        said = "Several settings of a method: validation data choose one of each."
+        steps.append(Step(said, f"fedkin compare {names} --best"))
+    return steps
+
+
+def _mean(one: Seen) -> float:
+    return mean(one.personal.values()) if one.personal else -inf
+
+
+def _several(seen: Sequence[Seen]) -> bool:
+    """Whether a method has more than one setting here."""
+    settings = {(one.row["method"], one.experiment) for one in seen if one.finished}
+    return len(settings) > len({method for method, _ in settings})
+
+
+def _verdict(pairs: Sequence[dict[str, Any]], baseline: str, sign: int) -> str:
+    """How many experiments gain, lose, or cannot be told apart."""
+    sure = [row for row in pairs if row["low"] > 0 or row["high"] < 0]
+    gain = sum(sign * row["difference"] > 0 for row in sure)
+    lose, open_ = len(sure) - gain, len(pairs) - len(sure)
+    return (
+        f"By their 95 % intervals: surely better than {baseline} {gain}, surely worse {lose}, "
+        f"not told apart from it {open_} of {formatting.many(len(pairs), 'experiment')}."
+    )
+
+
+def _of_best(best: dict[str, Any], run: Seen, found: Comparison) -> list[Step]:
+    folder = run.folder
+    assert folder is not None
+    spec, steps = shown(folder / SPEC), []
+    seeds = {row["seed"] for row in found.rows if row["method"] == best["method"]}
+    if len(seeds) < ENOUGH:
+        fresh = next(n for n in range(len(seeds) + 1) if n not in seeds)
+        target = shown(folder.parent / f"{folder.name}-seed{fresh}")
+        said = f"So far {formatting.many(len(seeds), 'seed')}: {ENOUGH} show the spread."
+        steps.append(Step(said, f"fedkin run {spec} --seed {fresh} --out {target}"))
+    if best["worse"] > 0 and not run.hyper.get("safe"):
+        said = (
+            f"{100 * best['worse']:.0f} % of the clients do worse. With safe = true nobody has to:"
+        )
+        steps.append(Step(said, f"fedkin run {spec} --set method.safe=true"))
+    steps.append(
+        Step(f"Every chart and every client of {run.name}:", f"fedkin report {shown(folder)}")
+    )
+    return steps

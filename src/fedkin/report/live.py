@@ -1,0 +1,83 @@
+"""The page that ``fedkin watch`` serves, made from the records as they are now."""
+
+import threading
+from pathlib import Path
+from typing import Any, Protocol
+
+from fedkin.core.errors import FedkinError
+from fedkin.report.comparison.compare import comparison
+from fedkin.report.comparison.page import page as comparison_page
+from fedkin.report.page.content import page as run_page
+from fedkin.report.records import opened
+from fedkin.runs.directory import RECORD
+
+RUNS = 40  # that one page compares
+DEPLOYED = "runs"  # the folder of a deployment that holds its runs, by number
+
+
+class Pages(Protocol):
+    """What ``fedkin watch`` serves."""
+
+    def page(self) -> tuple[str, bool]:
+        """(the page, whether it can still change). Raises FedkinError where there is none."""
+
+
+class Live:
+    """The page of a run, of the newest run of a deployment, or of all runs of a folder (a sweep's
+    trials), as it is now; made again when a record has changed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._kept: tuple[Any, tuple[str, bool]] | None = None
+        self.runs()
+
+    def runs(self) -> list[Path]:
+        """Raises FedkinError where there is none."""
+        if (self.folder / RECORD).is_file():
+            return [self.folder]
+        try:
+            found = sorted(path.parent for path in self.folder.glob(f"*/{RECORD}"))[:RUNS]
+            deployed = [path.parent for path in self.folder.glob(f"{DEPLOYED}/*/{RECORD}")]
+        except OSError as error:
+            raise FedkinError(f"{self.folder} cannot be read: {error.strerror}") from None
+        if not found and deployed:
+            return [max(deployed, key=_number)]
+        if not found:
+            raise FedkinError(
+                f"{self.folder} is not a run directory, and holds none: give the folder of a run, "
+                "a sweep, a leaderboard or a deployment that has begun"
+            )
+        return found
+
+    def page(self) -> tuple[str, bool]:
+        """(the page, whether it can still change)."""
+        with self._lock:
+            runs = self.runs()
+            state = [(str(run), _changed(run)) for run in runs]
+            if self._kept is None or self._kept[0] != state:
+                self._kept = state, self._made(runs)
+            return self._kept[1]
+
+    def _made(self, runs: list[Path]) -> tuple[str, bool]:
+        if len(runs) == 1:
+            with opened(runs[0]) as run:
+                return run_page(run), not run.finished or runs != [self.folder]
+        return comparison_page(comparison(runs)), True
+
+
+def _number(run: Path) -> tuple[int, str]:
+    """Runs of a deployment in their order."""
+    return (int(run.name) if run.name.isdecimal() else -1, run.name)
+
+
+def _changed(run: Path) -> tuple[float, ...]:
+    """When the record was last written; SQLite writes beside it first."""
+    times = []
+    for name in (RECORD, f"{RECORD}-wal"):
+        try:
+            times.append((run / name).stat().st_mtime)
+        except OSError:
+            times.append(0.0)
+    return tuple(times)

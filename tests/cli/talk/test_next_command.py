@@ -1,0 +1,51 @@
+"""Every command ends with the one to type next."""
+
+from pathlib import Path
+
+import pytest
+
+from fedkin.cli.talk.next_command import ALREADY, NEXT
+from tests.awkward import record
+from tests.cli.command import fedkin
+from website.commands import paths
+
+GROUPS = {"bench", "deploy"}
+
+
+def test_every_command_has_its_next_one() -> None:
+    typed = {name.removeprefix("fedkin ") for name in paths()} - {"fedkin"} - GROUPS
+    assert typed == set(NEXT) | ALREADY
+    assert set(NEXT) & ALREADY == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "following"),
+    [
+        (["show", "RUN"], "report RUN"),
+        (["report", "RUN"], "export RUN --all"),
+        (["compare", "RUN"], "compare RUN --html page.html"),
+        (["compare", "RUN", "--html", "PAGE"], "report RUN"),
+        (["methods"], "methods NAME --certificate, or: fedkin run --method NAME"),
+        (["methods", "ditto"], "methods ditto --certificate, or: fedkin run --method ditto"),
+        (["data"], "init PATH, or: fedkin data check PATH"),
+        (["explain", "FED-301"], "explain"),
+        (["bench", "list"], "bench run small --out bench"),
+        (["reproduce", "--list"], "reproduce NAME"),
+    ],
+)
+def test_it_is_said_on_standard_error(words: list[str], following: str, tmp_path: Path) -> None:
+    run = record(tmp_path / "run")
+    real = {"RUN": str(run), "PAGE": str(tmp_path / "page.html")}
+    done = fedkin(*(real.get(word, word) for word in words))
+    assert done.exit_code == 0, done.output
+    said = f"next: fedkin {following}".replace("RUN", str(run))
+    assert done.stderr.splitlines()[-1] == said
+    assert "next: " not in done.stdout
+    assert "next: " not in fedkin(*(real.get(word, word) for word in words), "--quiet").stderr
+
+
+def test_programs_and_mistakes_get_none(tmp_path: Path) -> None:
+    run = record(tmp_path / "run")
+    assert fedkin("show", run, "--json").stderr == ""
+    assert "next: " not in fedkin("show", tmp_path / "nosuch").stderr
+    assert fedkin("data", "check", tmp_path / "nosuch.csv").stderr.count("next: ") == 0

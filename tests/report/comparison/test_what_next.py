@@ -1,0 +1,33 @@
+"""What a comparison shows in words, and the commands that it proposes."""
+
+import sqlite3
+from pathlib import Path
+
+from fedkin.report.comparison.compare import comparison
+from fedkin.report.comparison.what_next import what_next
+from tests.report.records_for_tests import write
+
+
+def test_it_counts_what_is_sure_and_names_commands(tmp_path: Path) -> None:
+    local, comet = write(tmp_path / "local", method="local"), write(tmp_path / "comet")
+    with sqlite3.connect(comet / "run.db") as database:
+        database.execute("UPDATE metrics SET accuracy = accuracy + 0.1 WHERE split = 'test'")
+        database.execute(
+            "UPDATE metrics SET accuracy = accuracy - 0.2 WHERE split = 'test' AND client = 2"
+        )
+    steps = what_next(comparison([local, comet]))
+    assert steps[0].text == (
+        "By their 95 % intervals: surely better than local 0, surely worse 0, "
+        "not told apart from it 1 of 1 experiment."
+    )
+    assert [step.command.split()[:2] for step in steps[1:]] == [
+        ["fedkin", "run"],
+        ["fedkin", "run"],
+        ["fedkin", "report"],
+    ]
+    assert "--seed 0 --out" in steps[1].command
+    assert steps[2].text.startswith("33 % of the clients do worse.")
+
+
+def test_without_a_baseline_it_says_nothing(tmp_path: Path) -> None:
+    assert what_next(comparison([write(tmp_path / "comet")])) == []
