@@ -78,5 +78,5 @@ def test_seconds_are_those_until_the_round(seen, tmp_path) -> None:
     short = write(tmp_path / "short")
     with sqlite3.connect(short / "run.db") as connection:
         connection.execute("DELETE FROM rounds WHERE round = 3")
-    figure = drawn([*seen, look(short, "short")])["over-seconds"]
+    figure = drawn([*seen, read_run(short, "short")])["over-seconds"]
     assert until(figure, "short") == {(1, 5.0), (2, 11.0), (3, 0.0)}
