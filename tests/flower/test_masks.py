@@ -8,7 +8,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine.masked_scores import PLACES
 from fedkin.engine.masking import SCORE_STAGES, STAGES
 from fedkin.experiment.run import run
-from fedkin.flower.envelope import Base, Place, Reply, Request, Step
+from fedkin.flower.envelope import Base, NodeReply, Place, Request, Step
 from fedkin.flower.identities import PEERS
 from fedkin.flower.node.host import Node
 from fedkin.flower.node.limits import ASKED, DONE
@@ -69,7 +69,7 @@ def test_no_update_leaves_a_node(tmp_path, monkeypatch):
         reply = answer(self, parts)
         for op, _ in steps(parts):
             sent.setdefault(op, set()).update(map(len, reply[1:]))
-        for done in Reply.model_validate_json(reply[0]).steps:
+        for done in NodeReply.model_validate_json(reply[0]).steps:
             assert not done.scores
             assert not done.notes
             assert not done.measures

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fedkin.experiment.run import run
-from fedkin.report.comparison.run_row import look
+from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
 from fedkin.report.scores import Curve, chosen_rounds, curves, spread
 from fedkin.report.summary import of_run
@@ -70,7 +70,7 @@ def test_a_run_under_masks_has_its_curves_and_no_clients_score(tmp_path: Path) -
         mean = of_run(clear)["headline"]["personal"]["final"]["mean"]
         assert found["headline"]["personal"]["final"]["mean"] == pytest.approx(mean)
         assert found["worst_clients"] == []
-    alone, summed = look(plain, "plain"), look(masked, "masked")
+    alone, summed = read_run(plain, "plain"), read_run(masked, "masked")
     assert summed.validation == pytest.approx(alone.validation)  # by which settings are chosen
     assert alone.personal
     assert summed.personal == summed.validated == {}

@@ -7,7 +7,7 @@ import pytest
 from fedkin.experiment.run import run
 from fedkin.report.comparison.compare import comparison
 from fedkin.report.comparison.damage import damage_sheet, damages
-from fedkin.report.comparison.tables import plain, sheets
+from fedkin.report.comparison.tables import plain, tables_of
 from fedkin.runs.database import read_only
 from fedkin.runs.spec import parse
 from tests.engine.small import content
@@ -85,13 +85,13 @@ def test_clusters_are_those_of_the_run_without_the_attack(tmp_path):
 def test_it_is_a_table_of_the_comparison_and_of_its_json(tmp_path):
     clean, hurt = made(tmp_path / "clean"), made(tmp_path / "hurt", transforms=[FLIP])
     both = comparison([clean, hurt])
-    (sheet,) = [one for one in sheets(both) if "attackers cost" in one.title]
+    (sheet,) = [one for one in tables_of(both) if "attackers cost" in one.title]
     (row,) = sheet.rows
     assert row[:3] == ["hurt", "all", "4"]
     assert len(row) == len(sheet.columns)
     assert row[-1] == "–"
     assert plain(both)["damage"][0]["honest"] == 4
     alone = comparison([clean])
-    assert not [one for one in sheets(alone) if "attackers cost" in one.title]
+    assert not [one for one in tables_of(alone) if "attackers cost" in one.title]
     assert plain(alone)["damage"] == []
     assert damage_sheet([]).rows == []
