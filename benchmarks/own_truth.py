@@ -2,12 +2,14 @@
 
     FEDKIN_DATA=DIR python -m benchmarks.own_truth runs       # hours: what is true
     FEDKIN_DATA=DIR python -m benchmarks.own_truth verdicts   # minutes: the doctor's answers
+    python -m benchmarks.own_truth defaults --write docs/own_data.md  # what a run begins with
 
 ``runs`` trains ten methods with their defaults on every case (benchmarks/own_cases.py), and adds
 what is missing to own_truth.csv beside this file: a row a run, with the experiment's measure of
-every client on its test rows. ``verdicts`` asks the doctor and compares. ``--only WORD``: the cases
-whose name contains it; ``--seeds N``, of which ``--after K`` leaves the first out; ``--methods``:
-some of the ten.
+every client on its test rows. ``verdicts`` asks the doctor and compares. ``defaults`` puts the
+method that a run begins with beside local and fedavg, from the same file. ``--only WORD``: the
+cases whose name contains it; ``--seeds N``, of which ``--after K`` leaves the first out;
+``--methods``: some of the ten.
 """
 
 import argparse
@@ -24,6 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.own_cases import CASES, Case
+from benchmarks.page import put
+from fedkin.runs.suggested import METHOD
 
 TRUTH = Path(__file__).with_name("own_truth.csv")
 COLUMNS = ("case", "seed", "method", "measure", "validation", "test")
@@ -40,6 +44,7 @@ TEN = (
     "persfl",
     "per_fedavg",
 )
+DEFAULT = f"{METHOD['name']}:keep={METHOD['keep']},epochs={METHOD['epochs']}"
 SURE = 1.96  # standard errors
 TRUTHS = {True: "helps", False: "must not help", None: "not measured"}
 LEAST = 0.005  # of a gain worth having, as docs/doctor.md has it
@@ -57,13 +62,21 @@ def main() -> None:
     asked = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    asked.add_argument("what", choices=("runs", "verdicts"))
+    asked.add_argument("what", choices=("runs", "verdicts", "defaults"))
+    asked.add_argument("--write", type=Path, help="the page whose table of defaults is renewed")
     asked.add_argument("--seeds", type=int, default=2)
     asked.add_argument("--after", type=int, default=0, help="of the seeds leave out so many")
     asked.add_argument("--only", default="")
     asked.add_argument("--methods", nargs="+", default=TEN)
     given = asked.parse_args()
     cases = [case for case in CASES if given.only in case.name]
+    if given.what == "defaults":
+        table = defaults(cases, range(given.after, given.seeds))
+        if given.write is None:
+            print(table)
+        else:
+            put(given.write, "defaults", table)
+        return
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory(prefix="fedkin-cases-") as folder:
         if given.what == "runs":
@@ -81,6 +94,26 @@ def options_of(case: Case, seed: int, folder: Path) -> dict[str, Any]:
     if not path.exists():
         case.write(path, seed)
     return {**case.options, "data": case.options["data"].format(path=path), "seed": seed}
+
+
+def defaults(cases: list[Case], seeds: range) -> str:
+    """A table of what a run begins with, beside each client alone and one model for all."""
+    done, shown = known(), (ALONE, "fedavg", DEFAULT)
+    rows, behind = [], []
+    for case in cases:
+        of = [done[case.name, seed] for seed in seeds]
+        means = [float(np.mean([np.nanmean(one[name].test) for one in of])) for name in shown]
+        worst = min(_sign(of) * (means[2] - other) for other in means[:2])
+        loses = all(_sign(of) * (means[2] - other) < 0 for other in means[:2])
+        if loses:
+            behind.append(f"{case.name} (by {min(abs(means[2] - m) for m in means[:2]):.3f})")
+        cells = " | ".join(f"{mean:.3f}" for mean in means)
+        rows.append(f"| {case.name} | {of[0][ALONE].measure} | {cells} | {worst:+.3f} |")
+    head = f"| case | measure | `local` | `fedavg` | `{DEFAULT}` | on the better of the two |"
+    said = "; ".join(behind) or "none"
+    return "\n".join(
+        [head, "|---|---|---:|---:|---:|---:|", *rows, "", f"Behind both in {len(behind)}: {said}."]
+    )
 
 
 def _all_runs(cases: list[Case], seeds: range, folder: Path, methods: list[str]) -> None:

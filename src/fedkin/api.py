@@ -4,7 +4,7 @@ import contextlib
 import operator
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,14 @@ from fedkin.experiment.run import new_folder
 from fedkin.experiment.run import run as _run
 from fedkin.experiment.terminal import console
 from fedkin.experiment.training import Progress
-from fedkin.export.opened import Opened
+from fedkin.export.export import export as write
+from fedkin.export.exportable import exportable
+from fedkin.export.opened import Member, Opened
 from fedkin.export.personal import Personal
+from fedkin.export.place import place_of
 from fedkin.export.predict import predicted
 from fedkin.models.build import GIVEN_MODELS, MODELS
+from fedkin.newcomers.join import join as joined
 from fedkin.report import frames
 from fedkin.report.comparison.side_by_side import SideBySide
 from fedkin.report.page.figure_files import first_chart
@@ -40,9 +44,8 @@ from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.architectures import permit
 from fedkin.setup.build import method_of
-from fedkin.setup.given import Given
 from fedkin.setup.keywords import content_of
-from fedkin.setup.opened import load
+from fedkin.setup.opened import load, spec_of
 from fedkin.setup.population import HELD_OUT, reading_once
 
 
@@ -52,7 +55,7 @@ class Experiment:
 
     Keywords are the names of the command line's options; dotted ones are ``section.key`` of a
     specification. ``method`` is a name, or a Method value of your own (then engine is "inprocess");
-    without one, a table begins with ``finetune`` and other data with ``comet``.
+    without one, clients fine-tune a shared model (``finetune``).
     Raises FedkinError, here and now, for a key, a name or a value that does not exist, and warns of
     keys that have another name here.
     """
@@ -63,6 +66,8 @@ class Experiment:
         shown = {"method": method.name} if isinstance(method, Method) else named
         self._asked = {**shown, **settings}
         content, notes, self.given = content_of({**named, **settings})
+        if isinstance(method, Method):  # whose hyper-parameters are its own, not a default's
+            assign(content, "method.name", method.name)
         here = str(content.get("model", {}).get("name", "")).endswith("@python")
         if self.method is not None or (here and "name" not in content.get("engine", {})):
             assign(content, "engine.name", "inprocess")
@@ -73,14 +78,24 @@ class Experiment:
         _check(self.spec, self.method)
 
     def __repr__(self) -> str:
-        shown = {key: _Shown(value, self.given) for key, value in self._asked.items()}
+        shown = {key: self._shown(key, value) for key, value in self._asked.items()}
         plain = [f"{key}={value!r}" for key, value in shown.items() if "." not in key]
         dotted = {key: value for key, value in shown.items() if "." in key}
         return f"Experiment({', '.join([*plain, *([f'**{dotted!r}'] if dotted else [])])})"
 
     def _repr_html_(self) -> str:
-        rows = [(key, repr(_Shown(value, self.given))) for key, value in self._asked.items()]
+        rows = [(key, repr(self._shown(key, value))) for key, value in self._asked.items()]
         return html_table("Experiment", rows)
+
+    def _shown(self, key: str, value: Any) -> Any:
+        """A keyword's value; data and models that are no plain values in words."""
+        if isinstance(value, str | int | float | list | tuple):
+            return value
+        if key == "data" and self.given is not None:
+            return _InWords(self.given.says)
+        if isinstance(value, type) or callable(getattr(value, "forward", value)):
+            return _InWords(getattr(value, "__name__", type(value).__name__))
+        return value
 
     def check(self) -> dict[str, Any]:
         """What is in the data and what looks wrong: what ``fedkin data check --json`` prints."""
@@ -99,6 +114,41 @@ class Experiment:
         """
         with self._placed() as spec:
             return diagnosis(spec, rounds, methods)
+
+    def sweep(
+        self,
+        space: Mapping[str, Any] | Sequence[str],
+        out: Path | str = "sweep",
+        trials: int | None = None,
+        sampler: str = "grid",
+    ) -> dict[str, Any]:
+        """Hyper-parameters searched by validation: what ``fedkin sweep --json`` prints (extra
+        ``sweep``). The same folder goes on with the same study.
+
+        Args:
+            space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``.
+            out: The study and its runs.
+            trials: How many; a grid is done whole.
+            sampler: "grid" or "tpe".
+
+        Returns:
+            {"best", "trials", "lost", "running"}, a dict a trial, best first.
+
+        Raises:
+            FedkinError: What is wrong with the space, or no trial has a value.
+        """
+        from fedkin.sweep import outcome, space_of
+        from fedkin.sweep import sweep as search
+
+        values = (self.method, self.given, GIVEN_MODELS.get(self.spec.model.name))
+        if any(value is not None for value in values):
+            raise FedkinError(
+                "a sweep begins its runs from names: give the method, the data and the model as "
+                "names or files"
+            )
+        texts = _texts(space) if isinstance(space, Mapping) else list(space)
+        permit(self.spec)
+        return outcome(search(self.spec, space_of(texts), Path(out), trials, sampler), Path(out))
 
     def run(
         self, out: Path | str | None = None, progress: bool | Progress | None = None
@@ -125,16 +175,22 @@ class Experiment:
             yield named_data(self.spec, self.given.write(Path(folder)))
 
 
-class _Shown:
-    """A keyword as ``repr`` shows it: data and models that are values, in words."""
+class _InWords:
+    """A value as ``repr`` shows it."""
 
-    def __init__(self, value: Any, given: Given | None) -> None:
-        self.value, self.given = value, given
+    def __init__(self, says: str) -> None:
+        self.says = says
 
     def __repr__(self) -> str:
-        if self.given is not None and not isinstance(self.value, str | int | float | list | tuple):
-            return self.given.says
-        return self.value.__name__ if isinstance(self.value, type) else repr(self.value)
+        return self.says
+
+
+def _texts(space: Mapping[str, Any]) -> list[str]:
+    """{"train.lr": [0.01, 0.1]} as it is typed: train.lr=0.01, 0.1."""
+    return [
+        f"{key}={values if isinstance(values, str) else ', '.join(map(str, values))}"
+        for key, values in space.items()
+    ]
 
 
 def named_data(spec: Spec, path: Path) -> Spec:
@@ -217,10 +273,15 @@ class Result:
         Raises:
             FedkinError: A client or a view that is not there.
         """
+        opened, member = self._member(client)
+        return opened.personal(member, view)
+
+    def _member(self, client: int | str) -> tuple[Opened, Member]:
+        """The run, opened, and one of its clients."""
         opened = Opened(self.folder, self._method, self._trust_code)
         if not isinstance(client, str):
             client = _number(client, len(opened.parts.infos))
-        return opened.personal(opened.member(client), view)
+        return opened, opened.member(client)
 
     def data(self, client: int | str, split: Split = "test") -> tuple[Tensor, Tensor]:
         """(x, y) of one client's "train", "val" or "test" samples, as a copy: what its personal
@@ -267,10 +328,8 @@ class Result:
             A row a sample: "prediction", and "p(LABEL)" for each class. ``attrs["said"]`` holds
             sentences on what the model never saw.
         """
-        opened = Opened(self.folder, self._method, self._trust_code)
-        if not isinstance(client, str):
-            client = _number(client, len(opened.parts.infos))
-        return predicted(opened, client, x)
+        opened, member = self._member(client)
+        return predicted(opened, member, x)
 
     def compare(
         self, *others: "Result | Path | str", against: str | None = None, best: bool = False
@@ -291,6 +350,49 @@ class Result:
     def report(self) -> Path:
         """Write report.html into the run directory."""
         return write_report(self.folder)
+
+    def doctor(self, rounds: int = 3, methods: Sequence[str] = ()) -> dict[str, Any]:
+        """The run's experiment as the doctor sees it: what ``fedkin doctor DIR/experiment.toml
+        --json`` prints.
+
+        Args:
+            rounds: How many rounds each candidate is tried for.
+            methods: Names of the methods to try; () leaves the choice to the doctor.
+
+        Returns:
+            What was found, as plain values.
+        """
+        return diagnosis(spec_of(self.folder, trust_code=self._trust_code), rounds, methods)
+
+    def export(
+        self, client: int | str, format: str = "safetensors", out: Path | str | None = None
+    ) -> Path:
+        """A client's model as a file, with its card: what ``fedkin export`` writes.
+
+        Args:
+            client: Its number, or its name.
+            format: "safetensors", "pt2" or "onnx".
+            out: A folder; else DIR/export/NAME.
+
+        Returns:
+            The file of the model.
+        """
+        opened, member = self._member(client)
+        to = None if out is None else Path(out)
+        return write(exportable(opened, member), format, place_of(self.folder, to, member, format)).file
+
+    def join(self, data: Path | str, rounds: int | None = None) -> dict[str, Any]:
+        """A personal model for a client that was not in the run: what ``fedkin join --json``
+        prints.
+
+        Args:
+            data: The newcomer's samples: .csv, .parquet or .npz.
+            rounds: Rounds of work; else its validation data choose.
+
+        Returns:
+            What came of it; "model" is its file.
+        """
+        return joined(self.folder, Path(data), rounds=rounds, trust_code=self._trust_code)
 
 
 def _number(client: int | str, clients: int) -> int:

@@ -1,5 +1,6 @@
 """docs/python.md as it stands there; data, models and progress as values; what is refused."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -133,6 +134,10 @@ def test_what_is_shown_in_notebooks_and_on_terminals(
     keys = {"client": "hospital", "label": "outcome", "model": "mlr", **SMALL}
     experiment = Experiment("local", data=frame, **keys)
     assert f"data=<DataFrame: {len(frame):,} rows, 6 columns>" in repr(experiment)
+    for model in (Net, Net((2,), 2)):
+        shown = repr(Experiment("local", data=frame, **{**keys, "model": model}))
+        assert "model=Net" in shown
+        assert shown.count("DataFrame") == 1
     assert "<table>" in experiment._repr_html_()
     seen: list[int] = []
     result = run(experiment, out="a<b>", progress=lambda record: seen.append(record.round))
@@ -148,3 +153,40 @@ def test_what_is_shown_in_notebooks_and_on_terminals(
     both = result.compare("other")
     assert "<table>" in both._repr_html_()
     assert "|" in repr(both)
+
+
+def test_what_the_shell_does_with_a_run_python_does_too(patients: pd.DataFrame) -> None:
+    keys = {"client": "hospital", "label": "outcome", "data": "patients.csv", **SMALL}
+    result = run(Experiment("finetune", **keys), out="run")
+    told = result.doctor(rounds=0)
+    assert told["verdict"] == Experiment("finetune", **keys).doctor(rounds=0)["verdict"]
+    file = result.export("H01", "pt2")
+    assert file == Path("run/export/H01/model.pt2")
+    assert torch.export.load(file).module()(result.data("H01")[0]).shape[1] == 2
+    assert result.export(1, out="to") == Path("to/H01/model.safetensors")
+    with pytest.raises(FedkinError, match="unknown format 'h5'"):
+        result.export("H01", "h5")
+    own = patients[patients.hospital == "H00"].assign(hospital="new")
+    own.to_csv("new.csv", index=False)
+    joined = result.join("new.csv", rounds=1)
+    assert Path(joined["model"]).is_file()
+    assert result.predict("new", own.drop(columns="outcome")).shape[0] == len(own)
+
+
+def test_a_search_finds_what_the_shells_finds(patients: pd.DataFrame) -> None:
+    pytest.importorskip("optuna")
+    keys = {"client": "hospital", "label": "outcome", "data": "patients.csv", **SMALL}
+    asked = Experiment("fedavg", measure="log_loss", **keys)
+    found = asked.sweep({"train.lr": [0.001, 0.5]}, out="one")
+    assert found["best"] == found["trials"][0]
+    assert {one["train.lr"] for one in found["trials"]} == {0.001, 0.5}
+    assert asked.sweep(["train.lr=0.001, 0.5"], out="one") == found, "the same study goes on"
+    small = ["--set", "train.steps=2", "--set", "engine.name=inprocess", "--rounds", "1"]
+    data = ["--data", "patients.csv:client=hospital,label=outcome", "--method", "fedavg"]
+    space = ["--space", "train.lr=0.001, 0.5", "--measure", "log_loss", "--out", "two", "--json"]
+    shell = json.loads(fedkin("sweep", *data, *small, *space).stdout)
+    assert [one["validation"] for one in shell["trials"]] == [
+        one["validation"] for one in found["trials"]
+    ]
+    with pytest.raises(FedkinError, match="begins its runs from names"):
+        Experiment("fedavg", **{**keys, "data": patients}).sweep({"train.lr": [0.1]})

@@ -8,6 +8,7 @@ from tests.cli.command import fedkin
 
 VERDICT = {
     "measure": "accuracy",
+    "federate": True,
     "says": "federate",
     "wrong": 0.031,
     "alone": 0.5,
@@ -80,6 +81,10 @@ def test_everything_that_was_found_is_printed(asked) -> None:
     assert "cannot run: it needs a head" in flat or "cannot run" in flat
     assert "nobody" in flat
     assert json.loads(fedkin("doctor", "--json").stdout) == FOUND
+    assert "Three to try first" in text
+    asked[0]["verdict"] = {**VERDICT, "federate": False}
+    alone = " ".join(fedkin("doctor").stdout.split())
+    assert "First local: each client alone; whoever federates all the same: three to try" in alone
 
 
 def test_what_was_not_found_is_not_printed(asked) -> None:

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from fedkin.cli import export as module
 from fedkin.cli.export import as_csv, find_own_code, tell_table
 from fedkin.core.errors import FedkinError
 from tests.cli.command import fedkin, told
@@ -46,7 +45,7 @@ def written(monkeypatch):
         places.append(place)
         return Written(file=place / f"model.{format}", client=given)
 
-    monkeypatch.setattr(module, "_opened", lambda folder, trust_code: Opened())
+    monkeypatch.setattr("fedkin.cli.export._opened", lambda folder, trust_code: Opened())
     monkeypatch.setattr("fedkin.export.export.export", write)
     monkeypatch.setattr("fedkin.export.exportable.exportable", lambda opened, member: member.name)
     return places
@@ -71,21 +70,6 @@ def test_a_model_that_fails_does_not_end_the_others(written, tmp_path) -> None:
     assert found["failed"] == ["client b c: no program can be made"]
     assert written == [tmp_path / "to" / "a", tmp_path / "to" / "d-2"]  # no name leaves the folder
     assert "client b c: no program can be made" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "number", "folder"),
-    [
-        ("ward-3.b", 4, "ward-3.b"),
-        ("a b", 4, "a_b-4"),
-        ("..", 4, "4"),
-        ("../x", None, "x-joined"),
-        ("?", None, "joined"),
-        ("Zürich", 1, "Zürich"),
-    ],
-)
-def test_a_clients_name_as_a_folders(name, number, folder) -> None:
-    assert module._safe(name, number) == folder
 
 
 def test_no_cell_is_a_formula() -> None:

@@ -105,6 +105,10 @@ class RecordedClient:
             lambda at: (x[at], y[at]),
         )
 
+    def rank(self, w: Params, split: str) -> tuple[float, float]:
+        loss, accuracy = self.score(w, split)
+        return -accuracy, loss
+
 
 @dataclass(frozen=True)
 class RecordedServer:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from fedkin import Experiment
+from fedkin import run as run_it
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import GAUSSIAN
 from fedkin.methods import make
@@ -109,6 +111,21 @@ def test_of_numbers_the_lowest_loss_is_kept():
         scores = end.record.scores[k]
         assert scores["personal"]["val"][0] <= scores["global"]["val"][0]
     assert {v["epochs"] for v in end.own.values()} - {4}  # some stop before the end
+
+
+def test_the_experiments_measure_chooses_the_epoch(tmp_path):
+    keys = {"clients": 20, "split": "iid", "rounds": 2, "engine": "inprocess"}
+    keys |= {"method.keep": "best", "method.epochs": 12, "method.personal_lr": 0.3}
+    losses = {}
+    for measure in ("log_loss", "accuracy"):
+        asked = Experiment("finetune", data="digits", measure=measure, **keys)
+        scores = run_it(asked, tmp_path / measure).metrics.query(
+            "split == 'val' and view == 'personal'"
+        )
+        last = scores[scores["round"] == scores["round"].max()]
+        losses[measure] = last.sort_values("client")["loss"].to_numpy()
+    assert (losses["log_loss"] <= losses["accuracy"]).all()
+    assert (losses["log_loss"] < losses["accuracy"]).any(), "as many right answers, or more of them"
 
 
 def check_views(run, moment, personal, w):

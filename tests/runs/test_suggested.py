@@ -1,5 +1,6 @@
 """What nobody chose is chosen by the kind of the data."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,9 @@ import pytest
 
 from fedkin import Experiment
 from fedkin.data.sources import load
+from fedkin.doctor.candidates import TUNED, split_name
 from fedkin.runs.spec import Spec, parse
+from fedkin.runs.suggested import METHOD, PATIENCE
 from fedkin.setup import population
 from fedkin.setup.build import assemble
 from fedkin.setup.options import specification
@@ -33,11 +36,14 @@ def chosen(content: dict[str, Any]) -> tuple[str, str, str]:
 @pytest.mark.parametrize(
     ("content", "wanted"),
     [
-        ({}, ("dirichlet", "dnn", "comet")),
-        ({"data": {"name": "mnist"}}, ("dirichlet", "dnn", "comet")),
+        ({}, ("dirichlet", "dnn", "finetune")),
+        ({"data": {"name": "mnist"}}, ("dirichlet", "dnn", "finetune")),
+        ({"data": {"name": "shakespeare"}}, ("dirichlet", "transformer_lm", "finetune")),
+        ({"public": {"source": "held-out"}}, ("dirichlet", "dnn", "comet")),
+        ({"model": {"map": {"1": "dnn", "2": "mlr"}}}, ("dirichlet", "dnn", "comet")),
         ({"data": {"name": "t.csv"}}, ("dirichlet", "mlr", "finetune")),
         ({"data": {"name": "T.PARQUET", "client": "site"}}, ("natural", "mlr", "finetune")),
-        ({"data": {"name": "arrays.npz"}}, ("dirichlet", "dnn", "comet")),
+        ({"data": {"name": "arrays.npz"}}, ("dirichlet", "dnn", "finetune")),
         ({"data": {"name": "t.csv"}, "model": {"hidden": 8}}, ("dirichlet", "dnn", "finetune")),
         (
             {"data": {"name": "t.csv"}, "model": {"family": "auto"}},
@@ -45,9 +51,9 @@ def chosen(content: dict[str, Any]) -> tuple[str, str, str]:
         ),
         (
             {"data": {"name": "t.csv"}, "model": {"map": {"1": "dnn", "2": "mlr"}}},
-            ("dirichlet", "dnn", "finetune"),
+            ("dirichlet", "dnn", "comet"),
         ),
-        ({"data": {"name": "t.csv"}, "method": {"clusters": 2}}, ("dirichlet", "mlr", "comet")),
+        ({"data": {"name": "t.csv"}, "method": {"epochs": 2}}, ("dirichlet", "mlr", "finetune")),
         ({"data": {"name": "t.csv"}, "public": {"samples": 9}}, ("dirichlet", "mlr", "comet")),
         (
             {"data": {"name": "t.csv"}, "split": {"alpha": 1.0}, "method": {"name": "apfl"}},
@@ -55,7 +61,7 @@ def chosen(content: dict[str, Any]) -> tuple[str, str, str]:
         ),
     ],
 )
-def test_a_table_begins_with_a_linear_model(
+def test_what_data_of_each_kind_begin_with(
     content: dict[str, Any], wanted: tuple[str, ...]
 ) -> None:
     assert chosen(content) == wanted
@@ -69,7 +75,39 @@ def test_a_folder_of_tables_is_one_and_of_pictures_is_not(tmp_path: Path) -> Non
         folder.mkdir(parents=True)
     (tables / "north.csv").write_text("u,label\n1,2\n")
     assert chosen({"data": {"name": f"{tables}/"}})[1:] == ("mlr", "finetune")
-    assert chosen({"data": {"name": f"{photos}/"}})[1:] == ("dnn", "comet")
+    assert chosen({"data": {"name": f"{photos}/"}})[1:] == ("dnn", "finetune")
+
+
+def test_texts_of_leaf_are_known_by_their_first_sample(tmp_path: Path) -> None:
+    (tmp_path / "train").mkdir()
+    names = [f"user {k}" for k in range(500)]
+    for first, model in (("to be or no", "transformer_lm"), ([0.5, 1], "dnn"), (0.25, "dnn")):
+        told = json.dumps({"users": names, "user_data": {"a": {"x": [first], "y": [0]}}})
+        for path, name in ((tmp_path / "u.json", ""), (tmp_path / "train" / "u.json", "/")):
+            path.write_text(told)
+            whole = str(path) if not name else f"{tmp_path}/"
+            assert chosen({"data": {"name": whole}})[1:] == (model, "finetune"), whole
+        (tmp_path / "u.json").unlink()
+    assert chosen({"data": {"name": "nowhere.json"}})[1] == "dnn"
+
+
+def test_the_doctors_first_choice_is_what_a_run_begins_with() -> None:
+    named = split_name(TUNED)
+    assert {"name": named[0], **named[1]} == METHOD
+    assert parse({})[0].method.options == named[1]
+    assert parse({"method": {"name": "finetune"}})[0].method.options == {}
+    assert parse({"method": {"epochs": 2}})[0].method.options == {"epochs": 2}
+
+
+def test_training_ends_early_where_nobody_says_how_long_it_lasts() -> None:
+    assert parse({})[0].run.patience == PATIENCE
+    assert parse({"run": {"seed": 3}})[0].run.patience == PATIENCE
+    for given in ({"rounds": 30}, {"evaluate": "participants"}, {"patience": 3}):
+        assert parse({"run": given})[0].run.patience == given.get("patience")
+    for split in ({"val": 0.0}, {"holdout": "comet"}):
+        assert parse({"split": split})[0].run.patience is None
+    told = parse(parse({})[0].model_dump())[0]
+    assert told.run.patience == PATIENCE
 
 
 def test_amounts_of_a_table_are_standardised_and_those_of_others_not(tmp_path: Path) -> None:

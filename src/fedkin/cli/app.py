@@ -197,7 +197,7 @@ def run(
 ) -> None:
     """Train personal models in a simulation.
 
-    Defaults: COMET on digits; finetune with a linear model on a table.
+    Defaults depend on the kind of the data; without data, handwritten digits.
     """
     from fedkin.setup.options import specification
 

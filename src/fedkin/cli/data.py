@@ -71,6 +71,8 @@ def check(
 ) -> None:
     """Check your own data: columns, clients, leaks, missing values; each fault with its fix."""
     from fedkin.doctor.checked import checked
+    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.runtime.under_way import heard
     from fedkin.setup.options import specification
 
     columns = [
@@ -84,7 +86,8 @@ def check(
         file, {"data": None if file else path, "data_dir": as_given(data_dir)}, settings
     )
     tell_hints(hints)
-    found, _, faults = checked(spec)
+    with heard(SlowLines()):
+        found, _, faults = checked(spec)
     typed = [path, *(word for text in settings for word in ("--set", text))]
     if fix is not None:
         _write(fix, spec, found, shlex.join(["fedkin", "data", "check", *typed, "--fix", str(fix)]))

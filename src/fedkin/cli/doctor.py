@@ -75,7 +75,8 @@ def _show(found: dict[str, Any]) -> None:
 
         out.print(f"Privacy: {privacy(found['privacy'])}", highlight=False, markup=False)
     if found["candidates"]:
-        out.print(_candidate_table(found["candidates"]))
+        federate = bool(found["verdict"] and found["verdict"]["federate"])
+        out.print(_candidate_table(found["candidates"], federate))
     out.print("Traps" if found["traps"] else "No trap that is known", style="bold")
     for trap in found["traps"]:
         out.print(f"! {trap}", style="yellow", highlight=False, markup=False)
@@ -103,14 +104,15 @@ def _verdict_lines(found: dict[str, Any] | None) -> list[str]:
     ]
 
 
-def _candidate_table(candidates: list[dict[str, Any]]) -> "Table":
+def _candidate_table(candidates: list[dict[str, Any]], federate: bool) -> "Table":
     from rich.text import Text
 
     from fedkin.core.errors import some
 
-    table = _table(
-        "Three to try first", ("method", "gain over alone", "why", "would lose", "needs")
-    )
+    title = "Three to try first"
+    if not federate:
+        title = f"First local: each client alone; whoever federates all the same: {title.lower()}"
+    table = _table(title, ("method", "gain over alone", "why", "would lose", "needs"))
     for one in candidates:
         gain = f"{one['gain']:+.4f} [{one['low']:+.4f}, {one['high']:+.4f}]"
         lose = some(one["lose"], 3) if one["lose"] else "nobody that can be identified"

@@ -2,7 +2,6 @@
 samples.
 """
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -51,6 +50,7 @@ def export(
     from fedkin.export.export import export as write
     from fedkin.export.exportable import exportable
     from fedkin.export.formats import FORMATS
+    from fedkin.export.place import place_of
 
     if everyone == (client is not None):
         raise FedkinError("say which model: --client NAME, or --all")
@@ -66,7 +66,7 @@ def export(
     written: list[dict[str, Any]] = []
     for member in _shown_when_slow(chosen):
         try:
-            place = _place(folder, out, _safe(member.name, member.number), format)
+            place = place_of(folder, out, member, format)
             done = write(exportable(opened, member), format, place)
             written.append(done._asdict() | {"file": str(done.file)})
             if not as_json:
@@ -86,17 +86,6 @@ def _shown_when_slow(members: "Sequence[Member]") -> "Iterator[Member]":
 
     with heard(SlowLines()):
         yield from counted("exporting models", members)
-
-
-def _place(run: Path, out: Path | None, name: str, format: str) -> Path:
-    """Where a model's files go: in the run directory none of them is a link to somewhere else."""
-    from fedkin.runs.directory import own
-
-    if out is not None:
-        return out / name
-    for file in (f"model.{format}", "card.json", "card.md"):
-        own(run, "export", name, file)
-    return own(run, "export", name)
 
 
 def predict(
@@ -185,11 +174,3 @@ def find_own_code() -> None:
 
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
-
-
-def _safe(name: str, number: int | None) -> str:
-    """A client's name as a folder's, with its number where letters had to go."""
-    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")
-    return (
-        plain if plain == name else f"{plain}-{'joined' if number is None else number}".lstrip("-")
-    )

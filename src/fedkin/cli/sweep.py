@@ -40,6 +40,16 @@ def sweep(
     method: Annotated[
         str | None, typer.Option("--method", metavar="NAME", help="As in fedkin run.")
     ] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", metavar="NAME", help="As in fedkin run.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="As in fedkin run.")
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option("--rounds", min=1, help="Rounds of every trial.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="As in fedkin run.")] = None,
     set_: Changes = None,
     data_dir: DataDir = None,
     trust_code: TrustCode = False,
@@ -50,41 +60,21 @@ def sweep(
     Start it several times with the same --out to work in parallel.
     """
     from fedkin.cli.export import find_own_code
-    from fedkin.core.errors import FedkinError
     from fedkin.setup.options import specification
-    from fedkin.sweep import lost, places, scored, space_of
+    from fedkin.sweep import outcome, space_of
     from fedkin.sweep import sweep as search
 
     find_own_code()
-    options = {"data": data, "method": method, "measure": measure, "data_dir": as_given(data_dir)}
+    named = {"data": data, "method": method, "split": split, "model": model, "measure": measure}
+    options = {**named, "rounds": rounds, "seed": seed, "data_dir": as_given(data_dir)}
     base, hints = specification(spec, options, set_ or [], trust_code)
     tell_hints(hints)
     study = search(base, space_of(space or []), out, trials, sampler, _tell)
-    done = sorted(
-        (t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number)
-    )
-    known = [(t, one) for t in done if (one := scored(study, t)) is not None]
-    shared = places([one for _, one in known])
-    plain = [
-        {"validation": one.value, "measure": one.measure, "rank": rank, "tie": tie}
-        | {**t.params, "run": str(out / t.user_attrs["folder"])}
-        for (t, one), (rank, tie) in zip(known, shared, strict=True)
-    ]
-    reasons = lost(study)
-    without = [
-        {**t.params, "run": str(out / t.user_attrs["folder"]), "lost": why}
-        for t in study.trials
-        if (why := reasons.get(t.number))
-    ]
-    running = sum(t.state.name == "RUNNING" for t in study.trials)
-    if not plain:
-        raise FedkinError(
-            f"no trial has a value: {without[0]['lost']}" if without else "no trial is done yet"
-        )
+    found = outcome(study, out)
     if as_json:
-        print_json({"best": plain[0], "trials": plain, "lost": without, "running": running})
+        print_json(found)
         return
-    _show(plain, without, running)
+    _show(found["trials"], found["lost"], found["running"])
 
 
 def _tell(

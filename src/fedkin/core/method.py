@@ -176,6 +176,19 @@ class ClientContext(Protocol):
             (mean loss in nats, accuracy in 0..1).
         """
 
+    def rank(self, w: Params, split: str) -> tuple[float, float]:
+        """What a choice among parameters goes by, the least first: the experiment's measure, then
+        the mean loss.
+
+        Args:
+            w: Parameters of this client's model.
+            split: "train", "val" or "test".
+
+        Returns:
+            (the measure, negative where higher is better, mean loss); the loss twice where these
+            samples leave the measure undefined. Loss nan where the split is empty.
+        """
+
 
 class ServerContext(Protocol):
     """The server's tools during one round's update: what it may use beside its state and the

@@ -3,6 +3,7 @@ own names.
 """
 
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from fedkin.data.tables.encoding import Encoding
 from fedkin.data.tables.gaps import gaps_of
 from fedkin.data.tables.new_rows import encoded, read_later
 from fedkin.export.exportable import Exportable, exportable
-from fedkin.export.opened import Opened
+from fedkin.export.opened import Member, Opened
 from fedkin.runs.spec import DataSection
 from fedkin.setup.given import given_data
 
@@ -128,17 +129,18 @@ def _measured(frame: pd.DataFrame, labels: list[str | None] | None, task: str) -
             f"{float(np.sqrt(np.mean(error**2))):g}{rest}",
         )
     right = sum(said == label for said, label in pairs)
+    (most, often), *_ = Counter(label for _, label in pairs).most_common(1)
     return (
         f"accuracy against the labels in the file: {right / len(pairs):.2%} of "
-        f"{len(pairs):,}{rest}",
+        f"{len(pairs):,}{rest}; always {most!r}: {often / len(pairs):.2%}",
     )
 
 
-def predicted(opened: Opened, client: int | str, x: Any) -> pd.DataFrame:
+def predicted(opened: Opened, member: Member, x: Any) -> pd.DataFrame:
     """What a client's model says of a file, of a DataFrame, or of samples [rows, …] as it takes
     them; ``attrs["said"]`` holds what is worth saying.
     """
-    one = exportable(opened, opened.member(client))
+    one = exportable(opened, member)
     if isinstance(x, str | Path):
         frame, said = predict(one, Path(x))
     elif isinstance(x, pd.DataFrame):

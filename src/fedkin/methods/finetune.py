@@ -28,7 +28,7 @@ def finetune(
     Readings: the schedule's decay goes on: fine-tuning has the factor that a further round would
     have. All parameters are tuned. Until the end the personal view is the global model. A new
     client fine-tunes the last w. With keep = "best" the optimizer's state begins anew with each
-    epoch, equal accuracies are decided by the lower loss, then by fewer epochs, and a client
+    epoch, the experiment's measure decides, then the lower loss, then fewer epochs, and a client
     without validation rows keeps the last model.
 
     Args:
@@ -36,18 +36,18 @@ def finetune(
         epochs: Passes over the client's training data at the end (1 to 5 in PPFL).
         personal_lr: Learning rate of those; lr if not given.
         keep: "last" is the model after all epochs; "best" is, of w and the models after each epoch,
-            the one with the best validation accuracy at this client (numbers: the lowest loss).
+            the one that validates best at this client, by the experiment's measure.
         weights: "samples" or "uniform": the weights of the mean, as in fedavg.
     """
     rate = lr if personal_lr is None else personal_lr
 
     def best(w: Params, data: ClientContext) -> Tree:
         """w after the number of epochs, 0 to ``epochs``, that validates best."""
-        found, least = {"parameters": w, "epochs": 0}, _rank(w, data)
+        found, least = {"parameters": w, "epochs": 0}, data.rank(w, "val")
         for epoch in range(epochs):
             batches = data.batches(purpose=f"finetune {epoch}", epochs=1)
             w = scan(sgd_step, w, batches, rate * data.decay)
-            now = _rank(w, data)
+            now = data.rank(w, "val")
             if now < least or math.isnan(least[1]):  # nan: it has no validation rows
                 found, least = {"parameters": w, "epochs": epoch + 1}, now
         return found
@@ -73,9 +73,3 @@ def finetune(
         personal_models=personal_models,
         client_metrics=client_metrics,
     )
-
-
-def _rank(w: Params, data: ClientContext) -> tuple[float, float]:
-    """Validation accuracy, the best first, then loss; of numbers the loss alone."""
-    loss, accuracy = data.score(w, "val")
-    return (0.0 if math.isnan(accuracy) else -accuracy), loss

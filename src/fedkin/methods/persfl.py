@@ -27,13 +27,12 @@ FEW = 32  # points of a grid that is searched whole
 
 
 class Student(NamedTuple):
-    """One point of the grid, trained and measured on validation data."""
+    """One point of the grid, trained, and its rank on validation data."""
 
     parameters: Params
     lam: float
     temperature: float
-    accuracy: float
-    loss: float
+    rank: tuple[float, float]
 
 
 def _kl(teacher: Tensor, student: Tensor) -> Tensor:
@@ -70,10 +69,10 @@ def persfl(
 ) -> Method:
     """PersFL. Stage 1 is FedAvg while each client keeps the global model with the least loss on its
     validation data; stage 2 distils, at home, from that teacher: (1−λ) CE + λ T² · soft loss, λ and
-    T by validation accuracy (eq. 3).
+    T by validation accuracy (eq. 3), or by the experiment's measure where it is another.
 
     Readings: line 20 and eq. 3 contradict each other on the order of the KL. The aggregate of the
-    last round is a candidate too; equal validation accuracies are decided by the lower loss, then
+    last round is a candidate too; equal values are decided by the lower loss, then
     by the order of the grid; λ = 0 does not depend on T and is trained once.
 
     Args:
@@ -160,10 +159,9 @@ def persfl(
         def measured(points: Sequence[Point]) -> list[Student]:
             rows = [(student_lr or lr, lam, t) for lam, t in points]
             models = scan_several(step, expert, batches, rows)
-            scores = [data.score(w, "val") for w in models]
             return [
-                Student(w, *point, accuracy, loss)
-                for w, point, (loss, accuracy) in zip(models, points, scores, strict=True)
+                Student(w, *point, data.rank(w, "val"))
+                for w, point in zip(models, points, strict=True)
             ]
 
         every, lowest = grid_of(lams, temperatures), min(temperatures)
@@ -209,8 +207,8 @@ def grid_of(lams: Sequence[float], temperatures: Sequence[float]) -> list[Point]
 
 
 def _rank(student: Student) -> tuple[float, float]:
-    """By validation accuracy, then loss."""
-    return -student.accuracy, student.loss
+    """By the experiment's measure on validation data, then loss."""
+    return student.rank
 
 
 def thinned(models: dict[str, Params], most: int) -> dict[str, Params]:

@@ -66,10 +66,10 @@ class DataSection(_Open):
 
     name: str = "digits"
     dir: str | None = None
-    mean: tuple[
-        float, ...
-    ] = ()  # samples enter the model as (x − mean) / std; pixels are in [0, 1] before
-    std: tuple[Annotated[float, Field(gt=0)], ...] = ()
+    mean: (
+        Literal["auto"] | tuple[float, ...]
+    ) = ()  # x enters as (x − mean) / std, pixels from [0, 1]
+    std: tuple[Annotated[float, Field(gt=0)], ...] = ()  # one, or one a channel; mean auto: fitted
     client: str | None = None  # the column that names the client, in tables
     label: str | None = None  # the column of labels, in tables; default: "label"
     pool: Literal["train", "all"] = "train"  # what is divided where a set has an official test part
@@ -136,7 +136,7 @@ class ModelSection(_Open):
 class MethodSection(_Open):
     """[method] a method and its hyper-parameters."""
 
-    name: str = "comet"
+    name: str = "finetune"
     safe: bool = False  # clients deploy a federated model only where their validation says so
 
 

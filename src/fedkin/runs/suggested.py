@@ -1,22 +1,31 @@
 """What nobody chose, chosen by the kind of the data."""
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from fedkin.core.files import typed_path
 
 TABLES = {".csv", ".parquet", ".arrow", ".feather"}
-# What a table of one's own begins with: measured by ``python -m benchmarks.own_truth``
-TABLE_MODEL, TABLE_METHOD = "mlr", "finetune"
+TEXTS = ("shakespeare", "stackoverflow")  # named sets whose samples are symbols
+# What data of each kind begin with: measured by ``python -m benchmarks.own_truth``
+TABLE_MODEL, TEXT_MODEL = "mlr", "transformer_lm"
+METHOD = {"name": "finetune", "keep": "best", "epochs": 15}
+BY_PREDICTIONS = "comet"  # where a public set is named, or clients have unlike models
+PATIENCE = 10  # evaluations
 # Pictures whose pixels lie far from zero. As they are, `fedkin run` ends many points lower
 # (docs/data.md). FEMNIST is black on white; of the others, each channel.
 CIFAR100 = {"mean": [0.507, 0.487, 0.441], "std": [0.267, 0.256, 0.276]}
-SCALES = {
+SCALES: dict[str, dict[str, Any]] = {
     "femnist": {"mean": [0.96], "std": [0.17]},
     "cifar10": {"mean": [0.491, 0.482, 0.447], "std": [0.247, 0.243, 0.262]},
     "cifar100": CIFAR100,
     "cifar100_12k": CIFAR100,
 }
+# Of a LEAF file: what the first sample of a user begins with
+FIRST_SAMPLE = re.compile(rb'"x"\s*:\s*\[\s*(["\[\d.-])')
+LOOKED_AT = 1 << 20  # bytes of it, which the names of users may fill
+OWN_SCALE = {"mean": "auto"}  # of pictures of one's own: that of the training rows
 
 
 def suggested(content: dict[str, Any], declared: Mapping[str, Collection[str]]) -> dict[str, Any]:
@@ -27,20 +36,48 @@ def suggested(content: dict[str, Any], declared: Mapping[str, Collection[str]]) 
         declared: the keys of each section that belong to no choice.
     """
     data = content.get("data", {})
-    names = {"split": "natural"} if names_clients(data) else {}
-    if is_table(str(data.get("name", ""))):
-        names["model"] = TABLE_MODEL
-        if "public" not in content:  # which only some methods use
-            names["method"] = TABLE_METHOD
-    scale = SCALES.get(str(data.get("name", ""))) if isinstance(data, dict) else None
-    if scale and not scale.keys() & data.keys():
-        content = {**content, "data": {**data, **scale}}
     free = {
-        key: {**content.get(key, {}), "name": name}
-        for key, name in names.items()
+        key: {**one, **content.get(key, {})}
+        for key, one in _beginnings(content, data).items()
         if _is_free(content.get(key, {}), declared[key])
     }
-    return {**content, **free}
+    return {**content, **_scale(data), **free, **_rounds(content)}
+
+
+def _beginnings(content: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What [split], [model] and [method] begin with."""
+    found: dict[str, dict[str, Any]] = {"method": METHOD}
+    if names_clients(data):
+        found["split"] = {"name": "natural"}
+    name = str(data.get("name", ""))
+    if is_table(name):
+        found["model"] = {"name": TABLE_MODEL}
+    elif is_text(name):
+        found["model"] = {"name": TEXT_MODEL}
+    model = content.get("model")
+    unlike = isinstance(model, dict) and bool(model.get("map"))
+    if unlike or "public" in content:
+        found["method"] = {"name": BY_PREDICTIONS}
+    return found
+
+
+def _scale(data: Mapping[str, Any]) -> dict[str, Any]:
+    """[data] with the scale of its pixels, where nobody gave one."""
+    name = str(data.get("name", ""))
+    own = OWN_SCALE if _is_own(name) and not is_table(name) else None
+    scale = SCALES.get(name, own)
+    return {"data": {**data, **scale}} if scale and not {"mean", "std"} & data.keys() else {}
+
+
+def _rounds(content: Mapping[str, Any]) -> dict[str, Any]:
+    """[run] with early stopping, where nobody said how long training lasts and validation can
+    tell.
+    """
+    run, split = content.get("run", {}), content.get("split", {})
+    if not isinstance(run, dict) or not isinstance(split, dict):
+        return {}
+    said = {"rounds", "patience", "evaluate"} & run.keys() or {"val", "holdout"} & split.keys()
+    return {} if said else {"run": {**run, "patience": PATIENCE}}
 
 
 def is_table(name: str) -> bool:
@@ -51,6 +88,27 @@ def is_table(name: str) -> bool:
     if "/" not in name or not path.is_dir():
         return False
     return any(one.suffix.lower() in TABLES for one in path.iterdir())
+
+
+def is_text(name: str) -> bool:
+    """Whether data are symbols of a text: a named set of them, or LEAF's JSON with texts."""
+    if name in TEXTS:
+        return True
+    path = typed_path(name) if name else None
+    if path is None or (path.suffix.lower() != ".json" and "/" not in name):
+        return False
+    files = [path, *sorted(path.glob("train/*.json")), *sorted(path.glob("*.json"))]
+    first = next((file for file in files if file.is_file()), None)
+    if first is None or first.suffix.lower() != ".json":
+        return False
+    with first.open("rb") as file:
+        found = FIRST_SAMPLE.search(file.read(LOOKED_AT))
+    return found is not None and found[1] == b'"'
+
+
+def _is_own(name: str) -> bool:
+    """Whether data are one's own, by their name alone."""
+    return "/" in name or name.startswith("hf:") or name.lower().endswith(".npz")
 
 
 def names_clients(data: Mapping[str, Any]) -> bool:

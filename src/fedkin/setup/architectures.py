@@ -283,7 +283,8 @@ def _kind(population: Population) -> Kind:
 def inputs_of(spec: Spec, population: Population) -> Inputs:
     """[data] mean and std, one for all or one a channel; symbols of a text have none."""
     channels, tokens = population.x.shape[1], population.x.dtype in TOKENS
-    for name, values in (("mean", spec.data.mean), ("std", spec.data.std)):
+    mean = () if isinstance(spec.data.mean, str) else spec.data.mean
+    for name, values in (("mean", mean), ("std", spec.data.std)):
         if values and tokens:
             raise FedkinError(
                 f"data.{name} is for numbers, but {spec.data.name} holds symbols: leave it out"
@@ -293,4 +294,4 @@ def inputs_of(spec: Spec, population: Population) -> Inputs:
                 f"data.{name} has {len(values)} values: give one, or one for each of "
                 f"{channels} channels"
             )
-    return Inputs(spec.data.mean, spec.data.std, tokens)
+    return Inputs(mean, spec.data.std, tokens)

@@ -43,6 +43,7 @@ from fedkin.setup.population import population_of, rooted
 from fedkin.setup.requirements import check_needs, check_optimizer, check_patience
 from fedkin.setup.resolved import resolved
 from fedkin.setup.sample_privacy import SampleCosts, check_delta, costs_of, protected, with_noise
+from fedkin.setup.scale import with_scale
 from fedkin.setup.secure_aggregation import masking_of, with_threshold
 from fedkin.transforms.black_box_models import allow_black_box_models
 from fedkin.transforms.kept_optimizer import keep_optimizer
@@ -122,7 +123,7 @@ def around(
     experiment's are not built here: nobody but their client needs them where predictions alone are
     exchanged.
     """
-    spec = with_measure(with_family(spec, population), population)
+    spec = with_measure(with_family(with_scale(spec, population), population), population)
     architectures = architectures or architectures_of(
         spec, sizes_of(population), column_of(spec, population)
     )

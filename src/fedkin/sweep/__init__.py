@@ -1,7 +1,19 @@
 """Hyper-parameters searched with Optuna, by validation data."""
 
+from fedkin.sweep.outcome import outcome
 from fedkin.sweep.score import Score, lost, places, scored
 from fedkin.sweep.space import SPACES, Space, space_of
 from fedkin.sweep.study import SAMPLERS, sweep
 
-__all__ = ["SAMPLERS", "SPACES", "Score", "Space", "lost", "places", "scored", "space_of", "sweep"]
+__all__ = [
+    "SAMPLERS",
+    "SPACES",
+    "Score",
+    "Space",
+    "lost",
+    "outcome",
+    "places",
+    "scored",
+    "space_of",
+    "sweep",
+]

@@ -31,7 +31,7 @@ class Whole(Protocol):
 
 
 class Score(Protocol):
-    """``ClientContext.score``."""
+    """``ClientContext.score``, and ``rank``."""
 
     def __call__(self, w: Params, split: str) -> tuple[float, float]: ...
 
@@ -47,11 +47,13 @@ class SeenData:
         batches: Draw | None = None,
         whole: Whole | None = None,
         score: Score | None = None,
+        rank: Score | None = None,
     ) -> None:
         self.info = data.info if info is None else info
         self.batches: Draw = data.batches if batches is None else batches
         self.whole: Whole = data.whole if whole is None else whole
         self.score: Score = data.score if score is None else score
+        self.rank: Score = data.rank if rank is None else rank
         self.rows = data.rows
         self.model, self.key = data.model, data.key
         self.public, self.public_y = data.public, data.public_y

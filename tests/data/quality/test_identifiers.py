@@ -13,3 +13,28 @@ def test_a_number_for_every_row_is_an_identifier(tmp_path: Path) -> None:
         found(tmp_path, "\n".join(["site,id,mrn,age,size,label", *rows]), client="site")
     )
     assert [text.split("'")[1] for text in told if "as identifiers do" in text] == ["id", "mrn"]
+
+
+def test_a_column_of_sentences_is_text_and_not_a_name(tmp_path: Path) -> None:
+    words = [
+        "the",
+        "room",
+        "was",
+        "very",
+        "good",
+        "but",
+        "our",
+        "bed",
+        "was",
+        "bad",
+        "and",
+        "small",
+    ]
+    rows = [
+        f"{'ab'[i % 2]},{' '.join(words[i % 7 :][: 3 + i % 4])} {i},P {i},{i % 2}"
+        for i in range(60)
+    ]
+    told = found(tmp_path, "\n".join(["site,review,ward,label", *rows]), client="site")
+    fixes = {problem["columns"][0]: problem for problem in told["problems"] if problem["columns"]}
+    assert (fixes["review"]["kind"], fixes["review"]["fix"]) == ("text", {"data.text": ["review"]})
+    assert (fixes["ward"]["kind"], fixes["ward"]["fix"]) == ("identifier", {"data.drop": ["ward"]})

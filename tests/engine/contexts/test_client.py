@@ -1,9 +1,19 @@
 """What a client's context says of its round."""
 
+from dataclasses import replace
+
+import pytest
+import torch
+
+from fedkin.core.method import ClientInfo, plain_prediction
+from fedkin.core.rng import Key
 from fedkin.engine.codec import encode
+from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.host import Task
+from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
+from tests.methods.federation import architecture, population
 
 
 def test_milestones_reach_the_learning_rate(tmp_path):
@@ -16,3 +26,25 @@ def test_milestones_reach_the_learning_rate(tmp_path):
     moved = (states[2]["parameters"]["1.weight"] - states[1]["parameters"]["1.weight"]).abs().max()
     assert moved < 1e-7
     assert encode(states[1]) != states[0]
+
+
+@pytest.mark.parametrize(
+    ("measure", "better"),
+    [("accuracy", -1), ("", -1), ("log_loss", 1), ("auc", -1), ("ece", 1), ("macro_f1", -1)],
+)
+def test_a_choice_goes_by_the_experiments_measure_then_by_the_loss(measure, better):
+    info = ClientInfo(1, "mlr", 9, torch.tensor([2.0, 3.0, 4.0]), 0, 3)
+    people, model = population(sizes=(5, 9), val=30), architecture()
+    own = LocalData(info, model, Key(7, 2, 1), people, Runtime("never"), Schedule(4), measure)
+    w = model.initial
+    loss, accuracy = own.score(w, "val")
+    known = {"accuracy": accuracy, "": accuracy, "log_loss": loss}
+    if measure not in known:
+        known |= own.measure(w, plain_prediction, {"val": loss})["val"]
+    assert own.rank(w, "val") == (better * known[measure], loss)
+    one_class = replace(people, y=torch.zeros_like(people.y))
+    undefined = replace(own, population=one_class, chosen="auc")
+    loss = undefined.score(w, "val")[0]
+    assert undefined.rank(w, "val") == (loss, loss)
+    nobody = replace(own, population=population(sizes=(5, 9), val=0))
+    assert nobody.rank(w, "val")[1] != nobody.rank(w, "val")[1]  # nan

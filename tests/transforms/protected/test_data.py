@@ -43,6 +43,9 @@ def test_labels_histogram_and_passes_are_not_covered() -> None:
         data.whole("train")
     with pytest.raises(Uncovered, match="scores models on training samples"):
         data.score(data.model.initial, "train")
+    with pytest.raises(Uncovered, match="ranks models on training samples"):
+        data.rank(data.model.initial, "train")
+    assert data.rank(data.model.initial, "val") == OWN.rank(OWN.model.initial, "val")
     assert sum(len(one.y) for one in data.whole("val")) == 7
     assert data.score(data.model.initial, "val") == OWN.score(OWN.model.initial, "val")
 

@@ -16,6 +16,7 @@ DENSE = 2.0
 DIGITS = (
     5  # from here on, numbers that all have the same count of digits are rather numbers of somebody
 )
+SENTENCE = 3.0  # words in a cell, on average, from which a column is text rather than names
 WORDS = 0.5  # share of different words among rows, above which a column of words names them
 NAMED = re.compile(
     r"(?i)(^|[^a-z])(id|ids|nr|no|num|number|key|uuid|guid|mrn|code|index|idx|row|record|case"
@@ -56,6 +57,16 @@ def _identifier(whole: Seen, column: Seen) -> Problem | None:
     if not column.number:
         if len(whole.cells) <= 20 or share <= WORDS:
             return None
+        if np.mean([len(value.split()) for value in column.values]) >= SENTENCE:
+            return Problem(
+                "text",
+                f"column {column.name!r} holds {different:,} different texts in "
+                f"{len(whole.cells):,} rows",
+                "as categories they would be learned by heart; take the words in them",
+                {"data.text": [column.name]},
+                share,
+                (column.name,),
+            )
         return Problem(
             "identifier",
             f"column {column.name!r} holds {different:,} different words in "

@@ -2,6 +2,7 @@
 tells.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from fedkin.data.quality.sentinels import sentinels
 from fedkin.data.source import Source
 from fedkin.data.tables.client_column import likely_clients
 from fedkin.data.tables.similar_names import folded
+from fedkin.runtime.under_way import counted
 
 SHOWN = 5  # names of clients
 
@@ -50,17 +52,18 @@ def findings(source: Source, label: str | None = None) -> dict[str, Any]:
     twice, problems_of_repeats = _repeats(
         source, owner, {name for one in numbering for name in one.columns}
     )
-    problems = [
-        *column_problems(columns),
-        *dates(columns, label),
-        *_unlike(columns, numbering, source),
-        *sentinels(columns),
-        *([] if owner is None else drifting(columns, owner, names)),
-        *spelling_problems(source, names, label),
-        *label_problems(source),
-        *client_problems(source, names, sizes, table),
-        *problems_of_repeats,
+    steps: list[Callable[[], Sequence[Problem]]] = [
+        lambda: column_problems(columns),
+        lambda: dates(columns, label),
+        lambda: _unlike(columns, numbering, source),
+        lambda: sentinels(columns),
+        lambda: [] if owner is None else drifting(columns, owner, names),
+        lambda: spelling_problems(source, names, label),
+        lambda: label_problems(source),
+        lambda: client_problems(source, names, sizes, table),
+        lambda: problems_of_repeats,
     ]
+    problems = [one for step in counted("looking for faults", steps) for one in step()]
     return {
         "name": source.name,
         "task": source.task,

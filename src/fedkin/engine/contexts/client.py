@@ -2,6 +2,7 @@
 protocol).
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -11,12 +12,12 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.measures import IN_SCORES, TWO
+from fedkin.core.measures import IN_SCORES, MEASURES, TWO
 from fedkin.core.method import ClientInfo, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import Batches, Scanner
 from fedkin.core.rng import Key, Secret
-from fedkin.core.tree import Tree, dtype_of
+from fedkin.core.tree import Params, Tree, dtype_of
 from fedkin.data import batching
 from fedkin.data.arrays import Array
 from fedkin.data.population import Population
@@ -173,6 +174,24 @@ class LocalData:
             empty.
         """
         return score(self.runtime, self.model, view, predict, self._rows(split), self._take)
+
+    def rank(self, w: Params, split: str) -> tuple[float, float]:
+        """What a choice among parameters goes by, as ``ClientContext.rank`` says.
+
+        Args:
+            w: Parameters of this client's model.
+            split: "train", "val" or "test".
+
+        Returns:
+            The least is the best; by accuracy where the experiment has no measure.
+        """
+        loss, accuracy = self.score(w, split)
+        if self.chosen in ("", "accuracy"):
+            return (0.0 if math.isnan(accuracy) else -accuracy), loss
+        found = self.measure(w, plain_prediction, {split: loss}).get(split, {})
+        value = found.get(self.chosen, loss)
+        up = self.chosen in found and MEASURES[self.chosen].higher
+        return (-value if up else value), loss
 
     def measure(
         self, view: Tree, predict: Predict, losses: Mapping[str, float]

@@ -16,6 +16,7 @@ from fedkin.report.records import Run
 from fedkin.report.scores import curves
 from fedkin.runs.directory import SPEC
 
+LEVEL = 0.05  # of the signed-rank test
 FEW = 8  # clients, from which medians of two groups say something
 NAMED = 5  # clients that a sentence names
 LATE = 0.2  # share of the rounds that is the end of a run
@@ -94,6 +95,11 @@ def _verdict(gain: Gain) -> str:
             "More seeds or more clients would tell."
         )
     what = "gain" if gain.mean > 0 else "loss"
+    if gain.p is not None and gain.p >= LEVEL:
+        return (
+            f"Not certain: the interval of the {what} leaves 0 out ({ends_of(gain)}), the "
+            f"signed-rank test does not{p}. More seeds or more clients would tell."
+        )
     return f"Significant: the {what} is unlikely to be chance ({ends_of(gain)}{p})."
 
 
@@ -148,7 +154,9 @@ def _of_rounds(run: Run, found: Mapping[str, Any]) -> list[Step]:
     view, picks = next(iter(found["headline"].items()))
     best, measure = picks["best_by_validation"], found["measure"]
     curve = curves(run, measure)[view]
-    known = [(at, v) for at, v in zip(curve.rounds, curve.validation, strict=True) if v is not None]
+    points = zip(curve.rounds, curve.validation, strict=True)
+    # what clients do at the end by themselves is no round, and more rounds are no more of it
+    known = [(at, v) for at, v in points if v is not None and at <= found["rounds"]]
     if best is None or len(known) < 5:
         return []
     sign = 1 if measure_named(measure).higher else -1

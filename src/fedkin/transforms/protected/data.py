@@ -63,7 +63,12 @@ def protected(data: ClientContext, noise: SampleNoise) -> ClientContext:
         _not_of_training("scores models on training samples", split)
         return data.score(w, split)
 
-    return SeenData(data, info=_Info(*data.info), batches=batches, whole=whole, score=score)
+    def rank(w: Params, split: str) -> tuple[float, float]:
+        _not_of_training("ranks models on training samples", split)
+        return data.rank(w, split)
+
+    info = _Info(*data.info)
+    return SeenData(data, info=info, batches=batches, whole=whole, score=score, rank=rank)
 
 
 def _not_of_training(what: str, split: str) -> None:

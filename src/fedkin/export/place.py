@@ -1,0 +1,27 @@
+"""Where the files of an exported model go."""
+
+import re
+from pathlib import Path
+
+from fedkin.export.opened import Member
+from fedkin.runs.directory import own
+
+
+def place_of(run: Path, out: Path | None, member: Member, format: str) -> Path:
+    """The folder of a model: in ``out``, else in the run directory, where none of its files is a
+    link to somewhere else.
+    """
+    name = _safe(member.name, member.number)
+    if out is not None:
+        return out / name
+    for file in (f"model.{format}", "card.json", "card.md"):
+        own(run, "export", name, file)
+    return own(run, "export", name)
+
+
+def _safe(name: str, number: int | None) -> str:
+    """A client's name as a folder's, with its number where letters had to go."""
+    plain = re.sub(r"[^\w.-]+", "_", name).strip("._")
+    return (
+        plain if plain == name else f"{plain}-{'joined' if number is None else number}".lstrip("-")
+    )

@@ -1,0 +1,45 @@
+"""What a study found, as plain values."""
+
+from pathlib import Path
+from typing import Any
+
+from fedkin.core.errors import FedkinError
+from fedkin.sweep.score import lost, places, scored
+
+
+def outcome(study: Any, out: Path) -> dict[str, Any]:
+    """What ``fedkin sweep --json`` prints.
+
+    Args:
+        study: Optuna's, as ``sweep`` gives it.
+        out: The folder of its runs.
+
+    Returns:
+        {"best": a trial, "trials": all with a value, best first, "lost": those without one, with
+        the reason, "running": how many are under way}.
+
+    Raises:
+        FedkinError: No trial has a value.
+    """
+    done = sorted(
+        (t for t in study.trials if t.value is not None), key=lambda t: (-t.value, t.number)
+    )
+    known = [(t, one) for t in done if (one := scored(study, t)) is not None]
+    shared = places([one for _, one in known])
+    trials = [
+        {"validation": one.value, "measure": one.measure, "rank": rank, "tie": tie}
+        | {**t.params, "run": str(out / t.user_attrs["folder"])}
+        for (t, one), (rank, tie) in zip(known, shared, strict=True)
+    ]
+    reasons = lost(study)
+    without = [
+        {**t.params, "run": str(out / t.user_attrs["folder"]), "lost": why}
+        for t in study.trials
+        if (why := reasons.get(t.number))
+    ]
+    if not trials:
+        raise FedkinError(
+            f"no trial has a value: {without[0]['lost']}" if without else "no trial is done yet"
+        )
+    running = sum(t.state.name == "RUNNING" for t in study.trials)
+    return {"best": trials[0], "trials": trials, "lost": without, "running": running}

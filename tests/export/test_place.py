@@ -1,0 +1,33 @@
+"""Where the files of an exported model go."""
+
+from pathlib import Path
+
+import pytest
+
+from fedkin.core.errors import FedkinError
+from fedkin.export.opened import Member
+from fedkin.export.place import place_of
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "folder"),
+    [
+        ("ward-3.b", 4, "ward-3.b"),
+        ("a b", 4, "a_b-4"),
+        ("..", 4, "4"),
+        ("../x", None, "x-joined"),
+        ("?", None, "joined"),
+        ("Zürich", 1, "Zürich"),
+    ],
+)
+def test_a_clients_name_as_a_folders(name: str, number: int | None, folder: str) -> None:
+    found = place_of(Path("run"), Path("to"), Member(name, number), "pt2")
+    assert found == Path("to") / folder
+    assert place_of(Path("run"), None, Member(name, number), "pt2") == Path("run/export") / folder
+
+
+def test_a_link_in_the_run_is_no_place(tmp_path: Path) -> None:
+    (tmp_path / "run" / "export" / "a").mkdir(parents=True)
+    (tmp_path / "run" / "export" / "a" / "card.json").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FedkinError):
+        place_of(tmp_path / "run", None, Member("a", 0), "pt2")
