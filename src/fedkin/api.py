@@ -379,7 +379,8 @@ class Result:
         """
         opened, member = self._member(client)
         to = None if out is None else Path(out)
-        return write(exportable(opened, member), format, place_of(self.folder, to, member, format)).file
+        place = place_of(self.folder, to, member, format)
+        return write(exportable(opened, member), format, place).file
 
     def join(self, data: Path | str, rounds: int | None = None) -> dict[str, Any]:
         """A personal model for a client that was not in the run: what ``fedkin join --json``
