@@ -1,8 +1,10 @@
-"""``python -m benchmarks.leaks``: what each method leaks, by ``fedkin audit`` on one setting.
+"""``python -m benchmarks.leaks [METHOD…] [--write docs/privacy.md]``: what each method leaks, by
+``fedkin audit`` on one setting.
 
 Digits over 10 clients (Dirichlet, alpha = 1), a dense model, 100 canaries. The columns are AUC of
 the better attack on training samples of the personal model and of what is sent, the correlation of
-what is sent with the sender's classes, and what canaries prove of epsilon for one row.
+what is sent with the sender's classes, AUC of whether it has a class at all, and what canaries
+prove of epsilon for one row. Rows are written as they come.
 """
 
 import argparse
@@ -10,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.page import line_of, renew
 from fedkin.audit.audit import audit
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import experiment, run
@@ -34,21 +37,28 @@ HYPER: dict[str, dict[str, Any]] = {  # what has no default
     "hypcluster": {"clusters": 2},
 }
 TARGETS = ("personal", "message")
+HEAD = (
+    "| method | personal: AUC | sent: AUC | sent: classes | sent: has a class | personal: ε ≥ "
+    f"| sent: ε ≥ |\n|---|{'---:|' * 6}"
+)
 
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("methods", nargs="*", choices=[*METHODS, []])
     asked.add_argument("--rounds", type=int, default=15)
+    asked.add_argument("--write", type=Path)
     options = asked.parse_args()
-    print("| method | personal: AUC | sent: AUC | sent: classes | personal: ε ≥ | sent: ε ≥ |")
-    print("|---|---:|---:|---:|---:|---:|")
+    print(HEAD)
     for method in options.methods or METHODS:
         try:
             cells = _row(method, options.rounds)
         except FedkinError as error:
-            cells = [f"not run: {error}"]
-        print(f"| {method} | {' | '.join(cells)} |", flush=True)
+            cells = [f"not run: {error}", *[""] * 5]
+        row = line_of([method, *cells])
+        print(row, flush=True)
+        if options.write is not None:
+            renew(options.write, "leaks", HEAD, [row], list(METHODS))
 
 
 def _row(method: str, rounds: int) -> list[str]:
@@ -73,10 +83,12 @@ def _row(method: str, rounds: int) -> list[str]:
     for one in found["membership"]:
         best[one["target"]] = max(one["auc"], best.get(one["target"], 0.0))
     proved = {one["target"]: one["lower"] for one in found["canaries"]}
-    classes = found["labels"]
+    classes, told = found["labels"], found["properties"]
+    has = None if told is None else told["has"]
     return [
         *(f"{best[target]:.2f}" if target in best else "" for target in TARGETS),
         "" if classes is None else f"{classes['correlation']:.2f}",
+        "" if has is None else f"{has:.2f}",
         *(f"{proved[target]:.1f}" if target in proved else "" for target in TARGETS),
     ]
 

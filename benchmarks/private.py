@@ -2,17 +2,21 @@
 and without noise, for each training sample of a client, on UCI HAR's 30 subjects and the first 40
 FEMNIST writers.
 
-δ = 1e-5, clip 1, 15 rounds of 5 steps; nothing was tuned. Each cell is the mean test accuracy of
-personal models (of `fedavg`: of its global model) after the last round, in percent. Finished rows
-are not repeated.
+δ = 1e-5, clip 1, 20 rounds of 5 steps; nothing was tuned. Each cell is the mean test accuracy of
+personal models (of `fedavg`: of its global model) after the last round, in percent, with the
+standard deviation over seeds. Finished rows are not repeated. ``--chart FILE`` draws the same;
+``--seeds 0`` runs nothing, and renews table and chart from the rows that are there.
 """
 
 import argparse
 import json
 import tempfile
+from itertools import product
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
+
+import altair as alt
 
 from benchmarks.page import line_of, renew
 from fedkin.core.errors import FedkinError
@@ -28,26 +32,27 @@ HEAD = (
 )
 METHODS: dict[str, dict[str, Any]] = {
     "fedavg": {},
+    "finetune": {"epochs": 5},  # what it learns at home is not noised
     "persfl": {"student_epochs": 3, "lams": [0.2, 0.6, 0.9], "temperatures": [1.0, 5.0]},
     "cgpfl": {"clusters": 3, "inner": 2, "lam": 2.0},
     "comet": {"clusters": 3, "lam": 0.1, "public_batch": 16},
     "ditto": {"lam": 0.1},
-    "ppfl": {"models": 3},
+    "ppfl": {"models": 3, "affinity": "none", "membership_steps": "batches"},
 }
 SETTINGS: dict[str, dict[str, Any]] = {
     "har": {
         "data": {"name": "har"},
         "split": {"name": "natural"},
-        "model": {"name": "dnn", "hidden": 16},
+        "model": {"name": "dnn", "hidden": 32},
         "train": {"lr": 0.1, "steps": 5, "batch_size": 64},
-        "run": {"rounds": 15},
+        "run": {"rounds": 20},
     },
     "femnist": {
         "data": {"name": "femnist"},
         "split": {"name": "natural"},
         "model": {"name": "mlr"},
-        "train": {"lr": 0.1, "steps": 5, "batch_size": 32},
-        "run": {"rounds": 15, "clients": 40},
+        "train": {"lr": 0.1, "steps": 5, "batch_size": 64},
+        "run": {"rounds": 20, "clients": 40},
     },
 }
 
@@ -58,24 +63,25 @@ def main() -> None:
     asked.add_argument("--settings", default=",".join(SETTINGS))
     asked.add_argument("--only", default=",".join(METHODS))
     asked.add_argument("--seeds", type=int, default=1)
+    asked.add_argument("--chart", type=Path)
     asked.add_argument("--write", type=Path)
     options = asked.parse_args()
     known = _rows(options.out)
-    for seed in range(options.seeds):
-        for setting in options.settings.split(","):
-            for method in options.only.split(","):
-                for epsilon in EPSILONS:
-                    key = {"setting": setting, "method": method, "epsilon": epsilon, "seed": seed}
-                    if any(key.items() <= row.items() for row in known):
-                        continue
-                    row = {**key, **measured(setting, method, epsilon, seed)}
-                    known.append(row)
-                    with options.out.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(row) + "\n")
-                    print(row, flush=True)
+    chosen = options.settings.split(","), options.only.split(","), EPSILONS, range(options.seeds)
+    for cell in product(*chosen):  # seeds last: what one has accounted for the next one knows
+        key = dict(zip(("setting", "method", "epsilon", "seed"), cell, strict=True))
+        if any(key.items() <= row.items() for row in known):
+            continue
+        row = {**key, **measured(*cell)}
+        known.append(row)
+        with options.out.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        print(row, flush=True)
     if options.write is not None:
         order = [f"{setting}, {method}" for setting in SETTINGS for method in METHODS]
         renew(options.write, "private", HEAD, table(known), order)
+    if options.chart is not None:
+        chart(known).save(options.chart)
 
 
 def content_of(setting: str, method: str, epsilon: float | None, seed: int) -> dict[str, Any]:
@@ -120,8 +126,9 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
             of = [r for r in rows if (r["setting"], r["method"]) == (setting, method)]
             if of:
                 cells = [_cell([r for r in of if r["epsilon"] == e]) for e in EPSILONS]
-                seeds = str(len({row["seed"] for row in of}))
-                found.append(line_of([f"{setting}, {method}", *cells, seeds]))
+                counts = [n for e in EPSILONS if (n := sum(r["epsilon"] == e for r in of))]
+                seeds = {str(min(counts)): 0, str(max(counts)): 0}
+                found.append(line_of([f"{setting}, {method}", *cells, " to ".join(seeds)]))
     return found
 
 
@@ -130,7 +137,35 @@ def _cell(rows: list[dict[str, Any]]) -> str:
         return ""
     if any("refused" in row for row in rows):
         return "refused"
-    return f"{100 * fmean(row['accuracy']['personal'] for row in rows):.1f}"
+    found = [100 * row["accuracy"]["personal"] for row in rows]
+    return f"{fmean(found):.1f}" + (f" ± {stdev(found):.1f}" if len(found) > 1 else "")
+
+
+def chart(rows: list[dict[str, Any]]) -> alt.Chart:
+    """A panel a setting: accuracy over ε, a line a method, a point a mean over seeds."""
+    names = ["∞" if epsilon is None else f"{epsilon:g}" for epsilon in EPSILONS]
+    points = [
+        {
+            "setting": row["setting"],
+            "method": row["method"],
+            "epsilon": names[EPSILONS.index(row["epsilon"])],
+            "accuracy": row["accuracy"]["personal"],
+        }
+        for row in rows
+        if "accuracy" in row
+    ]
+    lines = alt.Chart(alt.Data(values=points)).mark_line(point=True)
+    return lines.encode(
+        x=alt.X("epsilon:N", sort=names, title="ε, for each training sample"),
+        y=alt.Y(
+            "mean(accuracy):Q",
+            title="mean test accuracy",
+            axis=alt.Axis(format="%"),
+            scale=alt.Scale(zero=False),
+        ),
+        color=alt.Color("method:N", sort=list(METHODS), title=None),
+        column=alt.Column("setting:N", title=None),
+    ).resolve_scale(y="independent")
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:

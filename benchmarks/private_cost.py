@@ -1,5 +1,5 @@
-"""``python -m benchmarks.private_cost``: a DP-SGD step beside the plain
-traced step, and a round with client-level noise beside a plain one, alternated in one process.
+"""``python -m benchmarks.private_cost``: a DP-SGD step beside the plain traced step, and a round
+with client-level noise or a robust rule beside a plain one, alternated in one process.
 
 A step is one of a client with a quarter of `digits` and batches of 64, its draws and noise
 included; a round is one of fedavg with 40 clients. Opacus stands beside the step where it is
@@ -10,7 +10,7 @@ import argparse
 import importlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -31,6 +31,14 @@ HEAD = "| what | plain, ms | private, ms | times | Opacus, ms |\n|---|---:|---:|
 SAMPLE = {"unit": "sample", "clip": 1.0, "noise": 1.0, "delta": 1e-5}
 CLIENT = {"clip": 1.0, "noise": 1.0, "delta": 1e-5}
 STEPS = 40
+RULES: dict[str, list[dict[str, Any]]] = {
+    "norm_bound": [{"name": "norm_bound", "bound": 0.5}],
+    "median": [{"name": "median"}],
+    "trimmed_mean": [{"name": "trimmed_mean", "share": 0.2}],
+    "geometric_median": [{"name": "geometric_median"}],
+    "krum": [{"name": "krum", "attackers": 8, "chosen": 1}],
+    "multi-krum": [{"name": "krum", "attackers": 8, "chosen": 25}],
+}
 MODELS: dict[str, dict[str, Any]] = {
     "step, mlr": {"name": "mlr"},
     "step, dnn (hidden 64)": {"name": "dnn", "hidden": 64},
@@ -43,11 +51,16 @@ def main() -> None:
     options = asked.parse_args()
     torch.set_num_threads(1)
     rows = [steps(name, model, options.repeats) for name, model in MODELS.items()]
-    rows.append(rounds(options.repeats))
+    rows += rounds(options.repeats)
     print("\n".join([HEAD, *rows]))
 
 
-def made(privacy: dict[str, Any] | None, clients: int, model: dict[str, Any]) -> Assembled:
+def made(
+    privacy: dict[str, Any] | None,
+    clients: int,
+    model: dict[str, Any],
+    transforms: Sequence[dict[str, Any]] = (),
+) -> Assembled:
     """fedavg on the digits of scikit-learn."""
     content: dict[str, Any] = {
         "data": {"name": "digits"},
@@ -57,6 +70,7 @@ def made(privacy: dict[str, Any] | None, clients: int, model: dict[str, Any]) ->
         "train": {"steps": STEPS, "batch_size": 64, "lr": 0.01},
         "engine": {"name": "inprocess", "compile": "trace"},
         "run": {"clients": clients, "rounds": 1, "participation": 1.0},
+        "transforms": list(transforms),
     }
     if privacy is not None:
         content["privacy"] = privacy
@@ -79,11 +93,17 @@ def steps(name: str, model: dict[str, Any], repeats: int) -> str:
     return _row(name, found)
 
 
-def rounds(repeats: int) -> str:
-    """A row: milliseconds a round, clients\' work and the server\'s update."""
+def rounds(repeats: int) -> list[str]:
+    """A row each: milliseconds a round, clients' work and the server's update."""
     model = {"name": "dnn", "hidden": 64}
-    found = alternated([_round(made(p, 40, model)) for p in (None, CLIENT)], repeats)
-    return _row("round of 40 clients", [1000 * seconds for seconds in found])
+    others = {"noise at the server": made(CLIENT, 40, model)}
+    others |= {name: made(None, 40, model, rule) for name, rule in RULES.items()}
+    calls = [_round(parts) for parts in (made(None, 40, model), *others.values())]
+    plain, *each = (1000 * seconds for seconds in alternated(calls, repeats))
+    return [
+        _row(f"round of 40 clients, {name}", [plain, one])
+        for name, one in zip(others, each, strict=True)
+    ]
 
 
 def _round(parts: Assembled) -> Callable[[], Any]:

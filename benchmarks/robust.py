@@ -16,10 +16,11 @@ import torch
 
 from fedkin.api import Result
 from fedkin.experiment.run import experiment, run
+from fedkin.methods import make
 from fedkin.report.records import opened
 from fedkin.report.scores import values
 from fedkin.transforms.attacks import attackers
-from fedkin.transforms.poisoned_data import triggered
+from fedkin.transforms.hostile.poisoned_data import triggered
 from fedkin.transforms.setting import Setting
 
 CLIENTS, SHARE = 30, 0.2
@@ -35,7 +36,10 @@ RULES: dict[str, list[dict[str, Any]]] = {
     "geometric_median": [{"name": "geometric_median", "iterations": 50}],
     "krum": [{"name": "krum", "attackers": 6, "chosen": 1}],
     "multi-krum": [{"name": "krum", "attackers": 6, "chosen": 20}],
+    "trust": [{"name": "trust", "lr": 0.2}],  # with a public set of 200 labeled samples
 }
+PUBLIC = {"source": "held-out", "samples": 200}
+HYPER: dict[str, dict[str, Any]] = {"ppfl": {"models": 3}, "comet": {"clusters": 3}}
 ATTACKS: dict[str, dict[str, Any]] = {
     "none": {},
     "label_flip": {},
@@ -44,6 +48,7 @@ ATTACKS: dict[str, dict[str, Any]] = {
     "constant": {},
     "alie": {"strength": 1.0},
     "backdoor": {},
+    "collude": {},  # predictions that attackers agreed on
 }
 
 
@@ -52,14 +57,15 @@ def main() -> None:
     asked.add_argument("--method", default="fedavg")
     asked.add_argument("--view", default="global")
     asked.add_argument("--data", choices=SPLITS, default="har")
-    asked.add_argument("--attacks", nargs="+", choices=ATTACKS, default=list(ATTACKS))
+    asked.add_argument("--attacks", nargs="+", choices=ATTACKS, default=list(ATTACKS)[:-1])
+    asked.add_argument("--rules", nargs="+", choices=RULES, default=list(RULES))
     asked.add_argument("--rounds", type=int, default=30)
     asked.add_argument("--seeds", type=int, default=1)
     options = asked.parse_args()
-    print(f"| {options.method} | {' | '.join(RULES)} |")
-    print(f"|---|{'---:|' * len(RULES)}")
+    print(f"| {options.method} | {' | '.join(options.rules)} |")
+    print(f"|---|{'---:|' * len(options.rules)}")
     for attack in options.attacks:
-        cells = [_cell(options, attack, rule) for rule in RULES]
+        cells = [_cell(options, attack, rule) for rule in options.rules]
         print(f"| {attack} | {' | '.join(cells)} |", flush=True)
 
 
@@ -75,11 +81,11 @@ def _measured(
 ) -> tuple[float, float | None]:
     """Honest clients' accuracy, and how often the trigger turns a sample of theirs."""
     asked = [] if attack == "none" else [{"name": "attack", "kind": attack, **ATTACKS[attack]}]
-    content = {
+    content: dict[str, Any] = {
         "data": {"name": options.data},
         "split": SPLITS[options.data],
         "model": {"name": "dnn"},
-        "method": {"name": options.method, **({"models": 3} if options.method == "ppfl" else {})},
+        "method": {"name": options.method, **HYPER.get(options.method, {})},
         "train": {"lr": 0.2, "steps": 10, "batch_size": 32},
         "engine": {"name": "inprocess"},
         "run": {
@@ -90,6 +96,9 @@ def _measured(
         },
         "transforms": [*asked, *RULES[rule]],
     }
+    needed = make(options.method, HYPER.get(options.method, {}), {"lr": 0.2}).needs.public
+    if rule == "trust" or needed != "none":
+        content["public"] = {**PUBLIC, "labeled": rule == "trust" or needed == "labeled"}
     with tempfile.TemporaryDirectory() as folder:
         made = run(experiment(content), Path(folder) / "run")
         hostile = attackers(Setting(CLIENTS, CLIENTS, 1.0, options.rounds, seed), SHARE)

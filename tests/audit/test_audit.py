@@ -58,6 +58,11 @@ def test_a_run_without_noise_tells_who_was_trained_on(attacked):
     assert {target for target, _ in by} == {"personal", "global", "message"}
     assert found["labels"]["correlation"] > 0.3
     assert found["labels"]["clients"] == 6
+    told = found["properties"]
+    assert told["kind"] == "parameters"
+    assert told["has"] > 0.6
+    assert told["most"] > told["chance"]
+    assert -1 <= told["alike"] <= 1
     assert found["inversion"]["clients"] == 6
     assert found["inversion"]["closest"] > 0.5
 
@@ -79,7 +84,7 @@ def test_an_audit_changes_nothing_but_its_page(attacked):
     assert set(before) <= set(after)
     text = path.read_text()
     assert "://" not in text.split("<script>")[0]  # nothing is fetched
-    assert [shown.title for shown in tables(found)][-1].startswith("What canaries prove")
+    assert [shown.title for shown in tables(found)][-1].startswith("What is proved and promised")
     json.dumps(found)
 
 
@@ -109,6 +114,30 @@ def test_a_private_run_has_its_upper_bound(tmp_path):
     assert by["global"]["lower"] <= by["global"]["upper"]
     assert by["global"]["delta"] > 1e-5
     assert by["message"]["upper"] is None  # the server sees messages as they are
+    kinds = {one["kind"]: one for one in found["kinds"]}
+    assert list(kinds) == ["parameters", "scores", "notes", "numbers of samples"]
+    assert kinds["parameters"]["lower"] == by["message"]["lower"]
+    assert {one["upper"] for one in kinds.values()} == {None}
+
+
+def test_each_kind_has_what_is_promised_and_what_the_server_sees(tmp_path):
+    privacy = {"noise": 3.0, "clip": 0.2, "delta": 1e-5, "where": "client"}
+    given = content("fedavg", run__rounds=1, run__participation=1.0)
+    for masks, seen in ((False, ("each client's",) * 4), (True, ("a sum", "a sum", "nothing"))):
+        whole = {**given, "privacy": {**privacy, "secure_aggregation": masks}}
+        found = audit(run(parse(whole)[0], tmp_path / str(masks)))
+        kinds = found["kinds"]
+        assert tuple(one["seen"] for one in kinds)[: len(seen)] == seen
+        assert kinds[0]["upper"] == pytest.approx(2 * found["accounted"]["epsilon"])
+        assert [one["upper"] for one in kinds[1:]] == [None] * 3
+
+
+def test_predictions_tell_properties(tmp_path):
+    folder = run(spec("comet", run__rounds=6), tmp_path / "run")
+    told = audit(folder)["properties"]
+    assert told["kind"] == "predictions"
+    assert told["has"] > 0.55
+    assert told["alike"] > 0.1
 
 
 @pytest.mark.parametrize("method", ["comet", "fedproto", "local", "scaffold"])

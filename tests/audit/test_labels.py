@@ -16,7 +16,9 @@ def seen(message, received=None):
 
 def test_the_bias_of_the_last_layer_moves_towards_what_the_client_has() -> None:
     after = {"hidden.bias": torch.full((3,), 9.0), "out.bias": torch.tensor([1.5, 2.0, 2.0])}
-    assert inferred(seen({"parameters": after}), 3).tolist() == [0.5, 0, -1]
+    kind, scores = inferred(seen({"parameters": after}), 3)
+    assert kind == "parameters"
+    assert scores.tolist() == [0.5, 0, -1]
     assert inferred(seen({"parameters": after}), 4) is None  # no layer of that width
     assert inferred(seen({"parameters": after}, {}), 3) is None  # nothing to compare with
 
@@ -24,7 +26,8 @@ def test_the_bias_of_the_last_layer_moves_towards_what_the_client_has() -> None:
 @pytest.mark.parametrize("logarithms", [True, False])
 def test_predictions_tell_their_mean(logarithms) -> None:
     rows = torch.tensor([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]])
-    told = inferred(seen({"predictions": rows.log() if logarithms else rows}), 3)
+    kind, told = inferred(seen({"predictions": rows.log() if logarithms else rows}), 3)
+    assert kind == "predictions"
     assert told.tolist() == pytest.approx([0.3125, 0.5, 0.1875])
 
 

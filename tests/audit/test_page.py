@@ -24,6 +24,18 @@ FOUND: dict[str, Any] = {
         }
     ],
     "labels": {"correlation": 0.347, "clients": 3},
+    "properties": {
+        "kind": "predictions",
+        "has": 0.8768,
+        "most": 2 / 3,
+        "chance": 0.5,
+        "alike": None,
+        "clients": 3,
+    },
+    "kinds": [
+        {"kind": "parameters", "seen": "a sum", "lower": 0.204, "upper": 8.256, "delta": 1e-5},
+        {"kind": "notes", "seen": "nothing", "lower": None, "upper": None, "delta": 1e-5},
+    ],
     "inversion": {"closest": 0.987, "rebuilt": 0.25, "chance": 0.013, "auc": 0.72, "clients": 2},
     "canaries": [
         {
@@ -49,10 +61,15 @@ FOUND: dict[str, Any] = {
 
 
 def test_every_number_stands_in_its_column() -> None:
-    membership, labels, inversion, canaries = tables(FOUND)
+    membership, labels, properties, inversion, canaries, kinds = tables(FOUND)
     assert membership.rows == [["personal", "loss", "0.612", "4.6%", "80 and 35"]]
     assert "at 1% false alarms" in membership.note
     assert labels.rows == [["message", "0.35", "3"]]
+    assert properties.rows == [["predictions", "0.877", "66.7%", "50.0%", "none", "3"]]
+    assert kinds.rows == [
+        ["parameters", "a sum", "0.20", "8.26", "1e-05"],
+        ["notes", "nothing", "–", "none", "–"],
+    ]
     assert inversion.rows == [["message", "0.987", "25.0%", "1.3%", "0.720", "2"]]
     assert canaries.rows == [
         ["personal", "60", "21 of 30", "0.20", "none", "1e-05"],
@@ -62,11 +79,11 @@ def test_every_number_stands_in_its_column() -> None:
         assert {len(row) for row in shown.rows} == {len(shown.head)}
 
 
-@pytest.mark.parametrize("part", ["labels", "inversion", "canaries"])
+@pytest.mark.parametrize("part", ["labels", "properties", "inversion", "canaries"])
 def test_what_was_not_tried_has_no_table(part) -> None:
     titles = [shown.title for shown in tables(FOUND)]
     left = [shown.title for shown in tables({**FOUND, part: None})]
-    assert len(left) == 3
+    assert len(left) == 5
     assert set(left) < set(titles)
 
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from math import fsum
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import torch
 from fedkin.core.errors import FedkinError
 from fedkin.engine import masked_round
 from fedkin.engine.host import OPS, TaskResult
+from fedkin.engine.masked_scores import PLACES
 from fedkin.engine.transports import processes
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.resume import resume
@@ -16,6 +18,7 @@ from fedkin.experiment.run import run
 from fedkin.methods import registry
 from fedkin.methods.fedavg import fedavg
 from fedkin.runs.database import read_only
+from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
 from tests.engine.small import FORKED, METHODS, content, outcome
@@ -31,9 +34,24 @@ def spec(method="fedavg", masks=True, privacy=None, transforms=(), **settings):
 
 
 def without_messages(folder):
-    """All of a run's outcome but what masks may change: messages and their sizes."""
-    found = outcome(folder)
-    return {key: value for key, value in found.items() if key not in ("messages", "events")}
+    """All of a run's outcome but what masks may change: messages, and what is said of scores."""
+    apart = ("messages", "events", "metrics", "measures", "notes")
+    return {key: value for key, value in outcome(folder).items() if key not in apart}
+
+
+def means(folder):
+    """{(round, view, split): (loss, accuracy)} over clients, as a federation reports them."""
+    with read_only(folder) as database:
+        sizes = dict(database.rows("SELECT client, val FROM clients"))
+        rows = database.rows("SELECT round, client, view, split, loss, accuracy FROM metrics")
+    known = {}
+    for at, client, view, split, *pair in rows:
+        weight = 1 if client == FEDERATION or split != "val" else sizes[client]
+        known.setdefault((at, view, split), []).append((weight, *pair))
+    return {
+        key: [fsum(w * pair[i] for w, *pair in each) / sum(w for w, *_ in each) for i in range(2)]
+        for key, each in known.items()
+    }
 
 
 # one of each kind of sum: samples and uniform weights, changes, several kinds, personal states
@@ -55,6 +73,50 @@ METHOD_CASES = (
 def test_the_sum_under_masks_is_the_plain_sum_to_the_bit(method, tmp_path):
     plain = without_messages(run(spec(method, masks=None), tmp_path / "plain"))
     assert without_messages(run(spec(method), tmp_path / "masked")) == plain
+
+
+@pytest.mark.parametrize(("method", "evaluate"), [("ditto", "all"), ("apfl", "panel:4")])
+def test_scores_leave_as_sums_alone_and_are_the_plain_runs_means(method, evaluate, tmp_path):
+    settings = {"run__evaluate": evaluate, "run__participation": 0.7}
+    plain = means(run(spec(method, masks=None, **settings), tmp_path / "plain"))
+    folder = run(spec(method, **settings), tmp_path / "masked")
+    assert means(folder) == {key: pytest.approx(pair, rel=1e-12) for key, pair in plain.items()}
+    with read_only(folder) as database:
+        for table in ("metrics", "measures"):
+            assert database.rows(f"SELECT DISTINCT client FROM {table}") == [(FEDERATION,)]
+        assert not database.rows("SELECT * FROM notes WHERE client != ?", FEDERATION)
+
+
+def test_an_answer_to_an_evaluation_is_keys_and_nothing_else(tmp_path, monkeypatch):
+    heard = []
+    ask = InProcess.ask
+
+    def listening(self, op, round, orders):
+        for answer in ask(self, op, round, orders):
+            if op.startswith("evaluate"):
+                heard.append(answer)
+            yield answer
+
+    monkeypatch.setattr(InProcess, "ask", listening)
+    run(spec("apfl"), tmp_path / "masked")
+    assert {len(answer.message) for answer in heard} == {17 + 96}
+    assert not any(answer.record for answer in heard)
+
+
+def test_a_client_that_is_away_when_scores_are_added_is_named(tmp_path, monkeypatch):
+    _silent(monkeypatch, {"score_masked": [0]})
+    folder = run(spec(masks={"threshold": 4}), tmp_path / "masked")
+    assert [row for row in outcome(folder)["events"] if "not scored: its node" in repr(row)]
+    _silent(monkeypatch, {"score_shares": [0], "score_masked": [1], "score_reveal": [2]})
+    with pytest.raises(FedkinError, match="round 2: scores: secure aggregation needs 4 of 6"):
+        run(spec(masks={"threshold": 4}), tmp_path / "few")
+
+
+def test_patience_goes_by_the_sums(tmp_path):
+    settings = {"run__patience": 2, "run__rounds": 12, "train__lr": 40.0}
+    plain = without_messages(run(spec("fedavg", masks=None, **settings), tmp_path / "plain"))
+    assert len(plain["rounds"]) < 14  # it ended early
+    assert without_messages(run(spec("fedavg", **settings), tmp_path / "masked")) == plain
 
 
 def test_processes_and_resumed_runs_give_the_same_bits(tmp_path, monkeypatch):
@@ -88,15 +150,17 @@ def test_the_ledger_counts_every_stage(tmp_path):
         facts = database.facts()
     up = sorted(size for direction, _, size, _ in rows if direction == "up")
     header, n, numbers = 17, CLIENTS, 650
-    assert up[:n] == [header + 96] * n  # keys
-    assert up[n : 2 * n] == [header + n * (4 + 1 + 36)] * n  # shares that are revealed
-    assert up[2 * n : 3 * n] == [header + (n - 1) * (4 + 2 * 36 + 16)] * n
-    assert up[3 * n :] == [header + 3 * 8 * numbers] * n  # three digits a number
+    both = 2 * n  # of the update, and of the scores
+    assert up[:both] == [header + 96] * both  # keys
+    assert up[both : 2 * both] == [header + n * (4 + 1 + 36)] * both  # shares that are revealed
+    assert up[2 * both : 3 * both] == [header + (n - 1) * (4 + 2 * 36 + 16)] * both
+    assert up[3 * both : 3 * both + n] == [header + 3 * 8 * 2 * len(PLACES)] * n
+    assert up[3 * both + n :] == [header + 3 * 8 * numbers] * n  # three digits a number
     assert sum(count for direction, *_, count in rows if direction == "up") == n * numbers
     down = [(copy, size) for direction, copy, size, _ in rows if direction == "down"]
-    assert down.count((0, header + n * (4 + 64))) == 1  # the roster, the same for all
-    assert down.count((1, header + n * (4 + 64))) == n - 1
-    assert any("no update; scores, notes and numbers of samples" in line for line in facts["said"])
+    assert down.count((0, header + n * (4 + 64))) == 2  # two rosters, the same for all
+    assert down.count((1, header + n * (4 + 64))) == 2 * (n - 1)
+    assert any("no update or score of a client; notes stay" in line for line in facts["said"])
     assert facts["spec"]["privacy"]["secure_aggregation"] == {"threshold": None}
 
 
@@ -180,6 +244,10 @@ REFUSED = [
     ({"transforms": [{"name": "bfloat16"}]}, "take bfloat16 out of"),
     ({"masks": {"threshold": 7}}, "7, above the 6 participants of a round: take 5"),
     ({"masks": {"threshold": 3}}, "3, and must be above half of the 6"),
+    (
+        {"run__evaluate": "panel:2"},
+        "the scores of 3 clients or more, and an evaluation asks 2: set run.evaluate to panel:3",
+    ),
     ({"run__participation": 0.3}, "3 participants a round or more, and there are 2"),
     (
         {"privacy": {"noise": 1.0, "clip": 1.0, "delta": 1e-5}},

@@ -5,9 +5,9 @@ import torch
 
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.rng import seeded
-from fedkin.engine.masking import STAGES, Masking
+from fedkin.engine.masking import SCORE_STAGES, STAGES, Masking
 from fedkin.masks.randomness import not_private
-from fedkin.masks.wire import Refused
+from fedkin.masks.wire import Refused, Stage, sealed
 
 MESSAGE = {"parameters": {"w": torch.tensor([1.0, -2.0])}, "coefficients": torch.ones(2)}
 
@@ -21,7 +21,7 @@ def test_a_message_waits_and_its_keys_are_said_instead() -> None:
     host = masking()
     assert host.waiting(4) is None
     keys = host.begin(1, 4, MESSAGE, 30.0)
-    assert host.waiting(4) is MESSAGE
+    assert host.waiting(4).message is MESSAGE
     assert host.waiting(5) is None
     assert b"parameters" not in keys
     assert keys != host.begin(1, 5, MESSAGE, 30.0)  # each client has its own
@@ -53,6 +53,22 @@ def test_a_new_round_takes_the_place_of_the_old_one() -> None:
     host.begin(1, 4, MESSAGE, 30.0)
     later = {"parameters": {"w": torch.zeros(2)}}
     host.begin(2, 4, later, 30.0)
-    assert host.waiting(4) is later
+    assert host.waiting(4).message is later
     with pytest.raises(Refused):
         host.answer("shares", 1, 4, b"")
+
+
+def test_scores_wait_beside_an_update_with_keys_of_their_own() -> None:
+    host = masking()
+    record = {"scores": {"personal": {"test": (0.5, 0.75)}}, "notes": {"alpha": 0.25}}
+    update = host.begin(1, 4, MESSAGE, 30.0)
+    scores = host.begin_scores(1, 4, record, 10)
+    assert update[:9] != scores[:9]  # a header of another number
+    assert update[17:] != scores[17:]
+    assert host.waiting(4).message is MESSAGE
+    assert host.waiting(4, SCORE_STAGES[-1]).record is record
+    for stage in SCORE_STAGES:
+        with pytest.raises(Refused, match=f"{stage}: this client has no work of round 2"):
+            host.answer(stage, 2, 4, b"")
+    with pytest.raises(Refused, match="a message of round 1 arrived in round 2147483649"):
+        host.answer("score_shares", 1, 4, sealed(Stage.ROSTER, 1, [], 3))

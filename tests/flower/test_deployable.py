@@ -12,7 +12,10 @@ PRIVATE = {"noise": 1.0, "clip": 1.0, "delta": 1e-5}
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({"privacy": {**PRIVATE, "unit": "sample"}}, "privacy.unit = 'sample' is for simulations"),
+        (
+            {"privacy": {**PRIVATE, "unit": "sample", "budget": 4.0}},
+            "privacy.budget with unit = 'sample'",
+        ),
         ({"audit": {"canaries": 5}}, "audit.canaries is for simulations"),
     ],
 )
@@ -24,4 +27,5 @@ def test_what_only_a_simulation_does(content: dict[str, object], said: str) -> N
 def test_noise_at_the_server_and_at_nodes_is_deployed() -> None:
     check_deployable(parse({"privacy": PRIVATE})[0])
     check_deployable(parse({"privacy": {**PRIVATE, "where": "client"}})[0])
+    check_deployable(parse({"privacy": {**PRIVATE, "unit": "sample"}})[0])
     check_deployable(parse({})[0])

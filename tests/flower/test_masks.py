@@ -5,14 +5,20 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
+from fedkin.engine.masked_scores import PLACES
+from fedkin.engine.masking import SCORE_STAGES, STAGES
 from fedkin.experiment.run import run
-from fedkin.flower.envelope import Base, Place, Request, Step
+from fedkin.flower.envelope import Base, NodeReply, Place, Request, Step
 from fedkin.flower.identities import PEERS
 from fedkin.flower.node.host import Node
+from fedkin.flower.node.limits import ASKED, DONE
+from fedkin.flower.node.store import MODEL, NodeStore
 from fedkin.masks.keys import pair_of
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import SIGNATURE
+from fedkin.masks.terms import of_scores
 from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, sealed
+from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import Spec, parse
 from tests.engine.small import content
 from tests.flower.cluster import experiment as plain_experiment
@@ -49,7 +55,8 @@ def test_a_deployment_gives_the_bits_of_one_process(method, tmp_path):
     assert unsigned(deployed) == unsigned(result(run(experiment(method), tmp_path / "one")))
     unmasked = result(run(plain(method), tmp_path / "plain"))
     assert deployed["fingerprint"] == unmasked["fingerprint"]
-    assert deployed["metrics"] == unmasked["metrics"]
+    assert {row[1] for row in deployed["metrics"]} == {FEDERATION}
+    assert not [row for row in deployed["notes"] if row[1] != FEDERATION]
     assert not deployed["events"]
 
 
@@ -62,6 +69,10 @@ def test_no_update_leaves_a_node(tmp_path, monkeypatch):
         reply = answer(self, parts)
         for op, _ in steps(parts):
             sent.setdefault(op, set()).update(map(len, reply[1:]))
+        for done in NodeReply.model_validate_json(reply[0]).steps:
+            assert not done.scores
+            assert not done.notes
+            assert not done.measures
         return reply
 
     monkeypatch.setattr(Node, "answer", heard)
@@ -71,13 +82,18 @@ def test_no_update_leaves_a_node(tmp_path, monkeypatch):
     assert sent["shares"] == {HEADER.size + 3 * (CLIENT.size + 88)}
     assert sent["masked"] == {HEADER.size + 3 * 8 * 650}
     assert sent["reveal"] == {HEADER.size + 4 * (CLIENT.size + 37)}
-    asked = [steps(parts) for name, parts in fleet.grid.seen if name == "c1"][1:6]
+    assert sent["evaluate"] == sent["evaluate_all"] == sent["local"]
+    assert sent["score_masked"] == {HEADER.size + 3 * 8 * 2 * len(PLACES)}
+    asked = [steps(parts) for name, parts in fleet.grid.seen if name == "c1"][1:9]
     assert asked == [
         [("local", 1)],
         [("shares", 1)],
         [("masked", 1)],
         [("reveal", 1)],
         [("evaluate", 1), ("local", 2)],
+        [("score_shares", 1)],
+        [("score_masked", 1)],
+        [("score_reveal", 1)],
     ]
 
 
@@ -152,7 +168,7 @@ class Killed(Exception):
     pass
 
 
-@pytest.mark.parametrize("stage", ["shares", "masked", "reveal"])
+@pytest.mark.parametrize("stage", [*STAGES, *SCORE_STAGES])
 def test_a_server_that_was_killed_between_two_stages_goes_on(stage, tmp_path, monkeypatch):
     def killed(node):
         raise Killed
@@ -197,16 +213,29 @@ def test_a_node_reveals_for_one_set_of_survivors(tmp_path):
     first, (keys,) = ask(node, _asked(spec, "local", 1, Base()), down(spec))
     base = first.steps[0].own
     assert len(keys) == HEADER.size + 96
-    for survivors in ([0, 1, 2], [0, 1, 3]):
-        blob = sealed(Stage.SURVIVORS, 1, [of_client(one) for one in survivors])
-        reply, sent = ask(node, _asked(spec, "reveal", 1, base), blob)
-        assert not sent
-        why = reply.error or reply.steps[0].error
-        if survivors == [0, 1, 2]:
-            assert "reveal was" not in why
-            assert "comes next" in why
-        else:
-            assert "reveal 1 was asked 1 times already, with different messages" in why
+    ask(node, _asked(spec, "evaluate", 1, base), down(spec))
+    for op, session in (("reveal", 1), ("score_reveal", of_scores(1))):
+        for survivors in ([0, 1, 2], [0, 1, 3]):
+            blob = sealed(Stage.SURVIVORS, session, [of_client(one) for one in survivors])
+            reply, sent = ask(node, _asked(spec, op, 1, base), blob)
+            assert not sent
+            why = reply.error or reply.steps[0].error
+            if survivors == [0, 1, 2]:
+                assert "reveal was" not in why
+                assert "comes next" in why
+            else:
+                assert f"{op} 1 was asked 1 times already, with different messages" in why
+
+
+def test_a_node_keeps_its_own_scores_and_is_done_after_the_last_sum(tmp_path):
+    """Its model is kept with what it measured itself; then nothing new is answered."""
+    fleet = Fleet(tmp_path, experiment("ditto"))
+    fleet.run()
+    for node in fleet.nodes.values():
+        (folder,) = [path for path in node.state.iterdir() if path.is_dir()]
+        kept = NodeStore(folder).find(MODEL)
+        assert kept.details["scores"]["personal"]["test"]
+        assert (folder / ASKED).read_text().splitlines()[-1] == DONE
 
 
 def test_stages_are_asked_for_one_by_one_and_not_without_masks(tmp_path):

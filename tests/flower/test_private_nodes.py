@@ -8,6 +8,7 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
+from fedkin.flower.config import spec_of
 from fedkin.runs.spec import Spec, parse
 from tests.engine.small import content
 from tests.flower.cluster import result
@@ -17,6 +18,7 @@ from tests.flower.test_masks import unsigned
 
 RUNS = {"run__clients": 4, "run__participation": 1.0, "run__rounds": 3, "run__commit_every": 0}
 NOISE = {"noise": 0.6, "clip": 0.5, "delta": 1e-5}
+SAMPLES = {**NOISE, "unit": "sample", "seeded": True}
 
 
 def experiment(method: str = "fedavg", privacy=None, transforms=()) -> Spec:
@@ -29,6 +31,8 @@ CASES = {
     "quantize": experiment("ditto", transforms=[{"name": "quantize", "bits": 4}]),
     "client": experiment("ditto", {**NOISE, "where": "client", "seeded": True}),
     "predictions": experiment("comet", {**NOISE, "where": "client", "seeded": True}),
+    "samples": experiment("ditto", SAMPLES),
+    "samples, masks": experiment("fedavg", {**SAMPLES, "secure_aggregation": {"threshold": 3}}),
     "distributed": experiment(
         "fedavg",
         {**NOISE, "where": "distributed", "seeded": True, "secure_aggregation": {"threshold": 3}},
@@ -41,7 +45,7 @@ def test_a_deployment_gives_the_bits_of_one_process(case, tmp_path):
     deployed = result(Fleet(tmp_path, CASES[case]).run())
     assert not deployed["events"]
     one = result(run(CASES[case], tmp_path / "one"))
-    signed = case == "distributed"
+    signed = "secure_aggregation" in CASES[case].privacy.model_fields_set
     assert (unsigned(deployed) == unsigned(one)) if signed else (deployed == one)
 
 
@@ -72,6 +76,47 @@ def test_a_secret_that_is_gone_or_read_by_others_ends_the_nodes_work(tmp_path):
     assert "is gone: without it" in ask(node, request(spec), down(spec))[0].error
 
 
-def test_samples_are_protected_in_simulations_only(tmp_path):
-    with pytest.raises(FedkinError, match="nodes do not clip each sample yet"):
-        Fleet(tmp_path, experiment(privacy={**NOISE, "unit": "sample"}))
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"noise": {"epsilon": 8, "delta": 1e-5}, "delta": None}, "give nodes the multiplier"),
+        ({"budget": 8.0}, "leave it out, and set run.rounds"),
+    ],
+)
+def test_what_a_node_cannot_know_is_refused(changes, why, tmp_path):
+    given = {k: v for k, v in {**SAMPLES, **changes}.items() if v is not None}
+    with pytest.raises(FedkinError, match=why):
+        Fleet(tmp_path, experiment(privacy=given))
+
+
+def test_a_target_is_a_multiplier_when_nodes_get_it(tmp_path):
+    """A node that was given a target would add no noise."""
+    target = {"noise": {"epsilon": 8, "delta": 1e-5}, "clip": 0.5, "where": "client"}
+    fleet = Fleet(tmp_path, experiment(privacy=target))
+    noise = spec_of(fleet.folder / "nodes" / "c1").privacy.noise
+    assert isinstance(noise, float)
+    assert noise > 0.5
+    by_hand = made(tmp_path, experiment(privacy=target))
+    reply, sent = ask(by_hand, request(experiment(privacy=target)), down(experiment()))
+    assert not sent
+    assert "nodes take a multiplier" in reply.error
+
+
+def test_a_nodes_samples_are_noised_by_its_own_secret(tmp_path):
+    """Two nodes with the same rows send different numbers, and each the same when asked again."""
+    spec = experiment(privacy={**SAMPLES, "seeded": False})
+    folders = tmp_path / "a", tmp_path / "b"
+    for folder in folders:
+        folder.mkdir()
+    first, second = (made(folder, spec) for folder in folders)
+    sent = [ask(node, request(spec), down(spec))[1][0] for node in (first, first, second)]
+    assert sent[0] == sent[1]
+    assert sent[0] != sent[2]
+
+
+def test_a_method_whose_messages_no_noise_covers_is_refused_by_the_node_too(tmp_path):
+    spec = experiment("fedem", privacy=SAMPLES)
+    node = made(tmp_path, spec)
+    reply, sent = ask(node, request(spec), down(experiment("fedem")))
+    assert not sent
+    assert "privacy.unit = 'sample' does not fit fedem" in reply.error

@@ -84,7 +84,7 @@ THIRD_PARTY = {  # where a part that is bought may be used
     "subprocess": {"engine", "flower", "bench"},
     "multiprocessing": {"engine", "flower", "bench"},
     "flwr": {"flower"},
-    "cryptography": {"flower", "masks"},
+    "cryptography": {"core", "flower", "masks"},
     "onnxruntime": {"export"},
     "onnxscript": {"export"},
     "PIL": {"data"},

@@ -1,8 +1,19 @@
 """From scores of clients to the few numbers that are reported."""
 
+from pathlib import Path
+
 import pytest
 
-from fedkin.report.scores import Curve, chosen_rounds, spread
+from fedkin.experiment.run import run
+from fedkin.report.comparison.run_row import read_run
+from fedkin.report.records import opened
+from fedkin.report.scores import Curve, chosen_rounds, curves, spread
+from fedkin.report.summary import of_run
+from fedkin.runs.record import FEDERATION
+from fedkin.runs.spec import parse
+from tests.engine.small import content
+
+SMALL = content("ditto", run__rounds=2, run__participation=1.0)
 
 
 def test_worst_decile_is_the_worst_tenth_rounded_down() -> None:
@@ -28,3 +39,38 @@ def test_ties_go_to_the_earliest_round() -> None:
     curve = Curve([2, 4, 6], [0.3, noisy, None], [None, 0.7, 0.7])
     assert chosen_rounds(curve) == {"final": 6, "best_by_validation": 2, "best_on_test": 4}
     assert chosen_rounds(Curve([1], [None], [None]))["best_by_validation"] is None
+
+
+def test_scores_that_arrived_as_a_sum_have_a_mean_alone() -> None:
+    weights = {0: 10, 1: 5, 2: 0}
+    found = spread({FEDERATION: 0.75}, weights)
+    assert found == {
+        "mean": 0.75,
+        "weighted": None,
+        "std": None,
+        "worst_decile": None,
+        "clients": 2,  # those that have test samples
+        "without": 0,
+    }
+    assert spread({FEDERATION: None}, weights)["mean"] is None
+
+
+def test_a_run_under_masks_has_its_curves_and_no_clients_score(tmp_path: Path) -> None:
+    plain, masked = (
+        run(parse({**SMALL, "privacy": privacy})[0], tmp_path / name)
+        for name, privacy in (("plain", {}), ("masked", {"secure_aggregation": True}))
+    )
+    with opened(plain) as clear, opened(masked) as hidden:
+        for view, curve in curves(clear).items():
+            other = curves(hidden)[view]
+            assert other.rounds == curve.rounds
+            assert other.validation == pytest.approx(curve.validation)
+            assert other.test == pytest.approx(curve.test)
+        found = of_run(hidden)
+        mean = of_run(clear)["headline"]["personal"]["final"]["mean"]
+        assert found["headline"]["personal"]["final"]["mean"] == pytest.approx(mean)
+        assert found["worst_clients"] == []
+    alone, summed = read_run(plain, "plain"), read_run(masked, "masked")
+    assert summed.validation == pytest.approx(alone.validation)  # by which settings are chosen
+    assert alone.personal
+    assert summed.personal == summed.validated == {}

@@ -46,6 +46,11 @@ def test_what_was_asked_for_is_written_as_it_was() -> None:
     ("content", "said"),
     [
         ({"noise": 0, "clip": 1}, "must be a number above 0, not 0"),
+        ({"noise": 1, "clip": 0}, "must be a number above 0, not 0"),
+        (
+            {"noise": {"epsilon": -1, "delta": 1e-5}, "clip": 1},
+            "epsilon must be a number above 0, not -1",
+        ),
         ({"noise": True, "clip": 1}, "must be a number above 0"),
         ({"noise": 1e-9, "clip": 1, "delta": 1e-5}, "it must be at least 0.01, not 1e-09"),
         ({"noise": {"epsilon": 1e9, "delta": 1e-5}, "clip": 1}, "it must be at most 100"),
@@ -64,4 +69,5 @@ def test_what_is_refused(content, said) -> None:
     with pytest.raises(FedkinError) as told:
         parse({"privacy": content}, where="x.toml")
     assert said in str(told.value)
+    assert str(told.value).count(", not ") <= 1  # what was given is said once
     assert "\n" not in str(told.value)

@@ -66,12 +66,21 @@ REFUSED = {
     "fedas": "passes over all training samples",
     "feddbe": "passes over all training samples",
     "fedtgp": "passes over all training samples",
-    "ppfl": "tells clients anew in each round how to work",
+    "ppfl": "the histogram of their labels",
     "ifca": "scores models on training samples",
     "hypcluster": "scores models on training samples",
     "l2sgd": "tells clients anew in each round how to work",
     "fedmd": "tells clients anew in each round how to work",
 }
+
+
+def test_ppfl_is_covered_without_histograms_and_full_passes():
+    free_of_both = {"method__affinity": "none", "method__membership_steps": "batches"}
+    assert assemble(spec("ppfl", **free_of_both)).costs.steps[0] == {(1,): 8}
+    with pytest.raises(FedkinError, match=r"does not fit ppfl: .*passes over all training samples"):
+        assemble(spec("ppfl", method__affinity="none"))
+    one_block = assemble(spec("ppfl", **free_of_both, method__schedule="random"))
+    assert one_block.costs.steps[0] == {(1,): 4}  # of the memberships or of the models
 
 
 @pytest.mark.parametrize("method", REFUSED)
@@ -102,9 +111,11 @@ def test_clients_that_join_later_are_refused():
         assemble(spec(run__holdout_clients=0.2))
 
 
-def test_nodes_refuse_it():
-    with pytest.raises(FedkinError, match=r"privacy\.unit = 'sample' is for sim"):
-        check_deployable(spec())
+def test_nodes_take_a_multiplier_alone():
+    check_deployable(spec())
+    target = {"noise": {"epsilon": 8, "delta": 1e-5}, "delta": None}
+    with pytest.raises(FedkinError, match="give nodes the multiplier, such as"):
+        check_deployable(spec(privacy=target))
 
 
 def test_epsilon_is_the_librarys_own_composition():

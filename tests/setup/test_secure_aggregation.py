@@ -22,10 +22,10 @@ def test_a_threshold_is_chosen_or_more_than_two_thirds() -> None:
 
 def test_only_a_declared_sum_is_masked() -> None:
     plain = assemble(parse(content("fedavg"))[0])
-    assert masking_of(spec(), plain.method, 5) is not None
-    assert masking_of(spec(), plain.method, None) is None
+    assert masking_of(spec(), plain.method, 5, 6) is not None
+    assert masking_of(spec(), plain.method, None, 6) is None
     each = assemble(parse(content("comet"))[0])
-    assert masking_of(spec(), each.method, 5) is None
+    assert masking_of(spec(), each.method, 5, 6) is None
 
 
 @pytest.mark.parametrize("seeded", [True, False])
@@ -33,7 +33,7 @@ def test_keys_come_from_the_seed_only_where_that_is_asked_for(seeded) -> None:
     parts = assemble(parse(content("fedavg"))[0])
     message = {"parameters": {}}
     told = [
-        masking_of(spec(seeded=seeded), parts.method, 4).begin(1, 0, message, 3.0) for _ in "ab"
+        masking_of(spec(seeded=seeded), parts.method, 4, 6).begin(1, 0, message, 3.0) for _ in "ab"
     ]
     assert (told[0] == told[1]) == seeded
 

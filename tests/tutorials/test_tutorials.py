@@ -12,6 +12,8 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
+from fedkin.runs.database import read_only
+from fedkin.runs.record import FEDERATION
 from tests.cli.command import fedkin
 
 ROOT = Path(__file__).parents[2]
@@ -79,3 +81,28 @@ def test_add_a_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("fedavg", "fedmedian")
     ]
     assert any(not a.equal(b) for a, b in zip(*models))
+
+
+def test_hospitals_with_noise_and_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    script("hospitals", monkeypatch).main(hospitals=8)
+    page = (PAGES / "private_hospitals.md").read_text()
+    toml, commands = (
+        re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("toml", "bash")
+    )
+    assert toml is not None
+    assert commands is not None
+    Path("private.toml").write_text(toml[1])
+    for command in commands[1].splitlines():
+        arguments = shlex.split(command)[1:]
+        done = fedkin(*arguments, *(SHORT if arguments[0] == "run" else []))
+        assert done.exit_code == 0, (command, done.output)
+        if arguments[0] == "doctor":
+            said = " ".join(done.output.split())
+            assert re.search(r"epsilon (8|7\.\d+) at delta 1e-05", said), said
+    with read_only(Path("runs/private")) as database:
+        assert database.rows("SELECT DISTINCT client FROM metrics") == [(FEDERATION,)]
+        epsilon = database.facts()["privacy"]["epsilon"]
+        assert 0 < epsilon <= 8
+        up = database.rows("SELECT bytes FROM messages WHERE direction = 'up' AND parameters > 0")
+    assert up

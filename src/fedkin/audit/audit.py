@@ -1,6 +1,5 @@
 """``fedkin audit``: attacks on a finished run, and what they prove beside what is accounted."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,10 @@ import torch
 from fedkin.audit.bounds import clopper_pearson
 from fedkin.audit.guesses import LOW_RATE, proved, separation
 from fedkin.audit.inversion import inverted, rebuilt
+from fedkin.audit.kinds import by_kind, guarantee
 from fedkin.audit.labels import correlation, inferred
 from fedkin.audit.losses import MESSAGE, PERSONAL, Seen, seen
+from fedkin.audit.properties import properties
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array
 from fedkin.data.canaries import Canaries, canaries_of
@@ -26,7 +27,6 @@ from fedkin.setup.privacy import secret_for
 MOST = 100  # clients that are attacked
 SHADOWS = 8  # other clients' models that say what a sample costs who never saw it
 CONFIDENCE = 0.95
-DELTA = 1e-5  # where no guarantee names one
 LEAST = 1e-3  # standard deviation of a sample's losses
 
 
@@ -38,8 +38,8 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
         trust_code: The classes that its specification names may be imported.
 
     Returns:
-        What ``fedkin audit --json`` prints: "membership", "labels", "inversion", "canaries",
-        "accounted".
+        What ``fedkin audit --json`` prints: "membership", "labels", "properties", "inversion",
+        "canaries", "kinds", "accounted".
 
     Raises:
         FedkinError: It is no run, a deployment's, or not finished.
@@ -55,6 +55,7 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
     clients = sorted(parts.infos)[:MOST]
     found = {client: seen(coordinator, host, client, parts.spec.run.rounds) for client in clients}
     canaries = canaries_of(parts.population)
+    proofs = None if canaries is None else _canaries(parts, found, canaries)
     planted = set() if canaries is None else set(canaries.rows.tolist())
     return {
         "run": str(folder),
@@ -65,9 +66,10 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
         "false_alarms": LOW_RATE,
         "confidence": CONFIDENCE,
         "membership": _membership(parts, found, planted),
-        "labels": _labels(parts, found),
+        **_told(parts, found),
         "inversion": _inversion(parts, found, planted),
-        "canaries": None if canaries is None else _canaries(parts, found, canaries),
+        "canaries": proofs,
+        "kinds": by_kind(parts, [one.message for one in found.values()], proofs or []),
         "accounted": privacy_of(parts),
     }
 
@@ -142,16 +144,23 @@ def _ratio(
     return ratio
 
 
-def _labels(parts: Assembled, found: Mapping[int, Seen]) -> dict[str, Any] | None:
-    """How well messages tell how many samples of each class their senders have."""
+def _told(parts: Assembled, found: Mapping[int, Seen]) -> dict[str, Any]:
+    """How well messages tell how many samples of each class their senders have, and what follows
+    from it of a sender as a whole.
+    """
+    nothing = {"labels": None, "properties": None}
     classes = parts.population.classes
     if classes < 2:
-        return None
-    scores = {client: inferred(one, classes) for client, one in found.items()}
-    known = {client: of for client, of in scores.items() if of is not None}
+        return nothing
+    told = {client: inferred(one, classes) for client, one in found.items()}
+    known = {client: of.scores for client, of in told.items() if of is not None}
     histograms = torch.from_numpy(parts.population.histogram("train"))
-    right = correlation(known, histograms)
-    return None if right is None else {"correlation": right, "clients": len(known)}
+    right, of_all = correlation(known, histograms), properties(known, histograms)
+    if right is None or of_all is None:
+        return nothing
+    kind = next(of.kind for of in told.values() if of is not None)
+    labels = {"correlation": right, "clients": len(known)}
+    return {"labels": labels, "properties": {"kind": kind, **of_all._asdict()}}
 
 
 def _inversion(
@@ -188,7 +197,7 @@ def _canaries(
         used = np.isfinite(scores)
         if not used.any():
             continue
-        upper, delta = _guarantee(parts, target)
+        upper, delta = guarantee(parts, target)
         best = proved(scores[used], planted.inside[used], delta, CONFIDENCE)
         low, high = clopper_pearson(best.right, best.guesses, CONFIDENCE)
         rows.append(
@@ -204,23 +213,6 @@ def _canaries(
             }
         )
     return rows
-
-
-def _guarantee(parts: Assembled, target: str) -> tuple[float | None, float]:
-    """(ε, δ) that [privacy] promises for one row against who sees the target; ε None: nothing.
-
-    Where it protects a client as a whole, who may come or go, a row that comes or goes is a client
-    that goes and another that comes: twice ε, and (1 + e^ε) δ.
-    """
-    facts = privacy_of(parts)
-    if facts is None or facts["seeded"] or target == PERSONAL:
-        return None, DELTA
-    if target == MESSAGE and facts["where"] != "client":
-        return None, DELTA  # its noise, if any, is a share of what protects the sum
-    epsilon, delta = float(facts["epsilon"]), float(facts["delta"])
-    if parts.spec.privacy.of_samples:
-        return epsilon, delta
-    return 2 * epsilon, min(1.0, (1 + math.exp(min(epsilon, 50.0))) * delta)
 
 
 def _losses(parts: Assembled, one: Seen, target: str, rows: Array) -> Array:

@@ -1,6 +1,7 @@
 """Whether a client's message gives away how many samples of each class it has."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,7 +12,14 @@ from fedkin.core.tree import named_leaves
 from fedkin.data.arrays import Array
 
 
-def inferred(one: Seen, classes: int) -> Array | None:
+class Told(NamedTuple):
+    """What a message says of its sender's classes: scores [classes], by which kind of content."""
+
+    kind: str
+    scores: Array
+
+
+def inferred(one: Seen, classes: int) -> Told | None:
     """What a message says of its sender's classes, a number each; None where it says nothing.
 
     Of predictions on the public set it is their mean. Of parameters it is the change of the last
@@ -23,18 +31,19 @@ def inferred(one: Seen, classes: int) -> Array | None:
         classes: Of the data.
 
     Returns:
-        Scores [classes], in no unit.
+        Scores [classes], in no unit, higher for what it has more of.
     """
     for _, leaf in named_leaves(one.message.get("predictions", {})):
         if isinstance(leaf, Tensor) and leaf.dim() == 2 and leaf.shape[1] == classes:
             probabilities = leaf.exp() if bool((leaf <= 0).all()) else leaf
-            return probabilities.double().mean(0).numpy()
+            return Told("predictions", probabilities.double().mean(0).numpy())
     before = dict(named_leaves(one.received.get("parameters", {})))
     found = None
     for path, leaf in named_leaves(one.message.get("parameters", {})):
         base = before.get(path)
         if isinstance(leaf, Tensor) and leaf.shape == (classes,) and isinstance(base, Tensor):
-            found = (leaf - base).double().numpy()  # the last such layer is the head
+            change = (leaf - base).double().numpy()
+            found = Told("parameters", change)  # the last such layer is the head
     return found
 
 

@@ -12,7 +12,7 @@ from fedkin.runs.directory import own
 from fedkin.runs.outside import write_outside
 
 NAME = "audit.html"
-NONE = "none"
+NONE, DASH = "none", "–"
 
 
 class Shown(NamedTuple):
@@ -79,6 +79,8 @@ def tables(found: Mapping[str, Any]) -> list[Shown]:
                 ],
             )
         )
+    if found["properties"] is not None:
+        shown.append(_properties(found["properties"]))
     if found["inversion"] is not None:
         inversion = found["inversion"]
         shown.append(
@@ -120,4 +122,47 @@ def tables(found: Mapping[str, Any]) -> list[Shown]:
                 ],
             )
         )
+    shown.append(_kinds(found["kinds"]))
     return shown
+
+
+def _properties(found: Mapping[str, Any]) -> Shown:
+    def part(value: float | None, form: str) -> str:
+        return NONE if value is None else format(value, form)
+
+    return Shown(
+        "Which properties a client has",
+        "Has a class: AUC of whether it has any sample of a class, 0.5 tells nothing. Most: share "
+        "of clients whose most frequent class is told; by chance: the best guess without messages. "
+        "Alike: rank correlation over pairs of clients, of how far messages and classes are apart.",
+        ("target", "has a class", "most", "by chance", "alike", "clients"),
+        [
+            [
+                found["kind"],
+                part(found["has"], ".3f"),
+                part(found["most"], ".1%"),
+                part(found["chance"], ".1%"),
+                part(found["alike"], ".2f"),
+                str(found["clients"]),
+            ]
+        ],
+    )
+
+
+def _kinds(found: list[Mapping[str, Any]]) -> Shown:
+    return Shown(
+        "What is proved and promised of one row, kind by kind",
+        "Seen: what the server sees of it. Lower: what canaries prove of epsilon. Upper: what "
+        "[privacy] promises. A dash: not attacked.",
+        ("kind", "seen", "lower", "upper", "delta"),
+        [
+            [
+                one["kind"],
+                one["seen"],
+                DASH if one["lower"] is None else f"{one['lower']:.2f}",
+                NONE if one["upper"] is None else f"{one['upper']:.2f}",
+                DASH if one["upper"] is None else f"{one['delta']:.1g}",
+            ]
+            for one in found
+        ],
+    )

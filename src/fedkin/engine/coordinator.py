@@ -5,7 +5,7 @@ A round: sample → broadcast → [transport] → update → evaluate → record
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,8 +19,9 @@ from fedkin.core.tree import Tree
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.contexts import ServerTools
 from fedkin.engine.evaluated import PARTICIPANTS, panel
-from fedkin.engine.host import Task
-from fedkin.engine.masked_round import MaskedRound
+from fedkin.engine.host import Task, TaskResult
+from fedkin.engine.masked_round import MaskedRound, of_evaluation, of_updates, scored
+from fedkin.engine.masked_scores import Means
 from fedkin.engine.round.broadcasts import Broadcasts
 from fedkin.engine.round.divergence import check_losses, diverged
 from fedkin.engine.round.federation import Federation, participants
@@ -109,7 +110,7 @@ class Coordinator:
         if threshold is None:
             return None
         expected = {one: method.expected_update(down, infos[one]) for one, down in downs.items()}
-        return MaskedRound(method, infos, threshold, number, expected, verify)
+        return of_updates(method, infos, threshold, number, expected, verify)
 
     def _update_by(self, mean: Mean, number: int) -> None:
         """The server's update by a mean of messages that nobody can look at one by one."""
@@ -246,17 +247,23 @@ class Coordinator:
     ) -> Record:
         scores, notes, measures = {}, {}, {}
         before = time.perf_counter()
+        sent = [item for item in sent if item.direction == "down" or item.client not in missing]
         if asked:
             orders, _ = self._broadcasts.tasks(self.state, asked, [])
-            for answer in self.transport.ask(evaluate, number, orders):
-                if answer.error is not None:
-                    one = self.federation.named(answer.client)
-                    raise FedkinError(f"round {number}: {one} cannot be evaluated: {answer.error}")
-                scores[answer.client] = answer.record["scores"]
-                notes[answer.client] = dict(answer.record["notes"])
-                measures[answer.client] = dict(answer.record.get("measures", {}))
+            answers = self.transport.ask(evaluate, number, orders)
+            if self.federation.scoring is not None:
+                means, masked = self._masked_scores(number, asked, answers)
+                scores, measures = means.scores, means.measures
+                sent += masked.sent
+                unscored = {k: f"not scored: {why}" for k, why in masked.missing.items()}
+                missing = {**unscored, **missing}
+            else:
+                for answer in answers:
+                    self._check_evaluated(number, answer)
+                    scores[answer.client] = answer.record["scores"]
+                    notes[answer.client] = dict(answer.record["notes"])
+                    measures[answer.client] = dict(answer.record.get("measures", {}))
             check_losses(number, scores, self.method)
-        sent = [item for item in sent if item.direction == "down" or item.client not in missing]
         now = time.perf_counter()
         seconds = {**at, "evaluation": now - before, "total": now - began}
         return Record(
@@ -272,6 +279,20 @@ class Coordinator:
             measures,
             self._receiver.moved(),
         )
+
+    def _check_evaluated(self, number: int, answer: TaskResult) -> None:
+        if answer.error is not None:
+            one = self.federation.named(answer.client)
+            raise FedkinError(f"round {number}: {one} cannot be evaluated: {answer.error}")
+
+    def _masked_scores(
+        self, number: int, asked: Sequence[int], answers: Iterable[TaskResult]
+    ) -> tuple[Means, MaskedRound]:
+        """The federation's scores under masks, and the round that made them."""
+        assert self.federation.scoring is not None
+        threshold, verify = self.federation.scoring(number), self.federation.verify
+        masked = of_evaluation(asked, threshold, number, verify)
+        return scored(masked, self.transport, answers), masked
 
 
 def _of(who: Sequence[int], by_name: Mapping[str, Mapping[int, Any]]) -> dict[str, dict[int, Any]]:

@@ -22,7 +22,7 @@ from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode, encode
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.held import Held
-from fedkin.engine.masking import STAGES, Masking
+from fedkin.engine.masking import SCORE_STAGES, STAGES, Masking
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.vmap.batcher import VmapBatcher
 from fedkin.runtime.replay import Runtime
@@ -275,6 +275,22 @@ class Host:
         said = {"scalars": size.scalars, "bytes": size.bytes, "largest": largest}
         return TaskResult(client, rest, samples, held=said)
 
+    def evaluated(self, client: int, record: Mapping[str, Any], round: int) -> TaskResult:
+        """What leaves the host of an evaluation; under masks it waits here as well.
+
+        Args:
+            client: Its number.
+            record: Its scores, measures and notes.
+            round: After which it is evaluated.
+
+        Returns:
+            The record, or public keys in its place.
+        """
+        if self.masking is None:
+            return TaskResult(client, record=record)
+        validation = len(self.population.val[client])
+        return TaskResult(client, self.masking.begin_scores(round, client, record, validation))
+
 
 @contextmanager
 def drawing_from(seed: int) -> Iterator[None]:
@@ -333,17 +349,15 @@ def _evaluate(host: Host, round: int, order: Task) -> TaskResult:
     record = {"scores": scores, "notes": host.method.client_metrics(own)}
     if any(measures.values()):
         record["measures"] = measures
-    return TaskResult(order.client, record=record)
+    return host.evaluated(order.client, record, round)
 
 
 def _evaluate_all(host: Host, round: int, order: Task) -> TaskResult:
     data, own, views = _viewed(host, round, order)
     scores = _each(views, lambda view: _scores(host, data, view, ("train", *SPLITS)))
     measures = _each(views, lambda view: data.measures(view, host.method.predict))
-    return TaskResult(
-        order.client,
-        record={"scores": scores, "notes": host.method.client_metrics(own), "measures": measures},
-    )
+    record = {"scores": scores, "notes": host.method.client_metrics(own), "measures": measures}
+    return host.evaluated(order.client, record, round)
 
 
 def _viewed(host: Host, round: int, order: Task) -> tuple[LocalData, Tree, dict[str, Tree]]:
@@ -393,6 +407,6 @@ OPS: dict[str, Callable[[Host, int, Task], TaskResult]] = {
     "evaluate": _evaluate,
     "evaluate_all": _evaluate_all,
     "views": _views,
-    **{stage: partial(_masks, stage) for stage in STAGES},
+    **{stage: partial(_masks, stage) for stage in (*STAGES, *SCORE_STAGES)},
 }
 CHANGING = ("local", "finish")  # what leaves another personal state

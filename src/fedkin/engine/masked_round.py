@@ -1,6 +1,6 @@
-"""A round's messages under masks: the coordinator's side, from keys to the mean."""
+"""Messages of one round under masks: the coordinator's side, from keys to the sum."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fedkin.core.aggregation import Mean, WeightedSum
@@ -12,11 +12,12 @@ from fedkin.engine.acceptance import check_version
 from fedkin.engine.codec import BadMessage, check_kinds, count
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_numbers import digits_for, mean_of, size_of
-from fedkin.engine.masking import STAGES
+from fedkin.engine.masked_scores import DIGITS, Means, blank, means_of
+from fedkin.engine.masking import SCORE_STAGES, STAGES
 from fedkin.engine.transports.base import Transport
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import Verify
-from fedkin.masks.terms import Terms
+from fedkin.masks.terms import Terms, of_scores
 from fedkin.masks.wire import Refused
 from fedkin.runs.record import Sent
 
@@ -27,17 +28,21 @@ NOTHING = dict.fromkeys(KINDS, 0)
 class MaskedRound:
     """One round of clients whose messages nobody may see.
 
-    threshold: t. infos: of the clients; what they said of their samples before training weighs
-    them. expected: what each client's message must look like. verify: knows the signatures of their
-    keys, None where nobody signs. sent: every message of the protocol. missing: who is not in the
-    sum, with the reason.
+    stages: what they are asked, in order. number: of the round. session: the number that their keys
+    are for. threshold: t. like: what each client's message looks like. weights: of each client that
+    is asked. digits: that carry a number. scalars: of a message, by kind. verify: knows the
+    signatures of their keys, None where nobody signs. sent: every message of the protocol. missing:
+    who is not in the sum, with the reason.
     """
 
-    method: Method
-    infos: Mapping[int, ClientInfo]
-    threshold: int
+    stages: Sequence[str]
     number: int
-    expected: Mapping[int, Tree]
+    session: int
+    threshold: int
+    like: Tree
+    weights: Mapping[int, float]
+    digits: int
+    scalars: Mapping[str, int]
     verify: Verify | None = None
     sent: list[Sent] = field(default_factory=list)
     missing: dict[int, str] = field(default_factory=dict)
@@ -62,26 +67,19 @@ class MaskedRound:
             raise FedkinError("; ".join([str(error), *first])) from None
 
     def _mean(self, transport: Transport, worked: Iterable[TaskResult]) -> Mean:
-        how = self.method.aggregation
-        assert isinstance(how, WeightedSum)
-        like = _one_of_all(self.expected, self.method)
-        weights = {
-            client: how.weight_of(float(self.infos[client].samples)) for client in self.expected
-        }
-        digits = digits_for(max(weights.values()))
-        terms = Terms(self.number, self.threshold, digits * size_of(like))
-        server = MaskedSum(terms, self.expected, digits, self.verify)
+        shares, masked, reveal = self.stages
+        terms = Terms(self.session, self.threshold, self.digits * size_of(self.like))
+        server = MaskedSum(terms, self.weights, self.digits, self.verify)
         self._take(worked, server.advertised)
         roster = server.roster()
-        self._ask(transport, STAGES[0], dict.fromkeys(server.advertising, roster), server.shared)
+        self._ask(transport, shares, dict.fromkeys(server.advertising, roster), server.shared)
         sharing = {client: server.delivery(client) for client in server.sharing}
-        scalars = count(like, 0).scalars
-        self._ask(transport, STAGES[1], sharing, server.masked, scalars)
+        self._ask(transport, masked, sharing, server.masked, self.scalars)
         asking = server.asking()
-        self._ask(transport, STAGES[2], dict.fromkeys(server.survivors, asking), server.revealed)
+        self._ask(transport, reveal, dict.fromkeys(server.survivors, asking), server.revealed)
         clients = tuple(server.survivors)
-        weight = sum(weights[client] for client in clients)
-        mean = mean_of(server.total(), like, weight, len(clients))
+        weight = sum(self.weights[client] for client in clients)
+        mean = mean_of(server.total(), self.like, weight, len(clients))
         for client in clients:  # who is in the sum took part, however it went on
             self.missing.pop(client, None)
         return Mean(clients, mean, {}, weight)
@@ -119,6 +117,68 @@ class MaskedRound:
                 continue
             size = len(answer.message)
             self.sent.append(Sent(client, "up", 0, dict(scalars), size))
+
+
+def of_updates(
+    method: Method,
+    infos: Mapping[int, ClientInfo],
+    threshold: int,
+    number: int,
+    expected: Mapping[int, Tree],
+    verify: Verify | None = None,
+) -> MaskedRound:
+    """A round's updates.
+
+    Args:
+        method: Declares the sum.
+        infos: Of the clients; what they said of their samples before training weighs them.
+        threshold: t.
+        number: Of the round.
+        expected: What each client's message must look like.
+        verify: Knows signatures.
+
+    Raises:
+        FedkinError: Clients send messages of different forms.
+    """
+    how = method.aggregation
+    assert isinstance(how, WeightedSum)
+    like = _one_of_all(expected, method)
+    weights = {client: how.weight_of(float(infos[client].samples)) for client in expected}
+    digits = digits_for(max(weights.values()))
+    scalars = count(like, 0).scalars
+    return MaskedRound(STAGES, number, number, threshold, like, weights, digits, scalars, verify)
+
+
+def of_evaluation(
+    clients: Iterable[int], threshold: int, number: int, verify: Verify | None = None
+) -> MaskedRound:
+    """The scores of an evaluation, which clients weigh themselves.
+
+    Args:
+        clients: Who is asked.
+        threshold: t.
+        number: Of the round after which they are evaluated.
+        verify: Knows signatures.
+    """
+    weights = dict.fromkeys(clients, 1.0)
+    session = of_scores(number)
+    return MaskedRound(
+        SCORE_STAGES, number, session, threshold, blank(), weights, DIGITS, NOTHING, verify
+    )
+
+
+def scored(masked: MaskedRound, transport: Transport, answers: Iterable[TaskResult]) -> Means:
+    """The federation's scores, from the answers to an evaluation on.
+
+    Args:
+        masked: As ``of_evaluation`` makes it.
+        transport: Reaches the clients.
+        answers: Public keys.
+
+    Raises:
+        FedkinError: Fewer than the threshold are left at some stage, or lie.
+    """
+    return means_of(masked.mean(transport, answers).mean)
 
 
 def _one_of_all(expected: Mapping[int, Tree], method: Method) -> Tree:

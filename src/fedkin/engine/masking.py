@@ -3,26 +3,34 @@
 Nothing of it is written anywhere: keys, seeds and messages are of one round, and of one process.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from fedkin.core.aggregation import WeightedSum
 from fedkin.core.tree import Tree
 from fedkin.engine.masked_numbers import vector_of
+from fedkin.engine.masked_scores import numbers_of
 from fedkin.masks.client import MaskingClient
 from fedkin.masks.randomness import Randomness
 from fedkin.masks.signatures import Identity
+from fedkin.masks.terms import of_scores
 from fedkin.masks.wire import Refused
 
-STAGES = ("shares", "masked", "reveal")  # what a client is asked after its work, in order
+# what a client is asked after its work, and after its evaluation, in order
+STAGES = ("shares", "masked", "reveal")
+SCORE_STAGES = ("score_shares", "score_masked", "score_reveal")
 
 
-class _Waiting(NamedTuple):
-    """A client's round: its protocol, and what it will send."""
+class Waiting(NamedTuple):
+    """A client's round: its protocol, and what it will send.
+
+    record: of an evaluation, what stays at the client.
+    """
 
     client: MaskingClient
     message: Tree
     weight: float
+    record: Mapping[str, Any] = {}
 
 
 class Masking:
@@ -33,6 +41,7 @@ class Masking:
         how: The sum that the method declares.
         draw: (round, client) → where its secrets come from.
         identity: Signs its clients' keys; None where nobody signs.
+        scoring: Round → t of an evaluation, which may ask others than the round.
     """
 
     def __init__(
@@ -41,10 +50,11 @@ class Masking:
         how: WeightedSum,
         draw: Callable[[int, int], Randomness],
         identity: Identity | None = None,
+        scoring: Callable[[int], int] | None = None,
     ) -> None:
         self._threshold, self._how, self._draw = threshold, how, draw
-        self._identity = identity
-        self._waiting: dict[int, _Waiting] = {}
+        self._identity, self._scoring = identity, scoring
+        self._waiting: dict[tuple[str, int], list[Waiting]] = {}
 
     def begin(self, round: int, client: int, message: Tree, samples: float) -> bytes:
         """Keep a round's message back.
@@ -58,28 +68,60 @@ class Masking:
         Returns:
             What it says in the message's place: its public keys.
         """
-        draw = self._draw(round, client)
-        masking = MaskingClient(client, round, self._threshold, draw, self._identity)
-        self._waiting[client] = _Waiting(masking, message, self._how.weight_of(samples))
+        masking = self._client(client, round, self._threshold)
+        waiting = Waiting(masking, message, self._how.weight_of(samples))
+        self._waiting[STAGES[-1], client] = [waiting]
         return masking.advertise()
 
-    def waiting(self, client: int) -> Tree | None:
-        """The message that a client holds back.
+    def begin_scores(
+        self, round: int, client: int, record: Mapping[str, Any], validation: int
+    ) -> bytes:
+        """Keep an evaluation's scores back.
+
+        Args:
+            round: Counts from 1.
+            client: Whose they are.
+            record: Its scores, measures and notes.
+            validation: Its validation samples.
+
+        Returns:
+            What it says in their place: its public keys.
+        """
+        threshold = self._threshold if self._scoring is None else self._scoring(round)
+        masking = self._client(client, of_scores(round), threshold)
+        waiting = Waiting(masking, numbers_of(record, validation), 1.0, record)
+        others = [
+            one
+            for one in self._waiting.get((SCORE_STAGES[-1], client), [])
+            if one.client.round != masking.round
+        ]
+        # a node is asked for the last round's and for the finished model's scores at once
+        self._waiting[SCORE_STAGES[-1], client] = [*others[-1:], waiting]
+        return masking.advertise()
+
+    def _client(self, client: int, session: int, threshold: int) -> MaskingClient:
+        return MaskingClient(
+            client, session, threshold, self._draw(session, client), self._identity
+        )
+
+    def waiting(self, client: int, last: str = STAGES[-1]) -> Waiting | None:
+        """What a client holds back, the newest.
 
         Args:
             client: Whose it is.
+            last: The last stage that it waits for.
 
         Returns:
-            None where none waits.
+            None where nothing waits.
         """
-        found = self._waiting.get(client)
-        return None if found is None else found.message
+        found = self._waiting.get((last, client))
+        return found[-1] if found else None
 
     def answer(self, stage: str, round: int, client: int, message: bytes) -> bytes:
         """A client's answer to a later stage.
 
         Args:
-            stage: One of ``STAGES``.
+            stage: One of ``STAGES`` or of ``SCORE_STAGES``.
             round: Counts from 1.
             client: Who is asked.
             message: What came for it.
@@ -90,14 +132,17 @@ class Masking:
         Raises:
             Refused: Nothing waits for this question.
         """
-        waiting = self._waiting.get(client)
-        if waiting is None or waiting.client.round != round:
+        stages = SCORE_STAGES if stage in SCORE_STAGES else STAGES
+        session = of_scores(round) if stage in SCORE_STAGES else round
+        known = self._waiting.get((stages[-1], client), [])
+        waiting = next((one for one in known if one.client.round == session), None)
+        if waiting is None:
             raise Refused(f"{stage}: this client has no work of round {round} that waits")
-        if stage == "shares":
+        if stage == stages[0]:
             return waiting.client.share(message)
-        if stage == "masked":
+        if stage == stages[1]:
             return waiting.client.mask(
                 message, lambda digits: vector_of(waiting.message, waiting.weight, digits)
             )
-        del self._waiting[client]  # the last thing that it is asked
+        known.remove(waiting)  # the last thing that it is asked
         return waiting.client.reveal(message)

@@ -21,7 +21,7 @@ from fedkin.experiment.slow_lines import SlowLines
 from fedkin.experiment.terminal import Plainly, quiet, say
 from fedkin.report import formatting
 from fedkin.report.intervals import half_width
-from fedkin.runs.record import EPSILON, Record
+from fedkin.runs.record import EPSILON, FEDERATION, Record
 from fedkin.runs.spec import Spec
 
 NOTHING: Mapping[str, float] = {}
@@ -109,8 +109,9 @@ class Tally:
         taken = next((name for one in of for name in one if record.phase == "round"), self.taken)
         self.taken = taken  # the experiment's measure, where a round's record has one
         found = sorted(one[taken] for one in of if taken in one and math.isfinite(one[taken]))
+        summed = FEDERATION in record.scores  # under masks: one mean, and no client's own score
         if found:
-            self._keep(view, taken, found)
+            self._keep(view, taken, found, summed)
             return
         pairs = [
             views[view]["test"] for views in record.scores.values() if "test" in views.get(view, {})
@@ -118,13 +119,15 @@ class Tally:
         for place, measure in ((1, "accuracy"), (0, "loss")):  # a regression has no accuracy
             values = sorted(pair[place] for pair in pairs if math.isfinite(pair[place]))
             if values:
-                self._keep(view, measure, values)
+                self._keep(view, measure, values, summed)
                 return
 
-    def _keep(self, view: str, measure: str, ascending: list[float]) -> None:
+    def _keep(self, view: str, measure: str, ascending: list[float], summed: bool) -> None:
         values = ascending if measure_named(measure).higher else ascending[::-1]
         self.measure = measure
         self.means[view] = fmean(values)
+        if summed:
+            return
         self.halves[view] = half_width(values)
         self.worst[view] = fmean(
             values[: max(1, len(values) // 10)]
@@ -221,7 +224,8 @@ class LiveTable:
         )
         table.add_row("round", bar)
         table.add_row(formatting.label(tally.measure), tally.means_shown or "…")
-        table.add_row("worst decile", tally.worst_shown or "…")
+        if tally.worst or not tally.means:
+            table.add_row("worst decile", tally.worst_shown or "…")
         table.add_row("sent", formatting.size(tally.sent))
         if tally.epsilon is not None:
             table.add_row("privacy", f"ε {tally.epsilon:.3g} so far")
@@ -274,10 +278,9 @@ def line(tally: Tally) -> str:
     """The tally as one plain line."""
     parts = [f"round {tally.round}/{tally.rounds}"]
     if tally.means:
-        parts += [
-            f"{formatting.label(tally.measure)} {tally.means_shown}",
-            f"worst decile {tally.worst_shown.split('   ')[0]}",
-        ]
+        parts += [f"{formatting.label(tally.measure)} {tally.means_shown}"]
+    if tally.worst:
+        parts += [f"worst decile {tally.worst_shown.split('   ')[0]}"]
     parts += [f"{formatting.size(tally.sent)} sent"]
     parts += [] if tally.epsilon is None else [f"ε {tally.epsilon:.3g}"]
     parts += [_time(tally)]

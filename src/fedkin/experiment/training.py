@@ -23,7 +23,7 @@ from fedkin.newcomers.local import Learned, held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create
 from fedkin.runs.directory import RECORD
-from fedkin.runs.record import EPSILON, Record
+from fedkin.runs.record import EPSILON, FEDERATION, Record
 from fedkin.runs.recorder import Recorder
 from fedkin.runs.secret_file import new_secret
 from fedkin.runs.spec import Spec
@@ -135,7 +135,7 @@ def _train(
 def _stopping(parts: Assembled, database: Database) -> EarlyStopping:
     """Where the committed rounds left [run] patience."""
     run = parts.spec.run
-    sizes = dict(enumerate(parts.population.sizes("val").tolist()))
+    sizes = {FEDERATION: 1, **dict(enumerate(parts.population.sizes("val").tolist()))}
     stopping = EarlyStopping(run.patience, run.measure, sizes)
     stopping.again(database)
     return stopping

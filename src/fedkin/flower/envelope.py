@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import ASIDE, MEASURES, Name
 
-PROTOCOL = 4
+PROTOCOL = 5
 HEADER_BYTES = 8 << 20  # of one header
 COLONS = (
     50_000  # in one header: what is wrong with an entry takes a thousand times its bytes to say
@@ -28,7 +28,17 @@ MOST_FEATURES = 1 << 26  # numbers in one sample
 DIVERGED = 1e30  # a loss beyond it is that of a model that diverged, and is recorded as infinite
 
 Op = Literal[
-    "introduce", "local", "shares", "masked", "reveal", "finish", "evaluate", "evaluate_all"
+    "introduce",
+    "local",
+    "shares",
+    "masked",
+    "reveal",
+    "finish",
+    "evaluate",
+    "evaluate_all",
+    "score_shares",
+    "score_masked",
+    "score_reveal",
 ]
 Round = Annotated[int, Field(ge=0, le=MOST_ROUNDS)]
 Samples = Annotated[int, Field(ge=0, le=MOST_SAMPLES)]

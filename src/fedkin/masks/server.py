@@ -14,7 +14,7 @@ from fedkin.masks import keys, vectors
 from fedkin.masks.client import OF_KEY, OF_SEED, REVEALED, SECRET
 from fedkin.masks.shares import recover
 from fedkin.masks.signatures import SIGNATURE, Verify, said
-from fedkin.masks.terms import Terms, check_terms, pairing, point_of
+from fedkin.masks.terms import Terms, check_terms, named, pairing, point_of
 from fedkin.masks.wire import (
     CLIENT,
     Refused,
@@ -171,7 +171,7 @@ class MaskedSum:
             found = recover(shares, self.terms.threshold, right)
         except Refused as error:
             raise FedkinError(
-                f"round {self.terms.round}: the masks of client {of} cannot be taken off: {error}"
+                f"{named(self.terms.round)}: the masks of client {of} cannot be taken off: {error}"
             ) from None
         for point in found.liars:
             self.liars[point - 1] = f"its share of client {of}'s secret is false"
@@ -198,7 +198,7 @@ class MaskedSum:
         if len(who) < self.terms.threshold:
             gone = sorted(self.asked - set(who))
             raise FedkinError(
-                f"round {self.terms.round}: secure aggregation needs {self.terms.threshold} of "
+                f"{named(self.terms.round)}: secure aggregation needs {self.terms.threshold} of "
                 f"{len(self.asked)} clients, and {len(who)} answered {stage.name.lower()} (without "
                 f"clients {some(map(str, gone))})"
             )

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from fedkin.core.errors import FedkinError
 from fedkin.masks.wire import MOST_CLIENTS, MOST_NUMBERS
 
+SCORES = 1 << 31  # above every round's number: keys of scores are of no update
 LEAST = 3  # clients: of two, each knows the other's vector from the sum
 
 
@@ -16,6 +17,24 @@ class Terms(NamedTuple):
     round: int
     threshold: int
     size: int
+
+
+def of_scores(round: int) -> int:
+    """The number under which an evaluation's scores are added, which no round of updates has.
+
+    Args:
+        round: After which clients are evaluated.
+    """
+    return SCORES + round
+
+
+def named(number: int) -> str:
+    """A round, or the scores of one, as errors call it.
+
+    Args:
+        number: Of a round, or what ``of_scores`` made of it.
+    """
+    return f"round {number}" if number < SCORES else f"round {number - SCORES}: scores"
 
 
 def usual_threshold(clients: int) -> int:

@@ -106,6 +106,9 @@ def ppfl(
     def theta_step(model: Model, theta: Params, batch: Batch, c: Tensor, rate: Tensor) -> Params:
         return descend(theta, gradient(loss)(theta, model, c, batch), rate)
 
+    def of_membership(own: Params, model: Model, theta: Params, batch: Batch) -> Tensor:
+        return loss(theta, model, own["c"], batch)
+
     def membership_step(
         model: Model,
         c: Tensor,
@@ -115,7 +118,7 @@ def ppfl(
         share: Tensor,
         pull: Tensor,
     ) -> Tensor:
-        g = torch.func.grad(lambda own: loss(theta, model, own, batch))(c)
+        g = gradient(of_membership)({"c": c}, model, theta, batch)["c"]
         return simplex_step(c, share * g + 2 * pull, rate)
 
     def full_slope(theta: Params, c: Tensor, data: ClientContext) -> Tensor:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedkin.report.matrix import Matrix, Stack, carried, matched, note_lists, note_matrix
-from fedkin.report.records import FEDERATION, Client, Run
+from fedkin.report.records import Client, Run
+from fedkin.runs.record import FEDERATION
 
 CLUSTER, MEMBERSHIP = "cluster", "membership"  # the names of these notes, whatever the method
 ROUNDS = 60  # of memberships

@@ -18,6 +18,7 @@ from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.plain import HIDDEN, plain, plain_values
 from fedkin.runs.bounds import LETTERS, check_rows
 from fedkin.runs.database import Database, read_only
+from fedkin.runs.record import FEDERATION
 
 # what a value of another kind than expected leads to
 DAMAGED = (
@@ -31,7 +32,6 @@ DAMAGED = (
     ValueError,
 )
 NARROWED = ("metrics", "measures", "notes")  # tables by client that charts read
-FEDERATION = -1  # the client number of notes that are about the whole federation
 
 
 class Client(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedkin.core.measures import MEASURES
 from fedkin.report.records import Run, number
+from fedkin.runs.record import FEDERATION
 
 COLUMNS = {
     "accuracy": "accuracy",
@@ -60,11 +61,12 @@ def _curves(run: Run, measure: str) -> dict[str, Curve]:
     else:
         source, value = f"metrics m {_JOINED if _has_measures(run) else _NOTHING}", "o.value"
     # One view at a time: rows lie in the order of rounds, and SQLite has nothing to sort.
+    weight = f"CASE WHEN m.client = {FEDERATION} THEN 1 ELSE c.val END"  # a sum is weighted already
     query = f"""
         SELECT m.round,
-               sum(CASE WHEN m.split = 'val' THEN {value} * c.val END)
+               sum(CASE WHEN m.split = 'val' THEN {value} * {weight} END)
                    / nullif(sum(CASE WHEN m.split = 'val' AND {value} IS NOT NULL
-                                     THEN c.val END), 0),
+                                     THEN {weight} END), 0),
                avg(CASE WHEN m.split = 'test' THEN {value} END)
         FROM {source} LEFT JOIN clients c ON c.client = m.client
         WHERE m.view = ? {of_panel(run)} GROUP BY m.round ORDER BY m.round
@@ -160,12 +162,16 @@ def spread(
     ``weights``: the clients' test samples. ``worst``: "low" where small numbers are bad (accuracy),
     "high" for losses. The worst decile is the mean over the worst ⌊n / 10⌋ clients, at least one.
     ``clients`` is n, those with a value; ``without`` counts clients that have test samples and yet
-    no finite value.
+    no finite value. Of scores that arrived as sums there is a mean alone.
     """
     every = np.array(list(values.values()), dtype=float)  # None becomes nan
     tested = np.array([weights.get(client, 0) for client in values], dtype=float)
     known = np.isfinite(every)
     without = int((~known & (tested > 0)).sum())
+    if FEDERATION in values and known.any():
+        apart = dict.fromkeys(("weighted", "std", "worst_decile"))
+        asked = sum(size > 0 for size in weights.values())
+        return {"mean": number(values[FEDERATION]), **apart, "clients": asked, "without": 0}
     if not known.any():
         nothing = dict.fromkeys(("mean", "weighted", "std", "worst_decile"))
         return {**nothing, "clients": 0, "without": without}

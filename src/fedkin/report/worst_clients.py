@@ -7,6 +7,7 @@ from fedkin.core.measures import ASIDE, measure_named
 from fedkin.report.intervals import FEW, of_error, of_share
 from fedkin.report.records import Run
 from fedkin.report.scores import measures, values
+from fedkin.runs.record import FEDERATION
 
 
 def worst_clients(run: Run, at: int, view: str, measure: str) -> list[dict[str, Any]]:
@@ -18,7 +19,11 @@ def worst_clients(run: Run, at: int, view: str, measure: str) -> list[dict[str, 
     it has fewer than FEW test rows, whose number is coarse.
     """
     found = values(run, at, view, measure)
-    known = {k: v for k, v in found.items() if v is not None and math.isfinite(v)}
+    known = {
+        k: v
+        for k, v in found.items()
+        if v is not None and math.isfinite(v) and k != FEDERATION  # whose mean is no client's
+    }
     higher = measure not in ASIDE and measure_named(measure).higher
     order = sorted(known, key=lambda k: (known[k] if higher else -known[k], k))
     errors = measures(run, at, view).get("se", {})

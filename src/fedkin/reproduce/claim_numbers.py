@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from fedkin.report.records import FEDERATION, Run, opened
+from fedkin.report.records import Run, opened
 from fedkin.report.scores import curves, scores
 from fedkin.report.summary import extras, of_run
 from fedkin.reproduce.cost import cost
 from fedkin.reproduce.measures import MEASURES
+from fedkin.runs.record import FEDERATION
 
 Numbers = Mapping[str, float]  # client → number; a number of the whole run has the client ""
 Reader = Callable[[Path, Run], Numbers]

@@ -139,12 +139,17 @@ class PrivacySection(Section):
 def _target(value: dict[str, Any]) -> NoiseTarget:
     if set(value) != {"epsilon", "delta"}:
         raise ValueError("write a number, or {epsilon = 8, delta = 1e-5}")
-    epsilon = _above_zero("epsilon", value["epsilon"])
+    try:
+        epsilon = _above_zero("epsilon", value["epsilon"])
+        delta = _chance(value["delta"])
+    except ValueError as error:  # of which of the two, nobody else says
+        wrong = value["epsilon" if str(error).startswith("epsilon") else "delta"]
+        raise ValueError(f"{error}, not {wrong!r}") from None
     if epsilon > LARGEST_EPSILON:
         raise ValueError(
             f"such an epsilon promises nothing: it must be at most {LARGEST_EPSILON:g}"
         )
-    return NoiseTarget(epsilon=epsilon, delta=_chance(value["delta"]))
+    return NoiseTarget(epsilon=epsilon, delta=delta)
 
 
 def _participants(value: Any) -> int | None:
@@ -157,11 +162,11 @@ def _above_zero(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name} must be a number above 0")
     if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a number above 0, not {value}")
+        raise ValueError(f"{name} must be a number above 0")
     return float(value)
 
 
 def _chance(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        raise ValueError(f"delta must be above 0 and below 1, not {value}")
+        raise ValueError("delta must be above 0 and below 1")
     return float(value)

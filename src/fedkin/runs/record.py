@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+FEDERATION = -1  # the client number of what is said of the whole federation
 EPSILON = "epsilon"  # the name in ``server_metrics`` of what privacy has cost so far
 
 
@@ -45,7 +46,7 @@ class Record(NamedTuple):
     missing: dict[int, str]  # client → why it was left out
     scores: dict[
         int, dict[str, dict[str, tuple[float, float]]]
-    ]  # client → view → split → (loss, accuracy)
+    ]  # client → view → split → (loss, accuracy); under masks the federation alone
     notes: dict[int, dict[str, Any]]  # client → what its method tells
     server_metrics: dict[str, dict[int, Any]]  # name → client → what the server's side tells
     seconds: dict[str, float]  # local, server, evaluation, total

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientInfo, Method
 from fedkin.core.rng import Secret
 from fedkin.engine.round.federation import Federation, participants_among, participants_of
@@ -57,8 +58,13 @@ def _changed(
 
     def noised(method: Method) -> Method:
         asked = spec.privacy
-        if asked.of_samples or asked.clip is None or not isinstance(asked.noise, float):
+        if asked.of_samples or asked.clip is None or asked.noise is None:
             return method
+        if not isinstance(asked.noise, float):
+            raise FedkinError(
+                "privacy.noise is a target, and nodes take a multiplier: make the folders anew "
+                "with fedkin deploy init, which writes it"
+            )
         shared = asked.where == "distributed"
         parts = setting.participants if shared else 1
         guarantee = Guarantee(asked.clip, asked.noise / parts**0.5, asked.at_client, shared)

@@ -43,7 +43,7 @@ from fedkin.setup.population import population_of, rooted
 from fedkin.setup.requirements import check_needs, check_optimizer, check_patience
 from fedkin.setup.resolved import resolved
 from fedkin.setup.sample_privacy import SampleCosts, check_delta, costs_of, protected, with_noise
-from fedkin.setup.secure_aggregation import masking_of, with_threshold
+from fedkin.setup.secure_aggregation import check_scores, masking_of, with_threshold
 from fedkin.transforms.black_box_models import allow_black_box_models
 from fedkin.transforms.kept_optimizer import keep_optimizer
 from fedkin.transforms.local_batch_norm import keep_batch_norm_local
@@ -136,16 +136,7 @@ def around(
         spec, population, sorted(set(architectures) & names_of(spec)) or [spec.model.name]
     )
     infos = infos_of(population, architectures)
-    start = FederationInit(
-        {name: model.initial for name, model in models.items()},
-        tuple(infos),
-        0 if population.public is None else len(population.public),
-        population.classes,
-        lambda k: another(spec, population, next(iter(models)), k),
-        dict(enumerate(architectures)),
-        Key(spec.run.seed),
-        {name: model.head for name, model in models.items() if model.head is not None},
-    )
+    start = start_of(spec, population, models, architectures)
     tools = ServerTools(
         Key(spec.run.seed),
         computing(spec, models) if method.needs.server_models else {},
@@ -167,11 +158,28 @@ def around(
         costs = costs_of(spec, method, federation, models, population, schedule_of(spec))
         spec = with_noise(spec, costs)
         check_delta(spec, infos)
-        method = protected(spec, method, costs)
+        method = protected(spec, method, costs.steps)
     method = transformed_by(spec, method, federation)
+    check_scores(spec, federation)
     check_needs(method, federation, population, models, architectures)
     check_patience(spec, population)
     return Assembled(spec, method, population, models, infos, federation, costs=costs)
+
+
+def start_of(
+    spec: Spec, population: Population, models: Mapping[str, Model], architectures: list[str]
+) -> FederationInit:
+    """What a method makes its server's first state of."""
+    return FederationInit(
+        {name: model.initial for name, model in models.items()},
+        tuple(range(population.clients)),
+        0 if population.public is None else len(population.public),
+        population.classes,
+        lambda k: another(spec, population, next(iter(models)), k),
+        dict(enumerate(architectures)),
+        Key(spec.run.seed),
+        {name: model.head for name, model in models.items() if model.head is not None},
+    )
 
 
 def for_models(spec: Spec, method: Method, models: Mapping[str, Model]) -> Method:
@@ -231,7 +239,9 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = Fa
         block=spec.engine.block or (1 if spec.engine.device == "cpu" else GPU_BLOCK),
         measure=spec.run.measure,
         secret=parts.federation.secret if spec.privacy.at_client else None,
-        masking=masking_of(spec, parts.method, parts.federation.threshold),
+        masking=masking_of(
+            spec, parts.method, parts.federation.threshold, len(parts.federation.infos)
+        ),
         held=held_of(parts, folder) if holds else None,
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import ClientContext, ClientInfo, Method
+from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Model
 from fedkin.core.ops import Step
 from fedkin.core.rng import Key, seeded
@@ -126,17 +126,68 @@ def costs_of(
         kind = info.samples, info.architecture
         if kind not in known:
             model = models[info.architecture]
-            data = LocalData(
-                info, model, Key(0, 1, client), population, _Still(), schedule, secret=seeded(0)
-            )
-            own = method.client(model.initial, info)
-            known[kind] = steps_of(method, method.broadcast(state, client), own, data)
+            known[kind] = _steps(method, state, info, model, population, schedule)
         steps[client] = known[kind]
     batch, infos = spec.train.batch_size, federation.infos
     shares = {client: min(1.0, batch / info.samples) for client, info in infos.items()}
     rounds = range(1, spec.run.rounds + 1)
     drawn = tuple(tuple(participants(method, federation, number)) for number in rounds)
     return SampleCosts(shares, steps, drawn)
+
+
+def _steps(
+    method: Method,
+    state: Tree,
+    info: ClientInfo,
+    model: Model,
+    population: Population,
+    schedule: Schedule,
+) -> Steps:
+    """A client's steps in a round, from the server's first state."""
+    key = Key(0, 1, info.client)
+    data = LocalData(info, model, key, population, _Still(), schedule, secret=seeded(0))
+    own = method.client(model.initial, info)
+    return steps_of(method, method.broadcast(state, info.client), own, data)
+
+
+def protected_at_node(
+    spec: Spec,
+    method: Method,
+    start: FederationInit,
+    info: ClientInfo,
+    model: Model,
+    population: Population,
+    schedule: Schedule,
+) -> Method:
+    """The same as a node makes it, which counts the steps of its own client.
+
+    Raises:
+        FedkinError: δ is too large for its samples, or the noise is no multiplier.
+    """
+    check_multiplier(spec)
+    check_delta(spec, {info.client: info})
+    steps = _steps(method, method.server(start), info, model, population, schedule)
+    return protected(spec, method, {info.client: steps})
+
+
+def check_multiplier(spec: Spec) -> None:
+    """Raise FedkinError where nodes cannot know the noise of samples: a target's multiplier depends
+    on all clients' samples, and so do the rounds of a budget.
+    """
+    asked = spec.privacy
+    if not asked.of_samples:
+        return
+    if not isinstance(asked.noise, float):
+        raise FedkinError(
+            "privacy.noise is a target, whose multiplier depends on every client's samples, which "
+            "no node knows: give nodes the multiplier, such as noise = 1.0 and delta = 1e-5; the "
+            "run tells its epsilon"
+        )
+    if asked.budget is not None:
+        raise FedkinError(
+            "privacy.budget with unit = 'sample' depends on every client's samples, which no node "
+            "knows: leave it out, and set run.rounds"
+        )
 
 
 def with_noise(spec: Spec, costs: SampleCosts) -> Spec:
@@ -175,14 +226,14 @@ def _affordable(asked: PrivacySection, costs: SampleCosts, rounds: int) -> int:
     return low
 
 
-def protected(spec: Spec, method: Method, costs: SampleCosts) -> Method:
-    """The method whose clients protect every sample."""
+def protected(spec: Spec, method: Method, steps: Mapping[int, Steps]) -> Method:
+    """The method whose clients protect every sample, and take no more steps than were counted."""
     asked = spec.privacy
     assert asked.clip is not None
     assert isinstance(asked.noise, float)
 
     def promised(data: ClientContext) -> Steps:
-        return costs.steps[data.info.client]
+        return steps[data.info.client]
 
     guarantee = SampleGuarantee(asked.clip, asked.noise, spec.train.batch_size)
     return keep_samples_private(method, guarantee, promised)

@@ -1,21 +1,29 @@
 """[privacy] secure_aggregation: what server and hosts are given for it, and what is said of it."""
 
+from functools import partial
+
 from fedkin.core.aggregation import WeightedSum
+from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 from fedkin.core.rng import seeded
+from fedkin.engine.evaluated import ALL, PANEL, PARTICIPANTS, panel_size
 from fedkin.engine.masking import Masking
-from fedkin.engine.round.federation import Federation, participants_of
+from fedkin.engine.round.federation import Federation, participants_among, participants_of
 from fedkin.masks.randomness import Randomness, not_private, of_the_system
 from fedkin.masks.signatures import Identity
-from fedkin.masks.terms import usual_threshold
+from fedkin.masks.terms import LEAST, usual_threshold
 from fedkin.runs.spec import Spec
 
-IN_THE_CLEAR = "scores, notes and numbers of samples arrive client by client"
+IN_THE_CLEAR = "numbers of samples arrive client by client"
 
 
 def with_threshold(federation: Federation, spec: Spec) -> Federation:
     """The federation with the threshold of its rounds, where secure aggregation is asked for."""
-    return federation._replace(threshold=threshold_of(spec, participants_of(federation)))
+    threshold = threshold_of(spec, participants_of(federation))
+    if threshold is None:
+        return federation
+    scoring = partial(scores_threshold, spec, len(federation.infos))
+    return federation._replace(threshold=threshold, scoring=scoring)
 
 
 def threshold_of(spec: Spec, participants: int) -> int | None:
@@ -26,11 +34,45 @@ def threshold_of(spec: Spec, participants: int) -> int | None:
     return usual_threshold(participants) if asked.threshold is None else asked.threshold
 
 
+def scores_threshold(spec: Spec, clients: int, round: int) -> int:
+    """t of an evaluation: the rounds' own where it asks as many clients as a round has.
+
+    Args:
+        spec: With masks.
+        clients: Of the federation.
+        round: After which clients are evaluated.
+
+    Raises:
+        FedkinError: It asks so few that a sum would tell a score.
+    """
+    run, among = spec.run, participants_among(spec.run.participation, clients)
+    panel = None if round >= run.rounds else panel_size(run.evaluate)
+    asked = among if run.evaluate == PARTICIPANTS else panel or clients
+    if asked < LEAST:
+        raise FedkinError(
+            f"[privacy] secure_aggregation adds the scores of {LEAST} clients or more, and an "
+            f"evaluation asks {asked}: set run.evaluate to {PANEL}{LEAST}, or to {ALL}"
+        )
+    found = threshold_of(spec, asked) if asked == among else None
+    return usual_threshold(asked) if found is None else found
+
+
+def check_scores(spec: Spec, federation: Federation) -> None:
+    """Raise FedkinError, before training, where an evaluation asks too few clients for masks."""
+    if federation.threshold is not None:
+        for round in (1, spec.run.rounds):
+            scores_threshold(spec, len(federation.infos), round)
+
+
 def masking_of(
-    spec: Spec, method: Method, threshold: int | None, identity: Identity | None = None
+    spec: Spec,
+    method: Method,
+    threshold: int | None,
+    clients: int,
+    identity: Identity | None = None,
 ) -> Masking | None:
-    """What hides the messages of a host's clients; None where nothing is asked for. identity: of a
-    node, which signs its keys.
+    """What hides the messages of a host's clients; None where nothing is asked for. clients: of the
+    federation. identity: of a node, which signs its keys.
     """
     how = method.aggregation
     if threshold is None or not isinstance(how, WeightedSum):
@@ -41,7 +83,7 @@ def masking_of(
             return not_private(seeded(spec.run.seed), round, client)
         return of_the_system
 
-    return Masking(threshold, how, draw, identity)
+    return Masking(threshold, how, draw, identity, partial(scores_threshold, spec, clients))
 
 
 def masks_said(spec: Spec, federation: Federation) -> list[str]:
@@ -52,5 +94,6 @@ def masks_said(spec: Spec, federation: Federation) -> list[str]:
         return ["NOT PRIVATE: privacy.seeded makes the keys of masks from run.seed"]
     return [
         f"secure aggregation: the server sees sums of at least {federation.threshold} of "
-        f"{participants_of(federation)} updates, and no update; {IN_THE_CLEAR}"
+        f"{participants_of(federation)} updates and scores, and no update or score of a client; "
+        f"notes stay at the clients, and {IN_THE_CLEAR}"
     ]

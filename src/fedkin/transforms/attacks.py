@@ -1,7 +1,8 @@
 """Attacks of chosen clients, for the simulator: what a robust rule is measured against.
 
 An attacker of the first three kinds changes what it sends, of the next two what it learns from. An
-attacker by "alie" knows what the others of its kind would have sent.
+attacker by "alie" knows what the others of its kind would have sent; those who "collude" have
+agreed on it.
 """
 
 import math
@@ -18,11 +19,12 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
-from fedkin.transforms import poisoned_data as poisoned
+from fedkin.transforms.hostile import poisoned_data as poisoned
+from fedkin.transforms.hostile.colluding import colluding
 from fedkin.transforms.setting import Change, Setting, declared_sum
 from fedkin.transforms.updates import flattened, unflattened
 
-Kind = Literal["sign_flip", "scaled", "constant", "label_flip", "backdoor", "alie"]
+Kind = Literal["sign_flip", "scaled", "constant", "label_flip", "backdoor", "alie", "collude"]
 STRENGTHS = {"sign_flip": 1.0, "scaled": 10.0, "constant": 0.1}
 ATTACKER = "attacker"
 
@@ -41,10 +43,11 @@ def attack(
             strength in every parameter; "label_flip": it learns class K − 1 − y in place of y;
             "backdoor": half of each mini-batch shows a trigger and has the label ``target``, and
             the update is multiplied by strength (model replacement); "alie": the attackers' mean
-            less strength times their standard deviation.
+            less strength times their standard deviation; "collude": all send the same predictions,
+            mixed with their own by strength.
         share: Of all clients, at least one.
-        strength: None takes 1 (sign_flip), 10 (scaled), 0.1 (constant), 1 / share (backdoor), and
-            the z of the paper (alie).
+        strength: None takes 1 (sign_flip, collude), 10 (scaled), 0.1 (constant), 1 / share
+            (backdoor), and the z of the paper (alie).
         target: The class of a backdoor.
 
     Source: Bagdasaryan, Veit, Hua, Estrin & Shmatikov (2020), equation 3 (model replacement);
@@ -63,6 +66,8 @@ def attack(
             method = poisoned.with_data(
                 poisoned.classes_needed(method, kind), who, poisoned.flipped
             )
+        elif kind == "collude":
+            method = colluding(method, setting, who, strength)
         elif kind == "backdoor":
             method = poisoned.with_data(
                 poisoned.classes_needed(method, kind, target), who, poisoned.backdoor(target)

@@ -1,5 +1,7 @@
 """What to do next: commands that can be typed where the page is read."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,16 @@ def test_what_to_do_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert commands[0] == "fedkin resume half"
     said, commands = steps(write(tmp_path / "alone" / "x"))
     assert "fedkin run alone/x/experiment.toml --method local --out alone/local" in commands
+
+
+def test_of_sums_nobody_is_compared_with_its_own_training(tmp_path: Path) -> None:
+    folder = write(tmp_path / "masked")
+    with closing(sqlite3.connect(folder / "run.db")) as database, database:
+        database.execute("DELETE FROM metrics WHERE client > 0")
+        database.execute("UPDATE metrics SET client = -1")
+    _, commands = steps(folder)
+    assert not [command for command in commands if "--method local" in command]
+    assert [command for command in commands if command.startswith("fedkin show")]
 
 
 def test_a_page_that_is_passed_on_names_no_folder_of_this_machine(tmp_path: Path) -> None:

@@ -70,13 +70,56 @@ def test_noise_is_of_the_secret_and_the_round() -> None:
     ("name", "received", "said"),
     [
         ("centralized", RECEIVED, "centralized trains on everybody's samples in one place"),
-        ("fedavg", {**RECEIVED, "control": {}}, "the server of fedavg tells clients anew in each"),
         ("fedproto", RECEIVED, "does not fit fedproto: .*; try fedavg, or ditto"),
     ],
 )
 def test_what_no_noise_covers_is_refused(name, received, said) -> None:
     with pytest.raises(FedkinError, match=f"^privacy.unit = 'sample'.*{said}"):
         steps_of(method(name), received, {"parameters": MODEL.initial}, data())
+
+
+def of_ppfl(**changes):
+    given = {**METHODS["ppfl"], "affinity": "none", "membership_steps": "batches", **changes}
+    made = make("ppfl", given, {"lr": 0.1})
+    theta = {name: torch.stack([w, w]) for name, w in MODEL.initial.items()}
+    even = torch.full((2,), 0.5, dtype=theta["out.bias"].dtype)
+    received = {
+        "parameters": theta,
+        "coefficients": {"pull": 0 * even, "membership": even},
+        "control": {"block": 0, "share": 0.25},
+    }
+    return made, received, {"membership": even}
+
+
+def test_orders_that_change_no_step_are_followed() -> None:
+    """PPFL's membership and its models, each a walk over the round's mini-batches."""
+    made, received, own = of_ppfl()
+    assert steps_of(made, received, own, data()) == {(1,): 12}
+    noised = keep_samples_private(made, GUARANTEE, lambda it: {(1,): 12})
+    sent = [noised.client_update(received, own, data(round=r))[1] for r in (1, 1, 2)]
+    assert torch.equal(sent[0]["coefficients"], sent[1]["coefficients"])
+    assert not torch.equal(sent[0]["coefficients"], sent[2]["coefficients"])
+    assert float(sent[0]["coefficients"].sum()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (
+            of_ppfl(schedule="random", membership_steps=2),
+            "does not fit ppfl",
+        ),
+        (of_ppfl(membership_steps="full"), "does not fit ppfl"),
+        (of_ppfl(affinity="label_cosine"), "does not fit ppfl"),
+        (
+            (method("l2sgd"), {**RECEIVED, "control": {"pulls": 1, "steps": 5}}, RECEIVED),
+            "the server of l2sgd tells clients anew in each round",
+        ),
+    ],
+)
+def test_orders_that_change_the_steps_are_refused(made, said) -> None:
+    with pytest.raises(FedkinError, match=f"^privacy.unit = 'sample'.*{said}"):
+        steps_of(*made, data())
 
 
 def test_a_model_that_mixes_samples_is_refused() -> None:

@@ -61,7 +61,8 @@ def _results(found: Mapping[str, Any]) -> list[str]:
         if final.get("interval"):
             rest += f", 95 % interval {formatting.interval(measure, final['interval'])}"
         mean, worst = (formatting.value(measure, final[key]) for key in ("mean", "worst_decile"))
-        lines.append(f"{view} {formatting.label(measure)} {mean}, worst decile {worst}{rest}")
+        decile = "" if final["worst_decile"] is None else f", worst decile {worst}"
+        lines.append(f"{view} {formatting.label(measure)} {mean}{decile}{rest}")
     lines += _honest(found) if lines else []
     beside = [
         f"{formatting.BASELINES[name]} {formatting.value(measure, numbers['mean'])}"

@@ -1,7 +1,7 @@
 """Who takes part in a federation, and in each of its rounds."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from fedkin.core.errors import FedkinError
@@ -27,6 +27,7 @@ class Federation(NamedTuple):
     secret: Secret | None = None  # of a run with noise
     threshold: int | None = None  # of secure aggregation; None: messages arrive as they are
     verify: Verify | None = None  # signatures of masks' keys; None: nobody signs (simulations)
+    scoring: Callable[[int], int] | None = None  # round → threshold of scores that masks hide
 
     def named(self, client: int) -> str:
         """A client as whoever runs the experiment knows it.

@@ -23,7 +23,7 @@ from fedkin.core.system.posix import not_here
 from fedkin.data.population import Population
 from fedkin.engine.codec import check, check_kinds, decode
 from fedkin.engine.host import Host
-from fedkin.engine.masking import STAGES
+from fedkin.engine.masking import SCORE_STAGES, STAGES
 from fedkin.engine.round.federation import participants_among
 from fedkin.engine.store import Memory
 from fedkin.experiment.run_facts import versions
@@ -49,9 +49,10 @@ from fedkin.masks.signatures import Identity
 from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.applied import at_node
-from fedkin.setup.architectures import with_measure
-from fedkin.setup.build import for_models, method_of, names_of, schedule_of
+from fedkin.setup.architectures import with_family, with_measure
+from fedkin.setup.build import for_models, method_of, names_of, schedule_of, start_of
 from fedkin.setup.population import population_of
+from fedkin.setup.sample_privacy import protected_at_node
 from fedkin.setup.secure_aggregation import masking_of, threshold_of
 
 PATIENCE = 60  # seconds for a caller to say what it wants
@@ -192,7 +193,13 @@ class Node:
         a_round = spec.train.steps or (spec.train.epochs or 1) * -(
             -info.samples // spec.train.batch_size
         )
-        method = at_node(spec, for_models(spec, method_of(spec), models), info, place.clients)
+        method = for_models(spec, method_of(spec), models)
+        if spec.privacy.of_samples:
+            whole, held = with_family(spec, population), [info.architecture] * place.clients
+            start = start_of(whole, population, models, held)
+            model, schedule = models[info.architecture], schedule_of(spec)
+            method = protected_at_node(spec, method, start, info, model, population, schedule)
+        method = at_node(spec, method, info, place.clients)
         return Host(
             method=method,
             models=models,
@@ -204,7 +211,11 @@ class Node:
             seed=spec.run.seed,
             measure=with_measure(spec, population, self.config.data is None).run.measure,
             masking=masking_of(
-                spec, method, _threshold(spec, place), self._identity(spec, experiment)
+                spec,
+                method,
+                _threshold(spec, place),
+                place.clients,
+                self._identity(spec, experiment),
             ),
         )
 
@@ -220,7 +231,7 @@ def _later_stage(request: Request) -> bool:
 
     Raises Refused where something else is asked beside it.
     """
-    later = [step.op for step in request.steps if step.op in STAGES]
+    later = [step.op for step in request.steps if step.op in (*STAGES, *SCORE_STAGES)]
     if later and len(request.steps) > 1:
         raise Refused(f"{later[0]} is asked for by itself")
     return bool(later)

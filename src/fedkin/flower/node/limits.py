@@ -12,19 +12,21 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from fedkin.engine.masking import SCORE_STAGES
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, Request, Step
 from fedkin.runs.spec import Spec
 
 # Of one step: a server that was cut off asks it again, with other clients missing in between
 MOST_CONTENTS = 10
-# Two sums of one round's updates, of different clients, would tell an update
-ONCE = {"reveal": 1}
+# Two sums of one round's updates, of different clients, would tell an update; so with scores
+ONCE = {"reveal": 1, "score_reveal": 1}
 MOST_RUNS = 200  # on one node
 ASKED = "asked"  # the file in a run's folder
 DONE = "done"  # its last line, when the client's model of a run is made
 RUN = re.compile(r"[0-9a-f]{16}([0-9a-f]{4})?")
 FINISH = ("finish", "evaluate_all")
+AFTER = (*FINISH, *SCORE_STAGES)  # what may be asked in the round after the last
 
 
 class Asked:
@@ -95,7 +97,7 @@ class Asked:
             (0, rounds + 1) if place.joined is None else (place.joined, place.joined + rounds + 2)
         )
         for step in request.steps:
-            late = step.round > last - (place.joined is None and step.op not in FINISH)
+            late = step.round > last - (place.joined is None and step.op not in AFTER)
             early = step.round < first or (
                 step.op in ("local", *FINISH) and step.round <= request.base.round
             )

@@ -4,13 +4,14 @@ often it is asked.
 
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fedkin.core.errors import FedkinError
 from fedkin.data.population import SPLITS
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.host import CHANGING, Host, Task, TaskResult
+from fedkin.engine.masking import SCORE_STAGES
 from fedkin.engine.store import Memory
 from fedkin.flower.envelope import Base, Done, Request, Step
 from fedkin.flower.node.limits import Asked
@@ -55,7 +56,7 @@ class Work:
                     seconds=answer.seconds,
                     message=answer.message is not None,
                     own=self.own,
-                    **_reported(answer),
+                    **_reported(answer.record),
                 )
             )
             if answer.message is not None:
@@ -70,8 +71,9 @@ class Work:
         """Whether this was the last thing that a client of the run is asked; a newcomer may be
         asked again.
         """
-        last = done[-1]
-        fine = self.place.joined is None and last.op == LAST and last.error is None
+        last, final = done[-1], LAST if self.host.masking is None else SCORE_STAGES[-1]
+        over = last.round > self.host.schedule.rounds
+        fine = self.place.joined is None and last.op == final and over and last.error is None
         return fine and self.node_store.find(MODEL) is not None
 
     def _start(self, base: Base) -> Base:
@@ -122,7 +124,7 @@ class Work:
             self.own = Base(round=step.round, digest=self._digest())
         if step.op == LAST and answer.error is None and not self.asked.done:
             try:
-                self._keep_model(step, answer)
+                self._keep_model(step, self._record_of(answer))
             except FedkinError as error:  # its scores are worth having all the same
                 print(
                     f"the model of this run is not kept for export: {error}",
@@ -136,9 +138,16 @@ class Work:
         if self.host.masking is None or step.op != WORK:
             return answer.message
         waiting = self.host.masking.waiting(self.client)
-        return None if waiting is None else encode(waiting)
+        return None if waiting is None else encode(waiting.message)
 
-    def _keep_model(self, step: Step, answer: TaskResult) -> None:
+    def _record_of(self, answer: TaskResult) -> Mapping[str, Any]:
+        """An evaluation's scores and notes, which under masks stay here."""
+        if self.host.masking is None:
+            return answer.record
+        waiting = self.host.masking.waiting(self.client, SCORE_STAGES[-1])
+        return {} if waiting is None else waiting.record
+
+    def _keep_model(self, step: Step, record: Mapping[str, Any]) -> None:
         """What the client would deploy, whatever its method makes it of: nobody has to be asked for
         it any more.
         """
@@ -148,7 +157,7 @@ class Work:
         sizes = {split: len(self.host.population.rows(split)[self.client]) for split in SPLITS}
         details = {
             **self.about(),
-            **_reported(answer),
+            **_reported(record),
             "place": self.place.model_dump(),
             "round": step.round,
             "samples": sizes,
@@ -168,5 +177,5 @@ class Work:
         return self.host.digest(self.client)
 
 
-def _reported(answer: TaskResult) -> dict[str, Any]:
-    return {key: answer.record[key] for key in REPORTED if key in answer.record}
+def _reported(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: record[key] for key in REPORTED if key in record}

@@ -27,6 +27,7 @@ from fedkin.flower.identities import write_peers
 from fedkin.flower.operator import keys
 from fedkin.flower.operator.readme import operator_readme
 from fedkin.runs.spec import Spec
+from fedkin.setup.accounted import accounted
 from fedkin.setup.build import method_of
 from fedkin.setup.population import rooted
 from fedkin.setup.resolved import resolved
@@ -112,6 +113,7 @@ def init(
         raise FedkinError(
             f"run.clients is {spec.run.clients}, but {len(clients)} clients are named"
         )
+    spec = accounted(spec)  # nodes add noise of a multiplier, and know no accountant
     spec = resolved(
         spec if own_data else rooted(spec), method
     )  # nodes that rehearse read it from folders of their own

@@ -19,7 +19,8 @@ from fedkin.report.charts.base import (
     measured_axis,
 )
 from fedkin.report.matrix import Matrix
-from fedkin.report.records import FEDERATION, evenly
+from fedkin.report.records import evenly
+from fedkin.runs.record import FEDERATION
 
 VIEW_COLOURS = {"personal": PALETTE[0], "global": ORANGE}
 ROUNDS = 400  # more points than that no screen shows

@@ -14,6 +14,7 @@ from fedkin.report.comparison.setting import Setting, key, setting
 from fedkin.report.records import Run, opened
 from fedkin.report.scores import scores, values
 from fedkin.report.summary import of_run
+from fedkin.runs.record import FEDERATION
 
 PICKS = {"final": "final", "best_by_validation": "best by validation"}
 SPREADS = {"mean": "mean", "weighted": "weighted", "worst_decile": "worst decile", "std": "std"}
@@ -72,6 +73,7 @@ class Seen(NamedTuple):
     hyper: Mapping[str, Any] = {}
     tuned: Mapping[str, Any] = {}  # the same, and [train]
     folder: Path | None = None
+    attacked: bool = False  # some of its clients are hostile on purpose
 
     @property
     def finished(self) -> bool:
@@ -99,7 +101,11 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
             measure = found["measure"]
             last = (found["headline"].get("personal") or {}).get("final")
             by_client = {} if last is None else values(run, last["round"], "personal", measure)
-            personal = {client: value for client, value in by_client.items() if value is not None}
+            personal = {
+                client: value
+                for client, value in by_client.items()
+                if value is not None and client != FEDERATION  # whose mean is no client's
+            }
             validation, validated = (
                 (None, {}) if last is None else _validation(run, last["round"], measure)
             )
@@ -135,6 +141,7 @@ def read_run(folder: Path, name: str, asked: str | None = None) -> Seen:
         facts.get("hyper") or {},
         _tuned(facts.get("hyper") or {}, spec.get("train") or {}),
         Path(folder),
+        any(one.get("name") == "attack" for one in whole.get("transforms") or []),
     )
 
 
@@ -178,6 +185,8 @@ def _validation(run: Run, at: int, measure: str) -> tuple[float | None, dict[int
     defined, as an AUC of one class, has no say.
     """
     found = values(run, at, "personal", measure, "val")
+    if FEDERATION in found:  # a sum is weighted already, and has no clients
+        return found[FEDERATION], {}
     losses = {k: loss for k, (loss, _) in scores(run, at, "personal", "val").items()}
     sizes = {k: run.clients[k].val for k in found if k in run.clients and run.clients[k].val}
     worst = -math.inf if measure_named(measure).higher else math.inf

@@ -10,6 +10,8 @@ from fedkin.core.measures import measure_named
 from fedkin.core.plain import markdown as markdown_text
 from fedkin.report import formatting
 from fedkin.report.comparison.compare import AGAINST, Comparison
+from fedkin.report.comparison.damage import damage_sheet
+from fedkin.report.comparison.damage import plain as plain_damages
 from fedkin.report.comparison.fitting import Fitting
 from fedkin.report.comparison.rank_table import rank_table
 from fedkin.report.comparison.run_row import COSTS, FINISHED, MEASURED
@@ -47,6 +49,7 @@ def plain(found: Comparison) -> dict[str, Any]:
         "baseline": found.baseline,
         "against": found.pairs,
         "choice": found.settings,
+        "damage": plain_damages(found.seen),
         "warnings": [*troubles(found), *found.warnings],
         "hints": found.hints,
     }
@@ -71,6 +74,7 @@ def experiment_sheets(found: Comparison) -> list[Sheet]:
         _seeds(found.over_seeds, view_of(found.rows), found.measure),
         _against(found.pairs, found.baseline, found.measure),
         _choice(found.settings),
+        damage_sheet(found.seen),
     ]
     return [sheet for sheet in every if sheet.rows]
 

@@ -15,6 +15,7 @@ from fedkin.report.page.lead import apart, ends_of, signed
 from fedkin.report.records import Run
 from fedkin.report.scores import curves
 from fedkin.runs.directory import SPEC
+from fedkin.runs.record import FEDERATION
 
 FEW = 8  # clients, from which medians of two groups say something
 NAMED = 5  # clients that a sentence names
@@ -43,7 +44,9 @@ def next_steps(
     steps += _of_gain(run, found, gain, folder) if gain is not None else []
     steps += [Step(said) for said in _of_groups(run, gain, groups)] if gain is not None else []
     steps += _of_rounds(run, found)
-    if found["method"] != LOCAL and (gain is None or gain.against != LOCAL):
+    summed = bool(run.rows("SELECT 1 FROM metrics WHERE client = ? LIMIT 1", FEDERATION))
+    unknown = found["method"] != LOCAL and (gain is None or gain.against != LOCAL)
+    if unknown and not summed:  # of sums nobody can say who is helped
         said = "How each client would do alone is not known yet: make the same run with local."
         beside = _shown(run.folder.parent / LOCAL)
         steps.append(Step(said, f"fedkin run {_spec_file(run)} --method local --out {beside}"))

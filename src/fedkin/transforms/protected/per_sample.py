@@ -4,13 +4,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from torch import Tensor
+
 from fedkin.core.errors import FedkinError, named_line
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.protected.noise import SampleNoise
 from fedkin.core.protected.sealed import Uncovered
-from fedkin.core.tree import Tree
+from fedkin.core.tree import Tree, leaves, map_tree
 from fedkin.transforms.protected.data import protected
 
+CONTROL = "control"  # the kind by which a server tells clients how to work
 ROUNDS = 3  # of a client, after which its work is taken to be what it will be
 
 Steps = dict[tuple[int, ...], int]
@@ -73,27 +76,59 @@ def steps_of(method: Method, received: Tree, own: Tree, data: ClientContext) -> 
     Raises:
         FedkinError: Something of its samples would reach a message that no noise covers.
     """
-    _check(method, received, data)
-    found: Steps = {}
+    _check(method, data)
+    orders = _orders(method, received)
     try:
         if method.setup_message is not None and _dry(data, lambda it: _introduced(method, own, it)):
             raise Uncovered("its clients train before the first round, which is not accounted for")
-        for _ in range(ROUNDS):
-            noise = _dry_noise(data)
-            own, _ = method.client_update(received, own, protected(data, noise))
-            found = {
-                kind: max(found.get(kind, 0), noise.spent.get(kind, 0))
-                for kind in {**found, **noise.spent}
-            }
+        found, *others = (_dry_rounds(method, it, own, data) for it in orders)
     except Exception as error:  # whatever a method tries with samples that are sealed
         why = str(error) if isinstance(error, FedkinError) else named_line(error)
         raise FedkinError(
             f"privacy.unit = 'sample' does not fit {method.name}: {why}; try fedavg, or ditto"
         ) from None
+    if any(other != found for other in others):
+        raise _unknown(method)
     return found
 
 
-def _check(method: Method, received: Tree, data: ClientContext) -> None:
+def _dry_rounds(method: Method, received: Tree, own: Tree, data: ClientContext) -> Steps:
+    """The most steps of each kind in some rounds."""
+    found: Steps = {}
+    for _ in range(ROUNDS):
+        noise = _dry_noise(data)
+        own, _ = method.client_update(received, own, protected(data, noise))
+        found = {
+            kind: max(found.get(kind, 0), noise.spent.get(kind, 0))
+            for kind in {**found, **noise.spent}
+        }
+    return found
+
+
+def _orders(method: Method, received: Tree) -> list[Tree]:
+    """A message, and the same with other orders: where they change the steps, costs are unknown.
+
+    A number of steps, a flag, a block: each number in "control" is 0 once and 1 once.
+
+    Raises:
+        FedkinError: Orders are no numbers, but lists.
+    """
+    if CONTROL not in received:
+        return [received]
+    if any(isinstance(leaf, Tensor) and leaf.dim() for leaf in leaves(received[CONTROL])):
+        raise _unknown(method)
+    others = (map_tree(lambda leaf, to=to: leaf * 0 + to, received[CONTROL]) for to in (0, 1))
+    return [received, *({**received, CONTROL: other} for other in others)]
+
+
+def _unknown(method: Method) -> FedkinError:
+    return FedkinError(
+        f"privacy.unit = 'sample': the server of {method.name} tells clients anew in each "
+        "round how to work, so that nobody can say what it will cost: try fedavg, or ditto"
+    )
+
+
+def _check(method: Method, data: ClientContext) -> None:
     if method.needs.pooled:
         raise FedkinError(
             f"privacy.unit = 'sample': {method.name} trains on everybody's samples in one place, "
@@ -104,11 +139,6 @@ def _check(method: Method, received: Tree, data: ClientContext) -> None:
             f"privacy.unit = 'sample': model {data.model.name} mixes the samples of a mini-batch "
             "(batch norm), and each needs a gradient of its own: take a model without it, such as "
             "dnn or one with group norm"
-        )
-    if "control" in received:
-        raise FedkinError(
-            f"privacy.unit = 'sample': the server of {method.name} tells clients anew in each "
-            "round how to work, so that nobody can say what it will cost: try fedavg, or ditto"
         )
 
 

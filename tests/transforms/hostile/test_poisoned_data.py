@@ -6,7 +6,7 @@ import torch
 
 from fedkin.core.model import Batch
 from fedkin.core.ops import Batches
-from fedkin.transforms import poisoned_data
+from fedkin.transforms.hostile import poisoned_data
 
 
 def test_labels_are_flipped_and_padding_is_not():

@@ -1,0 +1,57 @@
+"""What is promised of one row, kind by kind."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from fedkin.audit import kinds
+from fedkin.audit.kinds import by_kind, guarantee
+
+FACTS = {"epsilon": 1.5, "delta": 1e-6, "where": "client", "seeded": False}
+PROOFS = [{"target": "personal", "lower": 9.0}, {"target": "message", "lower": 0.75}]
+
+
+def parts(monkeypatch, facts=None, threshold=None, of_samples=False):
+    monkeypatch.setattr(kinds, "privacy_of", lambda _: facts)
+    privacy = SimpleNamespace(of_samples=of_samples)
+    federation = SimpleNamespace(threshold=threshold)
+    return SimpleNamespace(federation=federation, spec=SimpleNamespace(privacy=privacy))
+
+
+def test_a_row_costs_a_client_that_goes_and_another_that_comes(monkeypatch) -> None:
+    found = guarantee(parts(monkeypatch, FACTS), "message")
+    assert found == (3.0, pytest.approx((1 + math.exp(1.5)) * 1e-6))
+    assert guarantee(parts(monkeypatch, FACTS, of_samples=True), "message") == (1.5, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("facts", "target"),
+    [
+        (None, "global"),
+        ({**FACTS, "seeded": True}, "global"),
+        (FACTS, "personal"),
+        ({**FACTS, "where": "server"}, "message"),
+    ],
+)
+def test_nothing_is_promised(facts, target, monkeypatch) -> None:
+    assert guarantee(parts(monkeypatch, facts), target)[0] is None
+
+
+def test_the_global_model_is_covered_where_the_server_adds_noise(monkeypatch) -> None:
+    trusted = parts(monkeypatch, {**FACTS, "where": "server"})
+    assert guarantee(trusted, "global")[0] == 3.0
+
+
+def test_every_kind_that_is_sent_has_a_row_and_so_has_what_goes_beside(monkeypatch) -> None:
+    messages = [{"predictions": 1}, {"parameters": 2}]
+    rows = {one["kind"]: one for one in by_kind(parts(monkeypatch, FACTS), messages, PROOFS)}
+    assert list(rows) == ["parameters", "predictions", "scores", "notes", "numbers of samples"]
+    assert rows["parameters"]["lower"] == 0.75
+    assert rows["predictions"]["lower"] is None  # canaries are not tried there
+    assert {rows[kind]["upper"] for kind in ("parameters", "predictions")} == {3.0}
+    assert rows["scores"]["upper"] is None
+    assert {one["seen"] for one in rows.values()} == {"each client's"}
+    hidden = by_kind(parts(monkeypatch, FACTS, threshold=4), messages, [])
+    assert [one["seen"] for one in hidden] == ["a sum"] * 3 + ["nothing", "each client's"]
+    assert hidden[0]["lower"] is None

@@ -1,0 +1,78 @@
+"""What clients say of an evaluation under masks, and what the federation's means are."""
+
+import math
+
+import pytest
+import torch
+
+from fedkin.engine.masked_scores import LARGEST, PLACES, Place, blank, means_of, numbers_of
+from fedkin.runs.record import FEDERATION
+
+ONE = {
+    "scores": {
+        "personal": {"val": (1.0, 0.5), "test": (2.0, 0.25), "train": (0.5, 1.0)},
+        "global": {"val": (3.0, 0.0), "test": (4.0, 0.125)},
+    },
+    "measures": {"personal": {"val": {"auc": 0.75}, "test": {"auc": 0.5, "se": 0.1}}},
+    "notes": {"alpha": 0.3},
+}
+OTHER = {
+    "scores": {
+        "personal": {"val": (4.0, 1.0), "test": (6.0, 0.75)},
+        "global": {"val": (6.0, 1.0), "test": (math.nan, math.nan)},
+    },
+    "notes": {},
+}
+
+
+def added(*messages):
+    return {"scores": sum(message["scores"] for message in messages)}
+
+
+def test_validation_is_weighted_by_samples_and_test_counts_clients_alike():
+    scores, measures = means_of(added(numbers_of(ONE, 10), numbers_of(OTHER, 30)))
+    personal = scores[FEDERATION]["personal"]
+    assert personal["val"] == ((10 * 1.0 + 30 * 4.0) / 40, (10 * 0.5 + 30 * 1.0) / 40)
+    assert personal["test"] == (4.0, 0.5)
+    assert personal["train"] == (0.5, 1.0)  # one client has it
+    assert scores[FEDERATION]["global"]["test"] == (4.0, 0.125)  # the other has no test samples
+    assert measures == {FEDERATION: {"personal": {"val": {"auc": 0.75}, "test": {"auc": 0.5}}}}
+    assert list(scores) == [FEDERATION]
+
+
+def test_every_client_sends_one_form_whatever_it_has():
+    forms = {tuple(numbers_of(record, n)["scores"].shape) for record, n in ((ONE, 1), (OTHER, 9))}
+    nothing = numbers_of({"scores": {}}, 5)
+    assert forms == {tuple(blank()["scores"].shape), tuple(nothing["scores"].shape)}
+    assert not nothing["scores"].any()
+
+
+def test_notes_and_unknown_views_are_in_no_number():
+    apart = {**ONE, "notes": {"alpha": 0.9}}
+    seen = {**ONE, "scores": {**ONE["scores"], "mine": {"test": (9.0, 0.9)}}}
+    for other in (apart, seen):
+        assert torch.equal(numbers_of(other, 3)["scores"], numbers_of(ONE, 3)["scores"])
+
+
+@pytest.mark.parametrize("loss", [math.inf, math.nan, 2 * LARGEST, -2 * LARGEST])
+def test_what_is_no_loss_counts_for_nothing(loss):
+    wrong = {"scores": {"personal": {"test": (loss, 0.5)}}}
+    scores, _ = means_of(added(numbers_of(wrong, 1), numbers_of(OTHER, 1)))
+    assert scores[FEDERATION]["personal"]["test"] == (6.0, 0.625)
+    alone, _ = means_of(numbers_of(wrong, 1))
+    assert math.isnan(alone[FEDERATION]["personal"]["test"][0])
+
+
+def test_without_anything_there_is_a_personal_view_without_numbers():
+    scores, measures = means_of(blank())
+    assert list(scores[FEDERATION]) == ["personal"]
+    assert all(
+        math.isnan(number) for pair in scores[FEDERATION]["personal"].values() for number in pair
+    )
+    assert measures == {FEDERATION: {}}
+
+
+def test_each_place_stands_there_once():
+    assert len(set(PLACES)) == len(PLACES)
+    assert Place("personal", "val", "loss") in PLACES
+    assert Place("global", "test", "measure auc") in PLACES

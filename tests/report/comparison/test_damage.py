@@ -1,0 +1,97 @@
+"""What attackers cost honest clients: an attacked run beside the same one without the attack."""
+
+from statistics import fmean
+
+import pytest
+
+from fedkin.experiment.run import run
+from fedkin.report.comparison.compare import comparison
+from fedkin.report.comparison.damage import damage_sheet, damages
+from fedkin.report.comparison.tables import plain, tables_of
+from fedkin.runs.database import read_only
+from fedkin.runs.spec import parse
+from tests.engine.small import content
+
+FLIP = {"name": "attack", "kind": "sign_flip", "strength": 6.0, "share": 0.34}
+COLLUDE = {"name": "attack", "kind": "collude", "share": 0.34}
+MEDIAN = {"name": "median"}
+
+
+def made(folder, method="fedavg", transforms=(), **settings):
+    given = content(method, **{"run__rounds": 2, "run__participation": 1.0, **settings})
+    return run(parse({**given, "transforms": list(transforms)})[0], folder)
+
+
+def finals(folder):
+    """{client: final personal test accuracy}, and {name: {client: its last note}}."""
+    with read_only(folder) as database:
+        rows = database.rows(
+            "SELECT client, accuracy FROM metrics WHERE view = 'personal' AND split = 'test' "
+            "AND round = (SELECT max(round) FROM metrics)"
+        )
+        notes = database.rows("SELECT name, client, CAST(value AS REAL) FROM notes ORDER BY round")
+    of = {}
+    for name, client, value in notes:
+        of.setdefault(name, {})[client] = value
+    return dict(rows), of
+
+
+def test_the_loss_of_each_honest_client_is_the_difference_of_both_runs(tmp_path):
+    plain_run, hurt = made(tmp_path / "plain"), made(tmp_path / "hurt", transforms=[FLIP])
+    (found,) = damages(comparison([hurt, plain_run]).seen)
+    (before, _), (after, notes) = finals(plain_run), finals(hurt)
+    honest = [k for k in before if notes["attacker"][k] == 0]
+    assert found.honest == len(honest) == 4
+    assert sorted(found.each.values()) == pytest.approx(
+        sorted(before[k] - after[k] for k in honest)
+    )
+    assert found.without == pytest.approx(fmean(before[k] for k in honest))
+    assert found.under == pytest.approx(fmean(after[k] for k in honest))
+    assert found.group == "all"
+    assert found.attackers is None  # the mean says of nobody how much it used
+    assert found.without > found.under
+
+
+def test_a_rule_says_what_part_the_attackers_had(tmp_path):
+    clean = made(tmp_path / "clean", transforms=[MEDIAN])
+    hurt = made(tmp_path / "hurt", transforms=[FLIP, MEDIAN])
+    unlike = made(tmp_path / "unlike")  # without the rule: no counterpart
+    assert damages(comparison([hurt, unlike]).seen) == []
+    (found,) = damages(comparison([unlike, hurt, clean]).seen)
+    notes = finals(hurt)[1]
+    kept, hostile = notes["kept"], notes["attacker"]
+    part = sum(v for k, v in kept.items() if hostile[k]) / sum(kept.values())
+    assert found.attackers == pytest.approx(part)
+    assert found.attackers < 0.3
+
+
+def test_clusters_are_those_of_the_run_without_the_attack(tmp_path):
+    settings = {"run__rounds": 3, "method__clusters": 2}
+    clean = made(tmp_path / "clean", "comet", **settings)
+    hurt = made(tmp_path / "hurt", "comet", [COLLUDE], **settings)
+    found = damages(comparison([clean, hurt]).seen)
+    hostile, clusters = finals(hurt)[1]["attacker"], finals(clean)[1]["cluster"]
+    sizes = {
+        f"cluster {int(c)}": sum(clusters[k] == c and not hostile[k] for k in clusters)
+        for c in set(clusters.values())
+    }
+    assert {one.group: one.honest for one in found} == {
+        "all": 4,
+        **{name: n for name, n in sizes.items() if n},
+    }
+    assert found[0].group == "all"
+
+
+def test_it_is_a_table_of_the_comparison_and_of_its_json(tmp_path):
+    clean, hurt = made(tmp_path / "clean"), made(tmp_path / "hurt", transforms=[FLIP])
+    both = comparison([clean, hurt])
+    (sheet,) = [one for one in tables_of(both) if "attackers cost" in one.title]
+    (row,) = sheet.rows
+    assert row[:3] == ["hurt", "all", "4"]
+    assert len(row) == len(sheet.columns)
+    assert row[-1] == "–"
+    assert plain(both)["damage"][0]["honest"] == 4
+    alone = comparison([clean])
+    assert not [one for one in tables_of(alone) if "attackers cost" in one.title]
+    assert plain(alone)["damage"] == []
+    assert damage_sheet([]).rows == []
