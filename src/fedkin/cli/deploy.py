@@ -1,7 +1,7 @@
 """``fedkin deploy``: the same experiment on real devices, with Flower (extra ``flower``)."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,9 @@ from fedkin.cli.reading import AsJson, TrustCode
 from fedkin.core.errors import FedkinError
 from fedkin.core.system.posix import POSIX
 from fedkin.experiment.terminal import say
+
+if TYPE_CHECKING:
+    from fedkin.export.exportable import Exportable
 
 app = typer.Typer(
     name="deploy",
@@ -232,7 +235,7 @@ def predict(
     tell_answers(*ask(_handed(folder, run), data), out, as_json)
 
 
-def _handed(folder: Path, run: str | None) -> "Exportable":  # type: ignore[name-defined]  # noqa: F821
+def _handed(folder: Path, run: str | None) -> "Exportable":
     from fedkin.cli.export import find_own_code
     from fedkin.flower.node.model import exportable
 

@@ -66,16 +66,12 @@ class DataSection(_Open):
 
     name: str = "digits"  # a data set, a file or a folder
     dir: str | None = None  # the folder of data sets; default: FEDKIN_DATA
-    mean: (
-        Literal["auto"] | tuple[float, ...]
-    ) = ()  # samples enter the model as (x − mean) / std; pixels are in [0, 1] before
+    mean: Literal["auto"] | tuple[float, ...] = ()  # samples enter as (x − mean) / std
     std: tuple[Annotated[float, Field(gt=0)], ...] = ()  # see mean, whose "auto" fits both
     client: str | None = None  # the column that names the client, in tables
     label: str | None = None  # the column of labels, in tables; default: "label"
     pool: Literal["train", "all"] = "train"  # what is divided where a set has an official test part
-    test: Literal["holdout", "official"] = (
-        "holdout"  # "official": a client's test samples are its official ones
-    )
+    test: Literal["holdout", "official"] = "holdout"  # "official": the data set's own test part
 
 
 class SplitSection(_Open):
