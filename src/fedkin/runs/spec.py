@@ -84,8 +84,7 @@ class SplitSection(_Open):
     """
 
     name: str = "dirichlet"  # the partition: see the table below
-    # fractions: train, val, test below; comet: a share for training drawn for each client
-    holdout: Literal["fractions", "comet"] = "fractions"
+    holdout: Literal["fractions", "comet"] = "fractions"  # comet: a train share drawn by client
     train: float = Field(default=0.6, gt=0, le=1)  # share of a client's samples that it trains on
     val: float = Field(default=0.2, ge=0, lt=1)  # share that chooses rounds and settings
     test: float = Field(default=0.2, ge=0, lt=1)  # share that is measured
@@ -116,8 +115,7 @@ class ModelSection(_Open):
 
     name: str = "dnn"  # the architecture, or package.module:Class
     map: dict[str, str] = {}  # several architectures, by names of your own
-    # who gets which of the map: by sample count, in turn, by chance, by a column
-    rule: Literal["size", "turn", "random", "column"] = "size"
+    rule: Literal["size", "turn", "random", "column"] = "size"  # who gets which of the map
     shares: tuple[
         Annotated[float, Field(gt=0)], ...
     ] = ()  # of the map's models, in its order; default: equal ones
@@ -147,8 +145,7 @@ class EngineSection(Section):
 
     name: Literal["processes", "inprocess", "ray"] = "processes"  # where clients work
     workers: int | None = Field(default=None, ge=1)  # default: one a core
-    # steps as machine code; auto: where the counted work is worth it
-    compile: Literal["auto", "always", "trace", "never"] = "auto"
+    compile: Literal["auto", "always", "trace", "never"] = "auto"  # steps as machine code
     state: Literal["memory", "disk"] = "memory"  # where the states of clients stay between rounds
     device: str = Field(default="cpu", pattern=r"^(cpu|cuda(:\d+)?)$")  # where models compute
     block: int | None = Field(
