@@ -20,6 +20,7 @@ from pydantic import (
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import Name
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
+from fedkin.runs.keys import assign, literal
 from fedkin.runs.privacy import PrivacySection
 from fedkin.runs.section import Section
 from fedkin.runs.suggested import suggested
@@ -66,9 +67,7 @@ class DataSection(_Open):
 
     name: str = "digits"  # a data set, a file or a folder
     dir: str | None = None  # the folder of data sets; default: FEDKIN_DATA
-    mean: (
-        Literal["auto"] | tuple[float, ...]
-    ) = ()  # samples enter the model as (x − mean) / std; pixels are in [0, 1] before
+    mean: Literal["auto"] | tuple[float, ...] = ()  # x enters as (x − mean) / std; pixels 0 … 1
     std: tuple[Annotated[float, Field(gt=0)], ...] = ()  # see mean, whose "auto" fits both
     client: str | None = None  # the column that names the client, in tables
     label: str | None = None  # the column of labels, in tables; default: "label"
@@ -278,29 +277,6 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
         raise FedkinError(f"{path} cannot be read: {reason}") from None
     except BadToml as error:
         raise FedkinError(f"{path} is not valid TOML: {error}") from None
-
-
-def assign(content: dict[str, Any], key: str, value: Any) -> None:
-    """``content[section][key] = value`` for ``key`` = "section.key" (deeper dots nest)."""
-    *sections, last = key.split(".")
-    place = content
-    for section in sections:
-        place = place.setdefault(section, {})
-        if not isinstance(place, dict):
-            raise FedkinError(f"{key}: {section!r} is not a section")
-    place[last] = value
-
-
-def literal(text: str) -> Any:
-    """A command-line value: TOML where it parses (numbers, lists, true), else the text itself."""
-    try:
-        found = parse_toml(f"value = {text}")
-    except BadToml:
-        return text
-    plain = list(found) == ["value"] and isinstance(
-        found["value"], bool | int | float | str | list | dict
-    )
-    return found["value"] if plain else text  # a date is a name here
 
 
 def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
