@@ -20,6 +20,7 @@ from pydantic import (
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import Name
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
+from fedkin.runs.keys import assign, literal
 from fedkin.runs.privacy import PrivacySection
 from fedkin.runs.section import Section
 from fedkin.runs.suggested import suggested
@@ -66,7 +67,7 @@ class DataSection(_Open):
 
     name: str = "digits"  # a data set, a file or a folder
     dir: str | None = None  # the folder of data sets; default: FEDKIN_DATA
-    mean: Literal["auto"] | tuple[float, ...] = ()  # samples enter as (x − mean) / std
+    mean: Literal["auto"] | tuple[float, ...] = ()  # x enters as (x − mean) / std; pixels 0 … 1
     std: tuple[Annotated[float, Field(gt=0)], ...] = ()  # see mean, whose "auto" fits both
     client: str | None = None  # the column that names the client, in tables
     label: str | None = None  # the column of labels, in tables; default: "label"
@@ -80,8 +81,7 @@ class SplitSection(_Open):
     """
 
     name: str = "dirichlet"  # the partition: see the table below
-    # fractions: train, val, test below; comet: a share for training drawn for each client
-    holdout: Literal["fractions", "comet"] = "fractions"
+    holdout: Literal["fractions", "comet"] = "fractions"  # comet: a train share drawn by client
     train: float = Field(default=0.6, gt=0, le=1)  # share of a client's samples that it trains on
     val: float = Field(default=0.2, ge=0, lt=1)  # share that chooses rounds and settings
     test: float = Field(default=0.2, ge=0, lt=1)  # share that is measured
@@ -112,8 +112,7 @@ class ModelSection(_Open):
 
     name: str = "dnn"  # the architecture, or package.module:Class
     map: dict[str, str] = {}  # several architectures, by names of your own
-    # who gets which of the map: by sample count, in turn, by chance, by a column
-    rule: Literal["size", "turn", "random", "column"] = "size"
+    rule: Literal["size", "turn", "random", "column"] = "size"  # who gets which of the map
     shares: tuple[
         Annotated[float, Field(gt=0)], ...
     ] = ()  # of the map's models, in its order; default: equal ones
@@ -143,8 +142,7 @@ class EngineSection(Section):
 
     name: Literal["processes", "inprocess", "ray"] = "processes"  # where clients work
     workers: int | None = Field(default=None, ge=1)  # default: one a core
-    # steps as machine code; auto: where the counted work is worth it
-    compile: Literal["auto", "always", "trace", "never"] = "auto"
+    compile: Literal["auto", "always", "trace", "never"] = "auto"  # steps as machine code
     state: Literal["memory", "disk"] = "memory"  # where the states of clients stay between rounds
     device: str = Field(default="cpu", pattern=r"^(cpu|cuda(:\d+)?)$")  # where models compute
     block: int | None = Field(
@@ -277,29 +275,6 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
         raise FedkinError(f"{path} cannot be read: {reason}") from None
     except BadToml as error:
         raise FedkinError(f"{path} is not valid TOML: {error}") from None
-
-
-def assign(content: dict[str, Any], key: str, value: Any) -> None:
-    """``content[section][key] = value`` for ``key`` = "section.key" (deeper dots nest)."""
-    *sections, last = key.split(".")
-    place = content
-    for section in sections:
-        place = place.setdefault(section, {})
-        if not isinstance(place, dict):
-            raise FedkinError(f"{key}: {section!r} is not a section")
-    place[last] = value
-
-
-def literal(text: str) -> Any:
-    """A command-line value: TOML where it parses (numbers, lists, true), else the text itself."""
-    try:
-        found = parse_toml(f"value = {text}")
-    except BadToml:
-        return text
-    plain = list(found) == ["value"] and isinstance(
-        found["value"], bool | int | float | str | list | dict
-    )
-    return found["value"] if plain else text  # a date is a name here
 
 
 def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
