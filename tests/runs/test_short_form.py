@@ -1,9 +1,11 @@
-"""name:key=value,key=value."""
+"""key=value, and name:key=value,key=value."""
+
+from typing import Any
 
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.runs.short_form import pieces, short_form
+from fedkin.runs.short_form import assign, literal, pieces, short_form
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,27 @@ def test_what_is_not_understood(text: str) -> None:
 def test_brackets_that_do_not_close_keep_their_commas() -> None:
     assert pieces("a=(1, 2), b=]") == ["a=(1, 2)", "b=]"]
     assert pieces("a=[1, 2") == ["a=[1, 2"]
+
+
+def test_a_value_goes_into_its_section() -> None:
+    content: dict[str, Any] = {"model": {"name": "dnn"}, "seed": 1}
+    assign(content, "model.map.small", "mlr")
+    assign(content, "run.rounds", 3)
+    assert content["model"] == {"name": "dnn", "map": {"small": "mlr"}}
+    assert content["run"] == {"rounds": 3}
+    with pytest.raises(FedkinError, match=r"seed\.x: 'seed' is not a section"):
+        assign(content, "seed.x", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3", 3),
+        ("true", True),
+        ('["a", 1]', ["a", 1]),
+        ("mlr", "mlr"),
+        ("2021-01-02", "2021-01-02"),
+    ],
+)
+def test_a_text_is_a_value_where_it_reads_as_one(text: str, value: object) -> None:
+    assert literal(text) == value

@@ -1,11 +1,11 @@
-"""``name:key=value,key=value``: how a choice and its parameters are written in one word."""
+"""Settings as they are typed: ``key=value``, and a choice with its parameters in one word."""
 
 import re
 from collections.abc import Callable
 from typing import Any
 
 from fedkin.core.errors import FedkinError
-from fedkin.runs.spec import literal
+from fedkin.core.toml import BadToml, parse_toml
 
 
 def short_form(text: str, first: Callable[[str], str]) -> tuple[str, dict[str, Any]]:
@@ -44,3 +44,26 @@ def pieces(text: str) -> list[str]:
         else:
             pieces[-1] += part
     return [piece.strip() for piece in pieces]
+
+
+def assign(content: dict[str, Any], key: str, value: Any) -> None:
+    """``content[section][key] = value`` for ``key`` = "section.key" (deeper dots nest)."""
+    *sections, last = key.split(".")
+    place = content
+    for section in sections:
+        place = place.setdefault(section, {})
+        if not isinstance(place, dict):
+            raise FedkinError(f"{key}: {section!r} is not a section")
+    place[last] = value
+
+
+def literal(text: str) -> Any:
+    """A command-line value: TOML where it parses (numbers, lists, true), else the text itself."""
+    try:
+        found = parse_toml(f"value = {text}")
+    except BadToml:
+        return text
+    plain = list(found) == ["value"] and isinstance(
+        found["value"], bool | int | float | str | list | dict
+    )
+    return found["value"] if plain else text  # a date is a name here

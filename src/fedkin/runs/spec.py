@@ -20,9 +20,9 @@ from pydantic import (
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import Name
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
-from fedkin.runs.keys import assign, literal
 from fedkin.runs.privacy import PrivacySection
 from fedkin.runs.section import Section
+from fedkin.runs.short_form import assign, literal
 from fedkin.runs.suggested import suggested
 from fedkin.runs.training import ServerSection, TrainSection
 from fedkin.runs.usual_names import USUAL_NAMES
