@@ -17,7 +17,8 @@ function reachTables() { // a table that scrolls is reached by the keyboard; an 
   for (const head of document.querySelectorAll("article th:empty")) head.replaceWith(document.createElement("td"));
 }
 function nameCharts() { // of a notebook: one image, not a mark each
-  for (const mark of document.querySelectorAll("article svg [role]")) mark.removeAttribute("role");
+  for (const mark of document.querySelectorAll("article svg *"))
+    for (const name of ["role", "aria-label", "aria-roledescription"]) mark.removeAttribute(name);
   for (const chart of document.querySelectorAll("article svg.marks:not([role])")) {
     chart.setAttribute("role", "img");
     chart.setAttribute("aria-label", "Chart of the output above");
