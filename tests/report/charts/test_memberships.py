@@ -1,8 +1,13 @@
 """Memberships as points."""
 
-import numpy as np
+from types import SimpleNamespace
+from typing import Any
 
-from fedkin.report.charts.memberships import corners, spread
+import numpy as np
+import pytest
+
+from fedkin.report.charts.memberships import corners, membership_figures, spread
+from fedkin.report.matrix import Stack
 
 
 def test_points_that_coincide_are_seen_apart() -> None:
@@ -11,3 +16,17 @@ def test_points_that_coincide_are_seen_apart() -> None:
     assert apart.min() > 0.015
     assert np.abs(points).max() < 0.2
     np.testing.assert_allclose(np.linalg.norm(corners(5), axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    ("parts", "names"),
+    [
+        (1, ["membership", "components"]),  # one component has no simplex
+        (2, ["simplex", "memberships", "membership", "components"]),
+    ],
+)
+def test_the_simplex_needs_two_components(parts: int, names: list[str]) -> None:
+    shares = np.full((3, 4, parts), 1 / parts)
+    run: Any = SimpleNamespace(name=lambda client: f"c{client}")
+    drawn = membership_figures(run, Stack([1, 2, 5], [7, 3, 9, 0], shares, 3))
+    assert [figure.name for figure in drawn] == names
