@@ -19,6 +19,20 @@ def test_who_says_its_shares_says_everything() -> None:
     assert found.clients == 4
 
 
+def test_what_all_clients_say_alike_tells_nothing_of_one() -> None:
+    common = np.array([100.0, 0.0, -50.0])  # a bias that every message has
+    with_it = properties(dict(enumerate(SHARES + common)), COUNTS)
+    assert with_it.has == pytest.approx(properties(dict(enumerate(SHARES)), COUNTS).has)
+    assert with_it.most == 1.0
+
+
+def test_messages_of_other_clients_say_nothing_of_who_is_alike() -> None:
+    others = {0: SHARES[1], 1: SHARES[0], 2: SHARES[3], 3: SHARES[2]}
+    assert properties(dict(enumerate(SHARES)), COUNTS).alike == pytest.approx(1.0)
+    mixed = {**others, 0: SHARES[2], 3: SHARES[1]}
+    assert properties(mixed, COUNTS).alike < 0.9
+
+
 def test_the_area_is_counted_over_pairs_of_what_is_there_and_what_is_not() -> None:
     """By hand: scores of two clients, classes 0 and 1; the first has class 0 alone, the other both.
 
