@@ -8,6 +8,9 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.reproduce.finished_rows import COLUMNS as KEPT
 from fedkin.reproduce.finished_rows import read
+from fedkin.reproduce.preset import preset
+from fedkin.reproduce.row_spec import spec_of
+from fedkin.reproduce.same_settings import digest_of
 from tests.cli.command import fedkin
 
 
@@ -70,3 +73,16 @@ def test_a_csv_that_is_no_file_of_finished_rows_is_refused(
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Presets that are about the same runs share them."""
     return tmp_path_factory.mktemp("runs")
+
+
+@pytest.mark.parametrize("name", ["cgpfl-table-1", "ppfl-table-1"])
+def test_committed_rows_go_on_counting_whatever_has_become_a_default(name: str) -> None:
+    """Their settings are digests: a new key, or another default, must not change them."""
+    kept = read(Path(__file__).parents[2] / "docs" / "reproduction")
+    rows = {row.name: row for row in preset(name, "full").rows}
+    found = [one for one in kept.values() if one.row in rows]
+    assert len(found) >= 20
+    inprocess = {"engine.name": "inprocess"}
+    for one in found:
+        now = digest_of(spec_of(rows[one.row], one.seed, inprocess))
+        assert now == one.settings, one.row

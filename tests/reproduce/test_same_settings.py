@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.reproduce.same_settings import ASKED, check_same
+from fedkin.reproduce.preset import preset
+from fedkin.reproduce.row_spec import spec_of
+from fedkin.reproduce.same_settings import ASKED, check_same, digest_of
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import parse
 
@@ -21,3 +23,10 @@ def test_settings_that_are_damaged_are_those_of_the_runs_own_file(
     other = spec.model_copy(update={"run": spec.run.model_copy(update={"rounds": 77})})
     with pytest.raises(FedkinError, match=r"another setting \(run\.rounds\)"):
         check_same(tmp_path, other)
+
+
+def test_the_digest_of_a_row_is_what_it_was_when_rows_were_first_kept() -> None:
+    """Rows that are committed would count no more. The number is of commit a89d673."""
+    rows = {row.name: row for row in preset("cgpfl-table-1", "full").rows}
+    row = rows["cgpfl-t1-mnist-mlr-fedavg"]
+    assert digest_of(spec_of(row, 0, {"engine.name": "inprocess"})) == "fe8b05bec202a52d"

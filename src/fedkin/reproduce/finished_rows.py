@@ -20,11 +20,13 @@ from fedkin.runs.spec import Spec
 COLUMNS = ("row", "seed", "measure", "value", "seconds", "settings", "fingerprint", "version")
 CLAIMS = "claims.csv"  # the verdicts of claims, which stand in the same folder
 LARGEST = 16 * 2**20  # bytes of a file that is read
+# defaults of the time when the first rows were kept: a later default changes no old row
+FIRST = {"method.name": "comet", "run.patience": None}
 PLAIN = {
     f"{section}.{key}": value
     for section, keys in Spec().model_dump(mode="json").items()
     for key, value in keys.items()
-}
+} | FIRST
 
 
 class Kept(NamedTuple):
