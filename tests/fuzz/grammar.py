@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fedkin.core.tree import Tree
 from fedkin.engine.codec import encode
+from fedkin.flower.envelope import PROTOCOL
 
 WILD = st.one_of(
     st.sampled_from(
@@ -50,7 +51,13 @@ FACTS: dict[str, Any] = {
     "architecture": "",
 }
 TABLE = {**FACTS, "shape": [2], "columns": ["age", "bmi"]}
-ABOUT = {"protocol": 4, "version": "1", "experiment": HASH, "run": "0123456789abcdef", "name": "b"}
+ABOUT = {
+    "protocol": PROTOCOL,
+    "version": "1",
+    "experiment": HASH,
+    "run": "0123456789abcdef",
+    "name": "b",
+}
 PLACE = {"client": 2, "clients": 5, "classes": 11, "architecture": "mlr", "joined": None}
 REPLY: dict[str, Any] = {**ABOUT, "error": None, "facts": TABLE, "steps": [DONE]}
 REQUEST: dict[str, Any] = {

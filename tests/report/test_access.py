@@ -85,6 +85,18 @@ AUDITED = {
         for target in ("personal", "global", "message")
     ],
     "labels": {"correlation": 0.43, "clients": 6},
+    "properties": {
+        "kind": "parameters",
+        "has": 0.81,
+        "most": 0.5,
+        "chance": 0.2,
+        "alike": None,
+        "clients": 6,
+    },
+    "kinds": [
+        {"kind": kind, "seen": seen, "lower": lower, "upper": None, "delta": 1e-5}
+        for kind, seen, lower in (("parameters", "a sum", 1.25), ("notes", "nothing", None))
+    ],
     "inversion": {"closest": 0.999, "rebuilt": 0.4, "chance": 0.01, "auc": 0.7, "clients": 6},
     "canaries": [
         {

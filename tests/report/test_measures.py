@@ -175,7 +175,7 @@ def test_a_frequent_class_is_said_to_mislead(tmp_path: Path) -> None:
     (said,) = summary(folder)["warnings"]
     assert said.startswith("accuracy misleads: 93.8 % of the training labels are of one class")
     assert said in " ".join(printed(terminal_tables.show(summary(folder))).split())
-    assert said in write_report(folder).read_text()
+    assert f'<p class="warn">A{said[1:]}.</p>' in write_report(folder).read_text()
 
 
 def test_runs_are_compared_by_the_measure_that_all_have(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def last_notes() -> dict[str, dict[int, Any]]:
 
 def cells(text: str, name: str) -> list[list[tuple[str, str]]]:
     """A table of a page: rows of (text, the number to sort by)."""
-    part = text.split(f'<section id="{name}">')[1].split("</section>")[0]
+    part = re.split(rf'<section id="{name}"[^>]*>', text)[1].split("</section>")[0]
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", part.split("<tbody>")[1])
     found = []
     for row in rows:
@@ -160,7 +160,7 @@ def shown(html: str) -> str:
 
 
 def headings(text: str, name: str) -> list[str]:
-    part = text.split(f'<section id="{name}">')[1].split("</thead>")[0]
+    part = re.split(rf'<section id="{name}"[^>]*>', text)[1].split("</thead>")[0]
     return [shown(head) for head in re.findall(r"<th [^>]*>(.*?)</th>", part)]
 
 
