@@ -21,6 +21,7 @@ __all__ = [
     "dtype_of",
     "fill",
     "flat",
+    "form_of",
     "is_buffer",
     "leaves",
     "map_tree",
