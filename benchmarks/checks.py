@@ -5,7 +5,7 @@
 A check takes microseconds, which no clock tells beside a round's. So in every second round each
 check is made 1 + 20 times, and the rounds' difference is divided by 20. Checked are the refusals of
 ``engine/codec.py`` (kinds, shapes, finite and bounded numbers, both ways), ``engine/acceptance.py``
-(numbers far off) and ``engine/server_guard.py`` (a state that is finite).
+(the version, numbers far off) and ``engine/server_guard.py`` (a state that is finite).
 
 The headers of ``flower/envelope.py``, which only a deployment has, are opened 2,000 times by
 themselves: one request and one reply a client. They stand beside the same round, in one process,
@@ -53,7 +53,8 @@ def again(function: Callable[..., Any], times: int) -> Callable[..., Any]:
 @contextmanager
 def made_again(times: int) -> Iterator[None]:
     """The checks of both sides, each made ``times`` times more."""
-    from fedkin.engine import acceptance, codec, coordinator, host, server_guard
+    from fedkin.engine import acceptance, codec, host, server_guard
+    from fedkin.engine.round import replies
 
     places = [
         (codec, "_bounded"),
@@ -61,7 +62,8 @@ def made_again(times: int) -> Iterator[None]:
         (host, "check"),
         (acceptance, "check_kinds"),
         (acceptance, "check"),
-        (coordinator, "far_off"),
+        (replies, "check_version"),
+        (replies, "far_off"),
         (server_guard, "check_finite"),
     ]
     before = [getattr(module, name) for module, name in places]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.checks import made_again
 from fedkin.engine.acceptance import FAR, far_off
 from tests.engine.coordinated import federation
 
@@ -57,3 +58,17 @@ def test_every_answer_says_which_state_it_answers(method, monkeypatch):
     one.round(2)
     assert {pair[0] for pair in said} >= {0, 1}
     assert all(ours == theirs for ours, theirs in said)
+
+
+def test_the_benchmark_of_checks_repeats_those_that_a_round_makes(monkeypatch):
+    said = []
+    monkeypatch.setattr(
+        "fedkin.engine.round.replies.check_version",
+        lambda answer, version: said.append(answer.client),
+    )
+    one = federation("fedavg", run__participation=1.0)
+    one.round(1)
+    once = len(said)
+    with made_again(2):
+        one.round(2)
+    assert len(said) == 4 * once
