@@ -18,6 +18,27 @@ def test_commands_options_and_methods(monkeypatch: pytest.MonkeyPatch) -> None:
     assert offered(monkeypatch, "fedkin run --method cgpfl_") == ["cgpfl_heur"]
 
 
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("fedkin methods cgpfl_", ["cgpfl_heur"]),
+        ("fedkin run --data fem", ["femnist"]),
+        ("fedkin run --split iid", ["iid"]),
+        ("fedkin run --model cnn_c", ["cnn_comet", "cnn_cgpfl"]),
+        ("fedkin run --measure average", ["average_precision"]),
+        ("fedkin run --transform krum", ["krum"]),
+        ("fedkin run --engine in", ["inprocess"]),
+        ("fedkin sweep --split two", ["two_class"]),
+        ("fedkin doctor --measure spec", ["specificity"]),
+        ("fedkin reproduce ppfl-table-1", ["ppfl-table-1"]),
+        ("fedkin explain FED-30", [f"FED-30{digit}" for digit in (1, 2, 3)]),
+    ],
+)
+def test_names(monkeypatch: pytest.MonkeyPatch, words: str, names: list[str]) -> None:
+    assert offered(monkeypatch, words)[: len(names)] == names
+    assert offered(monkeypatch, words + "-no-such-name") == []
+
+
 def test_the_script_for_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     shown = fedkin("--show-completion", "zsh")

@@ -34,7 +34,7 @@ def test_the_commands_of_the_readme_are_understood(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained = []
-    monkeypatch.setattr("fedkin.cli.app.train", lambda spec, work: trained.append(spec))
+    monkeypatch.setattr("fedkin.cli.run.train", lambda spec, work: trained.append(spec))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiment.toml").write_text(block("README.md", "toml"))
     result = fedkin(*shlex.split(command, comments=True)[1:])

@@ -83,7 +83,7 @@ def test_a_paper_s_specification_is_found_without_a_checkout(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     trained: list[Any] = []
-    monkeypatch.setattr("fedkin.cli.app.train", lambda spec, work: trained.append(spec))
+    monkeypatch.setattr("fedkin.cli.run.train", lambda spec, work: trained.append(spec))
     done = fedkin("run", "examples/papers/ppfl_synthetic.toml", "--rounds", "3")
     assert done.exit_code == 0, done.output
     assert (trained[0].method.name, trained[0].run.rounds) == ("ppfl", 3)

@@ -20,6 +20,7 @@ from fedkin.core.optimizers import PLAIN, Optimizer
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, row
 from fedkin.engine.evaluation import score
+from fedkin.engine.measures import share_error
 from fedkin.runtime.replay import Runtime
 from tests.golden.trace import Trace
 
@@ -108,6 +109,9 @@ class RecordedClient:
     def rank(self, w: Params, split: str) -> tuple[float, float]:
         loss, accuracy = self.score(w, split)
         return -accuracy, loss
+
+    def rank_error(self, w: Params, split: str) -> float:
+        return share_error(self.score(w, split)[1], len(self.samples[split][0]))
 
 
 @dataclass(frozen=True)

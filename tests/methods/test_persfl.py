@@ -32,7 +32,7 @@ CASES = {
 
 
 def make(**case):
-    hyper = {"objective": "kl", "teacher": "optimal", "student_lr": STUDENT_LR}
+    hyper = {"objective": "kl", "teacher": "optimal", "student_lr": STUDENT_LR, "margin": 0.0}
     hyper.update({name: case.pop(name) for name in list(case) if name in hyper})
     kind, rounds = case.pop("kind", "mlr"), case.pop("rounds", ROUNDS)
     method = persfl(lr=LR, lams=LAMS, temperatures=TEMPERATURES, student_epochs=EPOCHS, **hyper)
@@ -130,6 +130,22 @@ def test_teacher_and_student_are_chosen_on_validation_data_only():
     )
     assert plain == by_test
     assert plain != by_val
+
+
+@pytest.mark.certifies("persfl", "law")
+@pytest.mark.parametrize("margin", [1.0, 3.0])
+def test_students_that_validation_cannot_tell_apart_are_chosen_by_their_loss(margin):
+    _, theirs = make(kind="dnn")
+    run = make(kind="dnn", margin=margin)[0]
+    end, moved = run.finish(), 0
+    for k, scores in theirs[-1]["scores"].items():
+        best, rows = max(right for right, _ in scores), len(run.data[k]["y_val"])
+        likely = (best * rows + 2) / (rows + 4)
+        least = best - margin * (likely * (1 - likely) / (rows + 4)) ** 0.5
+        at = min((i for i, s in enumerate(scores) if s[0] >= least), key=lambda i: scores[i][1])
+        agree("persfl", end.own[k]["student"], theirs[-1]["students"][k][at])
+        moved += at != theirs[-1]["chosen"][k]
+    assert moved > 0
 
 
 def test_walks_side_by_side_end_where_each_ends_alone(monkeypatch):

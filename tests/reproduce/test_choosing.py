@@ -34,7 +34,7 @@ def test_rows_are_valid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("command", sorted(SHOWN))
 def test_commands_of_the_pages(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trained: list[Spec] = []
-    monkeypatch.setattr("fedkin.cli.app.train", lambda spec, work: trained.append(spec))
+    monkeypatch.setattr("fedkin.cli.run.train", lambda spec, work: trained.append(spec))
     monkeypatch.chdir(ROOT)
     for changes in ([], ["run.rounds=7"]):
         words = shlex.split(

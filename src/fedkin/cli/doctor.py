@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fedkin.cli import completion
 from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
 from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import console, tell_hints
@@ -16,16 +17,39 @@ def doctor(
     spec: SpecFile = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="NAME", help="Data set or file, as in fedkin run."),
+        typer.Option(
+            "--data",
+            metavar="NAME",
+            help="Data set or file, as in fedkin run.",
+            autocompletion=completion.data_names,
+        ),
     ] = None,
     method: Annotated[
-        str | None, typer.Option("--method", metavar="NAME", help="As in fedkin run.")
+        str | None,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="As in fedkin run.",
+            autocompletion=completion.method_names,
+        ),
     ] = None,
     split: Annotated[
-        str | None, typer.Option("--split", metavar="NAME", help="As in fedkin run.")
+        str | None,
+        typer.Option(
+            "--split",
+            metavar="NAME",
+            help="As in fedkin run.",
+            autocompletion=completion.partition_names,
+        ),
     ] = None,
     measure: Annotated[
-        str | None, typer.Option("--measure", metavar="NAME", help="As in fedkin run.")
+        str | None,
+        typer.Option(
+            "--measure",
+            metavar="NAME",
+            help="As in fedkin run.",
+            autocompletion=completion.measure_names,
+        ),
     ] = None,
     rounds: Annotated[
         int, typer.Option("--rounds", min=0, help="Rounds of the cost probe; 0: no probe.")

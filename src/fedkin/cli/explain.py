@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from fedkin.cli import completion
 from fedkin.cli.reading import AsJson
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.codes.families import Family, families
@@ -15,7 +16,10 @@ def explain(
     code: Annotated[
         str | None,
         typer.Argument(
-            metavar="CODE", help="Error code, e.g. FED-301; default: all.", show_default=False
+            metavar="CODE",
+            help="Error code, e.g. FED-301; default: all.",
+            show_default=False,
+            autocompletion=completion.error_codes,
         ),
     ] = None,
     as_json: AsJson = False,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from fedkin.cli import completion
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, some
 from fedkin.experiment.terminal import console, say, say_all, warn
@@ -41,13 +42,6 @@ def as_given(data_dir: Path | None) -> str | None:
     return None if data_dir is None else str(data_dir)
 
 
-def method_names(incomplete: str) -> list[str]:
-    """What the shell offers after ``--method``."""
-    from fedkin.cli.listing.methods import methods
-
-    return [one["name"] for one in methods() if one["name"].startswith(incomplete)]
-
-
 def show(folder: Folder, as_json: AsJson = False) -> None:
     """Show the metrics of a run."""
     from fedkin.report import formatting, terminal_tables
@@ -66,7 +60,12 @@ def show(folder: Folder, as_json: AsJson = False) -> None:
 def methods(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A method; default: all.", show_default=False),
+        typer.Argument(
+            metavar="NAME",
+            help="A method; default: all.",
+            show_default=False,
+            autocompletion=completion.method_names,
+        ),
     ] = None,
     certificate: Annotated[
         bool, typer.Option("--certificate", help="Show the tests that they have passed.")

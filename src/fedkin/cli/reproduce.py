@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from fedkin.cli import claims
+from fedkin.cli import claims, completion
 from fedkin.cli.reading import AsJson, DataDir
 from fedkin.cli.talk.json_output import print_json
 from fedkin.core.errors import FedkinError, unknown
@@ -18,7 +18,12 @@ MOST_SEEDS = 1000
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Preset (see --list), or claims.", show_default=False),
+        typer.Argument(
+            metavar="NAME",
+            help="Preset (see --list), or claims.",
+            show_default=False,
+            autocompletion=completion.preset_names,
+        ),
     ] = None,
     paper: Annotated[
         str | None,

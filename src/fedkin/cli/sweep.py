@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from fedkin.cli import completion
 from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
 from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import console, say, tell_hints, warn
@@ -31,20 +32,48 @@ def sweep(
     ] = Path("sweep"),
     measure: Annotated[
         str | None,
-        typer.Option("--measure", metavar="NAME", help="Metric; default: chosen from the data."),
+        typer.Option(
+            "--measure",
+            metavar="NAME",
+            help="Metric; default: chosen from the data.",
+            autocompletion=completion.measure_names,
+        ),
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option("--data", metavar="NAME", help="Data set or file, as in fedkin run."),
+        typer.Option(
+            "--data",
+            metavar="NAME",
+            help="Data set or file, as in fedkin run.",
+            autocompletion=completion.data_names,
+        ),
     ] = None,
     method: Annotated[
-        str | None, typer.Option("--method", metavar="NAME", help="As in fedkin run.")
+        str | None,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="As in fedkin run.",
+            autocompletion=completion.method_names,
+        ),
     ] = None,
     split: Annotated[
-        str | None, typer.Option("--split", metavar="NAME", help="As in fedkin run.")
+        str | None,
+        typer.Option(
+            "--split",
+            metavar="NAME",
+            help="As in fedkin run.",
+            autocompletion=completion.partition_names,
+        ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="As in fedkin run.")
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="As in fedkin run.",
+            autocompletion=completion.model_names,
+        ),
     ] = None,
     rounds: Annotated[
         int | None, typer.Option("--rounds", min=1, help="Rounds of every trial.")

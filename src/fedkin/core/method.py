@@ -189,6 +189,18 @@ class ClientContext(Protocol):
             samples leave the measure undefined. Loss nan where the split is empty.
         """
 
+    def rank_error(self, w: Params, split: str) -> float:
+        """Standard error of the measure that ``rank`` goes by: how far it would lie on other
+        samples of the same client.
+
+        Args:
+            w: Parameters of this client's model.
+            split: "train", "val" or "test".
+
+        Returns:
+            In the measure's unit; 0 where these samples leave it undefined.
+        """
+
 
 class ServerContext(Protocol):
     """The server's tools during one round's update: what it may use beside its state and the

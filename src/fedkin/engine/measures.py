@@ -141,6 +141,21 @@ def standard_error(family: Family, name: str, found: Predicted) -> float | None:
     return float(np.std(values, ddof=1)) if len(values) >= DRAWS // 2 else None
 
 
+def share_error(share: float, rows: int) -> float:
+    """Standard error of a share, such as an accuracy, by Agresti and Coull (1998): with two rows
+    more of either outcome, it is above 0 where all of a few rows are right.
+
+    Args:
+        share: In 0..1.
+        rows: How many it was found on.
+
+    Returns:
+        In 0..1.
+    """
+    likely = (share * rows + 2) / (rows + 4)
+    return math.sqrt(likely * (1 - likely) / (rows + 4))
+
+
 def threshold(found: Predicted) -> float:
     """The probability of class 1 from which on sensitivity + specificity is greatest; 0.5 where it
     is undefined.

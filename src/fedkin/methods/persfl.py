@@ -64,6 +64,7 @@ def persfl(
     student_epochs: Count = 5,
     student_lr: NotNegative | None = None,
     search: Literal["coarse", "grid"] = "coarse",
+    margin: NotNegative = 1.0,
     kept: Whole = 0,
     weights: Weights = "uniform",
 ) -> Method:
@@ -72,8 +73,8 @@ def persfl(
     T by validation accuracy (eq. 3), or by the experiment's measure where it is another.
 
     Readings: line 20 and eq. 3 contradict each other on the order of the KL. The aggregate of the
-    last round is a candidate too; equal values are decided by the lower loss, then
-    by the order of the grid; λ = 0 does not depend on T and is trained once.
+    last round is a candidate too; values that validation cannot tell apart are decided by the lower
+    loss, then by the order of the grid; λ = 0 does not depend on T and is trained once.
 
     Args:
         lr: Learning rate of both stages.
@@ -86,6 +87,8 @@ def persfl(
         student_lr: Learning rate of stage 2; lr if not given.
         search: "grid" trains a student at each of its points, as the paper does; "coarse" some of
             them, then those around the best, a quarter of the default grid.
+        margin: Standard errors of the best student's measure within which others count as equal to
+            it, so that the lower loss decides; with 0, as in the paper, the measure alone decides.
         kept: How many earlier global models the server keeps, evenly spread over the rounds, for
             newcomers to choose their teacher among; with none it is the last.
         weights: "samples" or "uniform": the weights of stage 1's mean; eq. 4 minimises the uniform
@@ -166,10 +169,19 @@ def persfl(
 
         every, lowest = grid_of(lams, temperatures), min(temperatures)
         if search == "grid" or len(every) <= FEW:
-            return min(measured(every), key=_rank)
-        return coarse_to_fine(
-            measured, _rank, (lams, temperatures), lambda at: at if at[0] > 0 else (at[0], lowest)
-        )
+            students = measured(every)
+        else:
+            students = coarse_to_fine(
+                measured,
+                _rank,
+                (lams, temperatures),
+                lambda at: at if at[0] > 0 else (at[0], lowest),
+            )
+        best = min(students, key=_rank)
+        if margin == 0:
+            return best
+        worst = best.rank[0] + margin * data.rank_error(best.parameters, "val")
+        return min((one for one in students if one.rank[0] <= worst), key=lambda one: one.rank[1])
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
         received = received[

@@ -36,6 +36,12 @@ class Score(Protocol):
     def __call__(self, w: Params, split: str) -> tuple[float, float]: ...
 
 
+class RankError(Protocol):
+    """``ClientContext.rank_error``."""
+
+    def __call__(self, w: Params, split: str) -> float: ...
+
+
 class SeenData:
     """A ``ClientContext`` that is the client's own, but for the parts given."""
 
@@ -48,12 +54,14 @@ class SeenData:
         whole: Whole | None = None,
         score: Score | None = None,
         rank: Score | None = None,
+        rank_error: RankError | None = None,
     ) -> None:
         self.info = data.info if info is None else info
         self.batches: Draw = data.batches if batches is None else batches
         self.whole: Whole = data.whole if whole is None else whole
         self.score: Score = data.score if score is None else score
         self.rank: Score = data.rank if rank is None else rank
+        self.rank_error: RankError = data.rank_error if rank_error is None else rank_error
         self.rows = data.rows
         self.model, self.key = data.model, data.key
         self.public, self.public_y = data.public, data.public_y

@@ -1,7 +1,9 @@
 """What a client's context says of its round."""
 
+import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -10,10 +12,17 @@ from fedkin.core.rng import Key
 from fedkin.engine.codec import encode
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.host import Task
+from fedkin.engine.measures import share_error
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
 from tests.methods.federation import architecture, population
+
+
+def context(measure=""):
+    info = ClientInfo(1, "mlr", 9, torch.tensor([2.0, 3.0, 4.0]), 0, 3)
+    people, model = population(sizes=(5, 9), val=30), architecture()
+    return LocalData(info, model, Key(7, 2, 1), people, Runtime("never"), Schedule(4), measure)
 
 
 def test_milestones_reach_the_learning_rate(tmp_path):
@@ -33,18 +42,41 @@ def test_milestones_reach_the_learning_rate(tmp_path):
     [("accuracy", -1), ("", -1), ("log_loss", 1), ("auc", -1), ("ece", 1), ("macro_f1", -1)],
 )
 def test_a_choice_goes_by_the_experiments_measure_then_by_the_loss(measure, better):
-    info = ClientInfo(1, "mlr", 9, torch.tensor([2.0, 3.0, 4.0]), 0, 3)
-    people, model = population(sizes=(5, 9), val=30), architecture()
-    own = LocalData(info, model, Key(7, 2, 1), people, Runtime("never"), Schedule(4), measure)
-    w = model.initial
+    own = context(measure)
+    w = own.model.initial
     loss, accuracy = own.score(w, "val")
     known = {"accuracy": accuracy, "": accuracy, "log_loss": loss}
     if measure not in known:
         known |= own.measure(w, plain_prediction, {"val": loss})["val"]
     assert own.rank(w, "val") == (better * known[measure], loss)
+    people = own.population
     one_class = replace(people, y=torch.zeros_like(people.y))
     undefined = replace(own, population=one_class, chosen="auc")
     loss = undefined.score(w, "val")[0]
     assert undefined.rank(w, "val") == (loss, loss)
     nobody = replace(own, population=population(sizes=(5, 9), val=0))
     assert nobody.rank(w, "val")[1] != nobody.rank(w, "val")[1]  # nan
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "", "log_loss", "auc"])
+def test_the_error_of_a_choice_is_the_spread_over_other_samples(measure):
+    """Beside the spread of the measure over 400 draws of 30 rows from the client's 30."""
+    own = context(measure)
+    rng, rows = np.random.default_rng(3), own.population.val[1]
+    others = []
+    for _ in range(400):
+        val = [own.population.val[0], rng.choice(rows, len(rows))]
+        drawn = replace(own, population=replace(own.population, val=val))
+        others.append(drawn.rank(own.model.initial, "val")[0])
+    assert own.rank_error(own.model.initial, "val") == pytest.approx(np.std(others), rel=0.15)
+
+
+def test_the_error_of_a_share_is_not_zero_where_a_few_are_all_right():
+    assert share_error(1.0, 10) == pytest.approx(math.sqrt(12 * 2 / 14**3))  # 12 of 14 are right
+    assert share_error(0.5, 96) == pytest.approx(0.05)  # √(¼ / 100)
+    nobody = replace(context(), population=population(sizes=(5, 9), val=0))
+    assert nobody.rank_error(nobody.model.initial, "val") == 0.0
+    one_class = context("auc")
+    labels = torch.zeros_like(one_class.population.y)
+    undefined = replace(one_class, population=replace(one_class.population, y=labels))
+    assert undefined.rank_error(undefined.model.initial, "val") == 0.0

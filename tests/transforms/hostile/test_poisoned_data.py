@@ -37,6 +37,7 @@ def test_mini_batches_are_poisoned_with_what_lies_beside_them():
         rows=None,
         score=None,
         rank=None,
+        rank_error=None,
     )
     poisoned = poisoned_data.poisoned(data, lambda batch: poisoned_data.flipped(batch, 3))
     batch, rows = poisoned.batches().gather(0, 2)

@@ -31,6 +31,7 @@ from fedkin.engine.measures import (
     measure,
     measures,
     predicted,
+    share_error,
     standard_error,
     threshold,
 )
@@ -192,6 +193,26 @@ class LocalData:
         value = found.get(self.chosen, loss)
         up = self.chosen in found and MEASURES[self.chosen].higher
         return (-value if up else value), loss
+
+    def rank_error(self, w: Params, split: str) -> float:
+        """Standard error of what ``rank`` goes by, as ``ClientContext.rank_error`` says.
+
+        Args:
+            w: Parameters of this client's model.
+            split: "train", "val" or "test".
+
+        Returns:
+            Of an accuracy by Agresti and Coull's adjusted share, which is above 0 where all of a
+            few samples are right; of other measures by bootstrap.
+        """
+        rows = len(self._rows(split))
+        if rows == 0:
+            return 0.0
+        if self.chosen in ("", "accuracy"):
+            accuracy = self.score(w, split)[1]
+            return 0.0 if math.isnan(accuracy) else share_error(accuracy, rows)
+        predictions = self._predicted(w, plain_prediction, (split,))[split]
+        return standard_error(self.model.family, self.chosen, predictions) or 0.0
 
     def measure(
         self, view: Tree, predict: Predict, losses: Mapping[str, float]

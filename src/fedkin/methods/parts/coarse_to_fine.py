@@ -14,13 +14,14 @@ def coarse_to_fine(
     order: Callable[[T], Any],
     axes: tuple[Sequence[float], Sequence[float]],
     same: Callable[[Point], Point],
-) -> T:
-    """The least of what a walk over the grid finds: far apart first, then around the best so far.
+) -> list[T]:
+    """What a walk over the grid finds: far apart first, then around the best so far.
 
-    >>> flat = coarse_to_fine(lambda points: points, lambda p: abs(p[0] - 13) + abs(p[1] - 5),
-    ...                       (range(21), range(7)), lambda point: point)
-    >>> flat
-    (13, 5)
+    >>> def far(point): return abs(point[0] - 13) + abs(point[1] - 5)
+    >>> axes = range(21), range(7)
+    >>> found = coarse_to_fine(lambda points: points, far, axes, lambda point: point)
+    >>> min(found, key=far), len(found)
+    ((13, 5), 30)
 
     Args:
         measured: what is found at each of some points.
@@ -29,7 +30,7 @@ def coarse_to_fine(
         same: the point that stands for this one and others like it, which is measured once.
 
     Returns:
-        What ``measured`` gave for the best point.
+        What ``measured`` gave, in the order of the points; the best is among them.
     """
     first, second = (sorted({*axis}) for axis in axes)
     known: dict[Point, T] = {}
@@ -45,7 +46,7 @@ def coarse_to_fine(
     for wide, high in STEPS:
         across = _around(first.index(at[0]), wide, len(first))
         at = visit(across, _around(second.index(at[1]), high, len(second)))
-    return known[at]
+    return [known[point] for point in sorted(known)]
 
 
 def _spread(count: int, every: int) -> list[int]:

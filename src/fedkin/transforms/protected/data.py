@@ -67,8 +67,20 @@ def protected(data: ClientContext, noise: SampleNoise) -> ClientContext:
         _not_of_training("ranks models on training samples", split)
         return data.rank(w, split)
 
+    def rank_error(w: Params, split: str) -> float:
+        _not_of_training("ranks models on training samples", split)
+        return data.rank_error(w, split)
+
     info = _Info(*data.info)
-    return SeenData(data, info=info, batches=batches, whole=whole, score=score, rank=rank)
+    return SeenData(
+        data,
+        info=info,
+        batches=batches,
+        whole=whole,
+        score=score,
+        rank=rank,
+        rank_error=rank_error,
+    )
 
 
 def _not_of_training(what: str, split: str) -> None:
