@@ -5,7 +5,8 @@ import sqlite3
 
 import pytest
 
-from fedkin.cli.reading import as_given, method_names
+from fedkin.cli.completion import method_names
+from fedkin.cli.reading import as_given
 from fedkin.runs.outside import STUDY
 from tests.awkward import record
 from tests.cli.command import fedkin, told
