@@ -99,6 +99,23 @@ def test_a_finished_run_stays_as_it_is(node, spec, tmp_path):
         assert files(there) == before
 
 
+def test_a_server_that_died_before_it_recorded_the_end_hears_it_again(tmp_path):
+    """It had asked for the end together with the last evaluation, and asks one by one now."""
+    spec = small("finetune", run__clients=4, run__participation=1.0, run__rounds=1)
+    node = made(tmp_path, spec)
+    base = ask(node, work(spec, 1), down(spec))[0].steps[0].own
+    ends = (Step(op="evaluate", round=1), Step(op="finish", round=2), LAST)
+    _, finish, last = ask(node, request(spec, steps=ends, base=base), down(spec))[0].steps
+    (finished,) = ask(node, work(spec, 2, base, op="finish"), down(spec))[0].steps
+    assert finished.own == finish.own
+    again, _ = ask(node, request(spec, steps=(LAST,), base=finished.own), down(spec))
+    assert again.error is None
+    assert (again.steps[0].scores, again.steps[0].own) == (last.scores, last.own)
+
+
+LAST = Step(op="evaluate_all", round=2)
+
+
 def test_a_node_holds_so_many_runs(node, spec, monkeypatch):
     monkeypatch.setattr(limits, "MOST_RUNS", 2)
     for run in ("00" * 8, "01" * 8):

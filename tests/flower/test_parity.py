@@ -193,7 +193,7 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize("after", [0, 1, 3])
-@pytest.mark.parametrize("method", ["comet", "ditto", "scaffold"])
+@pytest.mark.parametrize("method", ["comet", "ditto", "scaffold", "finetune"])
 def test_a_server_that_was_killed_continues_with_the_same_result(
     method, after, tmp_path, monkeypatch
 ):

@@ -4,15 +4,21 @@ in its table.
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+from typer.main import get_command
 
+from fedkin.cli.app import app
 from fedkin.methods import METHODS, make
 from tests.engine.small import METHODS as HYPER
+from tests.security.hostile import PLANTS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "security.md"
+RUN_DIRECTORY = "A run directory from somebody else"
 TABLE = re.compile(r"^\| claim \| test \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
 
 
@@ -67,5 +73,37 @@ def test_what_methods_send_is_said_of_methods_and_once() -> None:
     rows = [cells(row) for row in after.partition("\n\n")[0].splitlines()[2:]]
     named = [name for row in rows for name in row[0].split(", ")]
     pooled = {m for m in METHODS if make(m, HYPER.get(m, {}), {"lr": 0.1}).needs.pooled}
-    assert set(named) <= set(METHODS) - pooled
-    assert len(named) == len(set(named)) >= 30
+    assert sorted(named) == sorted(set(METHODS) - pooled)
+
+
+def test_every_command_that_asks_for_trust_is_named() -> None:
+    section = the_section("Code that a file names")
+    assert {f"`{' '.join(words)}`" for words in asking(get_command(app))} == {
+        f"`{name}`" for name in re.findall(r"`((?:bench |deploy )?[a-z]+)`", trusting(section))
+    }
+
+
+def asking(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Names of the commands that have --trust-code."""
+    if isinstance(command, click.Group):
+        for name, one in command.commands.items():
+            yield from asking(one, (*words, name))
+    elif any("--trust-code" in parameter.opts for parameter in command.params):
+        yield words
+
+
+def the_section(heading: str) -> str:
+    claims()
+    _, _, after = DOCUMENT.read_text(encoding="utf-8").partition(f"\n## {heading}\n")
+    return after.partition("\n## ")[0]
+
+
+def trusting(section: str) -> str:
+    """The item that says which commands refuse a file's code."""
+    (item,) = (item for item in section.split("\n- ") if item.startswith("What a file names"))
+    return item.replace("\n  ", " ")
+
+
+def test_as_many_run_directories_as_are_said_are_opened() -> None:
+    number = re.findall(r"opens (\d+) such directories", the_section(RUN_DIRECTORY))
+    assert number == [str(len(PLANTS))]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from fedkin.engine.host import CHANGING
 from fedkin.engine.masking import SCORE_STAGES
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Refused, Request, Step
@@ -52,10 +53,8 @@ class Asked:
         """
         self._check_run(request)
         self._check_rounds(spec, request)
-        content = _content(request, message)
-        new = [
-            key for key in map(_key, request.steps) if content not in self._contents.get(key, set())
-        ]
+        contents = _contents(request, message)
+        new = [key for key in contents if contents[key] not in self._contents.get(key, set())]
         if new and self.done:
             raise Refused(
                 f"its run is finished on this node: remove {self._path.name} from its folder "
@@ -66,9 +65,9 @@ class Asked:
             if len(self._contents.get(key, set())) >= most:
                 raise Refused(f"{key} was asked {most} times already, with different messages")
         if new:
-            self._append([f"{key} {content}" for key in new])
+            self._append([f"{key} {contents[key]}" for key in new])
             for key in new:
-                self._contents.setdefault(key, set()).add(content)
+                self._contents.setdefault(key, set()).add(contents[key])
 
     def finish(self) -> None:
         """The run's model is made: from now on what was asked before is answered again, nothing
@@ -132,7 +131,16 @@ def _key(step: Step) -> str:
     return f"{step.op} {step.round}"
 
 
-def _content(request: Request, message: bytes | None) -> str:
-    whole = hashlib.sha256(f"{request.base.round} {request.place}".encode())
-    whole.update(message or b"")
-    return whole.hexdigest()[:32]
+def _contents(request: Request, message: bytes | None) -> dict[str, str]:
+    """What each step is asked with: the round of the state that it begins from, and the message.
+
+    A server that was killed asks one by one for what it had asked for together.
+    """
+    base, found = request.base.round, {}
+    for step in request.steps:
+        whole = hashlib.sha256(f"{base} {request.place}".encode())
+        whole.update(message or b"")
+        found[_key(step)] = whole.hexdigest()[:32]
+        if step.op in CHANGING:
+            base = step.round
+    return found
