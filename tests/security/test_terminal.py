@@ -99,6 +99,7 @@ def test_no_cell_is_a_formula_and_numbers_stay() -> None:
     assert lines[0] == "prediction,p(=1),'=2"
     assert [line.split(",")[0] for line in lines[1:]] == ["'=1+1", "-1", "'@sum", "a"]
     assert cell(" +1e5") == " +1e5"
+    assert cell("\0\t=1+1") == "'\0\t=1+1"
 
 
 def test_a_page_of_markdown_runs_nothing() -> None:

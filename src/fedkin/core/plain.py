@@ -16,7 +16,7 @@ COMMANDS = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 HIDDEN = re.compile(rf"\\[bfnrtu]|{COMMANDS.pattern}")  # of JSON text: the same, or what becomes it
-FORMULA = re.compile(r"\s*[=+\-@]")
+FORMULA = re.compile(r"[\s\0]*[=+\-@]")
 NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|[+-]?(inf|nan)", re.IGNORECASE)
 
 
