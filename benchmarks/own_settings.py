@@ -3,8 +3,8 @@
     FEDKIN_DATA=DIR python -m benchmarks.own_settings runs     # half an hour
     python -m benchmarks.own_settings table --write docs/own_data.md
 
-``runs`` trains the method that a run begins with on every case of benchmarks/own_cases.py and on a
-text, one setting changed at a time, and adds what is missing to own_settings.csv beside this file.
+``runs`` trains the method that a run begins with on every case of benchmarks/own_cases.py, one
+setting changed at a time, and adds what is missing to own_settings.csv beside this file.
 ``table`` says, by kind of data, what each setting gains on validation rows over what a run begins
 with, and what that comes to on test rows. ``--only WORD``: the cases whose name contains it.
 """
@@ -39,14 +39,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "100 rounds": {"run.rounds": 100},
 }
 BEGUN = {"train.lr": 0.1, "run.rounds": 30, "run.patience": 10}
-TEXT = Case(
-    "Shakespeare, 12 roles",
-    None,
-    {"data": "shakespeare", "split": "natural", "clients": 12, "model": "transformer_lm"},
-)
-ALL = (*CASES, TEXT)
 WORTH = 0.5  # of a gain, to be counted
-LOWER = {"rmse", "perplexity", "log_loss"}
+LOWER = {"rmse"}
 
 
 class Found(NamedTuple):
@@ -71,7 +65,7 @@ def main() -> None:
     given = asked.parse_args()
     if given.what == "runs":
         with tempfile.TemporaryDirectory(prefix="fedkin-settings-") as folder:
-            _runs([case for case in ALL if given.only in case.name], Path(folder))
+            _runs([case for case in CASES if given.only in case.name], Path(folder))
         return
     text = table(known())
     if given.write is None:
@@ -119,9 +113,7 @@ def _run(case: Case, setting: str, changed: dict[str, Any], folder: Path) -> Fou
 
 
 def kind_of(case: Case) -> str:
-    """ "table", "picture" or "text"."""
-    if case is TEXT:
-        return "text"
+    """ "table" or "picture"."""
     data = case.options["data"]
     pictures = ("digits", "mnist", "fashion_mnist", "cifar10", "femnist", "{path}/")
     return "picture" if data in pictures else "table"
@@ -140,12 +132,12 @@ def known() -> list[Found]:
 
 
 def table(rows: list[Found]) -> str:
-    """By kind of data and setting: what it gains over what a run begins with, in points; of a
-    measure that is an error or a perplexity, in percent of it.
+    """By kind of data and setting: what it gains over what a run begins with, in points; of an
+    RMSE, in percent of it.
     """
     by = {(row.case, row.setting): row for row in rows}
     lines = []
-    for kind in ("table", "picture", "text"):
+    for kind in ("table", "picture"):
         for setting in SETTINGS:
             pairs = [
                 (by[row.case, BASE], row)

@@ -27,3 +27,14 @@ def test_nothing_done_has_no_estimate() -> None:
     assert line("probing", 0, 3, 60.0) == "probing: 0 of 3"
     assert line("probing", 1, 3, 0.0) == "probing: 1 of 3"
     assert line("probing", 2, 3, 5.0) == "probing: 2 of 3, about 3 s left"
+
+
+def test_what_lasts_hours_is_told_of_less_and_less_often() -> None:
+    now = [0.0]
+    said: list[str] = []
+    listen = SlowLines(said.append, clock=lambda: now[0], patience=3.0)
+    for done in range(3600):
+        listen("rounds", done, 3600)
+        now[0] += 1.0
+    assert 20 < len(said) < 60
+    assert said[-1].startswith("rounds: 3")

@@ -214,7 +214,7 @@ def test_a_trial_that_this_machine_stopped_is_gone_on_with(
         "--json",
     ]
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise Halted("s cannot be written: No space left on device")
 
     with monkeypatch.context() as patch:

@@ -20,6 +20,7 @@ from fedkin.data.canaries import Canaries, canaries_of
 from fedkin.engine.host import Host
 from fedkin.engine.transports.base import InProcess
 from fedkin.experiment.run_facts import privacy_of
+from fedkin.runtime.under_way import counted
 from fedkin.setup.build import Assembled
 from fedkin.setup.opened import Loaded, load
 from fedkin.setup.privacy import secret_for
@@ -53,7 +54,10 @@ def audit(folder: Path, trust_code: bool = False) -> dict[str, Any]:
         )
     host = _host(loaded, folder)
     clients = sorted(parts.infos)[:MOST]
-    found = {client: seen(coordinator, host, client, parts.spec.run.rounds) for client in clients}
+    found = {
+        client: seen(coordinator, host, client, parts.spec.run.rounds)
+        for client in counted("clients looked at", clients)
+    }
     canaries = canaries_of(parts.population)
     proofs = None if canaries is None else _canaries(parts, found, canaries)
     planted = set() if canaries is None else set(canaries.rows.tolist())

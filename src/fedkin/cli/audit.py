@@ -15,9 +15,12 @@ def audit(folder: Folder, trust_code: TrustCode = False, as_json: AsJson = False
     from fedkin.audit.audit import audit as attack
     from fedkin.audit.page import tables, write_page
     from fedkin.cli.export import find_own_code
+    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.runtime.under_way import heard
 
     find_own_code()
-    found = attack(folder, trust_code)
+    with heard(SlowLines()):
+        found = attack(folder, trust_code)
     path = write_page(found, folder)
     if as_json:
         print_json({**found, "written": [str(path)]})

@@ -31,12 +31,14 @@ def judge(wish: Wish) -> None:
     """Runs what is missing, judges every claim, and writes claims.md, claims.html,
     claims.csv and claims.json.
     """
+    from fedkin.experiment.slow_lines import SlowLines
     from fedkin.reproduce.claim import register
     from fedkin.reproduce.claim_page import lines, write
     from fedkin.reproduce.claim_runs import Asked, complete, judged, state
     from fedkin.reproduce.claim_words import verdict
     from fedkin.reproduce.estimate import speed
     from fedkin.reproduce.row_spec import check
+    from fedkin.runtime.under_way import heard
 
     found = register(wish.paper)
     asked = Asked(found, wish.scale, wish.seeds, wish.out / "runs", wish.changes, speed())
@@ -48,7 +50,8 @@ def judge(wish: Wish) -> None:
     if wish.dry_run:
         return
     if not wish.finished:
-        some = complete(asked, chosen, {name: there[name] for name in chosen}, _tell)
+        with heard(SlowLines()):
+            some = complete(asked, chosen, {name: there[name] for name in chosen}, _tell)
         there = {**there, **some}
     judgements = judged(asked, rows, there)
     wish.out.mkdir(parents=True, exist_ok=True)

@@ -162,10 +162,12 @@ def _quoted(key: str, value: Any) -> str:
 
 
 def _run(asking: Asking, as_json: bool) -> None:
+    from fedkin.experiment.slow_lines import SlowLines
     from fedkin.report import formatting
     from fedkin.reproduce.estimate import estimate, speed, together
     from fedkin.reproduce.pages import cells, flags, lines, write
     from fedkin.reproduce.running import known, outcomes
+    from fedkin.runtime.under_way import heard
 
     found, changes, here = asking.preset, asking.changes, speed()
     total = together(estimate(row, changes, here, asking.seeds) for row in asking.rows)
@@ -175,13 +177,15 @@ def _run(asking: Asking, as_json: bool) -> None:
     for text in flags(found):
         warn(text)
     done = []
-    for one in outcomes(
+    made = outcomes(
         asking.rows, asking.seeds, runs, changes, here, asking.runners, asking.elsewhere
-    ):
-        done.append(one)
-        for line in lines([one]):
-            why = f"  {one.missing}" if one.missing else ""
-            warn("  ".join(cells(line)[:-1]) + why)
+    )
+    with heard(SlowLines()):
+        for one in made:
+            done.append(one)
+            for line in lines([one]):
+                why = f"  {one.missing}" if one.missing else ""
+                warn("  ".join(cells(line)[:-1]) + why)
     now = {
         one.row.name: one for one in done
     }  # the page has all rows, whichever were asked for this time

@@ -89,6 +89,8 @@ def sweep(
     Start it several times with the same --out to work in parallel.
     """
     from fedkin.cli.export import find_own_code
+    from fedkin.experiment.slow_lines import SlowLines
+    from fedkin.runtime.under_way import heard
     from fedkin.setup.options import specification
     from fedkin.sweep import outcome, space_of
     from fedkin.sweep import sweep as search
@@ -98,7 +100,8 @@ def sweep(
     options = {**named, "rounds": rounds, "seed": seed, "data_dir": as_given(data_dir)}
     base, hints = specification(spec, options, set_ or [], trust_code)
     tell_hints(hints)
-    study = search(base, space_of(space or []), out, trials, sampler, _tell)
+    with heard(SlowLines()):
+        study = search(base, space_of(space or []), out, trials, sampler, _tell)
     found = outcome(study, out)
     if as_json:
         print_json(found)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fedkin.experiment.terminal import warn
 
 PATIENCE = 3.0  # seconds of silence
+SELDOM = 0.1  # of the time that has passed: what lasts hours is told of every few minutes
 
 
 class SlowLines:
@@ -35,9 +36,10 @@ class SlowLines:
             self._began[what] = now
         if self._said is None:
             self._said = now
-        if now - self._said >= self._patience and done < of:
+        spent = now - self._began.get(what, now)
+        if now - self._said >= max(self._patience, SELDOM * spent) and done < of:
             self._said = now
-            self._say(line(what, done, of, now - self._began.get(what, now)))
+            self._say(line(what, done, of, spent))
 
 
 def line(what: str, done: int, of: int, spent: float) -> str:

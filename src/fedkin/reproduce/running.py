@@ -15,6 +15,7 @@ from fedkin.core.files import write_file
 from fedkin.data.folder import data_folder
 from fedkin.data.theory import toy
 from fedkin.experiment.resume import resume
+from fedkin.experiment.rounds_told import rounds_told
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted, Progress
 from fedkin.report.summary import summary
@@ -126,7 +127,7 @@ def _experiment(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any
         spec = spec_of(row, seed, changes)
         if begun(folder):
             check_same(folder, spec)
-            clocked(folder, partial(_resumed, folder))
+            clocked(folder, partial(_resumed, spec, folder))
         else:
             clocked(folder, partial(_begun, spec, folder))
     return _outcome(row, seeds, folders, changes)
@@ -186,11 +187,14 @@ def _begun(spec: Spec, folder: Path, progress: Progress) -> Path:
             write_file(folder / ASKED, json.dumps(settings_of(spec)).encode())
         progress(record)
 
-    return run(spec, folder, progress=first)
+    return run(
+        spec, folder, progress=rounds_told(f"rounds of {folder.name}", spec.run.rounds, first)
+    )
 
 
-def _resumed(folder: Path, progress: Progress) -> Path:
-    return resume(folder, progress=progress)
+def _resumed(spec: Spec, folder: Path, progress: Progress) -> Path:
+    told = rounds_told(f"rounds of {folder.name}", spec.run.rounds, progress)
+    return resume(folder, progress=told)
 
 
 def _toy(row: Row, seeds: list[int], out: Path, changes: Mapping[str, Any]) -> Outcome:

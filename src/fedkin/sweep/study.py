@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 from fedkin.core.errors import FedkinError, Halted, first_line, unknown
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
+from fedkin.experiment.rounds_told import rounds_told
 from fedkin.experiment.run import run
 from fedkin.report.comparison.run_row import read_run
 from fedkin.report.records import opened
@@ -141,10 +142,11 @@ def _work(study: Any, base: Spec, claim: Claim, folder: Path) -> Score | str:
 
 
 def _score(base: Spec, claim: Claim) -> Score:
+    told = rounds_told(f"rounds of trial {claim.number + 1}", base.run.rounds)
     if begun(claim.run):
-        resume(claim.run)
+        resume(claim.run, progress=told)
     else:
-        run(changed(base, claim.values), claim.run)
+        run(changed(base, claim.values), claim.run, progress=told)
     seen = read_run(claim.run, claim.run.name)
     if seen.validation is None:
         if seen.measure not in ("accuracy", "loss", "log_loss") and any(
