@@ -384,7 +384,7 @@ def test_a_folder_is_free_again_after_a_mistake(
     assert "another experiment" in fedkin("sweep", *QUICK, *where).output
 
 
-def stopped(*_: object) -> None:
+def stopped(*_: object, **__: object) -> None:
     raise Interrupted("stopped")
 
 
