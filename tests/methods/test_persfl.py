@@ -133,7 +133,7 @@ def test_teacher_and_student_are_chosen_on_validation_data_only():
 
 
 @pytest.mark.certifies("persfl", "law")
-@pytest.mark.parametrize("margin", [1.0, 3.0])
+@pytest.mark.parametrize("margin", [0.85, 1.0, 3.0])
 def test_students_that_validation_cannot_tell_apart_are_chosen_by_their_loss(margin):
     _, theirs = make(kind="dnn")
     run = make(kind="dnn", margin=margin)[0]
