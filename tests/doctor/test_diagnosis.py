@@ -3,8 +3,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from fedkin import Experiment
 from fedkin.experiment.training import Interrupted
 from tests.cli.command import fedkin, told
 from tests.doctor.diagnosis_examples import QUICK
@@ -73,3 +75,16 @@ def test_names_are_told_as_they_are(tmp_path: Path) -> None:
 def test_an_unknown_method_is_told_before_the_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedkin.doctor.probe.run", lambda *_, **__: pytest.fail("a probe was run"))
     assert "did you mean 'ifca'" in told("doctor", "--methods", "comet,icfa")
+
+
+def test_counts_are_judged_by_rmse(tmp_path: Path) -> None:
+    rng, path = np.random.default_rng(0), tmp_path / "counts.csv"
+    x = rng.normal(size=90)
+    rows = [f"s{i % 3},{x[i]:.3f},{rng.poisson(np.exp(0.5 + x[i]))}" for i in range(90)]
+    path.write_text("\n".join(["site,x,visits", *rows]))
+    options = {"data": f"{path}:client=site,label=visits,task=regression", "measure": "deviance"}
+    measures = [
+        Experiment("local", **options, **family).doctor(rounds=0)["verdict"]["measure"]
+        for family in ({}, {"model.family": "poisson"})
+    ]
+    assert measures == ["deviance", "rmse"]

@@ -34,7 +34,7 @@ def diagnosis(
         parts = assemble(spec)
         traps = traps_of(parts)
     everyone = _with_all_rows(spec, parts)
-    found = examined(everyone, parts.spec.run.measure, parts.spec.run.seed)
+    found = examined(everyone, _measure(parts.spec), parts.spec.run.seed)
     layers = min((layers_of(model) for model in parts.models.values()), default=0)
     first = [] if found is None else candidates(found, everyone.names, layers)
     wanted = {spec.method.name: spec.method} if named else {}
@@ -54,6 +54,14 @@ def diagnosis(
         "of": spec.run.rounds,
         "privacy": privacy_of(parts),
     }
+
+
+def _measure(spec: Spec) -> str:
+    """The experiment's; where numbers have another family's deviance, RMSE. The doctor's models
+    predict means below zero, of which a Poisson deviance is not defined.
+    """
+    plain = spec.model.family in ("auto", "gaussian")
+    return spec.run.measure if plain or spec.run.measure != "deviance" else "rmse"
 
 
 def layers_of(model: Model) -> int:
