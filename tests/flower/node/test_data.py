@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.flower.envelope import Place
 from fedkin.flower.node import data
+from tests.engine.small import small
 
 
 def test_own_files(tmp_path):
@@ -31,3 +33,22 @@ def test_own_files(tmp_path):
     (tmp_path / "e.csv").write_text("a,label,split\n1,0,train\n2,1,other\n")
     with pytest.raises(FedkinError, match="train, val or test"):
         data.read(tmp_path / "e.csv")
+
+
+def test_a_place_fits_the_data_of_its_node(tmp_path):
+    x, y = np.arange(27, dtype=np.float32).reshape(9, 3), np.array([0, 1, 2] * 3)
+    np.savez(tmp_path / "a.npz", x_train=x[:5], y_train=y[:5], x_test=x[5:], y_test=y[5:])
+    own, spec = data.read(tmp_path / "a.npz"), small("fedavg")
+    for client, classes in ((2, 3), (1, 2)):
+        with pytest.raises(FedkinError, match="does not fit the data of this node"):
+            data.alone(spec, own, Place(client=client, clients=2, classes=classes, architecture=""))
+    fitting = data.alone(spec, own, Place(client=1, clients=2, classes=4, architecture=""))
+    assert [len(rows) for rows in fitting.rows("train")] == [0, 5]
+    assert fitting.classes == 4
+
+
+def test_a_deployment_of_one_client_is_like_itself(tmp_path):
+    x, y = np.arange(27, dtype=np.float32).reshape(9, 3), np.array([0, 1, 2] * 3)
+    np.savez(tmp_path / "a.npz", x_train=x[:5], y_train=y[:5], x_test=x[5:], y_test=y[5:])
+    facts = data.facts_of(data.read(tmp_path / "a.npz"), 0)
+    assert data._usual(["north"], [facts]) == 0

@@ -1,9 +1,14 @@
 """A node alone: what it refuses, and that work is done once however often it is asked for."""
 
-import pytest
+import os
 
+import pytest
+from filelock import FileLock
+
+from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
 from fedkin.flower.envelope import Base, NodeReply, Place, Step
+from fedkin.flower.node import host
 from tests.engine.small import small
 from tests.flower.node.host_examples import ask, down, made, request
 
@@ -83,3 +88,22 @@ def test_another_experiment_is_accepted_when_its_file_is_put_in_place(node, spec
     made(tmp_path, other)
     assert ask(node, request(other), down(other))[0].error is None
     assert "experiment" in ask(node, request(spec), down(spec))[0].error
+
+
+def test_a_hosts_files_are_its_owners_and_its_folder_is_its_own(node, monkeypatch):
+    seen = []
+    monkeypatch.setattr(host, "serve", lambda served: seen.append(served.folder))
+    monkeypatch.setattr(host.torch, "set_num_threads", lambda number: seen.append(number))
+    before = os.umask(0o022)
+    try:
+        host.main(node.folder)
+        assert os.umask(before) == 0o077
+    finally:
+        os.umask(before)
+    assert seen == [1, node.folder]
+    assert node.state.stat().st_mode & 0o777 == 0o700
+    in_use = pytest.raises(FedkinError, match="in use by another host")
+    with FileLock(node.state / "host.lock"), in_use:
+        host.main(node.folder)
+    os.umask(before)
+    assert len(seen) == 3

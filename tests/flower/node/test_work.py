@@ -2,8 +2,10 @@
 
 import pytest
 
+from fedkin.core.errors import FedkinError
 from fedkin.flower.envelope import Base, Step
 from fedkin.flower.node.host import Node
+from fedkin.flower.node.work import Work
 from tests.engine.small import small
 from tests.flower.node.host_examples import ask, down, made, request
 
@@ -57,3 +59,19 @@ def test_states_that_nobody_will_ask_for_are_removed(node, spec):
         )
         base = reply.steps[0].own
     assert sorted(path.name for path in node.state.glob("*/*.commit")) == ["3.commit", "4.commit"]
+
+
+def test_scores_are_sent_although_the_model_cannot_be_kept(tmp_path, monkeypatch, capsys):
+    spec = small("ditto", run__clients=4, run__participation=1.0, run__rounds=1)
+    node = made(tmp_path, spec)
+    first, _ = ask(node, request(spec), down(spec))
+
+    def full(*_):
+        raise FedkinError("no room")
+
+    monkeypatch.setattr(Work, "_keep_model", full)
+    last = request(spec, base=first.steps[0].own, steps=(Step(op="evaluate_all", round=2),), keep=0)
+    reply, _ = ask(node, last, down(spec))
+    assert reply.steps[0].error is None
+    assert reply.steps[0].scores["personal"]["test"]
+    assert "the model of this run is not kept for export: no room" in capsys.readouterr().err

@@ -1,5 +1,9 @@
 """What the SuperLink binds, what is insecure and where, and certificates that end."""
 
+import os
+import socket
+import sys
+
 import pytest
 
 pytest.importorskip("flwr")
@@ -68,3 +72,85 @@ def test_a_node_is_not_started_insecurely_towards_another_machine(tmp_path, comm
     with pytest.raises(FedkinError, match="is not host:port"):
         load(NodeConfig, path.parent, NODE)
     assert not commands
+
+
+def test_a_node_is_its_host_and_its_supernode(tmp_path, commands):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092") / "nodes" / "north"
+    before = os.umask(0o022)
+    try:
+        supervisor.node(folder)
+        assert os.umask(before) == 0o077
+    finally:
+        os.umask(before)
+    (found,) = commands
+    assert found["host"] == [sys.executable, "-m", supervisor.HOST, str(folder)]
+    asked = dict(zip(found["supernode"][1::2], found["supernode"][2::2], strict=True))
+    assert asked["--superlink"] == "127.0.0.1:9092"
+    assert asked["--host"] == "127.0.0.1"
+    assert asked["--root-certificates"] == str(folder / "ca.crt")
+    assert asked["--auth-supernode-private-key"] == str(folder / "node.key")
+    home = folder / load(NodeConfig, folder, NODE).state / "flower"
+    assert home.stat().st_mode & 0o777 == 0o700
+    (folder / "node.key").chmod(0o640)
+    with pytest.raises(FedkinError, match="can be read by others"):
+        supervisor.node(folder)
+    (folder / "node.key").unlink()
+    with pytest.raises(FedkinError, match="private key belongs there"):
+        supervisor.node(folder)
+
+
+def test_keys_are_registered_where_the_superlink_answers(tmp_path, monkeypatch):
+    asked = []
+
+    def register(folder, deployment, home):
+        asked.append((folder, deployment.clients, home.name))
+        return True
+
+    monkeypatch.setattr(supervisor, "register", register)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"192.0.2.7:{server.getsockname()[1]}"  # this machine's name elsewhere
+        folder = init(tmp_path / "site", SPEC, NAMES, address, listen="127.0.0.1")
+        assert supervisor.register_now(folder)
+        assert asked == [(folder, NAMES, "flower")]
+    assert not supervisor.register_now(folder)  # nobody listens any more
+    assert len(asked) == 1
+
+
+KEPT = """
+echo $$ >> "$FOLDER/long"
+trap 'sleep 0.3; echo ended >> "$FOLDER/long"; exit' TERM
+while :; do sleep 0.05; done
+"""
+
+
+def test_what_ends_is_started_again_and_nothing_outlives_its_keeper(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(supervisor, "PAUSE", 0.0)
+    monkeypatch.setattr(supervisor, "DAY", 0.0)
+    monkeypatch.setattr(supervisor.signal, "signal", lambda *_: None)
+    here = {"FOLDER": str(tmp_path), "PATH": os.environ["PATH"]}
+    short = ["sh", "-c", 'echo here >> "$FOLDER/short"; exit 3']
+    keeper = supervisor.Keeper({"short": short, "long": ["sh", "-c", KEPT]}, here)
+    tried, said = [], []
+
+    def lines(name: str) -> list[str]:
+        return (tmp_path / name).read_text().split() if (tmp_path / name).exists() else []
+
+    def after() -> bool:
+        tried.append(1)
+        return len(tried) == 2
+
+    def daily() -> None:
+        said.append(1)
+        if len(lines("short")) > 1 and lines("long"):
+            keeper._stop()
+        raise FedkinError("a certificate expires")
+
+    keeper.run(after, daily)
+    pid, last = lines("long")  # started once, and let end by itself
+    assert last == "ended"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)
+    err = capfd.readouterr().err
+    assert "short ended with code 3: starting it again" in err
+    assert err.count("warning: a certificate expires") == len(said)
+    assert len(tried) == 2  # not again, when it succeeded
