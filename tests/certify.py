@@ -3,7 +3,8 @@ it.
 
     python -m tests.certify EVIDENCE.json [NAME …]
 
-With names, only these certificates are renewed; the others stay, but for methods that are gone.
+With names, only these certificates are renewed; the others stay, but for those of what is gone.
+Names are of methods, and of transforms (fedkin.certificates.transforms).
 """
 
 import json
@@ -13,6 +14,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from fedkin.certificates import transforms
 from fedkin.certificates.registry import (
     FILE,
     GOLDEN,
@@ -23,7 +25,7 @@ from fedkin.certificates.registry import (
     readings,
     sources,
 )
-from fedkin.cli.listing.certificates import markdown
+from fedkin.cli.listing.certificates import markdown, of_transforms
 from fedkin.cli.listing.choosing import answers, table
 from fedkin.methods import METHODS
 from tests.laws.small import PUBLIC, SIZES
@@ -32,6 +34,7 @@ from tests.methods.federation import CLASSES, WIDTH
 ROOT = Path(__file__).parent.parent
 CERTIFICATES = ROOT / "src" / "fedkin" / "certificates" / FILE
 PAGE = ROOT / "docs" / "fidelity.md"
+PRIVACY = ROOT / "docs" / "privacy.md"
 CHOOSING = ROOT / "docs" / "choosing.md"
 REASONS = ROOT / "tests" / "laws" / "no_closed_form.toml"
 ABOUT = {
@@ -60,6 +63,13 @@ def certificate(name: str, evidence: dict[str, Any]) -> dict[str, Any]:
     found[GOLDEN] = golden(name, evidence.get(GOLDEN, []))
     used = [module.replace(".", "/") + ".py" for module in sources(recipe)]
     return {**found, **readings(recipe), "sources": used, "sha256": digest(recipe)}
+
+
+def of_transform(name: str, evidence: dict[str, Any]) -> dict[str, Any]:
+    """One transform's certificate."""
+    tests = {kind: {"tests": grouped(evidence.get(kind, []))} for kind in transforms.KINDS}
+    used = [module.replace(".", "/") + ".py" for module in transforms.sources_of(name)]
+    return {**tests, "sources": used, "sha256": transforms.digest(name)}
 
 
 def golden(name: str, tests: list[dict[str, Any]]) -> dict[str, Any]:
@@ -115,21 +125,35 @@ def text(packaged: dict[str, Any]) -> str:
 
 def main(evidence: Path, names: list[str]) -> int:
     found = json.loads(evidence.read_text(encoding="utf-8"))
-    if stray := sorted(set(found) - set(METHODS)):
-        print(f"tests certify what is no method: {', '.join(stray)}")
-    before = packaged()["methods"] if names and CERTIFICATES.is_file() else {}
-    renewed = {name: certificate(name, found.get(name, {})) for name in names or METHODS}
-    methods = {name: one for name, one in sorted({**before, **renewed}.items()) if name in METHODS}
-    CERTIFICATES.write_text(text({"about": ABOUT, "methods": methods}), encoding="utf-8")
+    if stray := sorted(set(found) - set(METHODS) - set(transforms.CERTIFIED)):
+        print(f"tests certify what is no method, and no transform: {', '.join(stray)}")
+    before = packaged() if names and CERTIFICATES.is_file() else {}
+    kinds = {
+        "methods": (METHODS, certificate),
+        "transforms": (transforms.CERTIFIED, of_transform),
+    }
+    made: dict[str, dict[str, Any]] = {}
+    for kind, (known, certified) in kinds.items():
+        chosen = [name for name in names or known if name in known]
+        renewed = {name: certified(name, found.get(name, {})) for name in chosen}
+        every = sorted({**before.get(kind, {}), **renewed}.items())
+        made[kind] = {name: one for name, one in every if name in known}
+    methods = made["methods"]
+    CERTIFICATES.write_text(text({"about": ABOUT, **made}), encoding="utf-8")
     written = json.loads(CERTIFICATES.read_text(encoding="utf-8"))
     PAGE.write_text(markdown(written), encoding="utf-8")
     packaged.cache_clear()
     blocks = {"answers": answers(list(METHODS)), "table": table(list(METHODS))}
     CHOOSING.write_text(filled(CHOOSING.read_text(encoding="utf-8"), blocks), encoding="utf-8")
+    page = filled(PRIVACY.read_text(encoding="utf-8"), {"certificates": of_transforms(written)})
+    PRIVACY.write_text(page, encoding="utf-8")
     incomplete = {name: missing for name, one in methods.items() if (missing := lacking(one))}
+    partly = made["transforms"].items()
+    incomplete |= {name: missing for name, one in partly if (missing := transforms.lacking(one))}
     for name, missing in incomplete.items():
         print(f"{name} lacks {', '.join(missing)}")
-    print(f"{len(methods)} certificates, {len(methods) - len(incomplete)} of them whole")
+    every = sum(len(certificates) for certificates in made.values())
+    print(f"{every} certificates, {every - len(incomplete)} of them whole")
     return 1 if incomplete else 0
 
 

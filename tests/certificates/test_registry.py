@@ -189,6 +189,10 @@ def test_the_command_tells_certificates() -> None:
     (one,) = json.loads(fedkin("methods", "comet", "--certificate", "--json").stdout)
     assert one["messages"]["sent"][0]["up"] == {"predictions": 36}
     assert "ppfl" in fedkin("methods", "--certificate").stdout
+    rule = fedkin("methods", "median", "--certificate").stdout
+    assert rule.startswith("median")
+    assert "test_the_median_of_known_vectors" in rule
+    assert "Messages" not in rule
     assert told("methods", "nonsense", "--certificate").startswith("unknown method 'nonsense'")
     assert [one["name"] for one in json.loads(fedkin("methods", "comet", "--json").stdout)] == [
         "comet"

@@ -69,6 +69,7 @@ METHOD_CASES = (
 )
 
 
+@pytest.mark.certifies("masks", "law")
 @pytest.mark.parametrize("method", METHOD_CASES)
 def test_the_sum_under_masks_is_the_plain_sum_to_the_bit(method, tmp_path):
     plain = without_messages(run(spec(method, masks=None), tmp_path / "plain"))
@@ -119,6 +120,7 @@ def test_patience_goes_by_the_sums(tmp_path):
     assert without_messages(run(spec("fedavg", **settings), tmp_path / "masked")) == plain
 
 
+@pytest.mark.certifies("masks", "law")
 def test_processes_and_resumed_runs_give_the_same_bits(tmp_path, monkeypatch):
     plain = outcome(run(spec("ditto", run__participation=0.6), tmp_path / "plain"))
     monkeypatch.setattr(processes, "subprocess", FORKED)

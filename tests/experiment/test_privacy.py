@@ -44,7 +44,11 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.parametrize(("method", "where"), [("scaffold", "server"), ("ditto", "client")])
+@pytest.mark.certifies("client_noise", "prediction_noise", "votes", "law")
+@pytest.mark.parametrize(
+    ("method", "where"),
+    [("scaffold", "server"), ("ditto", "client"), ("comet", "client"), ("ds_fl", "server")],
+)
 def test_a_resumed_round_repeats_its_noise_whatever_the_engine(
     method, where, tmp_path, monkeypatch
 ):

@@ -25,6 +25,7 @@ def _schedule(number: int) -> tuple[list[int], int, Gone]:
     return clients, threshold, Gone(**stages)
 
 
+@pytest.mark.certifies("masks", "closed form")
 @pytest.mark.parametrize("tens", range(SCHEDULES // 20))
 def test_any_losses_up_to_n_minus_t_give_the_plain_sum(tens: int) -> None:
     for number in range(20 * tens, 20 * tens + 20):

@@ -13,6 +13,7 @@ def key(a: int, b: int) -> bytes:
     return bytes([min(a, b), max(a, b)]) * 16
 
 
+@pytest.mark.certifies("masks", "closed form")
 def test_pairs_cancel_whatever_the_numbers_of_clients() -> None:
     clients, size = (9, 2, 10, 5), 33
     vectors = {k: np.arange(size, dtype=np.uint64) * np.uint64(k) for k in clients}

@@ -61,6 +61,8 @@ def test_what_was_asked_for_is_written_as_it_was() -> None:
         ({"clip": 1.0}, "clip protects nobody without noise"),
         ({**WHOLE, "delta": 1}, "above 0 and below 1"),
         ({**WHOLE, "where": "distributed"}, "which hides nothing without masks"),
+        ({**WHOLE, "personal": "plain"}, "personal = 'plain' is for unit = 'sample'"),
+        ({**WHOLE, "unit": "sample", "personal": "some"}, "personal"),
         ({"secure_aggregation": {"threshold": 0}}, "threshold must be a number of participants"),
         ({"secure_aggregation": 7}, "write true, or {threshold = 7}"),
     ],

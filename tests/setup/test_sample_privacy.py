@@ -52,6 +52,14 @@ def test_the_steps_of_a_round_are_known_beforehand(method):
     assert assemble(spec(method)).costs.steps[0] == STEPS[method]
 
 
+def test_personal_parts_without_noise_cost_nothing_and_are_outside():
+    plain = assemble(spec("ditto", {"personal": "plain"})).costs
+    assert plain.steps[0] == {(1,): 4}
+    assert assemble(spec("apfl", {"personal": "plain"})).costs.steps[0] == {(1,): 4}
+    with pytest.raises(FedkinError, match="every step of fedper moves what its clients send"):
+        assemble(spec("fedper", {"personal": "plain"}))
+
+
 REFUSED = {
     "centralized": "trains on everybody's samples in one place",
     "fedbabu": "private samples outside of a gradient",
@@ -148,9 +156,14 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.parametrize("method", ["scaffold", "cgpfl"])
-def test_a_resumed_round_repeats_its_noise_whatever_the_engine(method, tmp_path, monkeypatch, free):
-    asked = spec(method, {"seeded": True})
+@pytest.mark.certifies("sample_noise", "law")
+@pytest.mark.parametrize(
+    ("method", "personal"), [("scaffold", "protected"), ("cgpfl", "protected"), ("apfl", "plain")]
+)
+def test_a_resumed_round_repeats_its_noise_whatever_the_engine(
+    method, personal, tmp_path, monkeypatch, free
+):
+    asked = spec(method, {"seeded": True, "personal": personal})
     plain = outcome(run(asked, tmp_path / "plain"))
     monkeypatch.setattr(processes, "subprocess", FORKED)
     other = asked.model_dump(exclude_none=True)
@@ -182,6 +195,9 @@ def test_two_runs_of_one_seed_have_other_noise_and_say_what_it_is_worth(tmp_path
     told = summary(first)
     assert told["privacy"]["protects"] == "a training sample of a client"
     assert "validation samples" in told["privacy"]["outside"]
+    assert "models that stay at home" in told["privacy"]["outside"]
+    plain = summary(run(spec("ditto", {"personal": "plain"}), tmp_path / "plain"))["privacy"]
+    assert "personal models, trained without noise" in plain["outside"]
     assert told["extras"]["epsilon"]["federation"] == 1.0
     assert len(told["extras"]["epsilon"]) == 7
 

@@ -26,6 +26,7 @@ SENT = {
 }
 
 
+@pytest.mark.certifies("attack", "closed form")
 @pytest.mark.parametrize(
     ("kind", "strength", "w"),
     [
@@ -47,6 +48,7 @@ def test_a_message_of_differences_is_an_update_already():
     assert found["parameters"]["w"].tolist() == [-1.5, -1.0]
 
 
+@pytest.mark.certifies("attack", "closed form")
 def test_alie_is_the_attackers_mean_less_some_deviations():
     def message(a, b):
         return {"parameters": {"w": torch.tensor([a, b])}}
@@ -62,6 +64,7 @@ def test_alie_is_the_attackers_mean_less_some_deviations():
     assert found.mean["parameters"]["w"].tolist() == pytest.approx(expected)
 
 
+@pytest.mark.certifies("attack", "closed form")
 def test_the_z_of_the_paper():
     assert attacks.largest_z(50, 24) == pytest.approx(1.4260768722)  # 24 of 26 honest ones
     assert attacks.largest_z(20, 4) == pytest.approx(0.1573106846)

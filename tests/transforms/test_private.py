@@ -22,6 +22,7 @@ def message(*update):
     return {"parameters": {"w": RECEIVED["parameters"]["w"] + torch.tensor(update)}}
 
 
+@pytest.mark.certifies("client_noise", "closed form")
 def test_an_update_is_clipped_to_its_norm_and_one_that_is_not_finite_is_nothing():
     long = torch.tensor([3.0, 4.0], dtype=torch.float64)
     assert clipped(long, 2.5).tolist() == pytest.approx([1.5, 2.0])
@@ -29,6 +30,7 @@ def test_an_update_is_clipped_to_its_norm_and_one_that_is_not_finite_is_nothing(
     assert clipped(torch.tensor([math.inf, 1.0], dtype=torch.float64), 1.0).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.certifies("client_noise", "closed form")
 def test_the_sum_is_divided_by_the_expected_number_and_clients_count_alike():
     replies = {1: Reply(message(3.0, 4.0, 0.0), 100.0), 4: Reply(message(0.0, 0.25, 0.0), 1.0)}
     how = WeightedSum(rule=noised_mean(Guarantee(1.0, 0.5), 4.0, ("parameters",), 0))
@@ -40,6 +42,7 @@ def test_the_sum_is_divided_by_the_expected_number_and_clients_count_alike():
     assert found.reported == {}  # how much of whom was clipped is nobody's business
 
 
+@pytest.mark.certifies("client_noise", "closed form")
 def test_a_round_without_participants_is_noise_alone():
     how = WeightedSum(rule=noised_mean(Guarantee(2.0, 1.5), 3.0, ("parameters",), 0))
     found = aggregated(how, {}, lambda: Around(lambda client: RECEIVED, 2, SECRET))
@@ -56,6 +59,7 @@ def test_clients_who_were_sent_different_models_are_refused():
         aggregated(how, replies, lambda: Around(sent.get, 1, SECRET))
 
 
+@pytest.mark.certifies("client_noise", "closed form")
 def test_noise_has_the_variance_that_was_asked_for_and_is_normal():
     n = 200_000
     drawn = noise_of(SECRET, 3, n, Guarantee(2.0, 0.75)) / 1.5
@@ -65,6 +69,7 @@ def test_noise_has_the_variance_that_was_asked_for_and_is_normal():
     assert float((drawn**4).mean()) == pytest.approx(3, abs=0.06)
 
 
+@pytest.mark.certifies("client_noise", "law")
 def test_noise_is_the_same_for_a_round_and_another_for_every_other():
     assert torch.equal(SECRET.normal("noise", 3, 9), SECRET.normal("noise", 3, 9))
     assert torch.equal(SECRET.normal("noise", 3, 9)[:4], SECRET.normal("noise", 3, 9)[:4])

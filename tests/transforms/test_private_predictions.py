@@ -17,6 +17,7 @@ TOLD = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]], dtype=torch.float64)
 PRIVACY = {"noise": 0.5, "clip": 2.0, "delta": 1e-5, "where": "client", "seeded": True}
 
 
+@pytest.mark.certifies("prediction_noise", "closed form")
 def test_predictions_are_clipped_around_the_uniform_ones():
     away = TOLD - 1 / 3
     found = PredictionNoise(float(away.norm()) / 4, 1e-30)(TOLD, SECRET, 1)
@@ -25,6 +26,7 @@ def test_predictions_are_clipped_around_the_uniform_ones():
     assert whole.tolist() == [pytest.approx(row) for row in TOLD.tolist()]
 
 
+@pytest.mark.certifies("prediction_noise", "closed form")
 def test_noise_is_that_of_a_sum_with_its_clip_and_rows_stay_on_the_simplex():
     rows, how = 40_000, PredictionNoise(0.02, 1.5)
     uniform = torch.full((rows, 4), 0.25)

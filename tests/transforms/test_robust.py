@@ -9,6 +9,7 @@ from fedkin.transforms import robust
 from fedkin.transforms.updates import flattened
 
 
+@pytest.mark.certifies("median", "trimmed_mean", "geometric_median", "krum", "law")
 def test_rules_resist_what_moves_the_mean():
     honest = torch.randn(8, 30, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
     hostile = torch.full((2, 30), 1e6, dtype=torch.float64)
@@ -23,6 +24,7 @@ def test_rules_resist_what_moves_the_mean():
         assert float(found.abs().max()) < 4
 
 
+@pytest.mark.certifies("norm_bound", "closed form")
 def test_a_norm_bound_shortens_updates_and_nothing_else():
     received = {"parameters": {"w": torch.tensor([10.0, 10.0]), "b": torch.tensor([1.0])}}
 

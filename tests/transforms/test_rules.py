@@ -18,6 +18,7 @@ FIVE = torch.tensor(
 )
 
 
+@pytest.mark.certifies("median", "closed form")
 def test_the_median_of_known_vectors():
     found, kept = robust.median(FIVE)
     assert found.tolist() == [2.5, 7.0, 1.0]
@@ -27,12 +28,14 @@ def test_the_median_of_known_vectors():
     assert kept.tolist() == pytest.approx([0, 2 / 3, 2 / 3, 2 / 3])
 
 
+@pytest.mark.certifies("trimmed_mean", "closed form")
 def test_the_trimmed_mean_of_known_vectors():
     found, kept = robust.trimmed_mean(FIVE, 1)
     assert found.tolist() == pytest.approx([7.5 / 3, 21 / 3, 5 / 3])
     assert kept.tolist() == pytest.approx([0, 2 / 3, 2 / 3, 2 / 3, 1.0])
 
 
+@pytest.mark.certifies("geometric_median", "closed form")
 def test_the_geometric_median_of_points_on_a_line_is_their_median():
     places = torch.tensor([-3.0, 0.5, 1.0, 40.0, 7.0], dtype=torch.float64)
     direction = torch.tensor([0.6, -0.8, 0.0], dtype=torch.float64)
@@ -43,6 +46,7 @@ def test_the_geometric_median_of_points_on_a_line_is_their_median():
     assert kept.argmin() == 3
 
 
+@pytest.mark.certifies("geometric_median", "closed form")
 def test_the_geometric_median_of_a_triangle_is_where_its_angles_are_120_degrees():
     corners = torch.tensor([[0.0, 0.0], [4.0, 0.0], [1.0, 3.0]], dtype=torch.float64)
     point, _ = robust.geometric_median(corners, 2000)
@@ -74,6 +78,7 @@ def _krum(vectors, f):
     return np.argsort(scores, kind="stable")
 
 
+@pytest.mark.certifies("krum", "reference")
 @pytest.mark.parametrize(("n", "f", "m", "seed"), [(7, 2, 1, 0), (9, 3, 4, 1), (11, 2, 5, 2)])
 def test_krum_chooses_as_a_plain_computation_does(n, f, m, seed):
     vectors = np.random.default_rng(seed).normal(size=(n, 4)) ** 3

@@ -15,19 +15,20 @@ CASES = {
     "trimmed_mean": ("scaffold", [{"name": "trimmed_mean", "share": 0.25}]),
     "geometric_median": ("fedem", [{"name": "geometric_median"}]),
     "krum": ("apfl", [{"name": "krum", "attackers": 1, "chosen": 2}]),
-    "sign_flip": ("cgpfl", [{"name": "attack", "kind": "sign_flip"}]),
-    "label_flip": ("ppfl", [{"name": "attack", "kind": "label_flip"}, {"name": "median"}]),
-    "alie": ("fedavg", [{"name": "attack", "kind": "alie", "share": 0.4}]),
-    "in ppfl": ("ppfl", [{"name": "median"}]),
+    "attack, sign flip": ("cgpfl", [{"name": "attack", "kind": "sign_flip"}]),
+    "attack, label flip": ("ppfl", [{"name": "attack", "kind": "label_flip"}, {"name": "median"}]),
+    "attack, alie": ("fedavg", [{"name": "attack", "kind": "alie", "share": 0.4}]),
+    "median, in ppfl": ("ppfl", [{"name": "median"}]),
     "top_k": ("fedavg", [{"name": "top_k", "share": 0.1}, {"name": "median"}]),
     "random_k": ("scaffold", [{"name": "random_k", "share": 0.2, "feedback": False}]),
     "quantize": ("cgpfl", [{"name": "quantize", "bits": 2}]),
-    "predictions": ("comet", [{"name": "quantize"}]),
-    "median of predictions": ("ds_fl", [{"name": "median"}]),
-    "scores": (
+    "quantize, predictions": ("comet", [{"name": "quantize"}]),
+    "median, predictions": ("ds_fl", [{"name": "median"}]),
+    "krum, predictions": (
         "fedmd",
         [{"name": "attack", "kind": "alie", "share": 0.4}, {"name": "krum", "attackers": 1}],
     ),
+    "trust": ("fedavg", [{"name": "trust", "lr": 0.05}]),
     "bfloat16": ("fedfomo", [{"name": "bfloat16"}]),
 }
 
@@ -35,13 +36,17 @@ CASES = {
 def spec(case, **settings):
     method, transforms = CASES[case]
     settings = {"run__participation": 1.0, **settings}
-    return parse({**content(method, **settings), "transforms": transforms})[0]
+    given = {**content(method, **settings), "transforms": transforms}
+    if case == "trust":
+        given["public"] = {"source": "held-out", "samples": 60, "labeled": True}
+    return parse(given)[0]
 
 
 class Stop(Exception):
     pass
 
 
+@pytest.mark.certifies("law")
 @pytest.mark.parametrize("case", CASES)
 def test_engines_and_resumed_runs_give_the_same_bits(case, tmp_path, monkeypatch):
     plain = outcome(run(spec(case), tmp_path / "plain"))

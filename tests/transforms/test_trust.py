@@ -32,6 +32,7 @@ def taken(own, *updates):
     ]
 
 
+@pytest.mark.certifies("trust", "closed form")
 def test_updates_count_by_their_cosine_and_have_the_servers_length():
     """Cosines 1, 1/√2 and −1 to (0, 2, 0): the second is (√2, √2, 0) once it has length 2."""
     update, kept = taken([0.0, 2.0, 0.0], [0.0, 5.0, 0.0], [9.0, 9.0, 0.0], [0.0, -9.0, 0.0])
@@ -42,6 +43,7 @@ def test_updates_count_by_their_cosine_and_have_the_servers_length():
     assert kept == {2: 1.0, 3: pytest.approx(share), 4: 0.0}
 
 
+@pytest.mark.certifies("trust", "closed form")
 def test_where_nobody_is_trusted_nothing_moves():
     update, kept = taken([0.0, 2.0, 0.0], [0.0, -1.0, 0.0], [math.inf, 0.0, 0.0], [0.0, 0.0, 0.0])
     assert update == [0.0, 0.0, 0.0]

@@ -6,7 +6,6 @@ to be stale.
 """
 
 import ast
-import hashlib
 import inspect
 import json
 import re
@@ -16,6 +15,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from fedkin.certificates import transforms
+from fedkin.certificates.sources import digest_of, files_from
 from fedkin.core.errors import unknown
 from fedkin.methods import ALIASES, METHODS, own_name, registry
 
@@ -27,8 +28,6 @@ SECTIONS = (
 )  # the kinds of evidence, as tests are marked
 GOLDEN = "golden"  # one more, where numbers of other people's code are at hand
 FILE = "certificates.json"
-PACKAGE = "fedkin.methods."
-HOME = Path(inspect.getfile(registry)).parent  # of its modules
 STATES = {
     "current": "of the method as it is installed",
     "stale": "STALE: the method's source is no longer what was certified",
@@ -39,7 +38,9 @@ STATES = {
 
 
 class Held(NamedTuple):
-    """A method's certificate ({} for state "none") and whether it still speaks of the method."""
+    """A method's certificate, or a transform's, and whether it still speaks of it; {} for state
+    "none".
+    """
 
     name: str
     state: Literal["current", "stale", "unverified", "none"]
@@ -48,7 +49,7 @@ class Held(NamedTuple):
 
 @cache
 def packaged() -> dict[str, Any]:
-    """The whole file: {about, methods: {name: certificate}}."""
+    """The whole file: {about, methods: {name: certificate}, transforms: {name: certificate}}."""
     found: dict[str, Any] = json.loads(
         files("fedkin.certificates").joinpath(FILE).read_text(encoding="utf-8")
     )
@@ -56,10 +57,14 @@ def packaged() -> dict[str, Any]:
 
 
 def held(name: str | None = None) -> list[Held]:
-    """The certificates of all methods, or of one. Raises FedkinError for an unknown method."""
+    """The certificates of all methods, or that of one method or transform. Raises FedkinError for
+    an unknown name.
+    """
     known = registry()
     if name is None:
         return [_held(one, known[one]) for one in sorted(known)]
+    if name in transforms.CERTIFIED:
+        return [_of_transform(name)]
     name = own_name(name, known)
     if name not in known:
         raise unknown("method", name, [*known, *ALIASES])
@@ -67,11 +72,20 @@ def held(name: str | None = None) -> list[Held]:
 
 
 def _held(name: str, recipe: Callable[..., Any]) -> Held:
-    content = packaged()["methods"].get(name)
+    return _beside(name, packaged()["methods"].get(name), lambda: digest(recipe))
+
+
+def _of_transform(name: str) -> Held:
+    found = packaged()["transforms"].get(name)
+    return _beside(name, found, lambda: transforms.digest(name))
+
+
+def _beside(name: str, content: dict[str, Any] | None, digested: Callable[[], str]) -> Held:
+    """A certificate beside what is installed."""
     if content is None:
         return Held(name, "none", {})
     try:
-        same = digest(recipe) == content["sha256"]
+        same = digested() == content["sha256"]
     except (OSError, TypeError):
         return Held(name, "unverified", content)
     return Held(name, "current" if same else "stale", content)
@@ -79,28 +93,12 @@ def _held(name: str, recipe: Callable[..., Any]) -> Held:
 
 def sources(recipe: Callable[..., Any]) -> dict[str, Path]:
     """{module: file} of a method and of the methods that it is made of."""
-    root = _file(recipe)
-    found: dict[str, Path] = {}
-    waiting = [(recipe.__module__, root)]
-    while waiting:
-        module, path = waiting.pop()
-        if module not in found:
-            found[module] = path
-            waiting += [(name, _home(name)) for name in _methods_used(path)]
-    return dict(sorted(found.items()))
-
-
-def _home(module: str) -> Path:
-    """The file of a module of fedkin.methods."""
-    return HOME.joinpath(*module.removeprefix(PACKAGE).split(".")).with_suffix(".py")
+    return files_from({recipe.__module__: _file(recipe)}, ("fedkin.methods",))
 
 
 def digest(recipe: Callable[..., Any]) -> str:
     """sha256 over the sources of a method, line ends aside."""
-    total = hashlib.sha256()
-    for module, path in sources(recipe).items():
-        total.update(f"{module}\n".encode() + path.read_bytes().replace(b"\r\n", b"\n"))
-    return total.hexdigest()
+    return digest_of(sources(recipe))
 
 
 def readings(recipe: Callable[..., Any]) -> dict[str, list[str]]:
@@ -157,10 +155,3 @@ def _docstrings(path: Path, others: set[str]) -> Iterator[str]:
         for node in [part] if part is module else ast.walk(part):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 yield ast.get_docstring(node) or ""
-
-
-def _methods_used(path: Path) -> list[str]:
-    """Modules of fedkin.methods that a file imports."""
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    names = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-    return [name for name in names if name.startswith(PACKAGE)]

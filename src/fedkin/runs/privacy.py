@@ -35,6 +35,8 @@ class PrivacySection(Section):
     noise: float | NoiseTarget | None = None  # standard deviation in clips, or { epsilon, delta }
     unit: Literal["client", "sample"] = "client"  # whose presence is hidden
     clip: float | None = None  # the largest norm of an update, or of a sample's gradient
+    # of samples: whether steps of which nothing is sent are clipped and noised, too
+    personal: Literal["protected", "plain"] = "protected"
     delta: float | None = None  # δ, below 1 / clients or 1 / samples of a client
     # who adds it to updates; "distributed": each client a share, under masks
     where: Literal["server", "client", "distributed"] = "server"
@@ -72,6 +74,11 @@ class PrivacySection(Section):
     def of_samples(self) -> bool:
         """Whether each sample is protected."""
         return self.on and self.unit == "sample"
+
+    @property
+    def plain_at_home(self) -> bool:
+        """Whether work of which nothing is sent goes without noise."""
+        return self.of_samples and self.personal == "plain"
 
     @field_validator("noise", mode="plain")
     @classmethod
@@ -123,6 +130,11 @@ class PrivacySection(Section):
             return self
         if self.clip is None:
             raise ValueError("noise needs privacy.clip, the largest norm of an update, such as 1.0")
+        if self.personal == "plain" and self.unit == "client":
+            raise ValueError(
+                "personal = 'plain' is for unit = 'sample': with unit = 'client' only what is sent "
+                "has noise, and personal models have none"
+            )
         if self.where == "distributed" and self.secure_aggregation is None:
             raise ValueError(
                 "where = 'distributed' gives each update a share of the noise, which hides nothing "

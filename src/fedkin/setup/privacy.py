@@ -18,6 +18,7 @@ AGAINST = {
     "distributed": "the server too, which sees sums under masks",
 }
 OUTSIDE_SAMPLES = f"{OUTSIDE}, validation samples and models that stay at home"
+OUTSIDE_PLAIN = f"{OUTSIDE}, validation samples and personal models, trained without noise"
 
 
 def mechanism_of(spec: Spec) -> Mechanism:
@@ -75,7 +76,7 @@ def facts_of(spec: Spec, costs: SampleCosts | None = None) -> dict[str, Any] | N
             "protects": "a training sample of a client",
             "from": "whoever sees what clients send, the server too",
             "epsilon": costs.epsilon(asked.noise, asked.delta, spec.run.rounds),
-            "outside": OUTSIDE_SAMPLES,
+            "outside": OUTSIDE_PLAIN if asked.plain_at_home else OUTSIDE_SAMPLES,
         }
     return {
         **facts,

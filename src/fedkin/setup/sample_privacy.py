@@ -126,7 +126,7 @@ def costs_of(
         kind = info.samples, info.architecture
         if kind not in known:
             model = models[info.architecture]
-            known[kind] = _steps(method, state, info, model, population, schedule)
+            known[kind] = _steps(spec, method, state, info, model, population, schedule)
         steps[client] = known[kind]
     batch, infos = spec.train.batch_size, federation.infos
     shares = {client: min(1.0, batch / info.samples) for client, info in infos.items()}
@@ -136,6 +136,7 @@ def costs_of(
 
 
 def _steps(
+    spec: Spec,
     method: Method,
     state: Tree,
     info: ClientInfo,
@@ -147,7 +148,8 @@ def _steps(
     key = Key(0, 1, info.client)
     data = LocalData(info, model, key, population, _Still(), schedule, secret=seeded(0))
     own = method.client(model.initial, info)
-    return steps_of(method, method.broadcast(state, info.client), own, data)
+    received = method.broadcast(state, info.client)
+    return steps_of(method, received, own, data, spec.privacy.plain_at_home)
 
 
 def protected_at_node(
@@ -166,7 +168,7 @@ def protected_at_node(
     """
     check_multiplier(spec)
     check_delta(spec, {info.client: info})
-    steps = _steps(method, method.server(start), info, model, population, schedule)
+    steps = _steps(spec, method, method.server(start), info, model, population, schedule)
     return protected(spec, method, {info.client: steps})
 
 
@@ -235,7 +237,7 @@ def protected(spec: Spec, method: Method, steps: Mapping[int, Steps]) -> Method:
     def promised(data: ClientContext) -> Steps:
         return steps[data.info.client]
 
-    guarantee = SampleGuarantee(asked.clip, asked.noise, spec.train.batch_size)
+    guarantee = SampleGuarantee(asked.clip, asked.noise, spec.train.batch_size, asked.plain_at_home)
     return keep_samples_private(method, guarantee, promised)
 
 

@@ -17,7 +17,7 @@ from fedkin.core.method import (
     plain_prediction,
 )
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.ops import at_home, descend, gradient, scan
 from fedkin.core.tree import Params, Tree, leaves
 from fedkin.transforms.beside import beside
 
@@ -105,7 +105,7 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
 
 
 def _sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
-    return descend(w, gradient(model.loss)(w, batch), lr)
+    return descend(w, gradient(model.loss)(w, at_home(batch)), lr)
 
 
 def mixed(method: Method, model: Model, view: Tree, x: Tensor) -> Tensor:

@@ -6,7 +6,15 @@ import pytest
 from rich.console import Console
 
 from fedkin.certificates.registry import GOLDEN, Held
-from fedkin.cli.listing.certificates import COLUMNS, HEADINGS, markdown, overview, sections, whole
+from fedkin.cli.listing.certificates import (
+    COLUMNS,
+    HEADINGS,
+    markdown,
+    of_transforms,
+    overview,
+    sections,
+    whole,
+)
 
 
 def proof(id, title="it holds", cases=1):
@@ -44,6 +52,15 @@ def printed(renderable):
     out = io.StringIO()
     Console(file=out, width=260).print(renderable)
     return out.getvalue()
+
+
+def test_the_table_of_transforms_counts_cases() -> None:
+    one = {"reference": {"tests": []}, "closed form": {"tests": [proof("c"), proof("d", cases=3)]}}
+    lines = of_transforms({"transforms": {"a": {**one, "law": {"tests": [proof("l")]}}}}).split(
+        "\n"
+    )
+    assert lines[0].startswith("| transform | agreement with the independent reference |")
+    assert lines[-1] == "| `a` | – | 4 | 1 |"
 
 
 def test_what_a_certificate_says_in_order() -> None:

@@ -5,7 +5,7 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch
-from fedkin.core.protected.sealed import Aligned, Draws, Sealed, Uncovered, sealed
+from fedkin.core.protected.sealed import Aligned, Draws, Sealed, Uncovered, at_home, sealed
 
 ONE = Batch(torch.ones(2, 3), torch.zeros(2), torch.tensor([0.5, 0.5]))
 TWO = Batch(torch.zeros(2, 3), torch.ones(2), torch.tensor([0.5, 0.5]))
@@ -39,6 +39,21 @@ def test_whoever_looks_is_told(look) -> None:
         look(sealed(ONE, Draws(1.0, None)))
     with pytest.raises(FedkinError):
         look(sealed((TWO, Aligned(PUBLIC)), Draws(1.0, None))[1])
+
+
+def test_work_at_home_opens_samples_where_it_goes_without_noise() -> None:
+    assert at_home(ONE) is ONE
+    closed = sealed(ONE, Draws(1.0, ()))
+    assert at_home(closed) is closed
+    draws = Draws(1.0, (), open_at_home=True)
+    assert at_home(sealed(ONE, draws)) is ONE
+    assert draws.opened
+
+
+def test_work_at_home_that_is_followed_has_weights_that_are_no_numbers() -> None:
+    found = at_home(sealed(ONE, Draws(1.0, None, open_at_home=True)))
+    assert found.weight.isnan().all()
+    assert found.x is ONE.x
 
 
 def test_noises_come_in_the_order_of_gradients() -> None:

@@ -26,6 +26,7 @@ def along(w, batch, anchor):
     return (batch.weight * (batch.x @ w["w"])).sum() + (w["w"] - anchor).square().sum() / 2
 
 
+@pytest.mark.certifies("sample_noise", "closed form")
 def test_each_samples_slope_is_clipped_and_what_is_of_no_sample_is_not():
     anchor = torch.tensor([-99.0, 0.0, 0.0])
     batch = sealed(ROWS, Draws(2.5, SILENT))
@@ -107,6 +108,7 @@ def beside_step(model, w, pair, anchor, lr):
     return descend(w, gradient(proximal)(w, model, batch, anchor, told), lr)
 
 
+@pytest.mark.certifies("sample_noise", "law")
 @pytest.mark.parametrize("beside", [False, True])
 def test_without_clip_and_noise_it_is_plain_sgd(beside):
     plain, found = walked(None, beside), walked(protecting(), beside)
@@ -125,6 +127,7 @@ def test_noised_walks_are_alike_however_they_are_made(changed):
     assert any(not torch.allclose(first[name], other[name], atol=1e-3) for name in first)
 
 
+@pytest.mark.certifies("sample_noise", "closed form")
 def test_noise_has_the_variance_that_was_asked_for():
     n = 100_000
     taken = [(1, {"a": (n,)}), (1, {"b": (n // 2, 2)})]

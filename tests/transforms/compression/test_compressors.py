@@ -20,6 +20,7 @@ def through(how, vector, number=0):
     return how.unpack(how.pack(vector, SIZES, Key(number)), SIZES)
 
 
+@pytest.mark.certifies("top_k", "closed form")
 def test_top_k_takes_the_largest_and_the_first_of_equal_ones():
     vector = torch.tensor([0.5, -3.0, 0.0, 2.0, -2.0, 1.0], dtype=torch.float64)
     sent = compressors.top_k(0.34).pack(vector, (2, 4), Key(0))
@@ -28,6 +29,18 @@ def test_top_k_takes_the_largest_and_the_first_of_equal_ones():
     assert compressors.kept(0.07, 100) == 7  # 0.07 · 100 is above 7 in floating point
 
 
+@pytest.mark.certifies("bfloat16", "closed form")
+def test_bfloat16_is_no_further_off_than_half_of_its_last_place():
+    """Eight bits of precision: at most 2⁻⁸ of a power of two, half a unit of the last place."""
+    vector = torch.cat([VECTOR, torch.tensor([1 + 2**-8, 1 + 3 * 2**-8, -3e30]).double()])
+    how = compressors.bfloat16()
+    found = how.unpack(how.pack(vector, (22,), Key(0)), (22,)).double()
+    below = 2.0 ** torch.floor(torch.log2(vector.abs()))
+    assert bool(((found - vector).abs() <= below * 2**-8).all())
+    assert found[-3:-1].tolist() == [1.0, 1 + 2**-6]  # ties go to the even one
+
+
+@pytest.mark.certifies("random_k", "closed form")
 def test_random_k_is_unbiased_where_it_is_scaled_and_a_part_where_not():
     drawn = torch.stack([through(WAYS["random_k"], VECTOR, k) for k in range(6000)]).double()
     k, d = 6, 19
@@ -38,6 +51,7 @@ def test_random_k_is_unbiased_where_it_is_scaled_and_a_part_where_not():
     assert torch.equal(part[part != 0], VECTOR.float()[part != 0])
 
 
+@pytest.mark.certifies("quantize", "closed form")
 @pytest.mark.parametrize("bits", [8, 4, 2])
 def test_quantized_numbers_are_unbiased_and_no_further_off_than_a_level(bits):
     how = compressors.quantizer(bits)
@@ -59,6 +73,7 @@ def test_codes_survive_their_bytes():
         assert torch.equal(compressors.unpacked(compressors.packed(codes, bits), bits)[:13], codes)
 
 
+@pytest.mark.certifies("quantize", "closed form")
 def test_a_tensor_of_one_value_is_exact():
     vector = torch.tensor([0.7, 0.7, 0.7, -1.0], dtype=torch.float64)
     how = compressors.quantizer(2)

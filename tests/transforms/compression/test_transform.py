@@ -82,6 +82,7 @@ def arrived(method, replies):
     return aggregated(method.aggregation, replies, lambda: Around(lambda one: RECEIVED, 1, None))
 
 
+@pytest.mark.certifies("law")
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import pytest
 import torch
 
 from fedkin.core.model import Batch
@@ -14,6 +15,7 @@ def test_labels_are_flipped_and_padding_is_not():
     assert poisoned_data.flipped(batch, 5).y.tolist() == [4, 0, 3, -100]
 
 
+@pytest.mark.certifies("attack", "closed form")
 def test_a_trigger_is_in_every_second_sample_with_the_target_as_label():
     x = torch.full((3, 1, 5, 6), 9, dtype=torch.uint8)
     shown = poisoned_data.backdoor(2)(Batch(x, torch.tensor([0, 1, 0]), torch.ones(3)), 4)

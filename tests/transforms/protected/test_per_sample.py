@@ -4,12 +4,15 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.method import ClientInfo
+from fedkin.core.method import ClientInfo, FederationInit
+from fedkin.core.ops import at_home, descend, gradient, scan
 from fedkin.core.rng import Key, Secret
+from fedkin.core.tree import flat, map_tree, sub
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.methods import make
 from fedkin.runtime.replay import Runtime
 from fedkin.transforms.protected.per_sample import SampleGuarantee, keep_samples_private, steps_of
+from fedkin.transforms.safe import errors, safe
 from tests.engine.small import METHODS
 from tests.methods.federation import architecture, population
 
@@ -34,6 +37,10 @@ def method(name="fedavg"):
 
 
 RECEIVED = {"parameters": MODEL.initial}
+
+
+def start():
+    return FederationInit({"dnn": MODEL.initial}, (1,), 0, 3, lambda k: MODEL.initial)
 
 
 def test_steps_are_counted_without_training() -> None:
@@ -126,3 +133,112 @@ def test_a_model_that_mixes_samples_is_refused() -> None:
     mixing = MODEL._replace(pads=False, name="bn")
     with pytest.raises(FedkinError, match=r"model bn mixes the samples of a mini-batch \(batch no"):
         steps_of(method(), RECEIVED, {}, data(model=mixing))
+
+
+W = MODEL.initial
+SAFE = safe(method(), 0.1, errors)
+HOME = {
+    "ditto": (method("ditto"), {"parameters": W}, {(1,): 12}, {(1,): 6}),
+    "apfl": (
+        method("apfl"),
+        {"parameters": W, "alpha": 0.5, "mixture": W},
+        {(1,): 1, (2,): 6},
+        {(1,): 6},
+    ),
+    "safe": (SAFE, {"own": {}, "alone": W}, {(1,): 12}, {(1,): 6}),
+}
+
+
+def moved(own, alone):
+    """How far the model that stays at home is from where it started."""
+    return float(flat(sub(own["alone" if alone else "parameters"], W)).norm())
+
+
+@pytest.mark.parametrize("name", HOME)
+def test_work_at_home_without_noise_is_not_accounted_for(name) -> None:
+    made, own, all_steps, sent_steps = HOME[name]
+    assert steps_of(made, RECEIVED, own, data()) == all_steps
+    assert steps_of(made, RECEIVED, own, data(), open_at_home=True) == sent_steps
+
+
+@pytest.mark.parametrize("name", HOME)
+def test_work_at_home_is_plain_and_what_is_sent_is_clipped(name) -> None:
+    """A clip of next to nothing and no noise: what is clipped stands still."""
+    made, own, *steps = HOME[name]
+    for plain in (False, True):
+        tight = SampleGuarantee(clip=1e-9, noise=0.0, batch=4, open_at_home=plain)
+        after, sent = keep_samples_private(
+            made, tight, lambda it, plain=plain: steps[plain]
+        ).client_update(RECEIVED, own, data())
+        assert float(flat(sub(sent["parameters"], W)).norm()) < 1e-6
+        assert (moved(after, name == "safe") > 1e-2) is plain
+
+
+@pytest.mark.certifies("sample_noise", "law")
+def test_what_is_sent_does_not_depend_on_work_at_home() -> None:
+    """Ditto's message has the same bits, whatever v was, with its noise and without."""
+    made, _, steps, _ = HOME["ditto"]
+    other = {"parameters": map_tree(lambda leaf: leaf + 7, W)}
+    found = []
+    for plain, own in ((False, {"parameters": W}), (True, {"parameters": W}), (True, other)):
+        asked = GUARANTEE._replace(open_at_home=plain)
+        sent = keep_samples_private(made, asked, lambda it: steps).client_update(
+            RECEIVED, own, data()
+        )[1]
+        found.append(flat(sent["parameters"]))
+    assert torch.equal(found[0], found[1])
+    assert torch.equal(found[0], found[2])
+
+
+def _false_step(model, carry, batch, rate):
+    """v by plain samples, u at v + u by noised ones: u speaks of v."""
+    v, u = carry
+    own = descend(v, gradient(model.loss)(v, at_home(batch)), rate)
+    both = map_tree(lambda a, b: a + b, v, u)
+    return own, descend(u, gradient(model.loss)(both, batch), rate)
+
+
+def _chained_step(model, carry, batch, rate):
+    """What is made at home reaches what is sent after two steps."""
+    v, middle, u = carry
+    own = descend(v, gradient(model.loss)(v, at_home(batch)), rate)
+    return own, v, descend(middle, gradient(model.loss)(u, batch), rate)
+
+
+def _sends_v(received, own, data):
+    made, _ = method("ditto").client_update(received, own, data)
+    return made, made
+
+
+def _sends_v_a_round_later(received, own, data):
+    return method("ditto").client_update(received, own, data)[0], own
+
+
+def _walks(step, parts):
+    def client_update(received, own, data):
+        *_, u = scan(step, (received["parameters"],) * parts, data.batches(), 0.1)
+        return own, {"parameters": u}
+
+    return client_update
+
+
+@pytest.mark.parametrize(
+    "work", [_sends_v, _sends_v_a_round_later, _walks(_false_step, 2), _walks(_chained_step, 3)]
+)
+def test_a_method_that_would_send_what_it_makes_at_home_is_refused(work) -> None:
+    made = method("ditto")._replace(client_update=work)
+    assert steps_of(made, RECEIVED, {"parameters": W}, data())
+    with pytest.raises(FedkinError, match="its clients send what they make at home, without noise"):
+        steps_of(made, RECEIVED, {"parameters": W}, data(), open_at_home=True)
+
+
+@pytest.mark.parametrize("name", ["fedavg", "fedper", "lg_fedavg"])
+def test_a_method_without_work_at_home_says_so(name) -> None:
+    made = method(name)
+    if name != "fedavg":
+        state = made.server(start())
+        received, own = made.broadcast(state, 1), made.client(W, INFO)
+    else:
+        received, own = RECEIVED, {}
+    with pytest.raises(FedkinError, match=f"^privacy.personal = 'plain': every step of {name} mov"):
+        steps_of(made, received, own, data(), open_at_home=True)

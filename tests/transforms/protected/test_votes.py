@@ -34,11 +34,13 @@ def test_a_client_has_one_vote_a_row_and_none_where_it_says_no_number():
         votes(torch.zeros(4, 1))
 
 
+@pytest.mark.certifies("votes", "closed form")
 def test_the_class_with_most_votes_wins_whatever_a_client_is_sure_of():
     said = [torch.tensor([[0.4, 0.6]]), torch.tensor([[0.49, 0.51]]), torch.tensor([[1.0, 0.0]])]
     assert winners(said, said[0], 1e-9, SECRET, 1).tolist() == [[0.0, 1.0]]
 
 
+@pytest.mark.certifies("votes", "closed form")
 def test_noise_grows_with_the_norm_of_a_clients_votes():
     """Nobody votes: the highest of two noises wins; 3 σ √rows of votes for one win 0.983 of rows
     (its margin is normal with deviation √2 σ √rows).
@@ -57,6 +59,7 @@ def test_noise_grows_with_the_norm_of_a_clients_votes():
     assert not torch.equal(again, winners([first] * 10, like, noise, SECRET, 2))
 
 
+@pytest.mark.certifies("votes", "law")
 @pytest.mark.parametrize("method", METHODS)
 def test_a_server_keeps_nothing_but_winners(method):
     """Two sets of replies with the same votes leave the same state, whoever sent them."""

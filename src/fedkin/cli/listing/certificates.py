@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedkin.certificates.registry import GOLDEN, SECTIONS, STATES, Held
+from fedkin.certificates.transforms import KINDS
 from fedkin.report import formatting
 
 HEADINGS = {
@@ -34,6 +35,9 @@ class Section(NamedTuple):
 
 def sections(certificate: Mapping[str, Any]) -> list[Section]:
     """What a certificate says, in order."""
+    if "messages" not in certificate:  # a transform's
+        found = [(HEADINGS[kind], certificate[kind]["tests"]) for kind in KINDS]
+        return [Section(heading, [], tests) for heading, tests in found if tests]
     figures = {
         "reference": [_agreement(certificate["reference"])],
         "closed form": _without(certificate["closed form"]),
@@ -91,6 +95,17 @@ def whole(one: Held, about: Mapping[str, str]) -> RenderableType:
     )
     parts += [Text(said, style="dim") for said in about.values()]
     return Group(*parts)
+
+
+def of_transforms(packaged: Mapping[str, Any]) -> str:
+    """The table of transforms in docs/privacy.md: how many tests of each kind, cases counted."""
+    head = ["transform", *(HEADINGS[kind].lower() for kind in KINDS)]
+    lines = [f"| {' | '.join(head)} |", "|---" + "|---:" * len(KINDS) + "|"]
+    for name, certificate in packaged["transforms"].items():
+        counts = [sum(test["cases"] for test in certificate[kind]["tests"]) for kind in KINDS]
+        cells = [str(count) if count else formatting.NONE for count in counts]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def markdown(packaged: Mapping[str, Any]) -> str:

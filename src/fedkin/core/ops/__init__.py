@@ -5,11 +5,13 @@ from fedkin.core.ops.gradients import descend, gradient, slope
 from fedkin.core.ops.rows import outputs, over_rows, predictions
 from fedkin.core.ops.simplex import simplex_step
 from fedkin.core.ops.walks import Batches, Scanner, Step, over_frozen, scan
+from fedkin.core.protected.sealed import at_home
 
 __all__ = [
     "Batches",
     "Scanner",
     "Step",
+    "at_home",
     "descend",
     "gradient",
     "outputs",

@@ -15,6 +15,7 @@ from fedkin.core.protected.sealed import Draws, sealed
 from fedkin.core.tree import Tree, dtype_of, map_tree, row
 
 Step = Callable[..., Tree]
+PASSES = 3  # of a step that is followed: from a carry's part to another, and on to a third
 
 
 class Scanner(Protocol):
@@ -103,9 +104,9 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
         step, constants = over_frozen(step), (*constants, batches.model.frozen)
     carry, fixed = map_tree(_tensor, carry), map_tree(_tensor, constants)
     if batches.protected is not None and batches.steps:
+        if batches.protected.dry:
+            return _counted(step, carry, batches, fixed)
         step, batches = _covered(step, carry, batches, fixed)
-        if batches.protected is not None and batches.protected.dry:
-            return carry
     if batches.optimizer != PLAIN and batches.steps:
         return _optimized(step, carry, batches, fixed)
     return batches.runtime.scan(step, batches.model, carry, batches.blocks(), fixed)
@@ -178,10 +179,12 @@ class _Covered:
 
     step: Step
     clip: float
+    open_at_home: bool
 
     def __call__(self, model: Model, carry: Tree, both: tuple[Tree, Tree], *rest: Tree) -> Tree:
         rows, noises = both
-        return self.step(model, carry, sealed(rows, Draws(self.clip, noises)), *rest)
+        draws = Draws(self.clip, noises, self.open_at_home)
+        return self.step(model, carry, sealed(rows, draws), *rest)
 
 
 def _covered(
@@ -190,10 +193,7 @@ def _covered(
     """The step and its batches with noise; which gradients there are is found by asking it once."""
     noise = batches.protected
     assert noise is not None
-    sought = Draws(noise.clip, None)
-    with torch.no_grad():
-        step(batches.model, carry, sealed(row(batches.gather(0, 1), 0), sought), *constants)
-    taken = sought.taken
+    taken = _sought(step, carry, batches, constants)[0].taken
     if not taken:
         return step, batches
     walk, dtype = noise.begin(taken, batches.steps), dtype_of(batches.model.initial)
@@ -201,7 +201,36 @@ def _covered(
     def gather(first: int, last: int) -> Tree:
         return batches.gather(first, last), noise.drawn(walk, range(first, last), taken, dtype)
 
-    return _Covered(step, noise.clip), batches._replace(gather=gather)
+    return _Covered(step, noise.clip, noise.open_at_home), batches._replace(gather=gather)
+
+
+def _counted(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]) -> Tree:
+    """The carry of a walk that is counted and not made. Its numbers are none (nan) where work at
+    home, without noise, would have reached them.
+    """
+    noise = batches.protected
+    assert noise is not None
+    sought, after = _sought(step, carry, batches, constants)
+    if sought.taken:
+        noise.begin(sought.taken, batches.steps)
+    noise.opened |= sought.opened
+    if not noise.open_at_home:
+        return carry
+    for _ in range(PASSES - 1):
+        _, after = _sought(step, after, batches, constants)
+    return after
+
+
+def _sought(
+    step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]
+) -> tuple[Draws, Tree]:
+    """Which private gradients a step takes, and the carry after it without them."""
+    noise = batches.protected
+    assert noise is not None
+    sought = Draws(noise.clip, None, noise.open_at_home)
+    with torch.no_grad():
+        rows = sealed(row(batches.gather(0, 1), 0), sought)
+        return sought, step(batches.model, carry, rows, *constants)
 
 
 def _tensor(leaf: Tensor | float) -> Tensor:

@@ -22,7 +22,9 @@ class SampleNoise:
         secret: where noise comes from.
         round: which one.
         dry: nothing is walked; steps are counted alone.
+        open_at_home: work of which nothing is sent (``at_home``) is neither clipped nor noised.
         spent: steps so far, by how often the gradient of each mini-batch was taken in one.
+        opened: whether some work was done without noise.
     """
 
     clip: float
@@ -31,8 +33,10 @@ class SampleNoise:
     secret: Secret
     round: int
     dry: bool = False
+    open_at_home: bool = False
     spent: dict[tuple[int, ...], int] = field(default_factory=dict)
     walks: int = 0
+    opened: bool = False
 
     def begin(self, taken: Sequence[tuple[int, Shapes]], steps: int) -> int:
         """A walk begins, and is counted.

@@ -1,5 +1,6 @@
 """Private samples as a step holds them: ``gradient`` opens them, and nothing else."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -26,10 +27,14 @@ class Draws:
     """The private gradients of one step, in order: which mini-batch each is of, and its noise.
 
     ``noises`` None: nothing is computed; ``taken`` notes (mini-batch, shapes) of each gradient.
+    ``open_at_home``: work of which nothing is sent sees its samples; ``opened``: some work did.
     """
 
-    def __init__(self, clip: float, noises: Sequence[Params] | None) -> None:
+    def __init__(
+        self, clip: float, noises: Sequence[Params] | None, open_at_home: bool = False
+    ) -> None:
         self.clip = clip
+        self.open_at_home, self.opened = open_at_home, False
         self.sought = noises is None
         self.taken: list[tuple[int, Shapes]] = []
         self._noises: Iterator[Params] = iter(noises or ())
@@ -61,6 +66,26 @@ class Sealed:
     @classmethod
     def __torch_function__(cls, *_: Any, **__: Any) -> NoReturn:
         _uncovered()
+
+
+def at_home(batch: Batch) -> Batch:
+    """The mini-batch for work of which nothing is ever sent, such as a step of a personal model.
+
+    It is what a method declares in a step. With privacy.personal = 'plain' such work is neither
+    clipped nor noised. Before training it is followed, as weights that are no numbers, and a method
+    that would send anything made of it is refused.
+
+    Args:
+        batch: What the step is given.
+
+    Returns:
+        The same; open where samples are protected and such work goes without noise.
+    """
+    if not isinstance(batch, Sealed) or not batch.draws.open_at_home:
+        return batch
+    batch.draws.opened = True
+    content: Batch = batch.content
+    return content._replace(weight=content.weight * math.nan) if batch.draws.sought else content
 
 
 def _uncovered() -> NoReturn:

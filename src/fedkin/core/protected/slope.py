@@ -52,7 +52,7 @@ def private_slope(function: Callable[..., Tensor], w: Params, rest: Sequence[Any
     if draws.sought:
         shapes = {name: tuple(value.shape) for name, value in w.items() if not is_buffer(name)}
         draws.taken.append((next(s.place for s in rest if _is_batch(s)), shapes))
-        return w
+        return _marked(w, rest)
     real = (batch.weight > 0).to(batch.weight.dtype)
     data = [batch.x, batch.y, real, *[one.content for one in rest if _is_rows(one)]]
     found = _layers_of(function, w, rest, data)
@@ -74,6 +74,13 @@ def private_slope(function: Callable[..., Tensor], w: Params, rest: Sequence[Any
         for layer in found.layers:
             total |= {name: total[name] + rows.fixed[name] for name in layer.names}
     return {name: total[name] for name in w}
+
+
+def _marked(w: Params, rest: Sequence[Any]) -> Params:
+    """Zeros like w; no numbers where w or another argument has some that is none."""
+    known = [leaf for part in (w, *rest) if not isinstance(part, Sealed) for leaf in leaves(part)]
+    mark = sum(0 * leaf.double().sum() for leaf in known if isinstance(leaf, Tensor))
+    return {name: 0 * value + torch.as_tensor(mark).to(value.dtype) for name, value in w.items()}
 
 
 def _rows(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError, named_line
@@ -24,12 +25,13 @@ mini-batches. {(1,): 20} are 20 steps of plain SGD.
 
 class SampleGuarantee(NamedTuple):
     """clip: C, the largest norm of a sample's gradient. noise: σ, in clips. batch: the expected
-    size of a mini-batch.
+    size of a mini-batch. open_at_home: work of which nothing is sent (``at_home``) goes without.
     """
 
     clip: float
     noise: float
     batch: int
+    open_at_home: bool = False
 
 
 def keep_samples_private(
@@ -64,7 +66,9 @@ def keep_samples_private(
     )
 
 
-def steps_of(method: Method, received: Tree, own: Tree, data: ClientContext) -> Steps:
+def steps_of(
+    method: Method, received: Tree, own: Tree, data: ClientContext, open_at_home: bool = False
+) -> Steps:
     """The most noised steps of a client's round, found without training.
 
     Args:
@@ -72,16 +76,18 @@ def steps_of(method: Method, received: Tree, own: Tree, data: ClientContext) -> 
         received: A message to the client.
         own: Its personal state.
         data: Its data and tools.
+        open_at_home: Work of which nothing is sent goes without noise.
 
     Raises:
         FedkinError: Something of its samples would reach a message that no noise covers.
     """
     _check(method, data)
+    plan = replace(_noise(SampleGuarantee(1.0, 0.0, 1, open_at_home), data), dry=True)
     orders = _orders(method, received)
     try:
-        if method.setup_message is not None and _dry(data, lambda it: _introduced(method, own, it)):
+        if method.setup_message is not None and _introduced(method, own, data, plan):
             raise Uncovered("its clients train before the first round, which is not accounted for")
-        found, *others = (_dry_rounds(method, it, own, data) for it in orders)
+        found, *others = (_dry_rounds(method, it, own, data, plan) for it in orders)
     except Exception as error:  # whatever a method tries with samples that are sealed
         why = str(error) if isinstance(error, FedkinError) else named_line(error)
         raise FedkinError(
@@ -89,15 +95,25 @@ def steps_of(method: Method, received: Tree, own: Tree, data: ClientContext) -> 
         ) from None
     if any(other != found for other in others):
         raise _unknown(method)
+    if open_at_home and not plan.opened:
+        raise FedkinError(
+            f"privacy.personal = 'plain': every step of {method.name} moves what its clients send, "
+            "so that none goes without noise: leave it out, or take ditto or apfl"
+        )
     return found
 
 
-def _dry_rounds(method: Method, received: Tree, own: Tree, data: ClientContext) -> Steps:
+def _dry_rounds(
+    method: Method, received: Tree, own: Tree, data: ClientContext, plan: SampleNoise
+) -> Steps:
     """The most steps of each kind in some rounds."""
     found: Steps = {}
     for _ in range(ROUNDS):
-        noise = _dry_noise(data)
-        own, _ = method.client_update(received, own, protected(data, noise))
+        noise = replace(plan, spent={})
+        own, sent = method.client_update(received, own, protected(data, noise))
+        plan.opened |= noise.opened
+        if plan.open_at_home and _marked(sent):
+            raise Uncovered("its clients send what they make at home, without noise")
         found = {
             kind: max(found.get(kind, 0), noise.spent.get(kind, 0))
             for kind in {**found, **noise.spent}
@@ -142,24 +158,22 @@ def _check(method: Method, data: ClientContext) -> None:
         )
 
 
-def _introduced(method: Method, own: Tree, data: ClientContext) -> None:
+def _marked(sent: Tree) -> bool:
+    """Whether work without noise reached a message: numbers that are none."""
+    return any(bool(torch.as_tensor(leaf).isnan().any()) for leaf in leaves(sent))
+
+
+def _introduced(method: Method, own: Tree, data: ClientContext, plan: SampleNoise) -> bool:
+    """Whether clients train for their message before the first round."""
     assert method.setup_message is not None
-    method.setup_message(own, data)
-
-
-def _dry(data: ClientContext, work: Callable[[ClientContext], None]) -> Steps:
-    """The noised steps of some work, which is not done."""
-    noise = _dry_noise(data)
-    work(protected(data, noise))
-    return noise.spent
-
-
-def _dry_noise(data: ClientContext) -> SampleNoise:
-    return replace(_noise(SampleGuarantee(1.0, 0.0, 1), data), dry=True)
+    noise = replace(plan, spent={})
+    method.setup_message(own, protected(data, noise))
+    return bool(noise.spent) or noise.opened
 
 
 def _noise(asked: SampleGuarantee, data: ClientContext) -> SampleNoise:
     if data.secret is None:
         raise FedkinError("[privacy] needs a secret to draw noise from, and the client has none")
     unit = 1 / min(asked.batch, data.info.samples)
-    return SampleNoise(asked.clip, asked.noise, unit, data.secret, data.key.round)
+    made = SampleNoise(asked.clip, asked.noise, unit, data.secret, data.key.round)
+    return replace(made, open_at_home=asked.open_at_home)
