@@ -50,10 +50,13 @@ def test_work_at_home_opens_samples_where_it_goes_without_noise() -> None:
     assert draws.opened
 
 
-def test_work_at_home_that_is_followed_has_weights_that_are_no_numbers() -> None:
-    found = at_home(sealed(ONE, Draws(1.0, None, open_at_home=True)))
-    assert found.weight.isnan().all()
-    assert found.x is ONE.x
+def test_work_at_home_that_is_followed_stays_sealed_and_is_known() -> None:
+    batch = sealed(ONE, Draws(1.0, None, open_at_home=True))
+    found = at_home(batch)
+    assert isinstance(found, Sealed)
+    assert (found.home, batch.home) == (True, False)
+    with pytest.raises(Uncovered):
+        _ = found.x
 
 
 def test_noises_come_in_the_order_of_gradients() -> None:

@@ -1,6 +1,5 @@
 """Private samples as a step holds them: ``gradient`` opens them, and nothing else."""
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -49,10 +48,14 @@ class Draws:
 
 
 class Sealed:
-    """Private samples, or rows beside them, that only ``gradient`` may open."""
+    """Private samples, or rows beside them, that only ``gradient`` may open; ``home``: for work of
+    which nothing is sent, which is followed.
+    """
 
-    def __init__(self, content: Batch | Tensor, draws: Draws, place: int) -> None:
-        self.content, self.draws, self.place = content, draws, place
+    def __init__(
+        self, content: Batch | Tensor, draws: Draws, place: int, home: bool = False
+    ) -> None:
+        self.content, self.draws, self.place, self.home = content, draws, place, home
 
     def __getattr__(self, name: str) -> NoReturn:
         _uncovered()
@@ -72,8 +75,8 @@ def at_home(batch: Batch) -> Batch:
     """The mini-batch for work of which nothing is ever sent, such as a step of a personal model.
 
     It is what a method declares in a step. With privacy.personal = 'plain' such work is neither
-    clipped nor noised. Before training it is followed, as weights that are no numbers, and a method
-    that would send anything made of it is refused.
+    clipped nor noised. Before training it is followed: its gradients are no numbers (nan) then, and
+    a method that would send anything made of them is refused.
 
     Args:
         batch: What the step is given.
@@ -84,8 +87,9 @@ def at_home(batch: Batch) -> Batch:
     if not isinstance(batch, Sealed) or not batch.draws.open_at_home:
         return batch
     batch.draws.opened = True
-    content: Batch = batch.content
-    return content._replace(weight=content.weight * math.nan) if batch.draws.sought else content
+    followed: Any = Sealed(batch.content, batch.draws, batch.place, home=True)
+    opened: Batch = followed if batch.draws.sought else batch.content
+    return opened
 
 
 def _uncovered() -> NoReturn:
