@@ -1,24 +1,12 @@
 """Ditto (Li, Hu, Beirami & Smith, 2021): personal models beside FedAvg's. Algorithm 2."""
 
-from torch import Tensor
-
 from fedkin.core.aggregation import Weights
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import ClientContext, Method
-from fedkin.core.model import Batch, Model
-from fedkin.core.ops import at_home, scan
-from fedkin.core.tree import Params, Tree
+from fedkin.core.ops import home_step, scan
+from fedkin.core.tree import Tree
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.fedprox import proximal_step
-
-__all__ = ["ditto"]
-
-
-def _personal_step(
-    model: Model, v: Params, batch: Batch, lr: Tensor, lam: Tensor, w: Params
-) -> Params:
-    """FedProx's step of v, of which nothing is sent."""
-    return proximal_step(model, v, at_home(batch), lr, lam, w)
 
 
 @declared
@@ -48,8 +36,8 @@ def ditto(
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         _, up = base.client_update(received, own, data)
         v, w = own["parameters"], received["parameters"]
-        batches = data.batches(steps=personal_steps)
-        return {"parameters": scan(_personal_step, v, batches, rate * data.decay, lam, w)}, up
+        batches, step = data.batches(steps=personal_steps), home_step(proximal_step)
+        return {"parameters": scan(step, v, batches, rate * data.decay, lam, w)}, up
 
     return base._replace(
         name="ditto",

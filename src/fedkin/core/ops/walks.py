@@ -8,10 +8,10 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from fedkin.core.model import Model
+from fedkin.core.model import Batch, Model
 from fedkin.core.optimizers import PLAIN, Descents, Optimizer, making, remembered
 from fedkin.core.protected.noise import SampleNoise
-from fedkin.core.protected.sealed import Draws, sealed
+from fedkin.core.protected.sealed import Draws, at_home, sealed
 from fedkin.core.tree import Tree, dtype_of, map_tree, row
 
 Step = Callable[..., Tree]
@@ -133,6 +133,25 @@ def over_frozen(step: Step) -> Step:
         return step(model.holding(frozen), carry, batch, *own)
 
     return over
+
+
+@cache
+def home_step(step: Step) -> Step:
+    """``step`` for work of which nothing is sent: its mini-batch is ``at_home``. One object for one
+    step, by which graphs are found again.
+
+    Args:
+        step: As for ``scan``.
+
+    Returns:
+        A step with the same arguments.
+    """
+
+    @wraps(step)
+    def home(model: Model, carry: Tree, batch: Batch, *constants: Tree) -> Tree:
+        return step(model, carry, at_home(batch), *constants)
+
+    return home
 
 
 @dataclass(frozen=True)
