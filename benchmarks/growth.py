@@ -35,7 +35,11 @@ def written(method: str, clients: int, file: Path) -> dict[str, int]:
                 "model": {"name": "mlr"},
                 "method": {"name": method, **KEYS.get(method, {})},
                 "train": {"batch_size": 10, "steps": 2, "lr": 0.05},
-                "run": {"clients": clients, "participation": PARTICIPANTS / clients},
+                "run": {
+                    "clients": clients,
+                    "participation": PARTICIPANTS / clients,
+                    "evaluate_every": 9,
+                },
                 "engine": {"name": "inprocess", "compile": "trace"},
             }
         )[0]
@@ -44,7 +48,7 @@ def written(method: str, clients: int, file: Path) -> dict[str, int]:
     coordinator = Coordinator(parts.method, parts.federation, transport)
     coordinator.setup()
     for number in range(1, ROUNDS + 1):
-        record = coordinator.round(number, evaluate=False)
+        record = coordinator.round(number)
     notes = [json.dumps(value) for by in record.server_metrics.values() for value in by.values()]
     return {"record": sum(map(len, notes)), "state": len(encode(coordinator.state))}
 

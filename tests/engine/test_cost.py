@@ -49,13 +49,13 @@ class Counting(Runtime):
 
 
 def cost(method):
-    parts = assemble(small(method, run__clients=4, run__participation=1.0))
+    parts = assemble(small(method, run__clients=4, run__participation=1.0, run__evaluate_every=9))
     host = host_of(parts, sorted(parts.infos), Path())
     host.runtime = runtime = Counting("trace")
     coordinator = Coordinator(parts.method, parts.federation, InProcess(host))
     coordinator.setup()
     for number in (1, 2):
-        coordinator.round(number, evaluate=False)
+        coordinator.round(number)
     coordinator.finish(3)
     return runtime.graphs, runtime.operations, runtime.calls
 

@@ -249,6 +249,24 @@ def test_a_quorum_closes_a_round_that_one_node_holds(tmp_path):
     assert found[0][2] == "no reply within 0.05 seconds, when 3 others had replied"
 
 
+def test_a_quorum_that_is_too_few_for_the_round_does_not_close_it(tmp_path):
+    """Closed at a quorum of three, a round that needs four replies would end the run."""
+    fleet = Fleet(tmp_path, experiment("ditto", run__rounds=1, run__min_replies=4))
+    fleet.configure(soft_deadline=0.02, quorum=0.75, poll=0.01)
+    pull, held = fleet.grid.pull_messages, []
+
+    def pulling(ids):
+        """The fourth message of the round is answered at the twentieth time of asking."""
+        ids = list(ids)
+        late = {id for id in ids if fleet.grid.sent[id] == "c3"} if len(fleet.grid.seen) > 4 else {}
+        held.extend(late)
+        return pull(ids if len(held) >= 20 else [id for id in ids if id not in late])
+
+    fleet.grid.pull_messages = pulling
+    assert missing(fleet) == []
+    assert len(held) >= 20
+
+
 def test_without_a_quorum_the_round_waits_for_its_deadline(tmp_path):
     fleet = Fleet(tmp_path, experiment("ditto", run__rounds=1))
     fleet.configure(soft_deadline=0.01, quorum=1.0, poll=0.01, deadline=0.2)

@@ -77,7 +77,7 @@ def absentee(run, rounds):
     """A client that takes part in no round up to this one, nor introduces itself as a first
     participant.
     """
-    busy = {k for t in range(rounds + 1) for k in run.coordinator.sample(t)}
+    busy = {k for t in range(rounds + 1) for k in run.coordinator.schedule.participants(t)}
     idle = sorted(set(run.infos) - busy)
     assert idle, "choose another seed: everybody takes part"
     return idle[0]

@@ -270,8 +270,10 @@ def test_scaffold_reaches_the_optimum_that_fedavg_misses(participation, rounds):
     group = population((16, 8, 16, 16), family="gaussian", seed=2)
     run = linear("scaffold", people=group, lr=lr, steps=steps, participation=participation).setup()
     run.runtime.mode = "trace"
+    one = run.coordinator
+    one.schedule = one.schedule._replace(evaluated=lambda number, last: [])
     for number in range(1, rounds + 1):
-        run.coordinator.round(number, False)
+        one.round(number)
     clients = list(quadratics(run).values())
     optimum = exact.weighted_minimiser(clients, [0.25] * 4)
     reached = arrays(run.coordinator.state)["parameters"]

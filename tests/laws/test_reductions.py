@@ -27,7 +27,8 @@ def test_comet_without_pull_is_local(kind, work):
     """
     comet = federated("comet", hyper={"lam": 0.0}, kind=kind, **work).run(ROUNDS, evaluate=False)
     local = federated("local", kind=kind, **work)
-    local.coordinator.sample = comet.coordinator.sample  # comet draws by size, local uniformly
+    theirs = comet.coordinator.schedule.participants  # comet draws by size, local uniformly
+    local.coordinator.schedule = local.coordinator.schedule._replace(participants=theirs)
     local.run(ROUNDS, evaluate=False)
     for a, b in zip(comet.moments, local.moments, strict=True):
         close(
@@ -50,11 +51,15 @@ def test_comet_with_one_cluster_is_plain_co_distillation(participation):
     public, data = run.people.public.numpy(), run.data
     models = {k: arrays(run.models["mlr"].initial) for k in data}
     mean = np.mean(
-        [comet_reference.predictions(models[k], public) for k in run.coordinator.sample(0)], axis=0
+        [
+            comet_reference.predictions(models[k], public)
+            for k in run.coordinator.schedule.participants(0)
+        ],
+        axis=0,
     )
     for t, moment in enumerate(run.moments, 1):
         sent = []
-        for k in run.coordinator.sample(t):
+        for k in run.coordinator.schedule.participants(t):
             rows = run.public_rows(t, k, size, 3)
             for batch, seen in zip(run.batches(t, k, draw="uniform"), rows, strict=True):
                 pulled = comet_reference.distillation_gradient(

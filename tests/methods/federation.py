@@ -289,10 +289,14 @@ class Federated:
     def run(self, rounds: int, evaluate: bool = True) -> "Federated":
         if self.introduction is None:
             self.setup()
+        whole = self.coordinator.schedule
+        if not evaluate:
+            self.coordinator.schedule = whole._replace(evaluated=lambda number, last: [])
         for number in range(len(self.moments) + 1, len(self.moments) + rounds + 1):
-            record = self.coordinator.round(number, evaluate)
+            record = self.coordinator.round(number)
             assert record.missing == {}, record.missing
             self.moments.append(self._moment(record, "local"))
+        self.coordinator.schedule = whole
         share = self.coordinator.federation.participation
         STAGED.add(Staged(self.method.name, len(self.infos), len(self.moments), share))
         return self
@@ -319,7 +323,7 @@ class Federated:
         return clients_of(self.people)
 
     def participants(self, rounds: int) -> list[list[int]]:
-        return [self.coordinator.sample(t) for t in range(1, rounds + 1)]
+        return [self.coordinator.schedule.participants(t) for t in range(1, rounds + 1)]
 
     def rates(self, lr: float, rounds: int) -> list[float]:
         """lr, times decay after each milestone: round 1 is the first entry."""

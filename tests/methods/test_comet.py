@@ -162,7 +162,10 @@ def starts(run):
 
 def first_predictions(run):
     public = run.people.public.numpy()
-    return {k: reference.predictions(starts(run)[k], public) for k in run.coordinator.sample(0)}
+    return {
+        k: reference.predictions(starts(run)[k], public)
+        for k in run.coordinator.schedule.participants(0)
+    }
 
 
 def replay(run, hyper):
@@ -186,7 +189,7 @@ def replay(run, hyper):
         plan,
         public_plan,
         who,
-        run.coordinator.sample(0),
+        run.coordinator.schedule.participants(0),
         hyper["lam"],
         run.rates(LR, rounds),
         counts,
@@ -246,7 +249,7 @@ def test_sampling_is_by_size():
     run = Federated(
         comet(lr=LR, clusters=1), population((1, 99), public=4), steps=1, participation=0.5
     )
-    drawn = [run.coordinator.sample(t) for t in range(300)]
+    drawn = [run.coordinator.schedule.participants(t) for t in range(300)]
     assert all(len(who) == 1 for who in drawn)
     assert sum(who == [0] for who in drawn) < 12
 

@@ -1,13 +1,13 @@
-"""The coordinator owns the server state.
+"""The coordinator owns the server state. Who does what in a round, its schedule decides.
 
-A round: sample → broadcast → [transport] → update → evaluate → record.
+A round: participants → broadcast → [transport] → update → evaluate → record.
 """
 
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,14 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import Tree
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.contexts import ServerTools
-from fedkin.engine.evaluated import PARTICIPANTS, panel
 from fedkin.engine.host import Task, TaskResult
 from fedkin.engine.masked_round import MaskedRound, of_evaluation, of_updates, scored
 from fedkin.engine.masked_scores import Means
 from fedkin.engine.round.broadcasts import Broadcasts
 from fedkin.engine.round.divergence import check_losses, diverged
-from fedkin.engine.round.federation import Federation, participants
+from fedkin.engine.round.federation import Federation
 from fedkin.engine.round.replies import Receiver
+from fedkin.engine.round.schedule import Scheduling, synchronous
 from fedkin.engine.server_guard import NotFinite, check_finite, guarded
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.runs.record import Record, Sent
@@ -36,6 +36,7 @@ class Coordinator:
     """Runs a method's server side over a transport. ``state`` is the server state S.
 
     ``aside``: a folder for a round's messages, where they shall not all be in memory.
+    ``scheduling``: makes the run's schedule.
     """
 
     def __init__(
@@ -44,16 +45,20 @@ class Coordinator:
         federation: Federation,
         transport: Transport,
         aside: Path | None = None,
+        scheduling: Scheduling = synchronous,
     ) -> None:
         self.method, self.federation, self.transport = method, federation, transport
+        self.schedule = scheduling(method, federation)
         self.state: Tree = method.server(federation.start)
         self._broadcasts = Broadcasts(method.broadcast)
-        self._receiver = Receiver(method, federation, transport, aside)
+        self._receiver = Receiver(
+            method, federation, transport, aside, self.schedule.replies_needed
+        )
 
     def setup(self) -> Record:
         """Before the first round: the introductions, where a method has them."""
         method, began = self.method, time.perf_counter()
-        who = self._introducing()
+        who = self.schedule.introduced()
         sent: list[Sent] = []
         missing: dict[int, str] = {}
         if who and method.setup_update is not None:
@@ -62,12 +67,11 @@ class Coordinator:
             self._update(method.setup_update, replies, missing, 0)
         return self._record(0, "setup", who, sent, missing, began, {})
 
-    def round(self, number: int, evaluate: bool = True, last: bool = False) -> Record:
-        """One communication round; rounds count from 1. ``last``: everybody is asked, no panel.
+    def round(self, number: int, last: bool = False) -> Record:
+        """One communication round.
 
         Args:
             number: From 1.
-            evaluate: Whether clients are asked for loss and accuracy at its end.
             last: Whether it is the last one.
 
         Returns:
@@ -75,7 +79,7 @@ class Coordinator:
         """
         method, infos = self.method, self.federation.infos
         began = time.perf_counter()
-        who = self.sample(number)
+        who = self.schedule.participants(number)
         sent: list[Sent] = []
         missing: dict[int, str] = {}
         orders, downs = self._broadcasts.tasks(self.state, who, sent)
@@ -83,7 +87,7 @@ class Coordinator:
         masked = self._masked(number, downs)
         if masked is not None:
             mean = masked.mean(self.transport, answers)
-            if len(mean.clients) < self.federation.min_replies:
+            if len(mean.clients) < self.schedule.replies_needed(number):
                 self._receiver.too_few(len(mean.clients), masked.missing, number)
             at = {"local": time.perf_counter() - began}
             self._update_by(mean, number)
@@ -99,7 +103,7 @@ class Coordinator:
             at = {"local": time.perf_counter() - began}
             self._update(partial(updated, method), replies, missing, number)
         at["server"] = time.perf_counter() - began - at["local"]
-        asked = self._asked(who, last) if evaluate else []
+        asked = self.schedule.evaluated(number, last)
         record = self._record(number, "round", who, sent, missing, began, at, "evaluate", asked)
         return record if masked is None else record._replace(sent=[*record.sent, *masked.sent])
 
@@ -123,9 +127,8 @@ class Coordinator:
         self.state = after
 
     def finish(self, number: int) -> Record:
-        """After the last round: every client's ``finish`` (its message is the last one down), and a
-        full evaluation: of everybody, or of the last round's participants where rounds evaluate
-        those.
+        """After the last round: every client's ``finish`` (its message is the last one down), and
+        the evaluation of whom the last round evaluates.
 
         Args:
             number: One more than the last round's.
@@ -144,31 +147,10 @@ class Coordinator:
                 if answer.error is not None:
                     missing[answer.client] = answer.error
         at = {"local": time.perf_counter() - began}
-        asked = self._asked(self.sample(number - 1), True)
+        asked = self.schedule.evaluated(number - 1, True)
         return self._record(
             number, "finish", everyone, sent, missing, began, at, "evaluate_all", asked
         )
-
-    def _asked(self, who: list[int], last: bool) -> list[int]:
-        """Whom an evaluation asks."""
-        if self.federation.evaluate == PARTICIPANTS:
-            return who
-        return sorted(self.federation.infos) if last else self._panel
-
-    @cached_property
-    def _panel(self) -> list[int]:
-        return panel(self.federation.evaluate, self.federation.infos, self.federation.seed)
-
-    def sample(self, number: int) -> list[int]:
-        """Participants of a round.
-
-        Args:
-            number: From 1.
-
-        Returns:
-            Ascending client numbers.
-        """
-        return participants(self.method, self.federation, number)
 
     def views(self, client: int, number: int) -> dict[str, Tree]:
         """What a client would deploy after round ``number``: {view: parameters, or what the method
@@ -204,12 +186,6 @@ class Coordinator:
     def _tools(self, number: int) -> ServerTools:
         return replace(self.federation.tools, key=Key(self.federation.seed, number))
 
-    def _introducing(self) -> list[int]:
-        if self.method.needs.introduction == "none":
-            return []
-        everyone = self.method.needs.introduction == "everyone"
-        return sorted(self.federation.infos) if everyone else self.sample(0)
-
     def _expected_setup(self, client: int) -> Tree:
         assert self.method.expected_setup is not None
         return self.method.expected_setup(self.state, self.federation.infos[client])
@@ -222,7 +198,7 @@ class Coordinator:
         number: int,
     ) -> None:
         """The server's update; whoever breaks it is left out, and noted with the reason."""
-        tools, least = self._tools(number), self.federation.min_replies
+        tools, least = self._tools(number), self.schedule.replies_needed(number)
         with one_thread():
             try:
                 found = guarded(

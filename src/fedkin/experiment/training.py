@@ -14,6 +14,7 @@ from fedkin.core.tree import Tree
 from fedkin.engine.codec import encode
 from fedkin.engine.coordinator import Coordinator
 from fedkin.engine.interrupts import interrupts
+from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.experiment.early_stopping import EarlyStopping
@@ -62,6 +63,15 @@ def check_engine(spec: Spec, method: Method | None) -> None:
         )
 
 
+def check_schedule(parts: Assembled) -> None:
+    """The accountant of [privacy] knows the chances of one schedule alone."""
+    if parts.spec.privacy.on and parts.scheduling is not synchronous:
+        raise FedkinError(
+            "[privacy] counts who takes part as the synchronous schedule draws clients: leave the "
+            "other schedule out, or [privacy]"
+        )
+
+
 def begin(parts: Assembled, folder: Path, progress: Progress | None, engine: Engine) -> None:
     """A new record in ``folder``, then all rounds."""
     facts = {**facts_of(parts), **engine.facts}
@@ -76,6 +86,7 @@ def train(
     parts: Assembled, folder: Path, database: Database, progress: Progress | None, engine: Engine
 ) -> None:
     """The rounds that the record does not hold yet."""
+    check_schedule(parts)
     progress = progress or _silent
     try:
         _train(parts, folder, database, progress, engine)
@@ -95,7 +106,9 @@ def _train(
         parts = parts._replace(federation=with_secret(parts.federation, secret))
     with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:
         aside = folder if spec.engine.state == "disk" else None
-        coordinator = Coordinator(parts.method, parts.federation, transport, aside)
+        coordinator = Coordinator(
+            parts.method, parts.federation, transport, aside, parts.scheduling
+        )
         recorder = Recorder(folder, database, _saver(coordinator), spec.run.commit_every)
         done = database.last_round()
         if done >= 0:
@@ -191,8 +204,7 @@ def _one(coordinator: Coordinator, spec: Spec, number: int) -> Record:
         return coordinator.setup()
     if number > spec.run.rounds:
         return coordinator.finish(number)
-    last = number == spec.run.rounds
-    return coordinator.round(number, last or number % spec.run.evaluate_every == 0, last)
+    return coordinator.round(number, number == spec.run.rounds)
 
 
 def _saver(coordinator: Coordinator) -> Callable[[Path, int], list[int]]:

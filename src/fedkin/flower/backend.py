@@ -10,7 +10,6 @@ import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
-from fedkin.engine.round.federation import participants
 from fedkin.engine.transports.base import Transport
 from fedkin.experiment.training import Engine
 from fedkin.flower import config
@@ -119,19 +118,18 @@ class FlowerBackend:
             for client, info in parts.infos.items()
         }
         rounds = parts.spec.run.rounds
+        schedule = parts.scheduling(parts.method, parts.federation)
 
         def then(number: int) -> Sequence[tuple[str, int, Sequence[int]]]:
             """What the coordinator asks for after the evaluation of a round, with the same messages
             down.
             """
             if number < rounds:
-                return [
-                    ("local", number + 1, participants(parts.method, parts.federation, number + 1))
-                ]
+                return [("local", number + 1, schedule.participants(number + 1))]
             everyone: Any = sorted(parts.infos)
-            last = [("evaluate_all", rounds + 1, everyone)]
+            last = [("evaluate_all", rounds + 1, schedule.evaluated(rounds, True))]
             return (
                 last if parts.method.finalize is None else [("finish", rounds + 1, everyone), *last]
             )
 
-        yield FlowerTransport(self.dispatcher, places, then)
+        yield FlowerTransport(self.dispatcher, places, then, schedule.replies_needed)

@@ -5,7 +5,7 @@ or reasons.
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
@@ -29,6 +29,9 @@ from fedkin.flower.records import pack, unpack
 KIND = "train.fedkin"
 SKEW = 3.0  # seconds between two clocks, from which it is said: Flower refuses 5 of them ahead
 LATE = 60  # seconds that a message outlives its deadline in the SuperLink
+
+
+Enough = Callable[[Collection[str]], bool]  # names that replied → whether their round can count
 
 
 class Grid(Protocol):
@@ -71,9 +74,15 @@ class Dispatcher:
         )
 
     def exchange(
-        self, requests: Mapping[str, tuple[Request, bytes | None]], deadline: float | None = None
+        self,
+        requests: Mapping[str, tuple[Request, bytes | None]],
+        deadline: float | None = None,
+        enough: Enough = bool,
     ) -> dict[str, tuple[NodeReply, list[bytes]] | str]:
-        """name → (reply, its messages), or in one sentence why there is none."""
+        """name → (reply, its messages), or in one sentence why there is none.
+
+        ``enough``: of the names that replied, whether a quorum of them may close the round.
+        """
         deadline = deadline or self.deployment.deadline
         nodes = self.nodes()
         found: dict[str, tuple[NodeReply, list[bytes]] | str] = {}
@@ -87,7 +96,8 @@ class Dispatcher:
                 content, nodes[name], KIND, ttl=deadline + LATE, group_id=self.about.run
             )
         sent = time.time()
-        for name, answer in self._send(messages, deadline, soft=self._soft(requests)).items():
+        soft = self._soft(requests)
+        for name, answer in self._send(messages, deadline, soft, enough).items():
             if isinstance(answer, str):
                 found[name] = answer
                 continue
@@ -141,11 +151,16 @@ class Dispatcher:
         return soft if work and soft is not None else math.inf
 
     def _send(
-        self, messages: Mapping[str, Message], deadline: float, soft: float = math.inf
+        self,
+        messages: Mapping[str, Message],
+        deadline: float,
+        soft: float = math.inf,
+        enough: Enough = bool,
     ) -> dict[str, Message | str]:
         """Push all, then look for replies until all are there or the time is over.
 
-        After ``soft`` seconds a quorum of replies without errors is enough.
+        After ``soft`` seconds a quorum of replies without errors closes the round, where it is
+        ``enough``.
         """
         began = time.monotonic()
         needed = math.ceil(round(self.deployment.quorum * len(messages), 9))
@@ -162,11 +177,12 @@ class Dispatcher:
                 if name is not None:
                     found[name] = _reason(reply) if reply.has_error() else reply
             gone = time.monotonic() - began
-            usable = sum(not isinstance(reply, str) for reply in found.values())
-            if waiting and (gone > deadline or (gone > soft and usable >= needed)):
+            usable = [name for name, reply in found.items() if not isinstance(reply, str)]
+            closed = gone > soft and len(usable) >= needed and enough(usable)
+            if waiting and (gone > deadline or closed):
                 why = f"no reply within {deadline:g} seconds"
                 if gone <= deadline:
-                    why = f"no reply within {soft:g} seconds, when {usable} others had replied"
+                    why = f"no reply within {soft:g} seconds, when {len(usable)} others had replied"
                 return {**found, **dict.fromkeys(waiting.values(), why)}
             if waiting:
                 time.sleep(self.deployment.poll)

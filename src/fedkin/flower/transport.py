@@ -3,7 +3,7 @@ that is asked of it.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ Then = Callable[[int], Sequence[tuple[str, int, Sequence[int]]]]
 
 class FlowerTransport:
     """The Transport. ``then(round)``: what follows the evaluation of a round, (op, round, clients)
-    each.
+    each. ``needed(round)``: how many replies a round needs.
 
     What follows travels with the evaluation and its answers wait here until they are asked for: the
     message down is the same, and nothing else of the server is needed for it. Personal states stay
@@ -34,9 +34,14 @@ class FlowerTransport:
     """
 
     def __init__(
-        self, dispatcher: Dispatcher, places: Mapping[int, tuple[str, Place]], then: Then
+        self,
+        dispatcher: Dispatcher,
+        places: Mapping[int, tuple[str, Place]],
+        then: Then,
+        needed: Callable[[int], int],
     ) -> None:
-        self.dispatcher, self.places, self.then = dispatcher, places, then
+        self.dispatcher, self.places = dispatcher, places
+        self.then, self.needed = then, needed
         self.own: dict[int, Base] = {client: Base() for client in places}
         self._seen: dict[int, str] = {}  # digests of states that nobody has changed yet
         self._changed: set[int] = set()
@@ -129,7 +134,7 @@ class FlowerTransport:
                 steps=tuple(Step(op=do, round=at) for do, at in todo),  # type: ignore[arg-type]
             )
             requests[name] = request, order.message
-        replies = self.dispatcher.exchange(requests)
+        replies = self.dispatcher.exchange(requests, enough=self._enough(steps))
         found = []
         for order in orders:
             reply = replies[self.places[order.client][0]]
@@ -138,6 +143,24 @@ class FlowerTransport:
             for (do, at), (answer, own) in list(zip(steps[order.client], answers))[1:]:
                 self._ahead[order.client, do, at] = _sha(order.message), answer, own
         return found
+
+    def _enough(
+        self, steps: Mapping[int, Sequence[tuple[str, int]]]
+    ) -> Callable[[Collection[str]], bool]:
+        """Whether those who replied are so many that each round they worked for can count."""
+        working: dict[int, set[str]] = {}
+        for client, todo in steps.items():
+            for op, round in todo:
+                if op == "local":
+                    working.setdefault(round, set()).add(self.places[client][0])
+
+        def enough(replied: Collection[str]) -> bool:
+            return all(
+                len(names.intersection(replied)) >= min(self.needed(round), len(names))
+                for round, names in working.items()
+            )
+
+        return enough
 
 
 def answers_of(

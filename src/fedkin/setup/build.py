@@ -21,6 +21,7 @@ from fedkin.engine.contexts import Schedule, ServerTools
 from fedkin.engine.held import Held
 from fedkin.engine.host import Host
 from fedkin.engine.round.federation import Federation, participants_of
+from fedkin.engine.round.schedule import Scheduling, synchronous
 from fedkin.engine.store import STORES
 from fedkin.methods import make
 from fedkin.runs.spec import Spec
@@ -66,6 +67,7 @@ class Assembled(NamedTuple):
     federation: Federation
     held_out: Population | None = None  # [run] holdout_clients: they never train
     costs: SampleCosts | None = None  # of [privacy] unit = "sample"
+    scheduling: Scheduling = synchronous
 
 
 def assemble(spec: Spec, method: Method | None = None) -> Assembled:
@@ -152,7 +154,7 @@ def around(
     poisson = spec.privacy.on and not spec.privacy.at_client
     # a round that nobody happens to be drawn for is a round as well
     least = 0 if poisson and spec.run.min_replies == 1 else spec.run.min_replies
-    asked = least, population.names, spec.run.evaluate, poisson
+    asked = least, population.names, spec.run.evaluate, spec.run.evaluate_every, poisson
     federation = with_threshold(Federation(start, infos, spec.run.seed, share, tools, *asked), spec)
     method, costs = for_models(spec, method, models), None
     if spec.privacy.of_samples:

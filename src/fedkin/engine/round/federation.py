@@ -23,6 +23,7 @@ class Federation(NamedTuple):
     min_replies: int = 1
     names: tuple[str, ...] = ()  # what the operator calls the clients
     evaluate: str = ALL  # whom an evaluation asks (``fedkin.engine.evaluated``)
+    evaluate_every: int = 1  # rounds; the last is evaluated whatever its number
     poisson: bool = False  # each client takes part by itself, by a chance that the secret draws
     secret: Secret | None = None  # of a run with noise
     threshold: int | None = None  # of secure aggregation; None: messages arrive as they are

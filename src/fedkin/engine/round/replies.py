@@ -31,13 +31,19 @@ class Receiver:
         federation: Of whom.
         transport: Where sums of messages are that stay with their hosts.
         aside: A folder for messages, where they shall not all be in memory.
+        needed: Round → how many usable replies it needs.
     """
 
     def __init__(
-        self, method: Method, federation: Federation, transport: Transport, aside: Path | None
+        self,
+        method: Method,
+        federation: Federation,
+        transport: Transport,
+        aside: Path | None,
+        needed: Callable[[int], int],
     ) -> None:
         self.method, self.federation = method, federation
-        self.transport, self.aside = transport, aside
+        self.transport, self.aside, self.needed = transport, aside, needed
         self._moved = Moved()
 
     def usable(
@@ -88,7 +94,7 @@ class Receiver:
         if elsewhere:
             found = Elsewhere(found, self._summed)
         replies = without(found, off) if off else found
-        if len(replies) < self.federation.min_replies:
+        if len(replies) < self.needed(number):
             self.too_few(len(replies), missing, number)
         sent.sort(key=lambda item: (item.direction, item.client))
         return replies
@@ -114,7 +120,7 @@ class Receiver:
         )
         if all_diverged(missing.values()):
             raise FedkinError(diverged(number, f"{NOT_FINITE} in every reply", self.method))
-        least = self.federation.min_replies
+        least = self.needed(number)
         raise FedkinError(
             f"round {number}: {usable} usable replies, at least {least} needed. {reasons}"
         )

@@ -1,0 +1,58 @@
+"""Who does what in which round: the decisions that a coordinator asks for."""
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import NamedTuple
+
+from fedkin.core.method import Method
+from fedkin.engine.evaluated import PARTICIPANTS, panel
+from fedkin.engine.round.federation import Federation, participants
+
+Draw = Callable[[int], list[int]]  # round, from 1 (0: before the first) → who takes part, ascending
+
+
+class RoundSchedule(NamedTuple):
+    """The decisions of a run's rounds, each a function of the round's number alone.
+
+    So a resumed run decides as the interrupted one did. Client numbers are ascending.
+    """
+
+    introduced: Callable[[], list[int]]  # who sends a setup message before the first round
+    participants: Draw
+    evaluated: Callable[[int, bool], list[int]]  # round, whether it is the last → who is evaluated
+    replies_needed: Callable[[int], int]  # round → with fewer usable replies it ends the run
+
+
+Scheduling = Callable[[Method, Federation], RoundSchedule]
+
+
+def synchronous(method: Method, federation: Federation, draw: Draw | None = None) -> RoundSchedule:
+    """Rounds of a drawn share of the clients, all of whom answer the same server state.
+
+    Args:
+        method: Its ``needs`` say who is introduced, and whether clients are drawn by size.
+        federation: Its clients and its settings of [run].
+        draw: Who takes part in a round, in place of the draw from the run's seed.
+
+    Returns:
+        What [run] participation, evaluate, evaluate_every and min_replies ask for.
+    """
+    draw = draw or partial(participants, method, federation)
+    everyone = sorted(federation.infos)
+
+    def introduced() -> list[int]:
+        whose = method.needs.introduction
+        return [] if whose == "none" else everyone if whose == "everyone" else draw(0)
+
+    @cache
+    def fixed() -> list[int]:
+        return panel(federation.evaluate, everyone, federation.seed)
+
+    def evaluated(number: int, last: bool) -> list[int]:
+        if not last and number % federation.evaluate_every:
+            return []
+        if federation.evaluate == PARTICIPANTS:
+            return draw(number)
+        return everyone if last else fixed()
+
+    return RoundSchedule(introduced, draw, evaluated, lambda number: federation.min_replies)
