@@ -11,7 +11,7 @@ import ray
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
-from tests.engine.small import outcome, small
+from tests.engine.small import METHODS, outcome, outcome_of, small
 
 pytestmark = pytest.mark.slow
 ENGINE = {"engine__name": "ray", "engine__workers": 2}
@@ -25,11 +25,9 @@ def cluster():
     ray.shutdown()
 
 
-@pytest.mark.parametrize("method", ["fedavg", "comet", "ppfl", "ditto", "persfl"])
+@pytest.mark.parametrize("method", sorted(METHODS))
 def test_the_same_bits(method, tmp_path):
-    assert outcome(run(small(method, **ENGINE), tmp_path / "ray")) == outcome(
-        run(small(method), tmp_path / "plain")
-    )
+    assert outcome(run(small(method, **ENGINE), tmp_path / "ray")) == outcome_of(small(method))
 
 
 @pytest.mark.parametrize("method", ["fedavg", "ditto"])
