@@ -9,9 +9,8 @@ if __name__ == "__main__":
         not sys.flags.safe_path
         and os.path.dirname(os.path.dirname(os.path.realpath(__file__))) != here
     ):
-        del sys.path[
-            0
-        ]  # the current folder: no file there stands in for a library (cli_handover.find_own_code)
+        # the current folder: no file there stands in for a library (fedkin.cli.export.find_own_code)
+        del sys.path[0]
     from fedkin.cli.app import main
 
     main()

@@ -156,13 +156,13 @@ def _told(parts: Assembled, found: Mapping[int, Seen]) -> dict[str, Any]:
     classes = parts.population.classes
     if classes < 2:
         return nothing
-    told = {client: inferred(one, classes) for client, one in found.items()}
-    known = {client: of.scores for client, of in told.items() if of is not None}
+    guesses = {client: inferred(one, classes) for client, one in found.items()}
+    known = {client: of.scores for client, of in guesses.items() if of is not None}
     histograms = torch.from_numpy(parts.population.histogram("train"))
     right, of_all = correlation(known, histograms), properties(known, histograms)
     if right is None or of_all is None:
         return nothing
-    kind = next(of.kind for of in told.values() if of is not None)
+    kind = next(of.kind for of in guesses.values() if of is not None)
     labels = {"correlation": right, "clients": len(known)}
     return {"labels": labels, "properties": {"kind": kind, **of_all._asdict()}}
 

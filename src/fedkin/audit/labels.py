@@ -12,14 +12,14 @@ from fedkin.core.tree import named_leaves
 from fedkin.data.arrays import Array
 
 
-class Told(NamedTuple):
+class Inferred(NamedTuple):
     """What a message says of its sender's classes: scores [classes], by which kind of content."""
 
     kind: str
     scores: Array
 
 
-def inferred(one: Seen, classes: int) -> Told | None:
+def inferred(one: Seen, classes: int) -> Inferred | None:
     """What a message says of its sender's classes, a number each; None where it says nothing.
 
     Of predictions on the public set it is their mean. Of parameters it is the change of the last
@@ -36,14 +36,14 @@ def inferred(one: Seen, classes: int) -> Told | None:
     for _, leaf in named_leaves(one.message.get("predictions", {})):
         if isinstance(leaf, Tensor) and leaf.dim() == 2 and leaf.shape[1] == classes:
             probabilities = leaf.exp() if bool((leaf <= 0).all()) else leaf
-            return Told("predictions", probabilities.double().mean(0).numpy())
+            return Inferred("predictions", probabilities.double().mean(0).numpy())
     before = dict(named_leaves(one.received.get("parameters", {})))
     found = None
     for path, leaf in named_leaves(one.message.get("parameters", {})):
         base = before.get(path)
         if isinstance(leaf, Tensor) and leaf.shape == (classes,) and isinstance(base, Tensor):
             change = (leaf - base).double().numpy()
-            found = Told("parameters", change)  # the last such layer is the head
+            found = Inferred("parameters", change)  # the last such layer is the head
     return found
 
 

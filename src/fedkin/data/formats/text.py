@@ -43,7 +43,7 @@ def shakespeare(
         task: Whether the next character or the next word is predicted.
         length: Symbols before it; 0: 80 or 20.
         vocabulary: Symbols that have a number of their own; 0: all characters, or 2,000 words.
-        stride: Every how manieth symbol is predicted.
+        stride: Every `stride`-th symbol is predicted.
         least: Texts that a client must have.
 
     Returns:
@@ -84,7 +84,7 @@ def stackoverflow(
         dir: The data folder.
         length: Words before the one that is predicted.
         vocabulary: Words that have a number of their own.
-        stride: Every how manieth word is predicted.
+        stride: Every `stride`-th word is predicted.
         least: Posts that a client must have.
         users: How many are read; 0: all.
         posts: Posts of each that are read.
@@ -131,7 +131,7 @@ def windows(
         unit: What a text is: "speech", "post"; its key in ``truth``.
         length: Symbols before the one that is predicted.
         vocabulary: The most frequent symbols that are kept; 0: all.
-        stride: Every how manieth symbol is predicted.
+        stride: Every `stride`-th symbol is predicted.
         least: Texts that a client must have samples from.
 
     Returns:
