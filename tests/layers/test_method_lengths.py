@@ -53,12 +53,11 @@ GREW = {  # method → lines more than then; docs/architecture.md has what each 
     "clustered_fl": 1,
     "fedem": 2,
     "fedfomo": 4,
-    "fedper": 5,
-    "fedprox": 3,
+    "fedper": 2,
     "fedsim": 5,
     "finetune": 25,
     "hypcluster": 15,
-    "lg_fedavg": 5,
+    "lg_fedavg": 2,
     "pfedme": 9,
 }
 NOTHING = {

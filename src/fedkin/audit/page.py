@@ -133,8 +133,9 @@ def _properties(found: Mapping[str, Any]) -> Shown:
     return Shown(
         "Which properties a client has",
         "Has a class: AUC of whether it has any sample of a class, 0.5 tells nothing. Most: share "
-        "of clients whose most frequent class is inferred; by chance: the best guess without messages. "
-        "Alike: rank correlation over pairs of clients, of how far messages and classes are apart.",
+        "of clients whose most frequent class is inferred; by chance: the best guess without "
+        "messages. Alike: rank correlation over pairs of clients, of how far messages and classes "
+        "are apart.",
         ("target", "has a class", "most", "by chance", "alike", "clients"),
         [
             [

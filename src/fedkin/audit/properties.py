@@ -20,11 +20,11 @@ from fedkin.data.arrays import Array
 class Properties(NamedTuple):
     """How well properties are inferred.
 
-    has: AUC of whether a client has any sample of a class, 0.5 where nothing can be inferred; None where
-    every client has every class. most: the share of clients whose most frequent class is inferred.
-    chance: the same of always guessing the class that is most frequent with most clients. alike:
-    rank correlation over pairs of clients, of how far their messages and their classes are apart;
-    None of fewer than three clients. clients: how many.
+    has: AUC of whether a client has any sample of a class, 0.5 where nothing can be inferred; None
+    where every client has every class. most: the share of clients whose most frequent class is
+    inferred. chance: the same of always guessing the class that is most frequent with most clients.
+    alike: rank correlation over pairs of clients, of how far their messages and their classes are
+    apart; None of fewer than three clients. clients: how many.
     """
 
     has: float | None

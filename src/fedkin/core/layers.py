@@ -7,9 +7,9 @@ from typing import Any
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.tree import BUFFER, is_buffer
 
-__all__ = ["ENDS", "Choice", "select"]
+__all__ = ["ENDS", "Layers", "select"]
 
-Choice = str | Sequence[str]
+Layers = str | Sequence[str]
 """Prefixes of names, one or several ("2." is that layer, "*bias" every bias), or "all", "first",
 "last", "norm"; () is none.
 """
@@ -20,7 +20,7 @@ ENDS: dict[str, Callable[[list[str]], str]] = {
 }
 
 
-def select(params: Mapping[str, Any], choice: Choice, kind: str) -> frozenset[str]:
+def select(params: Mapping[str, Any], choice: Layers, kind: str) -> frozenset[str]:
     """The names of ``params`` that ``choice`` means; running statistics go with their layer.
 
     "last" is the layer whose parameters come last, "first" the one whose come first: either is

@@ -1,17 +1,14 @@
 """FedBN (Li, Jiang, Zhang, Kamp & Dou, 2021): batch norm's layers stay at home. Algorithm 1."""
 
-from collections.abc import Sequence
-
 from fedkin.core.aggregation import Weights
 from fedkin.core.hyperparameters import declared
+from fedkin.core.layers import Layers
 from fedkin.core.method import Method
 from fedkin.methods.fedper import fedper
 
 
 @declared
-def fedbn(
-    *, lr: float, personal: str | Sequence[str] = "norm", weights: Weights = "uniform"
-) -> Method:
+def fedbn(*, lr: float, personal: Layers = "norm", weights: Weights = "uniform") -> Method:
     """FedBN: local SGD on the whole model; all but batch norm's layers (their weights, biases and
     running statistics) are averaged.
 

@@ -2,18 +2,15 @@
 2.
 """
 
-from collections.abc import Sequence
-
 from fedkin.core.aggregation import Weights
 from fedkin.core.hyperparameters import declared
+from fedkin.core.layers import Layers
 from fedkin.core.method import Method
 from fedkin.methods.partial_fl import partial_fl
 
 
 @declared
-def fedper(
-    *, lr: float, personal: str | Sequence[str] = "last", weights: Weights = "samples"
-) -> Method:
+def fedper(*, lr: float, personal: Layers = "last", weights: Weights = "samples") -> Method:
     """FedPer: base and personal layers take the same SGD steps; the server averages the base
     layers.
 
@@ -26,5 +23,4 @@ def fedper(
             "last" (the output layer, K_P = 1), "first", "all", or () for none.
         weights: "samples" or "uniform": the weights of the mean.
     """
-    base = partial_fl(lr=lr, personal=personal, schedule="simultaneous")
-    return base._replace(name="fedper")
+    return partial_fl(lr=lr, personal=personal, schedule="simultaneous")._replace(name="fedper")

@@ -2,10 +2,9 @@
 together.
 """
 
-from collections.abc import Sequence
-
 from fedkin.core.aggregation import Weights
 from fedkin.core.hyperparameters import Positive, declared
+from fedkin.core.layers import Layers
 from fedkin.core.method import Method
 from fedkin.methods.partial_fl import partial_fl
 
@@ -14,7 +13,7 @@ from fedkin.methods.partial_fl import partial_fl
 def fedsim(
     *,
     lr: float,
-    personal: str | Sequence[str] = "last",
+    personal: Layers = "last",
     personal_lr: Positive | None = None,
     weights: Weights = "samples",
 ) -> Method:

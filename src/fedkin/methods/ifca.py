@@ -11,8 +11,7 @@ import torch
 
 from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights
 from fedkin.core.hyperparameters import Count, declared
-from fedkin.core.layers import Choice as Layers
-from fedkin.core.layers import select
+from fedkin.core.layers import Layers, select
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean

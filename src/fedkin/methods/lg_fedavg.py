@@ -1,19 +1,15 @@
 """LG-FedAvg (Liang, Liu, Ziyin et al., 2020): local representations, a shared head. Algorithm 1."""
 
-from collections.abc import Sequence
-
 from fedkin.core.aggregation import Weights
 from fedkin.core.hyperparameters import declared
-from fedkin.core.layers import select
+from fedkin.core.layers import Layers, select
 from fedkin.core.method import Method
 from fedkin.core.tree import Params
 from fedkin.methods.partial_fl import divided, simultaneous
 
 
 @declared
-def lg_fedavg(
-    *, lr: float, shared: str | Sequence[str] = "last", weights: Weights = "samples"
-) -> Method:
+def lg_fedavg(*, lr: float, shared: Layers = "last", weights: Weights = "samples") -> Method:
     """LG-FedAvg: ℓ_i (representation, personal) and g (head, shared) take the same SGD steps; g is
     averaged.
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from fedkin.core.errors import FedkinError, named_line, unknown
 from fedkin.core.family import CATEGORICAL, FAMILIES
-from fedkin.core.layers import Choice
+from fedkin.core.layers import Layers
 from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.models.adapters import dnn_adapter
@@ -57,7 +57,7 @@ def build(
     inputs: Inputs = PLAIN,
     buffers: str = "global",
     head: str | None = None,
-    frozen: Choice = (),
+    frozen: Layers = (),
     **options: Any,
 ) -> Model:
     """The model called ``name`` for samples of ``shape``, its first parameters drawn from (seed,
@@ -140,7 +140,7 @@ def _check_size(name: str, option: str, value: Any, default: Any) -> None:
         )
 
 
-def _from_learner(name: str, made: Learner, family: str, inputs: Inputs, frozen: Choice) -> Model:
+def _from_learner(name: str, made: Learner, family: str, inputs: Inputs, frozen: Layers) -> Model:
     if family != "categorical":
         raise FedkinError(
             f"model {name!r} is no torch module: it predicts class probabilities, not family "

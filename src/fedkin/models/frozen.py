@@ -1,14 +1,14 @@
 """Which parameters of a model nobody trains: what [model] frozen names."""
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.layers import Choice, select
+from fedkin.core.layers import Layers, select
 from fedkin.core.model import Model, head_of
 from fedkin.core.tree import is_buffer
 
 BODY = "body"
 
 
-def frozen_names(model: Model, choice: Choice) -> frozenset[str]:
+def frozen_names(model: Model, choice: Layers) -> frozenset[str]:
     """The names of the parameters that [model] frozen means; running statistics go with their
     layer.
 
