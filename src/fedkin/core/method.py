@@ -130,7 +130,7 @@ class ClientContext(Protocol):
 
         Args:
             draw: "permuted": passes through reshuffled samples; "uniform": each batch drawn afresh.
-            purpose: Names the random stream; two walks with one purpose see the same batches.
+            purpose: Names the random stream; two scans with one purpose see the same batches.
             steps: How many batches; None: what [train] says.
             epochs: How many passes instead.
             beside: [n_i, …], a row a training sample, such as a teacher's predictions.

@@ -178,9 +178,9 @@ def making(descents: Descents | None) -> Iterator[None]:
 
 
 class Memory:
-    """The states of a client's optimizer that outlast a round, one for each walk through batches.
+    """The states of a client's optimizer that outlast a round, one for each scan of batches.
 
-    before: {name of a walk: state} as the last round left them.
+    before: {name of a scan: state} as the last round left them.
     """
 
     def __init__(self, before: Mapping[str, Tree]) -> None:
@@ -189,29 +189,29 @@ class Memory:
         self.after: dict[str, Tree] = dict(before)
 
     def name(self, step: Any) -> str:
-        """What the next walk of a step is called: its function, and the how manieth it is.
+        """What the next scan of a step is called: its function, and its number.
 
         Args:
             step: A function, or an object that can be called.
 
         Returns:
-            The same in every round, because a method's walks come in one order.
+            The same in every round, because a method's scans come in one order.
         """
         function = getattr(step, "__qualname__", type(step).__name__).replace("/", ".")
         number = self._walks[function] = self._walks.get(function, 0) + 1
         return f"{function} {number}"
 
-    def state(self, walk: str, first: Tree) -> Tree:
-        """Where a walk's state stands: ``first`` where none of its shapes was kept.
+    def state(self, scan: str, first: Tree) -> Tree:
+        """Where a scan's state stands: ``first`` where none of its shapes was kept.
 
         Args:
-            walk: As ``name`` calls it.
-            first: The state of a walk that begins anew.
+            scan: As ``name`` calls it.
+            first: The state of a scan that begins anew.
 
         Returns:
             The kept state, or ``first``.
         """
-        kept = self._before.get(walk)
+        kept = self._before.get(scan)
         alike = kept is not None and [x.shape for x in leaves(kept)] == [
             x.shape for x in leaves(first)
         ]
@@ -228,13 +228,13 @@ def remembered() -> Memory | None:
 
 @contextmanager
 def remembering(before: Mapping[str, Tree]) -> Iterator[Memory]:
-    """Walks begin with the states ``before``, and leave theirs in the Memory.
+    """Scans begin with the states ``before``, and leave theirs in the Memory.
 
     Args:
-        before: {name of a walk: state} as the client kept them; {} before its first round.
+        before: {name of a scan: state} as the client kept them; {} before its first round.
 
     Yields:
-        What holds the states that the walks left.
+        What holds the states that the scans left.
     """
     memory = Memory(before)
     token = _memory.set(memory)

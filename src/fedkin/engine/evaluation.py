@@ -36,7 +36,7 @@ def score(
     where n is 0.
 
     Args:
-        scanner: What walks through the batches.
+        scanner: What scans the batches.
         model: The client's architecture.
         view: Parameters, or what the method predicts with.
         predict: The method's.

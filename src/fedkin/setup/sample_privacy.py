@@ -28,7 +28,7 @@ GRID = 1.1  # sampling rates of clients are rounded up to its powers where each 
 
 
 class _Still:
-    """A Scanner that walks nowhere."""
+    """A Scanner that takes no step."""
 
     @property
     def said(self) -> list[str]:

@@ -9,7 +9,7 @@ from fedkin.transforms.beside import beside
 def keep_optimizer(method: Method) -> Method:
     """The method whose clients keep the state of their optimizer, as part of their personal state.
 
-    Every walk through mini-batches of ``client_update`` has a state of its own, which goes on in
+    Every scan of mini-batches in ``client_update`` has a state of its own, which goes on in
     the next round that the client takes part in. ``finalize`` and what comes before the first round
     begin anew. The state is never sent.
 

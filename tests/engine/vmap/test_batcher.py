@@ -70,7 +70,7 @@ def test_other_ways_to_make_a_step(mode, tmp_path, walked):
     assert 3 in walked
 
 
-def test_walks_of_different_lengths(tmp_path, walked):
+def test_scans_of_different_lengths(tmp_path, walked):
     same("fedavg", tmp_path, train__steps=None, train__epochs=2, train__batch_size=8)
     assert 3 in walked
 

@@ -38,7 +38,7 @@ def test_an_interrupt_leaves_no_thread(monkeypatch):
     def stop(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(together, "_walk", stop)
+    monkeypatch.setattr(together, "_scan_group", stop)
     with pytest.raises(KeyboardInterrupt):
         together.run([lambda: scan(add, torch.tensor(0.0), batches(together, [1.0]))] * 3)
     for thread in threading.enumerate():

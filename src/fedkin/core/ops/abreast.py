@@ -1,4 +1,4 @@
-"""Several walks from one start, side by side: one for each choice of a step's constants."""
+"""Several scans from one start, side by side: one for each choice of a step's constants."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from fedkin.core.model import Model
-from fedkin.core.ops.walks import Batches, Step, scan
+from fedkin.core.ops.scans import Batches, Step, scan
 from fedkin.core.optimizers import PLAIN
 from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.tree import Params, Tree, dtype_of, map_tree, stack
 
-ABREAST = 8  # walks that go side by side in one step
-LARGEST_STACKED = 1_000_000  # parameters of a model whose walks are stacked
+ABREAST = 8  # scans that go side by side in one step
+LARGEST_STACKED = 1_000_000  # parameters of a model whose scans are stacked
 
 
 def scan_several(
@@ -22,21 +22,21 @@ def scan_several(
 ) -> list[Params]:
     """Where ``scan`` ends from one start, for each choice of a step's constants.
 
-    Small dense models walk side by side, ABREAST of them stacked along a first axis; others, and
-    steps that cannot be stacked (they draw, say), one after the other.
+    Small dense models are scanned side by side, ABREAST of them stacked along a first axis. Others,
+    and steps that cannot be stacked (they draw, say), go one after the other.
 
     Args:
         step: as for ``scan``.
-        carry: parameters, where every walk starts.
+        carry: parameters, where every scan starts.
         batches: the same for all.
-        constants: one row of numbers for each walk.
+        constants: one row of numbers for each scan.
 
     Returns:
-        The last carry of each walk, in the order of ``constants``.
+        The last carry of each scan, in the order of ``constants``.
     """
     starts = [tuple(numbers) for numbers in constants]
     if batches.protected is not None:
-        raise Uncovered("it walks several times through the same mini-batches")
+        raise Uncovered("it scans several times the same mini-batches")
     if batches.optimizer == PLAIN and _stacks(carry, batches.model):
         with suppress(Exception):  # alone, a genuine mistake raises with its own message
             return _abreast(step, carry, batches, starts)
@@ -58,7 +58,7 @@ def _abreast(
 
 
 def _stacks(carry: Params, model: Model) -> bool:
-    """Whether walks are worth stacking: no convolutions, which become slower, no statistics."""
+    """Whether scans are worth stacking: no convolutions, which become slower, no statistics."""
     small = sum(leaf.numel() for leaf in carry.values()) <= LARGEST_STACKED
     return small and model.pads and all(leaf.dim() <= 2 for leaf in carry.values())
 

@@ -97,7 +97,7 @@ class LocalData:
             beside: [n_i, …], a row a training sample.
 
         Returns:
-            Gathered from the shared table when they are walked through.
+            Gathered from the shared table when they are scanned.
         """
         planned = self._plan(draw, purpose, steps, epochs)
         batches = self._batches(planned)

@@ -19,7 +19,7 @@ def drawn_batches(
     """Mini-batches of rows that are drawn uniformly.
 
     Args:
-        runtime: What walks through them.
+        runtime: What scans them.
         model: Whose parameters the steps move.
         tensors: Of one first axis, [n, …] each.
         size: Rows of a batch.

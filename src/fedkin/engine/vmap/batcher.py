@@ -1,9 +1,9 @@
 """Several clients' steps as one: a GPU is idle under the steps of a single client.
 
-Each client's work goes on by itself until it wants to walk through batches; when all of a group
-wait there, those whose walks are alike (same step, same shapes) walk side by side, their trees
-stacked along a first axis (``torch.vmap``). Methods know nothing of it. One client works at a time,
-in the order of the orders: nothing depends on threads.
+Each client's work goes on by itself until it wants to scan batches. When all of a group wait there,
+scans that are alike (same step, same shapes) are made side by side, their trees stacked along a
+first axis (``torch.vmap``). Methods know nothing of it. One client works at a time, in the order of
+the orders: nothing depends on threads.
 """
 
 import threading
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class VmapBatcher:
-    """A Scanner for ``run``'s tasks; whoever else asks walks alone."""
+    """A Scanner for ``run``'s tasks; whoever else asks scans alone."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -44,7 +44,7 @@ class VmapBatcher:
         blocks: Iterable[Tree],
         constants: tuple[Tree, ...],
     ) -> Tree:
-        """Walk beside the other tasks that wait with the same step.
+        """Scan beside the other tasks that wait with the same step.
 
         Args:
             step: A pure function of one client's step.
@@ -81,20 +81,20 @@ class VmapBatcher:
             while waiting := [thread for thread in threads if thread.goes_on()]:
                 groups: dict[Any, list[ClientThread[T]]] = {}
                 for thread in waiting:
-                    groups.setdefault(thread.walk.kind, []).append(thread)
+                    groups.setdefault(thread.request.kind, []).append(thread)
                 for kind, group in groups.items():
-                    self._walk(kind, group)
+                    self._scan_group(kind, group)
             return [thread.result() for thread in threads]
         finally:
             for thread in threads:
                 thread.leave()
 
-    def _walk(self, kind: Any, group: "list[ClientThread[T]]") -> None:
-        walks = [thread.walk for thread in group]
+    def _scan_group(self, kind: Any, group: "list[ClientThread[T]]") -> None:
+        requests = [thread.request for thread in group]
         found = (
             None
             if len(group) == 1 or kind in self._apart
-            else _tried(self._side_by_side, kind, walks)
+            else _tried(self._side_by_side, kind, requests)
         )
         for place, thread in enumerate(group):
             if found is None:
@@ -102,23 +102,24 @@ class VmapBatcher:
             else:
                 thread.answer = found if isinstance(found, Exception) else found[place]
 
-    def _side_by_side(self, kind: Any, walks: list[ScanRequest]) -> list[Tree] | None:
-        """Where every walk ends; None where the step cannot be one for several (it draws, say),
+    def _side_by_side(self, kind: Any, requests: list[ScanRequest]) -> list[Tree] | None:
+        """Where every scan ends; None where the step cannot be one for several (it draws, say),
         which is said once.
         """
-        lead, width = walks[0], _width(len(walks))
-        threads = [*walks, *[lead] * (width - len(walks))]
+        lead, width = requests[0], _width(len(requests))
+        places = [*requests, *[lead] * (width - len(requests))]
         shared = tuple(
-            _same([walk.constants[place] for walk in walks]) for place in range(len(lead.constants))
+            _same([one.constants[place] for one in requests])
+            for place in range(len(lead.constants))
         )
         constants = tuple(
-            lead.constants[place] if one else stack([walk.constants[place] for walk in threads])
+            lead.constants[place] if one else stack([each.constants[place] for each in places])
             for place, one in enumerate(shared)
         )
         step = self._steps.setdefault((lead.step, shared), side_by_side(lead.step, shared))
-        carry = stack([walk.carry for walk in threads])
+        carry = stack([each.carry for each in places])
         later: list[None] = []
-        blocks = _noted(abreast([walk.blocks() for walk in walks], width), later)
+        blocks = _noted(abreast([one.blocks() for one in requests], width), later)
         try:
             ended = self.runtime.scan(step, lead.model, carry, blocks, constants)
         except (
@@ -131,13 +132,13 @@ class VmapBatcher:
             return None
         return [
             map_tree(lambda leaf, place=place: leaf[place].clone(), ended)
-            for place in range(len(walks))
+            for place in range(len(requests))
         ]
 
 
 def side_by_side(step: Step, shared: tuple[bool, ...]) -> Step:
-    """``step`` for stacked clients; its batch is (who still walks [clients], the batches), others
-    stay where they are.
+    """``step`` for stacked clients; its batch is (who goes on [clients], the batches), others stay
+    where they are.
 
     shared: of each constant, whether it is one for all rather than stacked.
 
@@ -150,9 +151,9 @@ def side_by_side(step: Step, shared: tuple[bool, ...]) -> Step:
     """
 
     def many(model: Model, carry: Tree, batch: tuple[Tensor, Tree], *constants: Tree) -> Tree:
-        def one(walks: Tensor, old: Tree, rows: Tree, *rest: Tree) -> Tree:
+        def one(goes_on: Tensor, old: Tree, rows: Tree, *rest: Tree) -> Tree:
             return map_tree(
-                lambda a, b: torch.where(walks, a, b), step(model, old, rows, *rest), old
+                lambda a, b: torch.where(goes_on, a, b), step(model, old, rows, *rest), old
             )
 
         live, rows = batch
@@ -162,30 +163,30 @@ def side_by_side(step: Step, shared: tuple[bool, ...]) -> Step:
     return many
 
 
-def abreast(walks: Sequence[Iterator[Tree]], width: int) -> Iterator[tuple[Tensor, Tree]]:
+def abreast(scans: Sequence[Iterator[Tree]], width: int) -> Iterator[tuple[Tensor, Tree]]:
     """Blocks of several clients as one: (live [steps, width], leaves [steps, width, …]), until the
-    longest walk ends.
+    longest scan ends.
 
     Who has ended, and places beyond the clients, repeat a batch that is there, and do not live.
 
     Args:
-        walks: Blocks of each client.
-        width: Places, at least as many as walks.
+        scans: Blocks of each client.
+        width: Places, at least as many as scans.
 
     Yields:
         For ``side_by_side``.
     """
-    last: list[Tree] = [None] * len(walks)
+    last: list[Tree] = [None] * len(scans)
     while True:
-        parts = [next(walk, None) for walk in walks]
+        parts = [next(scan, None) for scan in scans]
         lengths = [0 if part is None else len(leaves(part)[0]) for part in parts]
         steps = max(lengths)
         if not steps:
             return
         full = [_filled(part, seen, steps) for part, seen in zip(parts, last, strict=True)]
         last = [map_tree(lambda leaf: leaf[-1:], part) for part in full]
-        live = torch.arange(steps)[:, None] < torch.tensor([*lengths, *[0] * (width - len(walks))])
-        threads = [*full, *[full[0]] * (width - len(walks))]
+        live = torch.arange(steps)[:, None] < torch.tensor([*lengths, *[0] * (width - len(scans))])
+        threads = [*full, *[full[0]] * (width - len(scans))]
         yield live, map_tree(lambda *rows: torch.stack(rows, 1), threads[0], *threads[1:])
 
 

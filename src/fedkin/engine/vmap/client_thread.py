@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class ScanRequest(NamedTuple):
-    """What one client wants to walk through, and from where; ``first`` is the first of
+    """What one client wants to scan, and from where; ``first`` is the first of
     its blocks.
     """
 
@@ -30,7 +30,7 @@ class ScanRequest(NamedTuple):
 
     @property
     def kind(self) -> Any:
-        """Equal for walks that can go side by side."""
+        """Equal for scans that can be made side by side."""
         return kind_of(self.step, self.model, (self.carry, row(self.first, 0), *self.constants))
 
     def blocks(self) -> Iterator[Tree]:
@@ -48,7 +48,7 @@ class ClientThread(Generic[T]):
     torch's generator is each task's own: what a module draws (dropout) is what it would draw alone.
     """
 
-    walk: ScanRequest
+    request: ScanRequest
     answer: Tree | Exception
 
     def __init__(self, task: Callable[[], T], here: threading.local) -> None:
@@ -62,7 +62,7 @@ class ClientThread(Generic[T]):
         self._thread.start()
 
     def goes_on(self) -> bool:
-        """Let the task work until it waits (``walk`` is what for) or ends; False once
+        """Let the task work until it waits (``request`` is what for) or ends; False once
         it has ended.
         """
         if not self._done:
@@ -70,28 +70,28 @@ class ClientThread(Generic[T]):
         return not self._done
 
     def alone(self, runtime: Runtime) -> Tree:
-        """Its walk by itself, with its own draws.
+        """Its scan by itself, with its own draws.
 
         Args:
-            runtime: What walks.
+            runtime: What scans.
 
         Returns:
             The carry after the last step.
         """
-        walk = self.walk
+        asked = self.request
         found: list[Tree] = []
         self._drawing(
             lambda: found.append(
-                runtime.scan(walk.step, walk.model, walk.carry, walk.blocks(), walk.constants)
+                runtime.scan(asked.step, asked.model, asked.carry, asked.blocks(), asked.constants)
             )
         )
         return found[0]
 
-    def wait(self, walk: ScanRequest) -> Tree:
-        """Called by the task: where the walk ends.
+    def wait(self, request: ScanRequest) -> Tree:
+        """Called by the task: where the scan ends.
 
         Args:
-            walk: What is asked for.
+            request: What is asked for.
 
         Returns:
             The carry after its last step.
@@ -99,7 +99,7 @@ class ClientThread(Generic[T]):
         Raises:
             Exception: What the step raised.
         """
-        self.walk = walk
+        self.request = request
         self._paused.release()
         self._mine.acquire()
         if self._gone:

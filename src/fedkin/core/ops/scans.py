@@ -1,4 +1,4 @@
-"""Walks through a client's mini-batches, step by step."""
+"""Scans of a client's mini-batches, step by step."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ PASSES = 3  # of a step that is followed: from a carry's part to another, and on
 
 
 class Scanner(Protocol):
-    """What walks through a client's batches: a ``Runtime``, or the steps of several clients made as
+    """What scans a client's batches: a ``Runtime``, or the steps of several clients made as
     one.
     """
 
@@ -93,8 +93,8 @@ def scan(step: Step, carry: Tree, batches: Batches, *constants: Tree) -> Tree:
 
     Args:
         step: ``step(model, carry, batch, *constants) -> carry``.
-        carry: Where the walk starts.
-        batches: What it walks through.
+        carry: Where the scan starts.
+        batches: What it scans.
         constants: Trees or numbers, the same in all steps.
 
     Returns:
@@ -117,7 +117,7 @@ def over_frozen(step: Step) -> Step:
     """``step`` with the model's frozen parameters as its last constant; one object for one step, by
     which graphs are found again.
 
-    Neither a graph nor compiled code holds their values, and clients walking side by side share one
+    Neither a graph nor compiled code holds their values, and clients side by side share one
     copy.
 
     Args:
@@ -176,8 +176,8 @@ def _optimized(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree,
         step(batches.model, carry, row(batches.gather(0, 1), 0), *constants)
     if not sought.states:  # a step that descends nothing: of a membership, of a mixture's share
         return batches.runtime.scan(step, batches.model, carry, batches.blocks(), constants)
-    walk = "" if memory is None else memory.name(step)
-    states = sought.states if memory is None else memory.state(walk, sought.states)
+    name = "" if memory is None else memory.name(step)
+    states = sought.states if memory is None else memory.state(name, sought.states)
     carry, states = batches.runtime.scan(
         _Optimized(step, batches.optimizer),
         batches.model,
@@ -186,7 +186,7 @@ def _optimized(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree,
         constants,
     )
     if memory is not None:
-        memory.after[walk] = states
+        memory.after[name] = states
     return carry
 
 
@@ -215,10 +215,10 @@ def _covered(
     taken = _sought(step, carry, batches, constants)[0].taken
     if not taken:
         return step, batches
-    walk, dtype = noise.begin(taken, batches.steps), dtype_of(batches.model.initial)
+    number, dtype = noise.begin(taken, batches.steps), dtype_of(batches.model.initial)
 
     def gather(first: int, last: int) -> Tree:
-        return batches.gather(first, last), noise.drawn(walk, range(first, last), taken, dtype)
+        return batches.gather(first, last), noise.drawn(number, range(first, last), taken, dtype)
 
     return _Covered(step, noise.clip, noise.open_at_home), batches._replace(gather=gather)
 

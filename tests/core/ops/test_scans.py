@@ -58,7 +58,7 @@ def test_nothing_is_copied():
     assert all(frozen[name] is value for name, value in ours.frozen.items())
 
 
-def test_walks_side_by_side_share_them():
+def test_scans_side_by_side_share_them():
     runtime, ours = Runtime("trace"), model()
     widths = []
 
