@@ -2,7 +2,11 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
+import torch
 
 from fedkin.core.method import Method
 from fedkin.methods.fedavg import fedavg
@@ -12,15 +16,20 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
-def test_the_examples_are_methods() -> None:
+def test_the_examples_are_what_the_page_says() -> None:
     space: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(block, space)
-    changed = space["twice"](fedavg(lr=0.1))
+        if "\nrun(" not in block:  # tests/website runs that one
+            exec(block, space)
     assert isinstance(space["slower"](lr=0.1), Method)
-    assert changed.client_update.__qualname__.startswith("twice")
-    work = fedavg(lr=0.1)._replace(client_update=lambda received, own, data: (own + 1, own))
-    assert space["twice"](work).client_update({}, 0, None) == (2, 1)
+    sent = {"parameters": {"weight": torch.tensor([-3.0, 0.2, 4.0])}}
+    work = fedavg(lr=0.1)._replace(client_update=lambda received, own, data: (own, sent))
+    changed = space["coordinate_bound"](bound=0.5)(work, None)
+    _, message = changed.client_update({}, {}, None)
+    assert message["parameters"]["weight"].tolist() == pytest.approx([-0.5, 0.2, 0.5])
+    people = SimpleNamespace(infos=dict.fromkeys(range(5)), participation=0.4, min_replies=1)
+    schedule = space["round_robin"](work, people)
+    assert [schedule.participants(n) for n in (1, 2, 3)] == [[2, 3], [0, 4], [1, 2]]
 
 
 def test_the_files_are_there() -> None:
