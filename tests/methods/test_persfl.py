@@ -149,7 +149,7 @@ def test_students_that_validation_cannot_tell_apart_are_chosen_by_their_loss(mar
 
 
 def test_scans_side_by_side_end_where_each_ends_alone(monkeypatch):
-    """Stacked or one after the other, with fewer and with more walks than fit beside each other."""
+    """Stacked or one after the other, with fewer and with more scans than fit beside each other."""
     ends, stacked, alone = [], [], abreast._abreast
 
     def seen(*arguments):
