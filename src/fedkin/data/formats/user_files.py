@@ -43,7 +43,9 @@ LAYOUTS: dict[str, Layout] = {
     "saved": Layout("a data set that Hugging Face saved", is_saved, read_saved),
     "leaf": Layout("LEAF's JSON", is_leaf, read_leaf),
     "tables": Layout(
-        "a folder with a table for each client", lambda path: bool(tables_in(path)), read_table
+        "a folder with a table for each client",
+        lambda path: path.is_dir() and bool(tables_in(path)),
+        read_table,
     ),
     "pictures": Layout("a folder of pictures, CLIENT/CLASS/picture", has_pictures, read_pictures),
 }
