@@ -19,5 +19,5 @@ def test_an_empty_folder_is_told(tmp_path: Path) -> None:
 def test_a_file_that_nothing_reads_is_no_folder_of_tables(tmp_path: Path) -> None:
     """Each layout is asked in turn, also those after the folders."""
     (tmp_path / "rows.lines").write_text("1")
-    with pytest.raises(FedkinError, match="rows.lines holds nothing that fedkin reads"):
+    with pytest.raises(FedkinError, match="holds nothing that fedkin reads"):
         layout_of(tmp_path / "rows.lines")
