@@ -36,7 +36,7 @@ def scan_several(
     """
     starts = [tuple(numbers) for numbers in constants]
     if batches.protected is not None:
-        raise Uncovered("it scans several times the same mini-batches")
+        raise Uncovered("it goes several times through the same mini-batches")
     if batches.optimizer == PLAIN and _stacks(carry, batches.model):
         with suppress(Exception):  # alone, a genuine mistake raises with its own message
             return _abreast(step, carry, batches, starts)
