@@ -224,7 +224,7 @@ def _covered(
 
 
 def _counted(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, ...]) -> Tree:
-    """The carry of a walk that is counted and not made. Its numbers are none (nan) where work at
+    """The carry of a scan that is counted and not made. Its numbers are none (nan) where work at
     home, without noise, would have reached them.
     """
     noise = batches.protected
