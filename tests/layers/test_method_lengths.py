@@ -54,6 +54,7 @@ GREW = {  # method → lines more than then; docs/architecture.md has what each 
     "fedem": 2,
     "fedfomo": 4,
     "fedper": 2,
+    "fedprox": 3,
     "fedsim": 5,
     "finetune": 25,
     "hypcluster": 15,

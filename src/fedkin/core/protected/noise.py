@@ -12,7 +12,7 @@ from fedkin.core.tree import Params
 
 @dataclass
 class SampleNoise:
-    """What protects the samples of one client in one round: every scan of its mini-batches is
+    """What protects the samples of one client in one round: every walk through its mini-batches is
     clipped and noised by it, and is counted.
 
     Attributes:
@@ -21,7 +21,7 @@ class SampleNoise:
         unit: what a sample weighs in a step, 1 / (expected batch size).
         secret: where noise comes from.
         round: which one.
-        dry: nothing is scanned; steps are counted alone.
+        dry: nothing is walked; steps are counted alone.
         open_at_home: work of which nothing is sent (``at_home``) is neither clipped nor noised.
         spent: steps so far, by how often the gradient of each mini-batch was taken in one.
         opened: whether some work was done without noise.
@@ -35,11 +35,11 @@ class SampleNoise:
     dry: bool = False
     open_at_home: bool = False
     spent: dict[tuple[int, ...], int] = field(default_factory=dict)
-    scans: int = 0
+    walks: int = 0
     opened: bool = False
 
     def begin(self, taken: Sequence[tuple[int, Shapes]], steps: int) -> int:
-        """A scan begins, and is counted.
+        """A walk begins, and is counted.
 
         Args:
             taken: The private gradients of each of its steps.
@@ -51,18 +51,18 @@ class SampleNoise:
         places = [place for place, _ in taken]
         kind = tuple(places.count(place) for place in sorted(set(places)))
         self.spent[kind] = self.spent.get(kind, 0) + steps
-        self.scans += 1
-        return self.scans
+        self.walks += 1
+        return self.walks
 
     def drawn(
-        self, scan: int, steps: range, taken: Sequence[tuple[int, Shapes]], dtype: torch.dtype
+        self, walk: int, steps: range, taken: Sequence[tuple[int, Shapes]], dtype: torch.dtype
     ) -> tuple[Params, ...]:
         """The noise of some steps' gradients: normal, σ C unit; the same whenever it is asked for,
         in however many parts.
 
         Args:
-            scan: Its number within the round.
-            steps: Their numbers within the scan.
+            walk: Its number within the round.
+            steps: Their numbers within the walk.
             taken: The private gradients of each step.
             dtype: Of the weights.
 
@@ -71,7 +71,7 @@ class SampleNoise:
         """
         sizes = [torch.Size(shape).numel() for _, shapes in taken for shape in shapes.values()]
         each = [
-            self.secret.normal(f"sample noise {scan} {step}", self.round, sum(sizes))
+            self.secret.normal(f"sample noise {walk} {step}", self.round, sum(sizes))
             for step in steps
         ]
         height = self.noise * self.clip * self.unit if self.noise else 0.0  # any clip without noise
