@@ -1,10 +1,10 @@
 """``python -m benchmarks.audits --runs 200 --out FILE``: is what canaries prove of ε ever above
 what is accounted?
 
-Each run is another seed of FedAvg with DP-SGD, or without noise: digits over 6 clients, a linear
-model, 5 rounds of 5 steps, 200 canaries. Each is audited, and what canaries prove for one sample
-from what is sent and from the shared model is set beside ε. Finished runs are not repeated: rows
-are in FILE, a JSON object a line. Bounds hold with 95 % confidence each.
+Each run is another seed of FedAvg with DP-SGD, and one in ten is run again without noise: digits
+over 6 clients, a linear model, 5 rounds of 20 steps, 200 canaries. Each is audited, and what
+canaries prove for one sample from what is sent and from the shared model is set beside ε. Finished
+runs are not repeated: rows are in FILE, a JSON object a line. Each bound has 95 % confidence.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def main() -> None:
     rows = _rows(options.out)
     done = {(row["epsilon"], row["seed"]) for row in rows}
     for seed in range(options.runs):
-        for epsilon in EPSILONS:
+        for epsilon in EPSILONS if seed % 10 == 0 else EPSILONS[:1]:
             if (epsilon, seed) not in done:
                 row = {"epsilon": epsilon, "seed": seed, **_audited(epsilon, seed)}
                 rows.append(row)
@@ -56,7 +56,7 @@ def _audited(epsilon: float | None, seed: int) -> dict[str, Any]:
         "split": {"name": "iid"},
         "model": {"name": "mlr"},
         "method": {"name": "fedavg"},
-        "train": {"lr": 0.5, "steps": 5, "batch_size": 64},
+        "train": {"lr": 0.5, "steps": 20, "batch_size": 64},
         "engine": {"name": "inprocess"},
         "run": {"clients": 6, "rounds": 5, "evaluate_every": 5, "seed": seed},
         "audit": {"canaries": 200},

@@ -56,7 +56,7 @@ def test_personal_parts_without_noise_cost_nothing_and_are_outside():
     plain = assemble(spec("ditto", {"personal": "plain"})).costs
     assert plain.steps[0] == {(1,): 4}
     assert assemble(spec("apfl", {"personal": "plain"})).costs.steps[0] == {(1,): 4}
-    with pytest.raises(FedkinError, match="every step of fedper moves what its clients send"):
+    with pytest.raises(FedkinError, match="fedper declares no step of which nothing is sent"):
         assemble(spec("fedper", {"personal": "plain"}))
 
 

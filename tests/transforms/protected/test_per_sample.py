@@ -236,5 +236,5 @@ def test_a_method_that_would_send_what_it_makes_at_home_is_refused(work) -> None
 def test_a_method_without_work_at_home_says_so(name) -> None:
     made = make(name, {}, {"lr": 0.1})
     received, own = made.broadcast(made.server(start()), 1), made.client(W, INFO)
-    with pytest.raises(FedkinError, match=f"^privacy.personal = 'plain': every step of {name} mov"):
+    with pytest.raises(FedkinError, match=f"^privacy.personal = 'plain': {name} declares no step"):
         steps_of(made, received, own, data(), open_at_home=True)

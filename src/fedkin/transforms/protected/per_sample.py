@@ -97,7 +97,7 @@ def steps_of(
         raise _unknown(method)
     if open_at_home and not plan.opened:
         raise FedkinError(
-            f"privacy.personal = 'plain': every step of {method.name} moves what its clients send, "
+            f"privacy.personal = 'plain': {method.name} declares no step of which nothing is sent, "
             "so that none goes without noise: leave it out, or take ditto or apfl"
         )
     return found
