@@ -198,6 +198,22 @@ def _false_step(model, carry, batch, rate):
     return own, descend(u, gradient(model.loss)(both, batch), rate)
 
 
+def _head_step(model, carry, batch, rate):
+    """The head by plain samples, the body by a noised gradient at that head: it tells of it."""
+    head, body = carry
+    own = gradient(model.loss)({**head, **body}, at_home(batch))
+    shared = gradient(model.loss)({**head, **body}, batch)
+    return descend(head, own, rate), descend(body, shared, rate)
+
+
+def _sends_the_body(received, own, data):
+    w = received["parameters"]
+    head = {name: value for name, value in w.items() if name.startswith("out")}
+    body = {name: value for name, value in w.items() if name not in head}
+    _, body = scan(_head_step, (head, body), data.batches(), 0.1)
+    return own, {"parameters": body}
+
+
 def _chained_step(model, carry, batch, rate):
     """What is made at home reaches what is sent after two steps."""
     v, middle, u = carry
@@ -223,7 +239,14 @@ def _walks(step, parts):
 
 
 @pytest.mark.parametrize(
-    "work", [_sends_v, _sends_v_a_round_later, _walks(_false_step, 2), _walks(_chained_step, 3)]
+    "work",
+    [
+        _sends_v,
+        _sends_v_a_round_later,
+        _sends_the_body,
+        _walks(_false_step, 2),
+        _walks(_chained_step, 3),
+    ],
 )
 def test_a_method_that_would_send_what_it_makes_at_home_is_refused(work) -> None:
     made = method("ditto")._replace(client_update=work)
