@@ -30,6 +30,7 @@ HEAD = (
     f"| data, method | {' | '.join('ε = ∞' if e is None else f'ε = {e:g}' for e in EPSILONS)} "
     f"| seeds |\n|---|{'---:|' * (len(EPSILONS) + 1)}"
 )
+PLAIN = " (v plain)"  # steps of the personal model have no noise
 METHODS: dict[str, dict[str, Any]] = {
     "fedavg": {},
     "finetune": {"epochs": 5},  # what it learns at home is not noised
@@ -37,6 +38,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "cgpfl": {"clusters": 3, "inner": 2, "lam": 2.0},
     "comet": {"clusters": 3, "lam": 0.1, "public_batch": 16},
     "ditto": {"lam": 0.1},
+    "ditto (v plain)": {"lam": 0.1},  # privacy.personal = "plain"
     "ppfl": {"models": 3, "affinity": "none", "membership_steps": "batches"},
 }
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -89,7 +91,7 @@ def content_of(setting: str, method: str, epsilon: float | None, seed: int) -> d
     plain = SETTINGS[setting]
     content = {
         **plain,
-        "method": {"name": method, **METHODS[method]},
+        "method": {"name": method.removesuffix(PLAIN), **METHODS[method]},
         "engine": {"name": "inprocess"},
         "run": {**plain["run"], "evaluate_every": plain["run"]["rounds"], "seed": seed},
     }
@@ -97,7 +99,8 @@ def content_of(setting: str, method: str, epsilon: float | None, seed: int) -> d
         content["public"] = {"source": "held-out", "samples": 100}
     if epsilon is not None:
         noise = {"epsilon": epsilon, "delta": DELTA}
-        content["privacy"] = {"unit": "sample", "clip": 1.0, "noise": noise}
+        personal = "plain" if method.endswith(PLAIN) else "protected"
+        content["privacy"] = {"unit": "sample", "clip": 1.0, "noise": noise, "personal": personal}
     return content
 
 
