@@ -2,6 +2,8 @@
 stopped or resumed.
 """
 
+import json
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from fedkin.flower.node import placement
 from fedkin.flower.node.model import exportable
 from fedkin.flower.node.work import Work
 from fedkin.methods import METHODS, make
+from fedkin.runs.database import read_only
 from fedkin.runs.directory import SPEC
 from tests.engine.small import METHODS as HYPER
 from tests.flower.cluster import experiment as five_rounds
@@ -139,6 +142,27 @@ def test_one_message_a_round_carries_everything(tmp_path):
         [("evaluate", 2), ("local", 3)],
         [("evaluate", 3), ("evaluate_all", 4)],
     ]
+
+
+def test_the_end_travels_with_the_last_evaluation(tmp_path):
+    fleet = Fleet(tmp_path, experiment("finetune", run__rounds=1))
+    fleet.run()
+    last = [(step.op, step.round) for step in request(fleet.grid.seen[-1][1]).steps]
+    assert last == [("evaluate", 1), ("finish", 2), ("evaluate_all", 2)]
+
+
+def test_nobody_works_in_a_round_of_others(tmp_path):
+    fleet = Fleet(tmp_path, experiment("fedavg", run__participation=0.5))
+    fleet.run()
+    asked = {
+        (step.round, NAMES.index(name))
+        for name, parts in fleet.grid.seen
+        for step in request(parts).steps
+        if step.op == "local"
+    }
+    with read_only(fleet.out) as database:
+        rows = database.rows("SELECT round, participants FROM rounds WHERE phase = 'round'")
+    assert asked == {(round, client) for round, who in rows for client in json.loads(who)}
 
 
 class Lost(InProcess):

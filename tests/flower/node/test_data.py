@@ -47,8 +47,11 @@ def test_a_place_fits_the_data_of_its_node(tmp_path):
     assert fitting.classes == 4
 
 
-def test_a_deployment_of_one_client_is_like_itself(tmp_path):
+def test_the_digest_is_of_every_value_and_one_client_is_like_itself(tmp_path):
     x, y = np.arange(27, dtype=np.float32).reshape(9, 3), np.array([0, 1, 2] * 3)
     np.savez(tmp_path / "a.npz", x_train=x[:5], y_train=y[:5], x_test=x[5:], y_test=y[5:])
     facts = data.facts_of(data.read(tmp_path / "a.npz"), 0)
     assert data._usual(["north"], [facts]) == 0
+    y[4] = 0  # one label of one training sample
+    np.savez(tmp_path / "a.npz", x_train=x[:5], y_train=y[:5], x_test=x[5:], y_test=y[5:])
+    assert data.facts_of(data.read(tmp_path / "a.npz"), 0).digest != facts.digest
