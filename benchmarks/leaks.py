@@ -31,7 +31,7 @@ HYPER: dict[str, dict[str, Any]] = {  # what has no default
     "fedrod": {"personal_lr": 0.1},
     "persfl": {"lams": [0.2, 0.6], "temperatures": [1.0, 5.0]},
     "comet": {"clusters": 2},
-    "cgpfl": {"clusters": 2},
+    "cgpfl": {"clusters": 2, "personal_lr": 0.1},
     "ppfl": {"models": 2},
     "ifca": {"clusters": 2},
     "hypcluster": {"clusters": 2},

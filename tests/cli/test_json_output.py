@@ -142,7 +142,7 @@ def opened_tests(run: Path) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize(
     ("method", "told"),
-    [("cgpfl:clusters=2", True), ("cgpfl:clusters=2,personal_lr=0.05", False), ("fedavg", False)],
+    [("cgpfl:personal_lr=0.1", True), ("cgpfl:clusters=2", False), ("fedavg", False)],
 )
 def test_a_step_beyond_the_model_that_pulls_it_is_told(
     method: str, told: bool, tmp_path: Path

@@ -31,18 +31,17 @@ def cgpfl(
     lr: float,
     clusters: Count = 4,
     lam: NotNegative = 12.0,
-    personal_lr: Positive = 0.1,
+    personal_lr: Positive = 0.05,
     inner: Count = 5,
     alpha: Part = 1.0,
     start: ThetaStart = "persistent",
 ) -> Method:
     """CGPFL. The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
 
-    Readings: η is not in the paper; 0.05 came nearer to its tables than our 0.1 where ηλ > 1
-    overshoots (docs/reproduction). Algorithm 1 does not say what θ starts from. The mean within a
-    cluster is uniform. New clusters are matched to the old ones by the assignment of least squared
-    distance, so that mixing (α < 1) is meaningful and cluster numbers are stable; a cluster without
-    members keeps its model.
+    Readings: η is not in the paper; with 0.05 ηλ is 0.6, and from 1 on a step of θ goes beyond ω.
+    Algorithm 1 does not say what θ starts from. The mean within a cluster is uniform. New clusters
+    are matched to the old ones by the assignment of least squared distance, so that mixing (α < 1)
+    is meaningful and cluster numbers are stable; a cluster without members keeps its model.
     Deviation: line 10 of Algorithm 1 prints (2/N)(ω − θ) as the slope of ω; here it is the
     envelope's, λ(ω − θ).
 

@@ -40,7 +40,7 @@ def cgpfl_heur(
     lr: float,
     mu: NotNegative = 1000.0,
     lam: NotNegative = 12.0,
-    personal_lr: Positive = 0.1,
+    personal_lr: Positive = 0.05,
     inner: Count = 5,
     alpha: Part = 1.0,
     start: ThetaStart = "persistent",
