@@ -29,7 +29,7 @@ HYPER: dict[str, dict[str, Any]] = {  # what has no default
     "fedala": {"adaptive": ["3.weight", "3.bias"]},
     "per_fedavg": {"inner_lr": 0.1},
     "fedrod": {"personal_lr": 0.1},
-    "persfl": {"lams": [0.2, 0.6], "temperatures": [1.0, 5.0]},
+    "persfl": {"lams": [0.2, 0.6], "temperatures": [1.0, 5.0], "margin": 0.0},
     "comet": {"clusters": 2},
     "cgpfl": {"clusters": 2, "personal_lr": 0.1},
     "ppfl": {"models": 2},

@@ -34,7 +34,12 @@ PLAIN = " (v plain)"  # steps of the personal model have no noise
 METHODS: dict[str, dict[str, Any]] = {
     "fedavg": {},
     "finetune": {"epochs": 5},  # what it learns at home is not noised
-    "persfl": {"student_epochs": 3, "lams": [0.2, 0.6, 0.9], "temperatures": [1.0, 5.0]},
+    "persfl": {
+        "student_epochs": 3,
+        "lams": [0.2, 0.6, 0.9],
+        "temperatures": [1.0, 5.0],
+        "margin": 0.0,
+    },
     "cgpfl": {"clusters": 3, "inner": 2, "lam": 2.0, "personal_lr": 0.1},
     "comet": {"clusters": 3, "lam": 0.1, "public_batch": 16},
     "ditto": {"lam": 0.1},
