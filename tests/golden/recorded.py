@@ -110,8 +110,8 @@ class RecordedClient:
         loss, accuracy = self.score(w, split)
         return -accuracy, loss
 
-    def rank_error(self, w: Params, split: str) -> float:
-        return share_error(self.score(w, split)[1], len(self.samples[split][0]))
+    def rank_error(self, w: Params, split: str, rank: tuple[float, float]) -> float:
+        return share_error(-rank[0], len(self.samples[split][0]))
 
 
 @dataclass(frozen=True)

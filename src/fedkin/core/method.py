@@ -189,13 +189,14 @@ class ClientContext(Protocol):
             samples leave the measure undefined. Loss nan where the split is empty.
         """
 
-    def rank_error(self, w: Params, split: str) -> float:
+    def rank_error(self, w: Params, split: str, rank: tuple[float, float]) -> float:
         """Standard error of the measure that ``rank`` goes by: how far it would lie on other
         samples of the same client.
 
         Args:
             w: Parameters of this client's model.
             split: "train", "val" or "test".
+            rank: What ``rank`` gave for them.
 
         Returns:
             In the measure's unit; 0 where these samples leave it undefined.

@@ -180,7 +180,7 @@ def persfl(
         best = min(students, key=_rank)
         if margin == 0:
             return best
-        worst = best.rank[0] + margin * data.rank_error(best.parameters, "val")
+        worst = best.rank[0] + margin * data.rank_error(best.parameters, "val", best.rank)
         return min((one for one in students if one.rank[0] <= worst), key=lambda one: one.rank[1])
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:

@@ -39,7 +39,7 @@ class Score(Protocol):
 class RankError(Protocol):
     """``ClientContext.rank_error``."""
 
-    def __call__(self, w: Params, split: str) -> float: ...
+    def __call__(self, w: Params, split: str, rank: tuple[float, float]) -> float: ...
 
 
 class SeenData:

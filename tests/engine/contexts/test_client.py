@@ -62,21 +62,23 @@ def test_a_choice_goes_by_the_experiments_measure_then_by_the_loss(measure, bett
 def test_the_error_of_a_choice_is_the_spread_over_other_samples(measure):
     """Beside the spread of the measure over 400 draws of 30 rows from the client's 30."""
     own = context(measure)
+    w = own.model.initial
     rng, rows = np.random.default_rng(3), own.population.val[1]
     others = []
     for _ in range(400):
         val = [own.population.val[0], rng.choice(rows, len(rows))]
         drawn = replace(own, population=replace(own.population, val=val))
-        others.append(drawn.rank(own.model.initial, "val")[0])
-    assert own.rank_error(own.model.initial, "val") == pytest.approx(np.std(others), rel=0.15)
+        others.append(drawn.rank(w, "val")[0])
+    assert own.rank_error(w, "val", own.rank(w, "val")) == pytest.approx(np.std(others), rel=0.15)
 
 
 def test_the_error_of_a_share_is_not_zero_where_a_few_are_all_right():
     assert share_error(1.0, 10) == pytest.approx(math.sqrt(12 * 2 / 14**3))  # 12 of 14 are right
     assert share_error(0.5, 96) == pytest.approx(0.05)  # √(¼ / 100)
     nobody = replace(context(), population=population(sizes=(5, 9), val=0))
-    assert nobody.rank_error(nobody.model.initial, "val") == 0.0
+    w = nobody.model.initial
+    assert nobody.rank_error(w, "val", (0.0, math.nan)) == 0.0
     one_class = context("auc")
     labels = torch.zeros_like(one_class.population.y)
     undefined = replace(one_class, population=replace(one_class.population, y=labels))
-    assert undefined.rank_error(undefined.model.initial, "val") == 0.0
+    assert undefined.rank_error(w, "val", undefined.rank(w, "val")) == 0.0

@@ -46,7 +46,9 @@ def test_labels_histogram_and_passes_are_not_covered() -> None:
     with pytest.raises(Uncovered, match="ranks models on training samples"):
         data.rank(data.model.initial, "train")
     assert data.rank(data.model.initial, "val") == OWN.rank(OWN.model.initial, "val")
-    assert data.rank_error(data.model.initial, "val") == OWN.rank_error(OWN.model.initial, "val")
+    rank = data.rank(data.model.initial, "val")
+    error = OWN.rank_error(OWN.model.initial, "val", rank)
+    assert data.rank_error(data.model.initial, "val", rank) == error
     assert sum(len(one.y) for one in data.whole("val")) == 7
     assert data.score(data.model.initial, "val") == OWN.score(OWN.model.initial, "val")
 

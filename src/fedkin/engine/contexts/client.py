@@ -194,12 +194,13 @@ class LocalData:
         up = self.chosen in found and MEASURES[self.chosen].higher
         return (-value if up else value), loss
 
-    def rank_error(self, w: Params, split: str) -> float:
+    def rank_error(self, w: Params, split: str, rank: tuple[float, float]) -> float:
         """Standard error of what ``rank`` goes by, as ``ClientContext.rank_error`` says.
 
         Args:
             w: Parameters of this client's model.
             split: "train", "val" or "test".
+            rank: What ``rank`` gave for them.
 
         Returns:
             Of an accuracy by Agresti and Coull's adjusted share, which is above 0 where all of a
@@ -209,8 +210,7 @@ class LocalData:
         if rows == 0:
             return 0.0
         if self.chosen in ("", "accuracy"):
-            accuracy = self.score(w, split)[1]
-            return 0.0 if math.isnan(accuracy) else share_error(accuracy, rows)
+            return share_error(-rank[0], rows) if self.model.family.classes else 0.0
         predictions = self._predicted(w, plain_prediction, (split,))[split]
         return standard_error(self.model.family, self.chosen, predictions) or 0.0
 

@@ -67,9 +67,9 @@ def protected(data: ClientContext, noise: SampleNoise) -> ClientContext:
         _not_of_training("ranks models on training samples", split)
         return data.rank(w, split)
 
-    def rank_error(w: Params, split: str) -> float:
+    def rank_error(w: Params, split: str, rank: tuple[float, float]) -> float:
         _not_of_training("ranks models on training samples", split)
-        return data.rank_error(w, split)
+        return data.rank_error(w, split, rank)
 
     info = _Info(*data.info)
     return SeenData(
