@@ -9,16 +9,24 @@ from tests.engine.small import METHODS
 from tests.faults import schedule
 from tests.faults.schedule import WAYS, Kill, carried_out
 
+deployed = pytest.mark.skipif(
+    not (importlib.util.find_spec("flwr") and importlib.util.find_spec("ray")),
+    reason="needs the extras flower and ray",
+)
 FLOWER = [
-    pytest.param(way, marks=pytest.mark.skipif(not there, reason="needs the extra flower"))
-    for way in ("a node of a deployment", "a deployment's server")
-    for there in (importlib.util.find_spec("flwr") and importlib.util.find_spec("ray"),)
+    pytest.param(way, marks=deployed) for way in ("a node of a deployment", "a deployment's server")
 ]
 
 
 @pytest.mark.parametrize("way", ["the coordinator of two workers", "one of two workers", *FLOWER])
 def test_some_random_kills(way: str) -> None:
     carried_out(Kill(3, way, "ditto", 0))
+
+
+@deployed
+def test_a_node_that_dies_at_its_introduction() -> None:
+    """Its label histogram is missing from then on, as in one process that has no answer of it."""
+    carried_out(Kill(372, "a node of a deployment", "ppfl", 0))
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ def faulty(spec: Spec, out: Path, away: Pairs = (), rejected: Pairs = ()) -> Pat
     class Faulty(InProcess):
         def ask(self, op: str, round: int, orders: Iterable[Task]) -> Iterator[TaskResult]:
             orders = list(orders)
-            works = op in ("local", "finish")
+            works = op in ("introduce", "local", "finish")
             lost = {o.client for o in orders if works and (round, o.client) in away}
             for answer in super().ask(
                 op, round, [order for order in orders if order.client not in lost]

@@ -122,3 +122,20 @@ def test_who_may_not_join(tmp_path):
     fleet.configure(wait=0.1)
     with pytest.raises(FedkinError, match="not connected"):
         newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None)
+
+
+def test_a_node_that_goes_away_is_told_in_one_sentence(tmp_path, monkeypatch):
+    fleet, _ = site(tmp_path, "finetune")
+    fleet.configure(wait=0.1, deadline=0.1)
+    hello = newcomer.hello
+
+    def heard_once(*arguments):
+        found = hello(*arguments)
+        fleet.grid.absent = {"late"}
+        return found
+
+    monkeypatch.setattr(newcomer, "hello", heard_once)
+    gone = r"^the newcomer (could not do its part|has no model to show): .*not connected"
+    with pytest.raises(FedkinError, match=gone):
+        newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None)
+    assert not (fleet.out / "joined" / "late").exists()

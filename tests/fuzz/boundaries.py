@@ -48,7 +48,20 @@ def _toml(text: str) -> None:
         raise FedkinError(str(error)) from None
 
 
-LINES = ["1", "-1", "9" * 5000, "1e999", "nan", "[" * 2000, "{" * 2000, '"x"', "'''", "true", ""]
+LINES = [
+    "1",
+    "-1",
+    "9" * 5000,
+    "0x" + "f" * 5000,
+    "1e999",
+    "nan",
+    "[" * 2000,
+    "{" * 2000,
+    '"x"',
+    "'''",
+    "true",
+    "",
+]
 LINES += ["2020-01-01", "{a = 1}", "[1, 'a']", '"\\u0000"', '"\\ud800"']
 PLACES = [*KEYS, "a", "[run]", "run", '"a.b".c']
 TOML = st.one_of(

@@ -108,7 +108,20 @@ GOOD = {
     "node.toml": 'client = "b"\nsuperlink = "127.0.0.1:9092"\nport = 9094\nimports = ["a.b"]\n',
     "deployment.toml": 'address = "127.0.0.1:9092"\nclients = ["a", "b"]\nmax_bytes = 1000\n',
 }
-LINES = ["1", "-1", "9" * 5000, "1e999", "nan", "[" * 2000, '"x"', "true", "", "[1]", "{a = 1}"]
+LINES = [
+    "1",
+    "-1",
+    "9" * 5000,
+    "0x" + "f" * 5000,
+    "1e999",
+    "nan",
+    "[" * 2000,
+    '"x"',
+    "true",
+    "",
+    "[1]",
+    "{a = 1}",
+]
 LINES += ['"../.."', '"a:b"', '"\\u0000"', '"0.0.0.0:1"', '"[::]:99999"', "'''", "\xff"]
 KEYS = ["client", "superlink", "address", "clients", "port", "imports", "model", "data", "state"]
 KEYS += ["max_bytes", "insecure", "deadline", "quorum", "listen", "a", ".".join("a" * 900)]

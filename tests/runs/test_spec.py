@@ -82,3 +82,18 @@ def test_a_file_that_is_none(content, said, tmp_path) -> None:
         read(path)
     with pytest.raises(FedkinError, match="cannot be read: Is a directory"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("rounds", 10**9, "run.rounds: input should be less than 1000000000"),
+        ("clients", "9" * 4000, "run.clients: input should be less than 1000000000"),
+        ("min_replies", "9" * 4000, "run.min_replies has more than 64 bits"),
+        ("min_replies", 2**63, "run.min_replies has more than 64 bits"),
+    ],
+)
+def test_numbers_that_no_record_or_array_holds(key, value, said) -> None:
+    with pytest.raises(FedkinError, match=said):
+        parse({"run": {key: value}})
+    assert parse({"run": {"rounds": 10**9 - 1, "min_replies": 2**63 - 1}})[0].run.rounds < 10**9

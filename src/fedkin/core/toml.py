@@ -25,17 +25,42 @@ def parse_toml(text: str) -> dict[str, Any]:
         Keys in the order of the document.
 
     Raises:
-        BadToml: It is no TOML, is too long or too deep, or holds a number with thousands of digits.
+        BadToml: It is no TOML, is too long or too deep, or holds a whole number of more than 64
+            bits.
     """
     if len(text) > LARGEST:
         raise BadToml(f"it is longer than {LARGEST:,} letters")
     if DOTS.search(text):
         raise BadToml("a key in it has more than 64 parts")
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
     except RecursionError:
         raise BadToml("it is nested too deep") from None
-    except (
-        ValueError
-    ) as error:  # tomllib's own is one, and so is that of a number with too many digits
+    except tomllib.TOMLDecodeError as error:
         raise BadToml(str(error).splitlines()[0][:200]) from None
+    except ValueError:  # of int(), whose own words are for programmers
+        raise BadToml("a number in it has thousands of digits") from None
+    if key := beyond_64_bits(found):
+        raise BadToml(f"{key} has more than 64 bits")
+    return found
+
+
+def beyond_64_bits(content: Any) -> str | None:
+    """The key of a whole number that no array holds, and Python prints only up to 4,300 digits.
+
+    Args:
+        content: Tables, lists and values, nested.
+
+    Returns:
+        Its parts joined by dots; None where there is no such number.
+    """
+    rest = [("", content)]
+    while rest:
+        key, value = rest.pop()
+        if isinstance(value, dict):
+            rest += [(f"{key}.{name}" if key else str(name), one) for name, one in value.items()]
+        elif isinstance(value, (list, tuple)):
+            rest += [(key, one) for one in value]
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            return key[:200]
+    return None

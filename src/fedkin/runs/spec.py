@@ -19,7 +19,8 @@ from pydantic import (
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.measures import Name
-from fedkin.core.toml import LARGEST, BadToml, parse_toml
+from fedkin.core.toml import LARGEST, BadToml, beyond_64_bits, parse_toml
+from fedkin.runs.bounds import CLIENTS, ROUNDS
 from fedkin.runs.privacy import PrivacySection
 from fedkin.runs.section import Section
 from fedkin.runs.short_form import assign, literal
@@ -153,12 +154,14 @@ class EngineSection(Section):
 class RunSection(Section):
     """[run] how many clients and rounds, and where records go."""
 
-    clients: int | None = Field(default=None, ge=1)  # default: 20, or all that the data name
+    clients: int | None = Field(
+        default=None, ge=1, lt=CLIENTS
+    )  # default: 20, or all that the data name
     participation: float = Field(default=1.0, gt=0, le=1)  # share of the clients in a round
     sampling: Literal["method", "uniform", "size"] = (
         "method"  # participants: as the method says, or one of the two
     )
-    rounds: int = Field(default=30, ge=1)  # rounds of training
+    rounds: int = Field(default=30, ge=1, lt=ROUNDS)  # rounds of training
     seed: int = Field(default=0, ge=0, lt=2**63)  # of all randomness
     min_replies: int = Field(default=1, ge=1)  # usable replies; a round with fewer ends the run
     evaluate_every: int = Field(default=1, ge=1)  # rounds between two evaluations
@@ -257,9 +260,12 @@ def parse(
     content, hints = our_names(content)
     content.pop("record", None)  # what a run wrote beside its specification
     try:
-        return Spec.model_validate(content), hints
+        spec = Spec.model_validate(content)
     except ValidationError as error:
         raise FedkinError(f"{where}: {explained(error, text, Spec())}") from None
+    if key := beyond_64_bits(spec.model_dump()):
+        raise FedkinError(f"{where}: {key} has more than 64 bits")
+    return spec, hints
 
 
 def read(path: Path) -> tuple[dict[str, Any], str]:
