@@ -69,3 +69,15 @@ def test_configurations_say_what_is_wrong_with_them(tmp_path):
             config.load(config.NodeConfig, tmp_path, config.NODE)
     with pytest.raises(FedkinError, match=r"too long for the path"):
         config.socket_of(tmp_path / ("x" * 90), config.NodeConfig(client="a", superlink="x:1"))
+
+
+def test_what_a_file_does_not_say_is_secure(tmp_path):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9", insecure=True)
+    for kind, place, name in (
+        (config.NodeConfig, folder / "nodes" / "north", config.NODE),
+        (config.Deployment, folder, config.DEPLOYMENT),
+    ):
+        assert config.load(kind, place, name).insecure
+        text = (place / name).read_text()
+        (place / name).write_text(text.replace("insecure = true\n", ""))
+        assert not config.load(kind, place, name).insecure

@@ -139,3 +139,18 @@ def test_a_node_that_goes_away_is_told_in_one_sentence(tmp_path, monkeypatch):
     with pytest.raises(FedkinError, match=gone):
         newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", None)
     assert not (fleet.out / "joined" / "late").exists()
+
+
+def test_columns_are_compared_where_both_have_names(tmp_path, monkeypatch):
+    fleet, _ = site(tmp_path, "local")
+    hello = newcomer.hello
+
+    def named(*arguments):
+        return {
+            who: facts.model_copy(update={"columns": ("a",)})
+            for who, facts in hello(*arguments).items()
+        }
+
+    monkeypatch.setattr(newcomer, "hello", named)
+    content = newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", 0)
+    assert content["scores"]["personal"]["test"]
