@@ -37,7 +37,8 @@ class SlowLines:
         if self._said is None:
             self._said = now
         spent = now - self._began.get(what, now)
-        if now - self._said >= max(self._patience, SELDOM * spent) and done < of:
+        silence = max(self._patience, SELDOM * spent) if self._patience else 0.0
+        if now - self._said >= silence and done < of:
             self._said = now
             self._say(line(what, done, of, spent))
 
