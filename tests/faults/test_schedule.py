@@ -13,20 +13,20 @@ deployed = pytest.mark.skipif(
     not (importlib.util.find_spec("flwr") and importlib.util.find_spec("ray")),
     reason="needs the extras flower and ray",
 )
+HERE = [
+    Kill(3, way, "ditto", 0) for way in ("the coordinator of two workers", "one of two workers")
+]
 FLOWER = [
-    pytest.param(way, marks=deployed) for way in ("a node of a deployment", "a deployment's server")
+    Kill(3, "a node of a deployment", "ditto", 0),
+    Kill(3, "a deployment's server", "ditto", 0),
+    # at its introduction: its histogram is missing, as in one process that has no answer of it
+    Kill(372, "a node of a deployment", "ppfl", 0),
 ]
 
 
-@pytest.mark.parametrize("way", ["the coordinator of two workers", "one of two workers", *FLOWER])
-def test_some_random_kills(way: str) -> None:
-    carried_out(Kill(3, way, "ditto", 0))
-
-
-@deployed
-def test_a_node_that_dies_at_its_introduction() -> None:
-    """Its label histogram is missing from then on, as in one process that has no answer of it."""
-    carried_out(Kill(372, "a node of a deployment", "ppfl", 0))
+@pytest.mark.parametrize("kill", [*HERE, *(pytest.param(one, marks=deployed) for one in FLOWER)])
+def test_some_random_kills(kill: Kill) -> None:
+    carried_out(kill)
 
 
 @pytest.mark.slow
