@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks.page import json_lines
 from fedkin.audit.audit import audit
 from fedkin.experiment.run import experiment, run
 
@@ -27,7 +28,7 @@ def main() -> None:
     asked.add_argument("--runs", type=int, default=200)
     asked.add_argument("--out", type=Path, required=True)
     options = asked.parse_args()
-    rows = _rows(options.out)
+    rows = json_lines(options.out)
     done = {(row["epsilon"], row["seed"]) for row in rows}
     for seed in range(options.runs):
         for epsilon in EPSILONS if seed % 10 == 0 else EPSILONS[:1]:
@@ -71,12 +72,6 @@ def _audited(epsilon: float | None, seed: int) -> dict[str, Any]:
         "accounted": None if accounted is None else accounted["epsilon"],
         "lower": {one["target"]: one["lower"] for one in found["canaries"]},
     }
-
-
-def _rows(file: Path) -> list[dict[str, Any]]:
-    if not file.exists():
-        return []
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.own_cases import CASES, Case
-from benchmarks.own_truth import DEFAULT, options_of
+from benchmarks.own_truth import DEFAULT, add, options_of
 from benchmarks.page import line_of, put
 
 FOUND = Path(__file__).with_name("own_settings.csv")
@@ -83,11 +83,7 @@ def _runs(cases: list[Case], folder: Path) -> None:
                 continue
             began = time.perf_counter()
             row = _run(case, setting, changed, folder)
-            with FOUND.open("a", newline="") as file:
-                out = csv.writer(file, lineterminator="\n")
-                if not file.tell():
-                    out.writerow(COLUMNS)
-                out.writerow(row)
+            add(FOUND, COLUMNS, row)
             print(*row, f"{time.perf_counter() - began:.1f} s", flush=True)
 
 

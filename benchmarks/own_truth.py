@@ -19,6 +19,7 @@ import tempfile
 import time
 import warnings
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,12 +126,17 @@ def _all_runs(cases: list[Case], seeds: range, folder: Path, methods: list[str])
                     continue
                 began = time.perf_counter()
                 row = _run(case, seed, method, folder)
-                with TRUTH.open("a", newline="") as file:
-                    out = csv.writer(file, lineterminator="\n")
-                    if not file.tell():
-                        out.writerow(COLUMNS)
-                    out.writerow(row)
+                add(TRUTH, COLUMNS, row)
                 print(*row[:5], f"{time.perf_counter() - began:.1f} s", flush=True)
+
+
+def add(path: Path, columns: Sequence[str], row: Sequence[Any]) -> None:
+    """A row at the end of a CSV file, which begins with its columns."""
+    with path.open("a", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        if not file.tell():
+            out.writerow(columns)
+        out.writerow(row)
 
 
 def _run(case: Case, seed: int, method: str, folder: Path) -> tuple[Any, ...]:

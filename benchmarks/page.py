@@ -2,6 +2,7 @@
 end -->``.
 """
 
+import json
 import statistics
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,13 @@ def _parts(page: Path, name: str) -> tuple[str, str, str]:
         raise SystemExit(f"{page} has no line <!-- {name} -->")
     table, _, after = rest.partition(END)
     return before + start, table, after
+
+
+def json_lines(file: Path) -> list[dict[str, Any]]:
+    """The rows that a benchmark has finished; none where it has not begun."""
+    if not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def line_of(cells: list[str]) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 import altair as alt
 
-from benchmarks.page import line_of, renew
+from benchmarks.page import json_lines, line_of, renew
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.report.summary import summary
@@ -73,7 +73,7 @@ def main() -> None:
     asked.add_argument("--chart", type=Path)
     asked.add_argument("--write", type=Path)
     options = asked.parse_args()
-    known = _rows(options.out)
+    known = json_lines(options.out)
     chosen = options.settings.split(","), options.only.split(","), EPSILONS, range(options.seeds)
     for cell in product(*chosen):  # seeds last: what one has accounted for the next one knows
         key = dict(zip(("setting", "method", "epsilon", "seed"), cell, strict=True))
@@ -174,12 +174,6 @@ def chart(rows: list[dict[str, Any]]) -> alt.Chart:
         color=alt.Color("method:N", sort=list(METHODS), title=None),
         column=alt.Column("setting:N", title=None),
     ).resolve_scale(y="independent")
-
-
-def _rows(file: Path) -> list[dict[str, Any]]:
-    if not file.exists():
-        return []
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 if __name__ == "__main__":

@@ -3,10 +3,15 @@
 from fedkin.experiment.slow_lines import SlowLines, line
 
 
-def test_only_what_lasts_is_told_and_not_too_often() -> None:
+def listening() -> tuple[SlowLines, list[str], list[float]]:
+    """A listener with what it said, and the clock that it reads."""
     now = [0.0]
     said: list[str] = []
-    listen = SlowLines(said.append, clock=lambda: now[0], patience=3.0)
+    return SlowLines(said.append, clock=lambda: now[0], patience=3.0), said, now
+
+
+def test_only_what_lasts_is_told_and_not_too_often() -> None:
+    listen, said, now = listening()
     for done in range(11):
         listen("finishing", done, 10)
         now[0] += 1.0
@@ -14,9 +19,7 @@ def test_only_what_lasts_is_told_and_not_too_often() -> None:
 
 
 def test_what_ends_soon_says_nothing_and_the_end_is_no_news() -> None:
-    now = [0.0]
-    said: list[str] = []
-    listen = SlowLines(said.append, clock=lambda: now[0], patience=3.0)
+    listen, said, now = listening()
     listen("a", 0, 2)
     now[0] = 9.0
     listen("a", 2, 2)
@@ -30,9 +33,7 @@ def test_nothing_done_has_no_estimate() -> None:
 
 
 def test_what_lasts_hours_is_told_of_less_and_less_often() -> None:
-    now = [0.0]
-    said: list[str] = []
-    listen = SlowLines(said.append, clock=lambda: now[0], patience=3.0)
+    listen, said, now = listening()
     for done in range(3600):
         listen("rounds", done, 3600)
         now[0] += 1.0

@@ -25,7 +25,7 @@ from fedkin.runs.bounds import COLUMNS
 from fedkin.runs.directory import own
 from fedkin.runs.spec import SECTIONS, Spec, parse
 from fedkin.setup.options import specification
-from tests.fuzz.boundary import TEXTS, VALUES, Boundary
+from tests.fuzz.boundary import TEXTS, TOML_VALUES, VALUES, Boundary
 from tests.fuzz.data_files import DATA_FILES
 from tests.fuzz.others import NODES, OTHERS
 from tests.report.records_for_tests import write
@@ -48,21 +48,7 @@ def _toml(text: str) -> None:
         raise FedkinError(str(error)) from None
 
 
-LINES = [
-    "1",
-    "-1",
-    "9" * 5000,
-    "0x" + "f" * 5000,
-    "1e999",
-    "nan",
-    "[" * 2000,
-    "{" * 2000,
-    '"x"',
-    "'''",
-    "true",
-    "",
-]
-LINES += ["2020-01-01", "{a = 1}", "[1, 'a']", '"\\u0000"', '"\\ud800"']
+LINES = [*TOML_VALUES, "{" * 2000, "2020-01-01", "[1, 'a']", '"\\ud800"']
 PLACES = [*KEYS, "a", "[run]", "run", '"a.b".c']
 TOML = st.one_of(
     st.text(max_size=200),

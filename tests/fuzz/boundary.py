@@ -56,3 +56,18 @@ VALUES = st.one_of(
     ),
 )
 TEXTS = st.one_of(st.text(max_size=60), st.sampled_from(STRINGS))
+TOML_VALUES = [  # as a file has them behind the sign of equality
+    "1",
+    "-1",
+    "9" * 5000,
+    "0x" + "f" * 5000,
+    "1e999",
+    "nan",
+    "[" * 2000,
+    '"x"',
+    "'''",
+    "true",
+    "",
+    "{a = 1}",
+    '"\\u0000"',
+]

@@ -26,7 +26,7 @@ from fedkin.data.sources import load
 from fedkin.report.live import Live
 from fedkin.report.watch import HERE, _Request
 from tests.bench.made_rows import made_rows
-from tests.fuzz.boundary import VALUES, Boundary
+from tests.fuzz.boundary import TOML_VALUES, VALUES, Boundary
 from tests.fuzz.grammar import places, put
 from tests.report.records_for_tests import write
 
@@ -108,21 +108,7 @@ GOOD = {
     "node.toml": 'client = "b"\nsuperlink = "127.0.0.1:9092"\nport = 9094\nimports = ["a.b"]\n',
     "deployment.toml": 'address = "127.0.0.1:9092"\nclients = ["a", "b"]\nmax_bytes = 1000\n',
 }
-LINES = [
-    "1",
-    "-1",
-    "9" * 5000,
-    "0x" + "f" * 5000,
-    "1e999",
-    "nan",
-    "[" * 2000,
-    '"x"',
-    "true",
-    "",
-    "[1]",
-    "{a = 1}",
-]
-LINES += ['"../.."', '"a:b"', '"\\u0000"', '"0.0.0.0:1"', '"[::]:99999"', "'''", "\xff"]
+LINES = [*TOML_VALUES, "[1]", '"../.."', '"a:b"', '"0.0.0.0:1"', '"[::]:99999"', "\xff"]
 KEYS = ["client", "superlink", "address", "clients", "port", "imports", "model", "data", "state"]
 KEYS += ["max_bytes", "insecure", "deadline", "quorum", "listen", "a", ".".join("a" * 900)]
 

@@ -4,6 +4,7 @@ Names that take torch to list are kept in the user's cache: Tab must answer at o
 """
 
 from collections.abc import Iterable
+from typing import get_args
 
 from fedkin.cli.listing.kept_list import kept
 
@@ -48,7 +49,9 @@ def measure_names(incomplete: str) -> list[str]:
 
 def engine_names(incomplete: str) -> list[str]:
     """After ``--engine``."""
-    return _beginning(incomplete, ("processes", "inprocess", "ray"))
+    from fedkin.runs.spec import EngineSection
+
+    return _beginning(incomplete, get_args(EngineSection.model_fields["name"].annotation))
 
 
 def preset_names(incomplete: str) -> list[str]:

@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fedkin.cli import completion
-from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
+from fedkin.cli.reading import (
+    AsJson,
+    Changes,
+    DataAsInRun,
+    DataDir,
+    MethodAsInRun,
+    SpecFile,
+    SplitAsInRun,
+    TrustCode,
+    as_given,
+)
 from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import console, tell_hints
 
@@ -15,33 +25,9 @@ if TYPE_CHECKING:
 
 def doctor(
     spec: SpecFile = None,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data",
-            metavar="NAME",
-            help="Data set or file, as in fedkin run.",
-            autocompletion=completion.data_names,
-        ),
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="As in fedkin run.",
-            autocompletion=completion.method_names,
-        ),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            "--split",
-            metavar="NAME",
-            help="As in fedkin run.",
-            autocompletion=completion.partition_names,
-        ),
-    ] = None,
+    data: DataAsInRun = None,
+    method: MethodAsInRun = None,
+    split: SplitAsInRun = None,
     measure: Annotated[
         str | None,
         typer.Option(

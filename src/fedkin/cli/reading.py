@@ -26,8 +26,33 @@ Changes = Annotated[
         "--set", metavar="KEY=VALUE", help="Set any key: --set train.lr=0.05. Repeatable."
     ),
 ]
-
-
+DataAsInRun = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        metavar="NAME",
+        help="Data set or file, as in fedkin run.",
+        autocompletion=completion.data_names,
+    ),
+]
+MethodAsInRun = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="As in fedkin run.",
+        autocompletion=completion.method_names,
+    ),
+]
+SplitAsInRun = Annotated[
+    str | None,
+    typer.Option(
+        "--split",
+        metavar="NAME",
+        help="As in fedkin run.",
+        autocompletion=completion.partition_names,
+    ),
+]
 TrustCode = Annotated[
     bool,
     typer.Option(

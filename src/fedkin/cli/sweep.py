@@ -1,14 +1,28 @@
 """``fedkin sweep``: hyper-parameters searched, by validation data."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fedkin.cli import completion
-from fedkin.cli.reading import AsJson, Changes, DataDir, SpecFile, TrustCode, as_given
+from fedkin.cli.reading import (
+    AsJson,
+    Changes,
+    DataAsInRun,
+    DataDir,
+    MethodAsInRun,
+    SpecFile,
+    SplitAsInRun,
+    TrustCode,
+    as_given,
+)
 from fedkin.cli.talk.json_output import print_json
 from fedkin.experiment.terminal import console, say, tell_hints, warn
+
+if TYPE_CHECKING:
+    from fedkin.sweep.score import Score
+    from fedkin.sweep.study import Claim
 
 
 def sweep(
@@ -39,33 +53,9 @@ def sweep(
             autocompletion=completion.measure_names,
         ),
     ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data",
-            metavar="NAME",
-            help="Data set or file, as in fedkin run.",
-            autocompletion=completion.data_names,
-        ),
-    ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help="As in fedkin run.",
-            autocompletion=completion.method_names,
-        ),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            "--split",
-            metavar="NAME",
-            help="As in fedkin run.",
-            autocompletion=completion.partition_names,
-        ),
-    ] = None,
+    data: DataAsInRun = None,
+    method: MethodAsInRun = None,
+    split: SplitAsInRun = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -110,9 +100,9 @@ def sweep(
 
 
 def _tell(
-    claim: "Claim",  # type: ignore[name-defined]  # noqa: F821
+    claim: "Claim",
     total: int,
-    score: "Score | str | None",  # type: ignore[name-defined]  # noqa: F821
+    score: "Score | str | None",
 ) -> None:
     """A line when a trial begins and one when it is done, on stderr: the table is the result."""
     from fedkin.report import formatting

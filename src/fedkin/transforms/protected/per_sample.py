@@ -175,5 +175,11 @@ def _noise(asked: SampleGuarantee, data: ClientContext) -> SampleNoise:
     if data.secret is None:
         raise FedkinError("[privacy] needs a secret to draw noise from, and the client has none")
     unit = 1 / min(asked.batch, data.info.samples)
-    made = SampleNoise(asked.clip, asked.noise, unit, data.secret, data.key.round)
-    return replace(made, open_at_home=asked.open_at_home)
+    return SampleNoise(
+        asked.clip,
+        asked.noise,
+        unit,
+        data.secret,
+        data.key.round,
+        open_at_home=asked.open_at_home,
+    )
