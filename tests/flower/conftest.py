@@ -3,6 +3,7 @@
 """
 
 import importlib.util
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,13 @@ def pytest_xdist_make_scheduler(config, log):
             return TOGETHER.get(name, name)
 
     return ByFile(config, log)
+
+
+@pytest.fixture
+def short_path():
+    """A folder whose nodes' sockets have a path that the system takes, wherever tests run."""
+    with tempfile.TemporaryDirectory(prefix="fk-", dir="/tmp") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")

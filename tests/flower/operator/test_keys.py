@@ -1,8 +1,6 @@
 """Certificates of a federation."""
 
 import datetime
-import tempfile
-from pathlib import Path
 
 import pytest
 from cryptography import x509
@@ -20,13 +18,6 @@ SPEC = small("fedavg", run__clients=2, run__participation=1.0)
 
 
 NAMES = ("north", "south")
-
-
-@pytest.fixture
-def short_path():
-    """A folder whose nodes' sockets have a path that the system takes, wherever tests run."""
-    with tempfile.TemporaryDirectory(prefix="fk-", dir="/tmp") as folder:
-        yield Path(folder)
 
 
 @pytest.fixture

@@ -74,8 +74,8 @@ def test_a_node_is_not_started_insecurely_towards_another_machine(tmp_path, comm
     assert not commands
 
 
-def test_a_node_is_its_host_and_its_supernode(tmp_path, commands):
-    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092") / "nodes" / "north"
+def test_a_node_is_its_host_and_its_supernode(short_path, commands):
+    folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092") / "nodes" / "north"
     before = os.umask(0o022)
     try:
         supervisor.node(folder)
