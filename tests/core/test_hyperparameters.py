@@ -21,6 +21,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("fedala", {"share": 0.0}, "method.share of fedala: input should be greater than 0, not 0.0"),
     ("l2sgd", {"p": 1.0}, "method.p of l2sgd: input should be less than 1, not 1.0"),
     ("hypcluster", {"trial": 1}, "method.trial of hypcluster: input should be greater than or"),
+    ("finetune", {"epochs": 10**30}, "method.epochs of finetune: input should be less than or"),
     ("persfl", {"lams": []}, "method.lams of persfl: value should have at least 1 item"),
     ("persfl", {"lams": [0.5, 1.5]}, "method.lams.1 of persfl: input should be less than or"),
     ("apfl", {"mixture": "keep"}, "method.mixture of apfl: input should be 'kept' or 'received'"),

@@ -3,6 +3,7 @@ name.
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -99,16 +100,22 @@ def part(path: Path) -> str:
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
 
 
-def imports(path: Path) -> set[str]:
+def imports(path: Path) -> frozenset[str]:
     """Full names of the modules that a file imports, wherever in the file."""
+    return imported(path, path.read_text())
+
+
+@cache  # each test asks all files
+def imported(path: Path, text: str) -> frozenset[str]:
+    """Full names of the modules that a file with a text imports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+    return frozenset(found)
 
 
 def wrong(of: str, path: Path) -> list[str]:

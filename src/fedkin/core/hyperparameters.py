@@ -23,9 +23,10 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Part = Annotated[float, Field(gt=0, le=1)]
 Momentum = Annotated[float, Field(ge=0, lt=1)]
 Between = Annotated[float, Field(gt=0, lt=1)]  # neither 0 nor 1
-Whole = Annotated[int, Field(ge=0)]
-Count = Annotated[int, Field(ge=1)]
-Several = Annotated[int, Field(ge=2)]
+MOST = 1_000_000_000  # of anything that is counted: far above what any machine carries out
+Whole = Annotated[int, Field(ge=0, le=MOST)]
+Count = Annotated[int, Field(ge=1, le=MOST)]
+Several = Annotated[int, Field(ge=2, le=MOST)]
 Fractions = Annotated[Sequence[Fraction], Field(min_length=1)]
 Positives = Annotated[Sequence[Positive], Field(min_length=1)]
 
