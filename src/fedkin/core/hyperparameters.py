@@ -2,6 +2,8 @@
 
 @declared
 def ditto(*, lr: float, lam: NotNegative = 1.0, weights: Weights = "samples") -> Method: ...
+
+The words of a signature all come from here, ``Weights`` and ``Layers`` too.
 """
 
 import inspect
@@ -11,7 +13,9 @@ from typing import Annotated, Any, ParamSpec, cast
 
 from pydantic import ConfigDict, Field, ValidationError, validate_call
 
+from fedkin.core.aggregation import Weights as Weights
 from fedkin.core.errors import FedkinError
+from fedkin.core.layers import Layers as Layers
 from fedkin.core.method import Method
 
 Given = ParamSpec("Given")

@@ -6,8 +6,7 @@ from typing import Literal, NamedTuple
 
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import Fraction, declared
+from fedkin.core.hyperparameters import Fraction, Weights, declared
 from fedkin.core.method import ClientContext, ClientInfo, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import at_home, descend, gradient, scan

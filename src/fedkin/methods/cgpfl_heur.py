@@ -22,10 +22,8 @@ def trade_off(k: int, samples: float, dimension: int, mu: float, cost: float) ->
 
     Reading: with more parameters than samples the logarithm is clamped at 1.
     """
-    return (
-        math.sqrt(dimension * k * max(math.log(math.e * samples / dimension), 1.0) / samples)
-        + mu * cost
-    )
+    price = math.sqrt(dimension * k * max(math.log(math.e * samples / dimension), 1.0) / samples)
+    return price + mu * cost
 
 
 def cost_of(found: Clusters, points: torch.Tensor, weights: torch.Tensor) -> float:

@@ -107,7 +107,7 @@ def clustered_fl(
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         place, scale = state["cluster"], state["unit"]
-        models = [row(state["parameters"], k) for k in range(clusters_of(state))]
+        models = [row(state["parameters"], k) for k in range(count_of(state))]
         cluster = place.clone()
         update, mean_update = state["update"].clone(), state["mean_update"].clone()
         for k, before in enumerate(list(models)):
@@ -153,14 +153,12 @@ def clustered_fl(
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": received["parameters"]},
         server_metrics=server_metrics,
-        newcomer_placements=lambda state, newcomer, info: in_each_cluster(
-            state, clusters_of(state)
-        ),
+        newcomer_placements=lambda state, newcomer, info: in_each_cluster(state, count_of(state)),
         needs=Needs(full_participation=True),
     )
 
 
-def clusters_of(state: Tree) -> int:
+def count_of(state: Tree) -> int:
     """How many clusters there are."""
     return len(next(iter(state["parameters"].values())))
 
@@ -172,4 +170,4 @@ def server_metrics(state: Tree) -> dict[str, dict[int, float]]:
     by_client = {
         name: dict(enumerate(state[name].tolist())) for name in ("cluster", "update", "mean_update")
     }
-    return {**by_client, "clusters": {-1: clusters_of(state)}}
+    return {**by_client, "clusters": {-1: count_of(state)}}

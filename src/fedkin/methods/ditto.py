@@ -1,7 +1,6 @@
 """Ditto (Li, Hu, Beirami & Smith, 2021): personal models beside FedAvg's. Algorithm 2."""
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, Weights, declared
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.ops import home_step, scan
 from fedkin.core.tree import Tree

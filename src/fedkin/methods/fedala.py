@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import Count, Part, Positive, declared
+from fedkin.core.hyperparameters import Count, Part, Positive, Weights, declared
 from fedkin.core.layers import select
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Batch, Model

@@ -5,9 +5,8 @@ each client fine-tunes. Algorithm 1.
 from collections.abc import Sequence
 from typing import Literal
 
-from fedkin.core.aggregation import Weights
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import Count, Positive, declared
+from fedkin.core.hyperparameters import Count, Positive, Weights, declared
 from fedkin.core.layers import select
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.ops import scan

@@ -1,8 +1,6 @@
 """FedBN (Li, Jiang, Zhang, Kamp & Dou, 2021): batch norm's layers stay at home. Algorithm 1."""
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import declared
-from fedkin.core.layers import Layers
+from fedkin.core.hyperparameters import Layers, Weights, declared
 from fedkin.core.method import Method
 from fedkin.methods.fedper import fedper
 

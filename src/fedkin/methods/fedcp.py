@@ -4,9 +4,8 @@ each sample between a head of all clients and one of the client's own.
 
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import NotNegative, declared
+from fedkin.core.hyperparameters import NotNegative, Weights, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, likelihood
 from fedkin.core.model import Model, head_of
 from fedkin.core.ops import scan

@@ -8,8 +8,7 @@ K component models are shared; each client mixes their PREDICTIONS with its own 
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import Count, declared
+from fedkin.core.hyperparameters import Count, Weights, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, plain_prediction
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, outputs, scan
@@ -106,10 +105,8 @@ def fedem(
 
 def mixture(model: Model, view: Tree, x: Tensor) -> Tensor:
     """log Σ_k π_k softmax(h_k(x)) [batch, classes], or Σ_k π_k h_k(x) for regression."""
-    weights = view["membership"]
-    each = torch.stack(
-        [plain_prediction(model, row(view["models"], k), x) for k in range(len(weights))]
-    )
+    models, weights = view["models"], view["membership"]
+    each = torch.stack([plain_prediction(model, row(models, k), x) for k in range(len(weights))])
     if not model.family.classes:
         means: Tensor = torch.tensordot(weights, each, dims=1)
         return means

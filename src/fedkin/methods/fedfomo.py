@@ -23,7 +23,7 @@ from fedkin.core.ops import scan
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of, map_tree, sq_dist, weighted_mean
 from fedkin.methods.fedavg import sgd_step
-from fedkin.methods.parts.pairs import added, no_pairs, replaced, row_of, rows_of
+from fedkin.methods.parts.pairs import added, dense_row, no_pairs, replaced, rows_of
 
 __all__ = ["fedfomo"]
 
@@ -113,7 +113,7 @@ def fedfomo(*, lr: float, candidates: Count = 5, epsilon: Fraction = 0.3) -> Met
 
     def chosen(affinity: Tree, trained: Tensor, client: int, key: Key) -> Tensor:
         """The clients whose models a client is sent next."""
-        known, pool = wide(affinity, client, len(trained)), trained.nonzero()[:, 0].numpy()
+        known, pool = dense_row(affinity, client, len(trained)), trained.nonzero()[:, 0].numpy()
         rng = key._replace(client=client).numpy("pick")
         return torch.from_numpy(pick(known, pool[pool != client], candidates, epsilon, rng))
 
@@ -182,14 +182,6 @@ def noted(state: Tree, found: Mapping[int, Tensor]) -> tuple[Tree, Tree]:
             positive / positive.sum().clamp_min(torch.finfo(gains.dtype).tiny),
         )
     return added(state["affinity"], gained), replaced(state["weights"], shares)
-
-
-def wide(affinity: Tree, client: int, count: int) -> np.ndarray:
-    """A client's row of the affinities [count], 0 where nothing is known."""
-    row = np.zeros(count, dtype=affinity["value"].numpy().dtype)
-    others, values = row_of(affinity, client)
-    row[others.numpy()] = values.numpy()
-    return row
 
 
 def gains(before: Params, tried: tuple[Params, ...], data: ClientContext) -> Tensor:

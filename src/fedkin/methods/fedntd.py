@@ -5,8 +5,7 @@ model says of the classes that a sample is not of. Algorithm 1.
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import NotNegative, Positive, declared
+from fedkin.core.hyperparameters import NotNegative, Positive, Weights, declared
 from fedkin.core.method import ClientContext, Method, Needs, likelihood
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan

@@ -2,9 +2,7 @@
 2.
 """
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import declared
-from fedkin.core.layers import Layers
+from fedkin.core.hyperparameters import Layers, Weights, declared
 from fedkin.core.method import Method
 from fedkin.methods.partial_fl import partial_fl
 

@@ -4,8 +4,7 @@ Algorithm 2.
 
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import NotNegative, declared
+from fedkin.core.hyperparameters import NotNegative, Weights, declared
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
@@ -58,7 +57,4 @@ def fedprox(*, lr: float, mu: NotNegative = 1.0, weights: Weights = "samples") -
         w = received["parameters"]
         return own, {"parameters": scan(proximal_step, w, data.batches(), lr * data.decay, mu, w)}
 
-    return fedavg(lr=lr)._replace(
-        name="fedprox",
-        client_update=client_update,
-    )
+    return fedavg(lr=lr)._replace(name="fedprox", client_update=client_update)

@@ -4,8 +4,7 @@ client. Algorithm 1.
 
 from collections.abc import Sequence
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import Count, Positive, declared
+from fedkin.core.hyperparameters import Count, Positive, Weights, declared
 from fedkin.core.method import Method
 from fedkin.methods.partial_fl import partial_fl
 

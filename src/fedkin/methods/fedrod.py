@@ -5,9 +5,8 @@ beside it a head of each client's own. Algorithm 1.
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import NotNegative, Positive, declared
+from fedkin.core.hyperparameters import NotNegative, Positive, Weights, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs
 from fedkin.core.model import Batch, Head, Model, head_of
 from fedkin.core.ops import descend, gradient, scan

@@ -2,9 +2,7 @@
 together.
 """
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import Positive, declared
-from fedkin.core.layers import Layers
+from fedkin.core.hyperparameters import Layers, Positive, Weights, declared
 from fedkin.core.method import Method
 from fedkin.methods.partial_fl import partial_fl
 

@@ -2,15 +2,14 @@
 tables).
 """
 
-import math
 from typing import Literal
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import Count, Positive, declared
+from fedkin.core.hyperparameters import Count, Positive, Weights, declared
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree
 from fedkin.methods.fedavg import fedavg, sgd_step
+from fedkin.methods.parts.best_epoch import best_epoch, tuned_epochs
 
 
 @declared
@@ -41,35 +40,19 @@ def finetune(
     """
     rate = lr if personal_lr is None else personal_lr
 
-    def best(w: Params, data: ClientContext) -> Tree:
-        """w after the number of epochs, 0 to ``epochs``, that validates best."""
-        found, least = {"parameters": w, "epochs": 0}, data.rank(w, "val")
-        for epoch in range(epochs):
-            batches = data.batches(purpose=f"finetune {epoch}", epochs=1)
-            w = scan(sgd_step, w, batches, rate * data.decay)
-            now = data.rank(w, "val")
-            if now < least or math.isnan(least[1]):  # nan: it has no validation rows
-                found, least = {"parameters": w, "epochs": epoch + 1}, now
-        return found
-
     def finalize(received: Tree, own: Tree, data: ClientContext) -> Tree:
         if keep == "best":
-            return best(received["parameters"], data)
+            return best_epoch(received["parameters"], data, epochs, rate)
         batches = data.batches(purpose="finetune", epochs=epochs)
         return {"parameters": scan(sgd_step, received["parameters"], batches, rate * data.decay)}
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
-        return {
-            "personal": own.get("parameters", received["parameters"]),
-            "global": received["parameters"],
-        }
-
-    def client_metrics(own: Tree) -> dict[str, float]:
-        return {"tuned_epochs": own["epochs"]} if "epochs" in own else {}
+        w = received["parameters"]
+        return {"personal": own.get("parameters", w), "global": w}
 
     return fedavg(lr=lr)._replace(
         name="finetune",
         finalize=finalize,
         personal_models=personal_models,
-        client_metrics=client_metrics,
+        client_metrics=tuned_epochs,
     )

@@ -4,8 +4,7 @@ body twice, towards embeddings of the classes that all clients share, and for th
 
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import NotNegative, declared
+from fedkin.core.hyperparameters import NotNegative, Weights, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, likelihood
 from fedkin.core.model import Model, head_of
 from fedkin.core.ops import scan

@@ -2,17 +2,17 @@
 random starts.
 """
 
-import math
 from collections.abc import Mapping
 from functools import partial
 
 import torch
 
-from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights, merged_groups
+from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights
 from fedkin.core.hyperparameters import Count, Several, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Params, Tree, row
 from fedkin.methods.ifca import Choice, choose, ifca
+from fedkin.methods.parts.model_sets import chosen, of_set, total_loss, turned
 
 __all__ = ["hypcluster"]
 
@@ -113,34 +113,3 @@ def hypcluster(
 def later(start: FederationInit, by: int, k: int) -> Params:
     """Draw k of the set whose draws begin at ``by``."""
     return start.draw(by + k)
-
-
-def turned(tree: Tree) -> Tree:
-    """{a: {b: x}} as {b: {a: x}}: sets of parts as parts of sets."""
-    return {b: {a: inner[b] for a, inner in tree.items()} for b in next(iter(tree.values()))}
-
-
-def chosen(message: Tree) -> Group:
-    """The model of each set that a client chose, in the order of the sets' names."""
-    return tuple(int(part["cluster"]) for _, part in sorted(message["control"].items()))
-
-
-def of_set(sent: Mapping[Group, Mean], at: int, name: str) -> dict[Group, Mean]:
-    """What clients said of one set, by the model of it that they chose."""
-    parts: dict[int, list[Mean]] = {}
-    for group, part in sent.items():
-        mean = {kind: of[name] for kind, of in part.mean.items()}
-        each = {client: message["control"][name] for client, message in part.each.items()}
-        parts.setdefault(group[at], []).append(part._replace(mean=mean, each=each))
-    return {(k,): merged_groups(parts[k]) for k in sorted(parts)}
-
-
-def total_loss(heard: Mapping[Group, Mean]) -> float:
-    """Σ n_i loss_i of the models that the participants chose: the order of its mean, all sets
-    having the same ones.
-    """
-    return math.fsum(
-        group.weights[client] * float(message["loss"])
-        for group in heard.values()
-        for client, message in group.each.items()
-    )

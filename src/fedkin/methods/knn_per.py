@@ -5,8 +5,7 @@ training samples look like to the global model. Algorithm 1.
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import Count, Positive, declared
+from fedkin.core.hyperparameters import Count, Positive, Weights, declared
 from fedkin.core.method import ClientContext, Method, Needs, plain_prediction
 from fedkin.core.model import Model, head_of
 from fedkin.core.tree import Tree

@@ -1,10 +1,8 @@
 """LG-FedAvg (Liang, Liu, Ziyin et al., 2020): local representations, a shared head. Algorithm 1."""
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import declared
-from fedkin.core.layers import Layers, select
+from fedkin.core.hyperparameters import Layers, Weights, declared
+from fedkin.core.layers import select
 from fedkin.core.method import Method
-from fedkin.core.tree import Params
 from fedkin.methods.partial_fl import divided, simultaneous
 
 
@@ -23,8 +21,5 @@ def lg_fedavg(*, lr: float, shared: Layers = "last", weights: Weights = "samples
             layer), "first", "all", or () for none.
         weights: "samples" or "uniform": the weights of the mean.
     """
-
-    def personal_models(params: Params) -> frozenset[str]:
-        return frozenset(params) - select(params, shared, "shared layer")
-
-    return divided("lg_fedavg", personal_models, simultaneous(lr, lr))
+    work = simultaneous(lr, lr)
+    return divided("lg_fedavg", lambda w: frozenset(w) - select(w, shared, "shared layer"), work)

@@ -5,8 +5,7 @@ away from their own last ones. Algorithm 1.
 import torch
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import NotNegative, Positive, declared
+from fedkin.core.hyperparameters import NotNegative, Positive, Weights, declared
 from fedkin.core.method import ClientContext, Method, Needs
 from fedkin.core.model import Batch, Model, head_of
 from fedkin.core.ops import descend, gradient, scan

@@ -9,8 +9,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, Weights, declared
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan

@@ -2,8 +2,7 @@
 which the server distils from everybody's.
 """
 
-from fedkin.core.aggregation import Weights
-from fedkin.core.hyperparameters import Count, NotNegative, Positive, Whole, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, Weights, Whole, declared
 from fedkin.core.method import Method
 from fedkin.methods.ditto import ditto
 from fedkin.methods.feddf import feddf

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
 from fedkin.methods.fedfomo import pick
+from fedkin.methods.parts.pairs import added, dense_row, no_pairs
 
 POOL = np.array([0, 2, 3, 5, 6, 7])
 
@@ -50,3 +52,18 @@ def test_pick_of_a_small_pool_is_all_of_it():
             == POOL.tolist()
         )
     assert pick(AFFINITY, POOL[:0], 2, 0.5, np.random.default_rng(0)).tolist() == []
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_a_dense_row_is_0_where_nothing_is_known(dtype):
+    known = added(
+        no_pairs(dtype),
+        {
+            0: (torch.tensor([1]), torch.tensor([7.0], dtype=dtype)),
+            2: (torch.tensor([3, 0]), torch.tensor([0.5, -2.0], dtype=dtype)),
+        },
+    )
+    row = dense_row(known, 2, 5)
+    assert row.tolist() == [-2.0, 0.0, 0.0, 0.5, 0.0]
+    assert torch.from_numpy(row).dtype == dtype
+    assert dense_row(known, 1, 3).tolist() == [0.0, 0.0, 0.0]

@@ -8,6 +8,7 @@ the clients.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -41,6 +42,23 @@ def row_of(pairs: Tree, client: int) -> tuple[Tensor, Tensor]:
     ends = torch.searchsorted(pairs["of"], torch.tensor([client, client + 1]))
     inside = slice(int(ends[0]), int(ends[1]))
     return pairs["to"][inside], pairs["value"][inside]
+
+
+def dense_row(pairs: Tree, client: int, count: int) -> np.ndarray:
+    """A client's values for everybody.
+
+    Args:
+        pairs: As ``no_pairs`` begins them.
+        client: Its number.
+        count: Clients.
+
+    Returns:
+        [count], 0 where nothing is known.
+    """
+    row = np.zeros(count, dtype=pairs["value"].numpy().dtype)
+    others, values = row_of(pairs, client)
+    row[others.numpy()] = values.numpy()
+    return row
 
 
 def rows_of(pairs: Tree) -> dict[int, dict[int, float]]:
