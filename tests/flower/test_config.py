@@ -81,3 +81,76 @@ def test_what_a_file_does_not_say_is_secure(tmp_path):
         text = (place / name).read_text()
         (place / name).write_text(text.replace("insecure = true\n", ""))
         assert not config.load(kind, place, name).insecure
+
+
+DEPLOYED = {"address": "127.0.0.1:9", "clients": ("a",)}
+HERE = {"client": "a", "superlink": "127.0.0.1:9"}
+
+
+@pytest.mark.parametrize(
+    ("name", "fine", "refused"),
+    [
+        ("deadline", (0.5, 601), (0, -1)),
+        ("soft_deadline", (0.5,), (0, -1)),
+        ("quorum", (0.5, 1), (0, -1, 1.5)),
+        ("wait", (0.5, 601), (0, -1)),
+        ("poll", (0.01,), (0, -1)),
+        ("max_bytes", (1,), (0, -1)),
+    ],
+)
+def test_numbers_of_a_deployment_have_bounds(name, fine, refused):
+    for value in fine:
+        found = config.made(config.Deployment, "here", {**DEPLOYED, name: value})
+        assert getattr(found, name) == value
+    for value in refused:
+        with pytest.raises(FedkinError, match=f"^here: {name}: "):
+            config.made(config.Deployment, "here", {**DEPLOYED, name: value})
+
+
+def test_what_is_not_said_is_what_the_documentation_says():
+    there = config.made(config.Deployment, "", DEPLOYED)
+    assert (there.deadline, there.soft_deadline, there.quorum) == (600, None, 1)
+    assert (there.wait, there.poll, there.own_data) == (600, 0.2, True)
+    here = config.made(config.NodeConfig, "", HERE)
+    assert (here.port, here.state, here.data) == (9094, "state", None)
+    assert there.max_bytes == here.max_bytes == 256 << 20
+    assert config.made(config.NodeConfig, "", {**HERE, "max_bytes": 1}).max_bytes == 1
+    with pytest.raises(FedkinError, match="^: max_bytes: "):
+        config.made(config.NodeConfig, "", {**HERE, "max_bytes": 0})
+
+
+def test_a_configuration_has_nothing_else_and_stays_what_it_is():
+    for kind, content in ((config.Deployment, DEPLOYED), (config.NodeConfig, HERE)):
+        with pytest.raises(FedkinError, match="^: strange: "):
+            config.made(kind, "", {**content, "strange": 1})
+        with pytest.raises(ValueError, match="frozen"):
+            config.made(kind, "", content).insecure = True
+
+
+def test_addresses_are_checked_whatever_else_is_said():
+    for kind, content, name in (
+        (config.Deployment, DEPLOYED, "address"),
+        (config.NodeConfig, HERE, "superlink"),
+    ):
+        with pytest.raises(FedkinError, match="is not host:port"):
+            config.made(kind, "", {**content, name: "nowhere"})
+        away = {**content, name: "10.1.2.3:9"}
+        assert not config.made(kind, "", away).insecure
+        with pytest.raises(FedkinError, match="^here: insecure is for this machine alone"):
+            config.made(kind, "here", {**away, "insecure": True})
+    with pytest.raises(FedkinError, match="insecure is for this machine alone, and 10.1.2.3 "):
+        config.made(config.Deployment, "", {**DEPLOYED, "listen": "10.1.2.3", "insecure": True})
+
+
+def test_a_sockets_path_may_have_a_hundred_bytes(short_path):
+    node = config.made(config.NodeConfig, "", {**HERE, "state": "s"})
+    left = 100 - len(str(short_path / "x" / "s" / "host.socket")) + 1
+    assert left > 0
+    assert len(str(config.socket_of(short_path / ("é" + "x" * (left - 2)), node)).encode()) == 100
+    with pytest.raises(FedkinError, match="too long for the path of a socket"):
+        config.socket_of(short_path / ("é" + "x" * (left - 1)), node)
+
+
+def test_a_run_and_a_newcomer_leave_word_in_files_of_their_own(tmp_path):
+    assert config.ended_of(tmp_path).name == "ended.json"
+    assert config.ended_of(tmp_path, "late").name == "ended-late.json"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.flower.envelope import Place
+from fedkin.flower.envelope import Facts, Place
 from fedkin.flower.node import data
 from tests.engine.small import small
 
@@ -55,3 +55,74 @@ def test_the_digest_is_of_every_value_and_one_client_is_like_itself(tmp_path):
     y[4] = 0  # one label of one training sample
     np.savez(tmp_path / "a.npz", x_train=x[:5], y_train=y[:5], x_test=x[5:], y_test=y[5:])
     assert data.facts_of(data.read(tmp_path / "a.npz"), 0).digest != facts.digest
+
+
+def facts(**changed):
+    told = {"train": 6, "val": 2, "test": 1, "shape": (3,), "dtype": "float32", "classes": 3,
+            "task": "classification", "digest": ""}  # fmt: skip
+    return Facts(**{**told, **changed})
+
+
+def test_the_server_sees_sizes_and_no_sample():
+    told = [facts(), facts(train=1, val=0, test=4, classes=5)]
+    found = data.unseen(small("fedavg"), ["a", "b"], told)
+    assert [len(rows) for rows in found.train] == [6, 1]
+    assert [len(rows) for rows in found.val] == [2, 0]
+    assert [len(rows) for rows in found.test] == [1, 4]
+    every = np.concatenate([rows for k in range(2) for rows in
+                            (found.train[k], found.val[k], found.test[k])])  # fmt: skip
+    assert every.tolist() == list(range(14))
+    assert {rows.dtype for rows in (*found.train, *found.val, *found.test)} == {np.dtype("int64")}
+    assert (found.classes, found.task, found.names) == (5, "classification", ("a", "b"))
+    assert tuple(found.x.shape) == (1, 3)
+    assert not found.x.any()
+    assert (str(found.x.dtype), str(found.y.dtype)) == ("torch.float32", "torch.int64")
+    assert found.y.tolist() == [0] * 14
+    numbers = facts(classes=0, task="regression")
+    plain = data.unseen(small("fedavg"), ["a"], [numbers])
+    assert (plain.classes, str(plain.y.dtype), plain.public) == (0, "torch.float32", None)
+    assert plain.truth[data.COLUMNS].tolist() == []
+
+
+def test_columns_are_those_of_the_first_table():
+    told = [facts(), facts(columns=("u", "v")), facts(columns=("u", "v"))]
+    found = data.unseen(small("fedavg"), ["a", "b", "c"], told)
+    assert found.truth[data.COLUMNS].tolist() == ["u", "v"]
+    told[2] = facts(columns=("u", "w"))
+    with pytest.raises(FedkinError, match="column 2 of c is 'w', of b 'v' "):
+        data.unseen(small("fedavg"), ["a", "b", "c"], told)
+    told[2] = facts(columns=("u",))
+    with pytest.raises(FedkinError, match="column 2 of c is none, of b 'v' "):
+        data.unseen(small("fedavg"), ["a", "b", "c"], told)
+
+
+@pytest.mark.parametrize(
+    ("classes", "fine"),
+    [
+        ((1000, 1), True),
+        ((1001, 1), False),
+        ((2000, 200), True),
+        ((2001, 200), False),
+        ((5000,), True),
+        ((2001, 200, 2), False),
+        ((2, 5000, 5000), True),
+    ],
+)
+def test_one_node_alone_does_not_enlarge_everybodys_model(classes, fine):
+    told, names = [facts(classes=number) for number in classes], list("abc")[: len(classes)]
+    if fine:
+        assert data._usual(names, told) == 0
+        return
+    said = f"^a says that its labels go up to {classes[0] - 1:,}, those of the others to "
+    with pytest.raises(FedkinError, match=f"{said}{classes[1] - 1}: "):
+        data._usual(names, told)
+
+
+def test_the_usual_form_is_that_of_most_nodes_and_room_is_limited(monkeypatch):
+    other = facts(shape=(4,))
+    assert data._usual(list("abc"), [other, facts(), facts()]) == 1
+    monkeypatch.setattr(data, "room", lambda: 27 * 40)
+    assert data._usual(list("abc"), [facts()] * 3) == 0
+    monkeypatch.setattr(data, "room", lambda: 27 * 40 - 1)
+    with pytest.raises(FedkinError, match=r"hold 28 samples, b 10 of them: more than the 26 that"):
+        data._usual(list("abc"), [facts(), facts(train=7), facts()])

@@ -5,7 +5,9 @@ import pytest
 pytest.importorskip("flwr")
 
 from fedkin.engine.store import StoreError
+from fedkin.flower.envelope import Base, Place, Refused, Request, Step
 from fedkin.flower.node.limits import ASKED, Asked
+from tests.engine.small import small
 from tests.flower.rogue import full
 
 
@@ -18,3 +20,115 @@ def test_a_full_disk_is_told_and_leaves_no_half_line(tmp_path):
     assert (tmp_path / ASKED).read_bytes() == b"a 1 b\n"
     asked._append(["local 2 d"])
     assert (tmp_path / ASKED).read_bytes() == b"a 1 b\nlocal 2 d\n"
+
+
+SPEC = small("fedavg", run__rounds=3)
+RUN = "0123456789abcdef"
+
+
+def asking(op, round, *, joined=None, base=0, keep=0, client=0, **changed):
+    place = Place(client=client, clients=4, classes=10, architecture="mlr", joined=joined)
+    told = {"version": "", "experiment": "", "run": RUN, "name": "", "place": place, "keep": keep}
+    steps = (Step(op=op, round=round),)
+    return Request(**{**told, "base": Base(round=base), "steps": steps, **changed})
+
+
+@pytest.mark.parametrize(
+    ("op", "round", "told", "fine"),
+    [
+        ("introduce", 0, {}, True),
+        ("local", 0, {}, False),
+        ("local", 1, {}, True),
+        ("local", 2, {"base": 2}, False),
+        ("local", 3, {"base": 2}, True),
+        ("local", 4, {}, False),
+        ("evaluate", 3, {"base": 3}, True),
+        ("evaluate", 2, {"base": 3}, True),
+        ("evaluate", 4, {}, False),
+        ("finish", 4, {"base": 3}, True),
+        ("finish", 4, {"base": 4}, False),
+        ("finish", 5, {"base": 3}, False),
+        ("evaluate_all", 4, {"base": 4}, True),
+        ("evaluate_all", 0, {}, True),
+        ("evaluate_all", 5, {"base": 4}, False),
+        ("score_reveal", 4, {}, True),
+        ("score_reveal", 5, {}, False),
+        ("reveal", 4, {}, False),
+        ("local", 6, {"joined": 7}, False),
+        ("local", 7, {"joined": 7}, True),
+        ("local", 12, {"joined": 7, "base": 11}, True),
+        ("local", 13, {"joined": 7, "base": 11}, False),
+        ("evaluate", 6, {"joined": 7}, False),
+        ("evaluate_all", 6, {"joined": 7}, True),
+        ("evaluate_all", 13, {"joined": 7}, False),
+    ],
+)
+def test_rounds_are_those_of_the_run_or_of_a_newcomers_join(op, round, told, fine, tmp_path):
+    asked, request = Asked(tmp_path / RUN), asking(op, round, **told)
+    if fine:
+        asked.check(SPEC, request, b"")
+        assert (tmp_path / RUN / ASKED).read_text().startswith(f"{op} {round} ")
+        return
+    with pytest.raises(Refused, match=f"^{op} {round} is no round of this run, which has 3$"):
+        asked.check(SPEC, request, b"")
+    assert not (tmp_path / RUN).exists()
+
+
+def test_states_are_kept_up_to_its_own(tmp_path):
+    asked = Asked(tmp_path / RUN)
+    asked.check(SPEC, asking("local", 3, base=2, keep=2), b"")
+    with pytest.raises(Refused, match="before round 3 are still needed: its own is of 2"):
+        asked.check(SPEC, asking("local", 3, base=2, keep=3), b"other")
+
+
+@pytest.mark.parametrize(("op", "most"), [("local", 10), ("reveal", 1), ("score_reveal", 1)])
+def test_a_step_is_asked_with_so_many_contents_also_after_a_restart(op, most, tmp_path):
+    asked = Asked(tmp_path / RUN)
+    for number in range(most):
+        asked.check(SPEC, asking(op, 1), bytes([number]))
+        asked.check(SPEC, asking(op, 1), bytes([number]))  # a copy is no other content
+    for again in (asked, Asked(tmp_path / RUN)):
+        asked.check(SPEC, asking(op, 1), bytes([most - 1]))
+        for request in (asking(op, 1), asking(op, 1, client=1)):
+            with pytest.raises(Refused, match=f"^{op} 1 was asked {most} times already, with dif"):
+                again.check(SPEC, request, b"other")
+    asked.check(SPEC, asking(op, 2), b"other")
+    assert len((tmp_path / RUN / ASKED).read_text().splitlines()) == most + 1
+
+
+def test_a_run_that_is_over_answers_what_it_was_asked(tmp_path):
+    asked = Asked(tmp_path / RUN)
+    asked.check(SPEC, asking("local", 1), b"one")
+    assert not asked.done
+    asked.finish()
+    asked.finish()
+    for again in (asked, Asked(tmp_path / RUN)):
+        assert again.done
+        again.check(SPEC, asking("local", 1), b"one")
+        with pytest.raises(Refused, match="finished on this node: remove asked from its folder"):
+            again.check(SPEC, asking("local", 1), b"two")
+    assert (tmp_path / RUN / ASKED).read_text().splitlines()[1:] == ["done"]
+
+
+def test_a_step_is_known_by_the_state_that_it_begins_from(tmp_path):
+    """A server that was killed asks one by one for what it had asked for together."""
+    asked = Asked(tmp_path / RUN)
+    steps = (Step(op="local", round=1), Step(op="evaluate", round=1))
+    asked.check(SPEC, asking("local", 1, steps=steps), b"one")
+    asked.finish()
+    asked.check(SPEC, asking("evaluate", 1, base=1), b"one")
+    with pytest.raises(Refused, match="finished"):
+        asked.check(SPEC, asking("evaluate", 1), b"one")
+
+
+def test_a_node_holds_two_hundred_runs(tmp_path):
+    for number in range(199):
+        (tmp_path / f"{number:016x}").mkdir()
+    (tmp_path / "flower").mkdir()
+    Asked(tmp_path / RUN).check(SPEC, asking("local", 1), b"")
+    other = "f" * 20
+    with pytest.raises(Refused, match="this node holds 200 runs"):
+        Asked(tmp_path / other).check(SPEC, asking("local", 1, run=other), b"")
+    Asked(tmp_path / RUN).check(SPEC, asking("local", 1), b"another")
+    with pytest.raises(Refused, match="names its run"):
+        Asked(tmp_path / RUN).check(SPEC, asking("local", 1, run=""), b"")

@@ -7,7 +7,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.flower import config
 from fedkin.flower.envelope import HEADER_BYTES, NodeReply, sealed
-from fedkin.flower.node import local_socket
+from fedkin.flower.node import host, local_socket
 from fedkin.flower.node.host import serve
 from tests.engine.small import small
 from tests.flower.node.host_examples import made, request
@@ -34,3 +34,59 @@ def test_large_messages_are_not_read(tmp_path, spec):
     (header,) = local_socket.ask(socket, [sealed(request(spec, steps=(), place=None))], 1 << 30)
     assert NodeReply.model_validate_json(header).error is None
     assert not list(node.state.glob("*/*.commit"))
+
+
+class Line:
+    """A line that ends here: what is sent is received."""
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.limits: list[int] = []
+
+    def send_bytes(self, part: bytes) -> None:
+        self.sent.append(part)
+
+    def recv_bytes(self, limit: int) -> bytes:
+        self.limits.append(limit)
+        return self.sent.pop(0)
+
+
+def test_parts_share_one_limit():
+    line = Line()
+    local_socket.put(line, [b"abc", b"", b"de"])
+    assert line.sent[0] == b"\x03"
+    assert local_socket.take(line, 9) == [b"abc", b"", b"de"]
+    assert line.limits == [1, 9, 6, 6]
+    line.sent = [b"\xff", *(bytes([k]) for k in range(9))]
+    assert len(local_socket.take(line, 99)) == 8
+
+
+def test_a_host_that_is_not_there_is_waited_for(tmp_path, monkeypatch):
+    now, slept = [0.0], []
+    monkeypatch.setattr(local_socket.time, "monotonic", lambda: now[0])
+
+    def sleep(seconds):
+        slept.append(seconds)
+        now[0] += 30
+
+    monkeypatch.setattr(local_socket.time, "sleep", sleep)
+    with pytest.raises(FedkinError, match="the host of this node does not answer: "):
+        local_socket.ask(tmp_path / "none", [b""], 9)
+    assert slept == [0.2] * 3  # at 0, 30 and 60 seconds
+
+
+def test_a_caller_who_says_nothing_is_left(node):
+    """After a minute; one who speaks is answered, whatever is said."""
+
+    class Caller(Line):
+        def poll(self, seconds):
+            self.waited = seconds
+            return bool(self.sent)
+
+    caller = Caller()
+    host._one(node, caller)
+    assert (caller.waited, caller.sent, caller.limits) == (60, [], [])
+    local_socket.put(caller, [b"{}"])
+    host._one(node, caller)
+    assert caller.limits == [1, node.config.max_bytes + HEADER_BYTES]
+    assert "malformed" in NodeReply.model_validate_json(caller.sent[1]).error

@@ -1,0 +1,389 @@
+"""What is asked of Flower's programs, and what is made of their answers; none of them runs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("flwr")
+
+from fedkin.core.errors import FedkinError
+from fedkin.experiment.training import Interrupted
+from fedkin.flower.config import DEPLOYMENT, Deployment, ended_of, load
+from fedkin.flower.operator import submit, supervisor
+from fedkin.flower.operator.site import add, init
+from tests.engine.small import small
+
+SPEC = small("fedavg", run__clients=2, run__participation=1.0)
+NAMES = ("north", "south")
+HERE = Path(sys.executable).parent
+
+
+class Programs:
+    """Flower's programs: what was asked, and what they answer, in turn."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.homes: list[str] = []
+        self.answers: list[tuple[int, str, str]] = []
+
+    def run(self, command, *, env, capture_output, text, check):
+        assert capture_output
+        assert text
+        assert not check
+        self.asked.append(command)
+        self.homes.append(env["FLWR_HOME"])
+        return subprocess.CompletedProcess(command, *self.answers.pop(0))
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    found = Programs()
+    for module in (submit, supervisor):
+        monkeypatch.setattr(module.subprocess, "run", found.run)
+    return found
+
+
+@pytest.fixture
+def kept(monkeypatch):
+    """What a Keeper is made of and run with."""
+    seen = []
+
+    class Keeper:
+        def __init__(self, commands, environment):
+            self.made = commands, environment
+
+        def run(self, after=None, daily=None):
+            seen.append((*self.made, after, daily))
+
+    monkeypatch.setattr(supervisor, "Keeper", Keeper)
+    return seen
+
+
+def asked_with(command, name):
+    return command[command.index(name) + 1]
+
+
+def test_a_superlink_has_certificates_and_registers_and_warns(tmp_path, kept, monkeypatch):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
+    registered, warned = [], []
+    monkeypatch.setattr(supervisor, "register", lambda *told: registered.append(told))
+    monkeypatch.setattr(supervisor, "warn_of", warned.append)
+    before = os.umask(0o022)
+    try:
+        supervisor.superlink(folder)
+        assert os.umask(before) == 0o077
+    finally:
+        os.umask(before)
+    ((commands, environment, after, daily),) = kept
+    (command,) = commands.values()
+    assert command[0] == str(HERE / "flower-superlink")
+    assert asked_with(command, "--port") == "9092"
+    assert asked_with(command, "--database") == str(folder / "link.db")
+    for name, file in (
+        ("--ssl-ca-certfile", "ca.crt"),
+        ("--ssl-certfile", "server.crt"),
+        ("--ssl-keyfile", "server.key"),
+    ):
+        assert asked_with(command, name) == str(folder / "certs" / file)
+    assert "--enable-supernode-auth" in command
+    assert "--disable-runtime-dependency-installation" in command
+    assert "--insecure" not in command
+    home = folder / "flower"
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert environment["FLWR_HOME"] == str(home)
+    assert environment["FLWR_TELEMETRY_ENABLED"] == "0"
+    assert environment["PATH"].split(os.pathsep)[0] == str(HERE)
+    assert (
+        f'root-certificates = "{folder / "certs" / "ca.crt"}"' in (home / "config.toml").read_text()
+    )
+    after()
+    assert registered == [(folder, load(Deployment, folder, DEPLOYMENT), home)]
+    assert warned == [folder]
+    daily()
+    assert warned == [folder] * 2
+
+
+def test_without_certificates_nothing_is_registered(short_path, kept, monkeypatch):
+    folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
+    supervisor.superlink(folder)
+    ((commands, _, after, _),) = kept
+    (command,) = commands.values()
+    assert "--insecure" in command
+    assert not [one for one in command if one.startswith(("--ssl", "--enable"))]
+    assert after is None
+    assert "insecure = true" in (folder / "flower" / "config.toml").read_text()
+    monkeypatch.setattr(supervisor.socket, "create_connection", lambda *_: open(os.devnull))
+    monkeypatch.setattr(supervisor, "register", lambda *_: pytest.fail("it has no registration"))
+    assert not supervisor.register_now(folder)
+    supervisor.node(folder / "nodes" / "north")
+    command = kept[1][0]["supernode"]
+    assert "--insecure" in command
+    assert not [one for one in command if one.startswith(("--root", "--auth"))]
+
+
+def test_a_supernode_knows_its_host_and_its_node_is_warned(short_path, kept, monkeypatch):
+    folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092") / "nodes" / "south"
+    warned = []
+    monkeypatch.setattr(supervisor, "warn_of", warned.append)
+    monkeypatch.setattr(supervisor.os, "umask", lambda _: None)
+    supervisor.node(folder)
+    ((commands, environment, after, daily),) = kept
+    command = commands["supernode"]
+    assert asked_with(command, "--port") == "9102"
+    socket = folder / "state" / "host.socket"
+    assert asked_with(command, "--node-config") == f'socket="{socket}" max-bytes={256 << 20}'
+    assert "--insecure" not in command
+    assert environment["FLWR_HOME"] == str(folder / "state" / "flower")
+    assert after is None
+    daily()
+    assert warned == [folder] * 2
+    (folder / "node.key").chmod(0o601)
+    with pytest.raises(FedkinError, match="can be read by others"):
+        supervisor.node(folder)
+
+
+def test_every_key_is_registered_once(tmp_path, programs, capfd):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
+    add(folder, "late")
+    (folder / "keys" / "north.pub").unlink()
+    deployment = load(Deployment, folder, DEPLOYMENT)
+    programs.answers = [(0, '{"success": true}', ""), (0, '{"success": false}\n', "already in use")]
+    assert supervisor.register(folder, deployment, tmp_path) is True
+    assert [asked_with(command, "--name") for command in programs.asked] == ["south", "late"]
+    assert programs.asked[0] == [
+        str(HERE / "flwr"), "supernode", "register", str(folder / "keys" / "south.pub"),
+        "deployment", "--name", "south", "--format", "json",
+    ]  # fmt: skip
+    assert programs.homes == [str(tmp_path)] * 2
+    assert capfd.readouterr().out == "all nodes are registered\n"
+    programs.answers = [(0, '{"success": false}', "no\nanswer")]
+    assert supervisor.register(folder, deployment, tmp_path) is False
+    found = capfd.readouterr()
+    assert found.err == 'south is not registered: {"success": false}no answer\n'
+    assert not found.out
+
+
+class Process:
+    """One that a Keeper started: it ends with ``returncode``, if that is a number."""
+
+    def __init__(self, command, env, start_new_session) -> None:
+        assert start_new_session
+        self.command, self.env, self.pid = command, env, 4_000_000 + len(command[0])
+        self.returncode: int | None = None
+        self.ended, self.waited = False, []
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def terminate(self) -> None:
+        self.ended = True
+
+    def wait(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        if len(self.command[0]) > 1:
+            raise subprocess.TimeoutExpired(self.command, seconds)
+
+
+def test_a_keeper_waits_before_it_starts_again_and_ends_all(monkeypatch, capfd):
+    now, started, killed = [100.0], [], []
+
+    def popen(*told, **named):
+        started.append(Process(*told, **named))
+        return started[-1]
+
+    monkeypatch.setattr(supervisor.subprocess, "Popen", popen)
+    monkeypatch.setattr(supervisor.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(supervisor.os, "killpg", lambda *told: killed.append(told))
+    keeper = supervisor.Keeper({"a": ["a"], "b": ["bb"]}, {"HERE": "1"})
+    for name in "abab":
+        keeper._look(name)
+    assert [one.command for one in started] == [["a"], ["bb"]]
+    assert started[0].env == {"HERE": "1"}
+    started[0].returncode = 7
+    keeper._look("a")
+    assert "a ended with code 7: starting it again" in capfd.readouterr().err
+    now[0] += 4.9
+    keeper._look("a")
+    assert len(started) == 2
+    now[0] += 0.1
+    keeper._look("a")
+    assert [one.command for one in started] == [["a"], ["bb"], ["a"]]
+    keeper._end()
+    assert [one.ended for one in started] == [False, True, True]
+    assert [one.waited for one in started] == [[], [15], [15]]
+    assert sorted(killed) == [(4_000_001, signal.SIGKILL), (4_000_002, signal.SIGKILL)]
+
+
+def test_a_keeper_is_stopped_by_a_signal_and_speaks_once_a_day(monkeypatch):
+    now, said, heard, slept = [0.0], [], {}, []
+    monkeypatch.setattr(supervisor.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(supervisor.signal, "signal", heard.__setitem__)
+
+    def sleep(seconds):
+        slept.append(seconds)
+        now[0] += 6 * 3600 + 1
+        if len(slept) == 13:
+            heard[signal.SIGTERM](signal.SIGTERM, None)
+
+    monkeypatch.setattr(supervisor.time, "sleep", sleep)
+    supervisor.Keeper({}, {}).run(daily=lambda: said.append(now[0]))
+    assert heard[signal.SIGINT] == heard[signal.SIGTERM]
+    assert [round(at / 3600) for at in said] == [24, 48, 72]
+    assert set(slept) == {0.5}
+    supervisor.Keeper({}, {})  # whoever says nothing daily is run as well
+    slept.clear()
+    supervisor.Keeper({}, {}).run()
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
+    add(folder, "late")
+    return folder
+
+
+def submitted(site):
+    return submit.Submitted(site, load(Deployment, site, DEPLOYMENT), ended_of(site))
+
+
+def test_a_run_is_submitted_with_what_the_app_has_to_know(site, programs):
+    flower = submitted(site)
+    programs.answers = [(0, 'a word before {"run-id": 12}', "")]
+    flower.submit({"out": 'a "b"', "join": ""})
+    assert flower.number == "12"
+    assert programs.asked == [
+        [str(HERE / "flwr"), "run", str(site / "app"), "deployment", "--run-config",
+         'out="a \\"b\\"" join=""', "--format", "json"]
+    ]  # fmt: skip
+    assert programs.homes == [str(site / "flower")]
+    for code, out in ((1, "{}"), (0, "")):
+        programs.answers = [(code, out, "x" * 500)]
+        with pytest.raises(FedkinError) as told:
+            flower.submit({})
+        assert str(told.value) == f"flwr run failed: {'x' * 400}"
+
+
+def test_the_superlink_is_asked_of_a_run_that_is_quiet(site, programs, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(submit.time, "monotonic", lambda: now[0])
+    flower = submitted(site)
+    flower.number = "12"
+    now[0] += 20
+    assert not flower.over()
+    assert not programs.asked
+    now[0] += 0.5
+    programs.answers = [(0, '{"runs": [{"status": "running"}, {"status": "finished"}]}', "")]
+    assert not flower.over()
+    assert programs.asked == [
+        [str(HERE / "flwr"), "ls", "deployment", "--run-id", "12", "--format", "json"]
+    ]
+    now[0] += 20
+    assert not flower.over()
+    assert len(programs.asked) == 1
+    for answer in ((1, "{}", ""), (0, '{"runs": []}', ""), (0, "{", ""), (0, "{}", "")):
+        programs.answers = [answer]
+        assert flower.status() == ""
+    now[0] += 0.5
+    programs.answers = [(0, '{"runs": [{"status": "finished:failed"}]}', "")]
+    assert flower.over()
+    with pytest.raises(FedkinError, match=r"without a word \(Flower run 12: finished:failed\); hi"):
+        flower.check("hint")
+    flower._status = ""
+    with pytest.raises(FedkinError, match=r"Flower run 12: not known to the SuperLink"):
+        flower.check("hint")
+    ended_of(site).write_text("{}")
+    flower._status = ""
+    assert flower.over()
+    assert not programs.answers
+
+
+def test_the_word_that_an_app_left_is_passed_on(site):
+    flower = submitted(site)
+
+    def left(error, interrupted):
+        ended_of(site).write_text(json.dumps({"error": error, "interrupted": interrupted}))
+
+    left(None, False)
+    flower.check("hint")
+    left("why", False)
+    for asked in (False, True):
+        with pytest.raises(FedkinError, match=r"^why$"):
+            flower.check("hint", asked)
+    left("why", True)
+    with pytest.raises(FedkinError, match=r"not from here .*: why$"):
+        flower.check("hint")
+    with pytest.raises(Interrupted, match=r"^why$"):
+        flower.check("hint", asked=True)
+
+
+def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, monkeypatch):
+    slept = []
+    monkeypatch.setattr(submit.time, "sleep", slept.append)
+    for name, number in (("north", None), ("other", 1)):
+        with pytest.raises(FedkinError, match=f"newcomer {name!r}"):
+            submit.join(site, name, number, None)
+    (site / "runs").mkdir()
+    with pytest.raises(FedkinError, match="has no run to join"):
+        submit.join(site, "late", None, None)
+    for number in ("2", "10", "9", "x"):
+        at = site / "runs" / number / "joined" / "late"
+        at.mkdir(parents=True)
+        (at / "join.json").write_text(json.dumps({"of": number}))
+    with pytest.raises(FedkinError, match="has no run 3 to join"):
+        submit.join(site, "late", 3, None)
+    assert not programs.asked
+    told = []
+
+    def app(self, config):
+        assert not self.word.exists()
+        told.append(config)
+        self.word.write_text(json.dumps({"error": None, "interrupted": False}))
+
+    monkeypatch.setattr(submit.Submitted, "submit", app)
+    (site / "app" / "pyproject.toml").unlink()
+    assert submit.join(site, "late", None, None) == {"of": "10"}
+    assert submit.join(site, "late", 2, 0) == {"of": "2"}
+    assert (site / "app" / "pyproject.toml").exists()
+    assert [(Path(one["out"]).name, one["rounds"]) for one in told] == [("10", ""), ("2", "0")]
+    assert all(one["deployment"] == str(site) and one["join"] == "late" for one in told)
+    assert not slept
+
+    def slow(self):
+        ended_of(site, "late").touch()
+        return len(slept) == 2
+
+    monkeypatch.setattr(submit.Submitted, "over", slow)
+    assert submit.join(site, "late", None, None) == {"of": "10"}
+    assert slept == [0.5, 0.5]
+
+
+def test_a_run_is_followed_and_begun_with_what_the_app_needs(site, monkeypatch):
+    told, seen, alive = [], [], []
+    ended_of(site).write_text("of another run")
+
+    def app(self, config):
+        assert not self.word.exists()
+        told.append(config)
+        self.word.write_text(json.dumps({"error": None, "interrupted": False}))
+
+    monkeypatch.setattr(submit.Submitted, "submit", app)
+    monkeypatch.setattr(submit.Submitted, "alive", lambda self: alive.append(1))
+    monkeypatch.setattr(submit, "follow", lambda out, over: iter([1, 2]) if over() else iter([]))
+    warned = []
+    monkeypatch.setattr(submit, "warn_of", warned.append)
+    assert submit.submit(site, site / "runs" / "1", seen.append) == site / "runs" / "1"
+    assert told == [{"deployment": str(site), "out": str(site / "runs" / "1")}]
+    assert seen == [1, 2]
+    assert alive == [1, 1]
+    assert warned == [site]
+
+
+def test_a_run_of_a_folder_that_is_no_deployment_is_not_prepared(tmp_path):
+    with pytest.raises(FedkinError, match="deployment.toml cannot be read"):
+        submit.prepared(tmp_path, False)
+    assert not (tmp_path / "runs").exists()
