@@ -115,13 +115,13 @@ def test_what_is_not_said_is_what_the_documentation_says():
     assert (here.port, here.state, here.data) == (9094, "state", None)
     assert there.max_bytes == here.max_bytes == 256 << 20
     assert config.made(config.NodeConfig, "", {**HERE, "max_bytes": 1}).max_bytes == 1
-    with pytest.raises(FedkinError, match="^: max_bytes: "):
+    with pytest.raises(FedkinError, match=r"^: max_bytes: "):
         config.made(config.NodeConfig, "", {**HERE, "max_bytes": 0})
 
 
 def test_a_configuration_has_nothing_else_and_stays_what_it_is():
     for kind, content in ((config.Deployment, DEPLOYED), (config.NodeConfig, HERE)):
-        with pytest.raises(FedkinError, match="^: strange: "):
+        with pytest.raises(FedkinError, match=r"^: strange: "):
             config.made(kind, "", {**content, "strange": 1})
         with pytest.raises(ValueError, match="frozen"):
             config.made(kind, "", content).insecure = True
@@ -136,9 +136,9 @@ def test_addresses_are_checked_whatever_else_is_said():
             config.made(kind, "", {**content, name: "nowhere"})
         away = {**content, name: "10.1.2.3:9"}
         assert not config.made(kind, "", away).insecure
-        with pytest.raises(FedkinError, match="^here: insecure is for this machine alone"):
+        with pytest.raises(FedkinError, match=r"^here: insecure is for this machine alone"):
             config.made(kind, "here", {**away, "insecure": True})
-    with pytest.raises(FedkinError, match="insecure is for this machine alone, and 10.1.2.3 "):
+    with pytest.raises(FedkinError, match="insecure is for this machine alone, and 10"):
         config.made(config.Deployment, "", {**DEPLOYED, "listen": "10.1.2.3", "insecure": True})
 
 

@@ -82,6 +82,7 @@ def test_the_server_sees_sizes_and_no_sample():
     plain = data.unseen(small("fedavg"), ["a"], [numbers])
     assert (plain.classes, str(plain.y.dtype), plain.public) == (0, "torch.float32", None)
     assert plain.truth[data.COLUMNS].tolist() == []
+    assert plain.truth[data.COLUMNS].dtype.kind == "U"  # of names, also where there are none
 
 
 def test_columns_are_those_of_the_first_table():

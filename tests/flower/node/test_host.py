@@ -1,5 +1,6 @@
 """A node alone: what it refuses, and that work is done once however often it is asked for."""
 
+import math
 import os
 
 import pytest
@@ -107,3 +108,23 @@ def test_a_hosts_files_are_its_owners_and_its_folder_is_its_own(node, monkeypatc
         host.main(node.folder)
     os.umask(before)
     assert len(seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("train", "a_round"),
+    [
+        ({"train__steps": 7}, 7),
+        ({"train__epochs": 2, "train__steps": None, "train__batch_size": 16}, None),
+    ],
+)
+def test_a_host_says_how_many_steps_its_run_will_take(train, a_round, tmp_path, monkeypatch):
+    """By that the runtime chooses whether compiling is worth its time."""
+    spec = small("fedavg", run__clients=4, run__participation=1.0, run__rounds=9, **train)
+    seen, real = [], host.Runtime
+    monkeypatch.setattr(host, "Runtime", lambda *told: [seen.append(told), real(*told)][1])
+    node = made(tmp_path, spec)
+    reply, _ = ask(node, request(spec), down(spec))
+    assert reply.steps[0].error is None
+    samples = len(node._read[2].train[1])
+    assert samples % 16  # the last batch is not full
+    assert seen == [(spec.engine.compile, 9 * (a_round or 2 * math.ceil(samples / 16)))]

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -117,7 +118,7 @@ def test_without_certificates_nothing_is_registered(short_path, kept, monkeypatc
     assert not [one for one in command if one.startswith(("--ssl", "--enable"))]
     assert after is None
     assert "insecure = true" in (folder / "flower" / "config.toml").read_text()
-    monkeypatch.setattr(supervisor.socket, "create_connection", lambda *_: open(os.devnull))
+    monkeypatch.setattr(supervisor.socket, "create_connection", lambda *_: socket.socket())
     monkeypatch.setattr(supervisor, "register", lambda *_: pytest.fail("it has no registration"))
     assert not supervisor.register_now(folder)
     supervisor.node(folder / "nodes" / "north")
@@ -384,6 +385,6 @@ def test_a_run_is_followed_and_begun_with_what_the_app_needs(site, monkeypatch):
 
 
 def test_a_run_of_a_folder_that_is_no_deployment_is_not_prepared(tmp_path):
-    with pytest.raises(FedkinError, match="deployment.toml cannot be read"):
+    with pytest.raises(FedkinError, match=r"deployment\.toml cannot be read"):
         submit.prepared(tmp_path, False)
     assert not (tmp_path / "runs").exists()
