@@ -1,0 +1,24 @@
+"""Flower's programs, played by a test: what was asked of them, and what they answer."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(sys.executable).parent
+
+
+class Programs:
+    """Flower's programs: what was asked, and what they answer, in turn."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.homes: list[str] = []
+        self.answers: list[tuple[int, str, str]] = []
+
+    def run(self, command, *, env, capture_output, text, check):
+        assert capture_output
+        assert text
+        assert not check
+        self.asked.append(command)
+        self.homes.append(env["FLWR_HOME"])
+        return subprocess.CompletedProcess(command, *self.answers.pop(0))

@@ -1,0 +1,175 @@
+"""What is asked of Flower's programs for a run or a join, and what is made of their answers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("flwr")
+
+from fedkin.core.errors import FedkinError
+from fedkin.experiment.training import Interrupted
+from fedkin.flower.config import DEPLOYMENT, Deployment, ended_of, load
+from fedkin.flower.operator import submit
+from fedkin.flower.operator.site import add, init
+from tests.engine.small import small
+from tests.flower.operator.programs import HERE, Programs
+
+SPEC = small("fedavg", run__clients=2, run__participation=1.0)
+NAMES = ("north", "south")
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    found = Programs()
+    monkeypatch.setattr(submit.subprocess, "run", found.run)
+    return found
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092")
+    add(folder, "late")
+    return folder
+
+
+def submitted(site):
+    return submit.Submitted(site, load(Deployment, site, DEPLOYMENT), ended_of(site))
+
+
+def test_a_run_is_submitted_with_what_the_app_has_to_know(site, programs):
+    flower = submitted(site)
+    programs.answers = [(0, 'a word before {"run-id": 12}', "")]
+    flower.submit({"out": 'a "b"', "join": ""})
+    assert flower.number == "12"
+    assert programs.asked == [
+        [str(HERE / "flwr"), "run", str(site / "app"), "deployment", "--run-config",
+         'out="a \\"b\\"" join=""', "--format", "json"]
+    ]  # fmt: skip
+    assert programs.homes == [str(site / "flower")]
+    for code, out in ((1, "{}"), (0, "")):
+        programs.answers = [(code, out, "x" * 500)]
+        with pytest.raises(FedkinError) as told:
+            flower.submit({})
+        assert str(told.value) == f"flwr run failed: {'x' * 400}"
+
+
+def test_the_superlink_is_asked_of_a_run_that_is_quiet(site, programs, monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(submit.time, "monotonic", lambda: now[0])
+    flower = submitted(site)
+    flower.number = "12"
+    now[0] += 20
+    assert not flower.over()
+    assert not programs.asked
+    now[0] += 0.5
+    programs.answers = [(0, '{"runs": [{"status": "running"}, {"status": "finished"}]}', "")]
+    assert not flower.over()
+    assert programs.asked == [
+        [str(HERE / "flwr"), "ls", "deployment", "--run-id", "12", "--format", "json"]
+    ]
+    now[0] += 20
+    assert not flower.over()
+    assert len(programs.asked) == 1
+    for answer in ((1, "{}", ""), (0, '{"runs": []}', ""), (0, "{", ""), (0, "{}", "")):
+        programs.answers = [answer]
+        assert flower.status() == ""
+    now[0] += 0.5
+    programs.answers = [(0, '{"runs": [{"status": "finished:failed"}]}', "")]
+    assert flower.over()
+    with pytest.raises(FedkinError, match=r"without a word \(Flower run 12: finished:failed\); hi"):
+        flower.check("hint")
+    flower._status = ""
+    with pytest.raises(FedkinError, match=r"Flower run 12: not known to the SuperLink"):
+        flower.check("hint")
+    ended_of(site).write_text("{}")
+    flower._status = ""
+    assert flower.over()
+    assert not programs.answers
+
+
+def test_the_word_that_an_app_left_is_passed_on(site):
+    flower = submitted(site)
+
+    def left(error, interrupted):
+        ended_of(site).write_text(json.dumps({"error": error, "interrupted": interrupted}))
+
+    left(None, False)
+    flower.check("hint")
+    left("why", False)
+    for asked in (False, True):
+        with pytest.raises(FedkinError, match=r"^why$"):
+            flower.check("hint", asked)
+    left("why", True)
+    with pytest.raises(FedkinError, match=r"not from here .*: why$"):
+        flower.check("hint")
+    with pytest.raises(Interrupted, match=r"^why$"):
+        flower.check("hint", asked=True)
+
+
+def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, monkeypatch):
+    slept = []
+    monkeypatch.setattr(submit.time, "sleep", slept.append)
+    for name, number in (("north", None), ("other", 1)):
+        with pytest.raises(FedkinError, match=f"newcomer {name!r}"):
+            submit.join(site, name, number, None)
+    (site / "runs").mkdir()
+    with pytest.raises(FedkinError, match="has no run to join"):
+        submit.join(site, "late", None, None)
+    for number in ("2", "10", "9", "x"):
+        at = site / "runs" / number / "joined" / "late"
+        at.mkdir(parents=True)
+        (at / "join.json").write_text(json.dumps({"of": number}))
+    with pytest.raises(FedkinError, match="has no run 3 to join"):
+        submit.join(site, "late", 3, None)
+    assert not programs.asked
+    told = []
+
+    def app(self, config):
+        assert not self.word.exists()
+        told.append(config)
+        self.word.write_text(json.dumps({"error": None, "interrupted": False}))
+
+    monkeypatch.setattr(submit.Submitted, "submit", app)
+    (site / "app" / "pyproject.toml").unlink()
+    assert submit.join(site, "late", None, None) == {"of": "10"}
+    assert submit.join(site, "late", 2, 0) == {"of": "2"}
+    assert (site / "app" / "pyproject.toml").exists()
+    assert [(Path(one["out"]).name, one["rounds"]) for one in told] == [("10", ""), ("2", "0")]
+    assert all(one["deployment"] == str(site) and one["join"] == "late" for one in told)
+    assert not slept
+
+    def slow(self):
+        ended_of(site, "late").touch()
+        return len(slept) == 2
+
+    monkeypatch.setattr(submit.Submitted, "over", slow)
+    assert submit.join(site, "late", None, None) == {"of": "10"}
+    assert slept == [0.5, 0.5]
+
+
+def test_a_run_is_followed_and_begun_with_what_the_app_needs(site, monkeypatch):
+    told, seen, alive = [], [], []
+    ended_of(site).write_text("of another run")
+
+    def app(self, config):
+        assert not self.word.exists()
+        told.append(config)
+        self.word.write_text(json.dumps({"error": None, "interrupted": False}))
+
+    monkeypatch.setattr(submit.Submitted, "submit", app)
+    monkeypatch.setattr(submit.Submitted, "alive", lambda self: alive.append(1))
+    monkeypatch.setattr(submit, "follow", lambda out, over: iter([1, 2]) if over() else iter([]))
+    warned = []
+    monkeypatch.setattr(submit, "warn_of", warned.append)
+    assert submit.submit(site, site / "runs" / "1", seen.append) == site / "runs" / "1"
+    assert told == [{"deployment": str(site), "out": str(site / "runs" / "1")}]
+    assert seen == [1, 2]
+    assert alive == [1, 1]
+    assert warned == [site]
+
+
+def test_a_run_of_a_folder_that_is_no_deployment_is_not_prepared(tmp_path):
+    with pytest.raises(FedkinError, match=r"deployment\.toml cannot be read"):
+        submit.prepared(tmp_path, False)
+    assert not (tmp_path / "runs").exists()
