@@ -23,6 +23,17 @@ def test_the_bias_of_the_last_layer_moves_towards_what_the_client_has() -> None:
     assert inferred(seen({"parameters": after}, {}), 3) is None  # nothing to compare with
 
 
+def test_of_several_models_received_the_one_that_was_trained_counts() -> None:
+    both = torch.tensor([[9.0, 9.0, 0.0], [1.0, 2.0, 3.0]])
+    after = {"out.bias": torch.tensor([1.5, 2.0, 2.0])}
+    _, scores = inferred(seen({"parameters": after}, {"parameters": {"out.bias": both}}), 3)
+    assert scores.tolist() == [0.5, 0, -1]
+    _, scores = inferred(seen({"parameters": after}, {"parameters": {"out.bias": both.flip(0)}}), 3)
+    assert scores.tolist() == [0.5, 0, -1]
+    other = {"parameters": {"out.bias": torch.zeros(3, 2)}}  # of another layer
+    assert inferred(seen({"parameters": after}, other), 3) is None
+
+
 @pytest.mark.parametrize("logarithms", [True, False])
 def test_predictions_tell_their_mean(logarithms) -> None:
     rows = torch.tensor([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]])

@@ -24,7 +24,8 @@ def inferred(one: Seen, classes: int) -> Inferred | None:
 
     Of predictions on the public set it is their mean. Of parameters it is the change of the last
     layer's bias, whose gradient is the mean of predictions less labels (Zhao, Mopuri & Bilen,
-    2020, use the same sign).
+    2020, use the same sign). Of several models that were received it is the change from the nearest
+    one, which is what the client trained.
 
     Args:
         one: What is seen of the client.
@@ -41,9 +42,12 @@ def inferred(one: Seen, classes: int) -> Inferred | None:
     found = None
     for path, leaf in named_leaves(one.message.get("parameters", {})):
         base = before.get(path)
-        if isinstance(leaf, Tensor) and leaf.shape == (classes,) and isinstance(base, Tensor):
-            change = (leaf - base).double().numpy()
-            found = Inferred("parameters", change)  # the last such layer is the head
+        if not isinstance(leaf, Tensor) or not isinstance(base, Tensor):
+            continue
+        if leaf.shape == (classes,) and base.shape[-1:] == leaf.shape:
+            changes = (leaf - base).double().reshape(-1, classes)
+            nearest = changes[int(changes.square().sum(1).argmin())]
+            found = Inferred("parameters", nearest.numpy())  # the last such layer is the head
     return found
 
 
