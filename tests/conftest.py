@@ -2,6 +2,8 @@
 trusts.
 """
 
+import sys
+
 import pytest
 
 from tests.evidence import pytest_addoption, pytest_collection_modifyitems, pytest_configure
@@ -15,3 +17,13 @@ def nobody_elses_memory(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("memory")))
         yield
+
+
+@pytest.fixture
+def own_modules(tmp_path):
+    """What a test imports from its folder is forgotten after it: others write the same names."""
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
