@@ -7,6 +7,17 @@ from pathlib import Path
 HERE = Path(sys.executable).parent
 
 
+class Keeper:
+    """One that starts nothing: what it was made of and, once it is running, run with."""
+
+    def __init__(self, commands, environment) -> None:
+        self.commands, self.environment = commands, environment
+        self.running = False
+
+    def run(self, after=None, daily=None) -> None:
+        self.running, self.after, self.daily = True, after, daily
+
+
 class Programs:
     """Flower's programs: what was asked, and what they answer, in turn."""
 

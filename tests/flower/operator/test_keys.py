@@ -22,29 +22,11 @@ SPEC = small("fedavg", run__clients=2, run__participation=1.0)
 NAMES = ("north", "south")
 
 
-@pytest.fixture
-def commands(monkeypatch):
-    """The commands that a supervisor would run."""
-    seen = []
-
-    class Keeper:
-        def __init__(self, commands, environment):
-            seen.append(commands)
-
-        def run(self, **_):
-            pass
-
-    monkeypatch.setattr(supervisor, "Keeper", Keeper)
-    return seen
-
-
 def ends(path):
     return x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc
 
 
-def test_certificates_are_renewed_with_the_same_authority(
-    short_path, monkeypatch, commands, capsys
-):
+def test_certificates_are_renewed_with_the_same_authority(short_path, monkeypatch, kept, capsys):
     monkeypatch.setattr(keys, "DAYS", 20)
     folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092", listen="127.0.0.2")
     supervisor.superlink(folder)
@@ -69,13 +51,13 @@ def test_certificates_are_renewed_with_the_same_authority(
     assert not capsys.readouterr().err
 
 
-def test_an_expired_certificate_starts_nothing(short_path, monkeypatch, commands):
+def test_an_expired_certificate_starts_nothing(short_path, monkeypatch, kept):
     monkeypatch.setattr(keys, "DAYS", 0)
     folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092")
     for start, where in ((supervisor.superlink, folder), (supervisor.node, folder / "nodes/north")):
         with pytest.raises(FedkinError, match=r"has expired on .*renew"):
             start(where)
-    assert not commands
+    assert not kept
     (folder / "certs" / "ca.key").unlink()
     with pytest.raises(FedkinError, match=r"ca.key cannot be read: .* bring it back"):
         renew(folder)

@@ -14,33 +14,10 @@ from fedkin.flower.config import DEPLOYMENT, Deployment, load
 from fedkin.flower.operator import supervisor
 from fedkin.flower.operator.site import add, init
 from tests.engine.small import small
-from tests.flower.operator.programs import HERE, Programs
+from tests.flower.operator.programs import HERE
 
 SPEC = small("fedavg", run__clients=2, run__participation=1.0)
 NAMES = ("north", "south")
-
-
-@pytest.fixture
-def programs(monkeypatch):
-    found = Programs()
-    monkeypatch.setattr(supervisor.subprocess, "run", found.run)
-    return found
-
-
-@pytest.fixture
-def kept(monkeypatch):
-    """What a Keeper is made of and run with."""
-    seen = []
-
-    class Keeper:
-        def __init__(self, commands, environment):
-            self.made = commands, environment
-
-        def run(self, after=None, daily=None):
-            seen.append((*self.made, after, daily))
-
-    monkeypatch.setattr(supervisor, "Keeper", Keeper)
-    return seen
 
 
 def asked_with(command, name):
@@ -58,8 +35,8 @@ def test_a_superlink_has_certificates_and_registers_and_warns(tmp_path, kept, mo
         assert os.umask(before) == 0o077
     finally:
         os.umask(before)
-    ((commands, environment, after, daily),) = kept
-    (command,) = commands.values()
+    (keeper,) = kept
+    (command,) = keeper.commands.values()
     assert command[0] == str(HERE / "flower-superlink")
     assert asked_with(command, "--port") == "9092"
     assert asked_with(command, "--database") == str(folder / "link.db")
@@ -74,33 +51,34 @@ def test_a_superlink_has_certificates_and_registers_and_warns(tmp_path, kept, mo
     assert "--insecure" not in command
     home = folder / "flower"
     assert home.stat().st_mode & 0o777 == 0o700
-    assert environment["FLWR_HOME"] == str(home)
-    assert environment["FLWR_TELEMETRY_ENABLED"] == "0"
-    assert environment["PATH"].split(os.pathsep)[0] == str(HERE)
+    assert keeper.environment["FLWR_HOME"] == str(home)
+    assert keeper.environment["FLWR_TELEMETRY_ENABLED"] == "0"
+    assert keeper.environment["PATH"].split(os.pathsep)[0] == str(HERE)
     assert (
         f'root-certificates = "{folder / "certs" / "ca.crt"}"' in (home / "config.toml").read_text()
     )
-    after()
+    keeper.after()
     assert registered == [(folder, load(Deployment, folder, DEPLOYMENT), home)]
     assert warned == [folder]
-    daily()
+    keeper.daily()
     assert warned == [folder] * 2
 
 
 def test_without_certificates_nothing_is_registered(short_path, kept, monkeypatch):
     folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
     supervisor.superlink(folder)
-    ((commands, _, after, _),) = kept
-    (command,) = commands.values()
+    (keeper,) = kept
+    (command,) = keeper.commands.values()
     assert "--insecure" in command
     assert not [one for one in command if one.startswith(("--ssl", "--enable"))]
-    assert after is None
+    assert keeper.running
+    assert keeper.after is None
     assert "insecure = true" in (folder / "flower" / "config.toml").read_text()
     monkeypatch.setattr(supervisor.socket, "create_connection", lambda *_: socket.socket())
     monkeypatch.setattr(supervisor, "register", lambda *_: pytest.fail("it has no registration"))
     assert not supervisor.register_now(folder)
     supervisor.node(folder / "nodes" / "north")
-    command = kept[1][0]["supernode"]
+    command = kept[1].commands["supernode"]
     assert "--insecure" in command
     assert not [one for one in command if one.startswith(("--root", "--auth"))]
 
@@ -111,15 +89,16 @@ def test_a_supernode_knows_its_host_and_its_node_is_warned(short_path, kept, mon
     monkeypatch.setattr(supervisor, "warn_of", warned.append)
     monkeypatch.setattr(supervisor.os, "umask", lambda _: None)
     supervisor.node(folder)
-    ((commands, environment, after, daily),) = kept
-    command = commands["supernode"]
+    (keeper,) = kept
+    command = keeper.commands["supernode"]
     assert asked_with(command, "--port") == "9102"
     socket = folder / "state" / "host.socket"
     assert asked_with(command, "--node-config") == f'socket="{socket}" max-bytes={256 << 20}'
     assert "--insecure" not in command
-    assert environment["FLWR_HOME"] == str(folder / "state" / "flower")
-    assert after is None
-    daily()
+    assert keeper.environment["FLWR_HOME"] == str(folder / "state" / "flower")
+    assert keeper.running
+    assert keeper.after is None
+    keeper.daily()
     assert warned == [folder] * 2
     (folder / "node.key").chmod(0o601)
     with pytest.raises(FedkinError, match="can be read by others"):

@@ -13,17 +13,10 @@ from fedkin.flower.config import DEPLOYMENT, Deployment, ended_of, load
 from fedkin.flower.operator import submit
 from fedkin.flower.operator.site import add, init
 from tests.engine.small import small
-from tests.flower.operator.programs import HERE, Programs
+from tests.flower.operator.programs import HERE
 
 SPEC = small("fedavg", run__clients=2, run__participation=1.0)
 NAMES = ("north", "south")
-
-
-@pytest.fixture
-def programs(monkeypatch):
-    found = Programs()
-    monkeypatch.setattr(submit.subprocess, "run", found.run)
-    return found
 
 
 @pytest.fixture

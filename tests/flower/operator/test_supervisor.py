@@ -19,27 +19,11 @@ SPEC = small("fedavg", run__clients=2, run__participation=1.0)
 NAMES = ("north", "south")
 
 
-@pytest.fixture
-def commands(monkeypatch):
-    """The commands that a supervisor would run."""
-    seen = []
-
-    class Keeper:
-        def __init__(self, commands, environment):
-            seen.append(commands)
-
-        def run(self, **_):
-            pass
-
-    monkeypatch.setattr(supervisor, "Keeper", Keeper)
-    return seen
-
-
 @pytest.mark.parametrize(("listen", "bound"), [(None, "127.0.0.1"), ("0.0.0.0", "0.0.0.0")])
-def test_the_superlink_binds_what_was_named(listen, bound, tmp_path, commands):
+def test_the_superlink_binds_what_was_named(listen, bound, tmp_path, kept):
     folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092", listen=listen)
     supervisor.superlink(folder)
-    command = commands[0]["superlink"]
+    command = kept[0].commands["superlink"]
     assert command[command.index("--host") + 1] == bound
     assert 'address = "127.0.0.1:9092"' in (folder / "flower" / "config.toml").read_text()
 
@@ -51,7 +35,7 @@ def test_the_superlink_binds_what_was_named(listen, bound, tmp_path, commands):
         ('address = "127.0.0.1:9092"', 'address = "127.0.0.1:9092"\nlisten = "0.0.0.0"'),
     ],
 )
-def test_insecure_is_checked_at_every_start(old, new, tmp_path, commands):
+def test_insecure_is_checked_at_every_start(old, new, tmp_path, kept):
     folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
     supervisor.superlink(folder)
     path = folder / DEPLOYMENT
@@ -59,10 +43,10 @@ def test_insecure_is_checked_at_every_start(old, new, tmp_path, commands):
     for start in (supervisor.superlink, supervisor.register_now):
         with pytest.raises(FedkinError, match="insecure is for this machine alone"):
             start(folder)
-    assert len(commands) == 1
+    assert len(kept) == 1
 
 
-def test_a_node_is_not_started_insecurely_towards_another_machine(tmp_path, commands):
+def test_a_node_is_not_started_insecurely_towards_another_machine(tmp_path, kept):
     folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9092", insecure=True)
     path = folder / "nodes" / "north" / NODE
     path.write_text(path.read_text().replace("127.0.0.1:9092", "fl.example.org:9092"))
@@ -71,10 +55,10 @@ def test_a_node_is_not_started_insecurely_towards_another_machine(tmp_path, comm
     path.write_text(path.read_text().replace("fl.example.org:9092", "fl.example.org"))
     with pytest.raises(FedkinError, match="is not host:port"):
         load(NodeConfig, path.parent, NODE)
-    assert not commands
+    assert not kept
 
 
-def test_a_node_is_its_host_and_its_supernode(short_path, commands):
+def test_a_node_is_its_host_and_its_supernode(short_path, kept):
     folder = init(short_path / "site", SPEC, NAMES, "127.0.0.1:9092") / "nodes" / "north"
     before = os.umask(0o022)
     try:
@@ -82,7 +66,8 @@ def test_a_node_is_its_host_and_its_supernode(short_path, commands):
         assert os.umask(before) == 0o077
     finally:
         os.umask(before)
-    (found,) = commands
+    (keeper,) = kept
+    found = keeper.commands
     assert found["host"] == [sys.executable, "-m", supervisor.HOST, str(folder)]
     asked = dict(zip(found["supernode"][1::2], found["supernode"][2::2], strict=True))
     assert asked["--superlink"] == "127.0.0.1:9092"
