@@ -72,7 +72,7 @@ BOUNDS: list[tuple[type[BaseModel], str, list[Any], list[Any]]] = [
     (Request, "run", ["", "0f" * 8, "0f" * 10], ["0f" * 9, "0f" * 11, "0F" * 8]),
     (Request, "steps", [[STEP] * 4], [[STEP] * 5]),
     (NodeReply, "steps", [[STEP] * 4], [[STEP] * 5]),
-    (NodeReply, "clock", [0, 0.5, 1e11], [-0.5, 1e11 + 0.5]),
+    (NodeReply, "clock", [0, 0.5, 1e11], [-0.5, 1e11 + 0.5, math.inf, math.nan]),
 ]  # fmt: skip
 
 

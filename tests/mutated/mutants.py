@@ -170,7 +170,7 @@ def _call_alone(node: ast.AST) -> bool:
 def _constant(node: ast.Constant) -> Iterator[str]:
     if isinstance(node.value, bool):
         yield str(not node.value)
-    elif isinstance(node.value, (int, float)):
+    elif isinstance(node.value, (int, float)) and node.value + 1 != node.value:  # 1e30 is
         yield repr(node.value + 1)
 
 

@@ -60,3 +60,8 @@ def test_a_mutant_stands_in_its_place() -> None:
         text = one.applied(SOURCE.encode()).decode()
         assert text.replace(one.new, one.old, 1) == SOURCE or one.new in text
         compile(text, "a.py", "exec")
+
+
+def test_a_number_that_does_not_change_is_no_mutant() -> None:
+    found = {(one.old, one.new) for one in mutants("a.py", "MOST, LEAST = 1e30, 1e3\n")}
+    assert found == {("1e3", "1001.0")}

@@ -46,8 +46,8 @@ Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")]  # sha256, or not kno
 Token = Annotated[
     str, Field(pattern=r"^([0-9a-f]{16}([0-9a-f]{4})?)?$")
 ]  # of a run, or of a newcomer's place in it
-Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
-Clock = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=0, le=1e9)]  # the bounds refuse nan too
+Clock = Annotated[float, Field(ge=0, le=1e11)]
 Short = Annotated[str, Field(max_length=1000)]
 Column = Annotated[str, Field(max_length=LONGEST)]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .:-]{0,63}$")]  # a view, a note

@@ -1,10 +1,18 @@
 """A node's work: once for each request, and states that are still needed."""
 
+from types import SimpleNamespace
+
 import pytest
+import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.flower.envelope import Base, Step
+from fedkin.engine.codec import decode, encode
+from fedkin.engine.host import TaskResult
+from fedkin.engine.store import Memory
+from fedkin.flower.envelope import Base, Place, Step
 from fedkin.flower.node.host import Node
+from fedkin.flower.node.limits import Asked
+from fedkin.flower.node.store import MODEL, Commit, NodeStore
 from fedkin.flower.node.work import Work
 from tests.engine.small import small
 from tests.flower.node.host_examples import ask, down, made, request
@@ -75,3 +83,182 @@ def test_scores_are_sent_although_the_model_cannot_be_kept(tmp_path, monkeypatch
     assert reply.steps[0].error is None
     assert reply.steps[0].scores["personal"]["test"]
     assert "the model of this run is not kept for export: no room" in capsys.readouterr().err
+
+
+def tree(number: float) -> dict[str, dict[str, torch.Tensor]]:
+    return {"parameters": {"w": torch.tensor([number])}}
+
+
+class Masks:
+    """What a host holds back: an update, and scores with their record."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[int, int, float, float]] = []
+        self.record = {"scores": {"personal": {"test": (0.25, 0.5)}}}
+
+    def waiting(self, client, last="reveal"):
+        assert client == 2
+        if last == "reveal":
+            return SimpleNamespace(message=tree(7.0))
+        return SimpleNamespace(record=self.record) if last == "score_reveal" else None
+
+    def begin(self, round, client, message, weight):
+        self.begun.append((round, client, message["parameters"]["w"].item(), weight))
+        return b"other keys"
+
+
+class Played:
+    """A host of client 2 whose work leaves a state of its round; it plays what nodes compute."""
+
+    def __init__(self, masking=None) -> None:
+        self.masking, self.schedule = masking, SimpleNamespace(rounds=3)
+        self.store, self.did = Memory(), []
+        self.error: str | None = None
+        self.population = SimpleNamespace(
+            rows=lambda split: {2: range({"train": 5, "val": 3, "test": 1}[split])}
+        )
+
+    def own(self, client):
+        return self.store.get(client) or {}
+
+    def digest(self, client):
+        held = self.own(client)
+        return f"{int(held['parameters']['w'].item()) if held else 0:064x}"
+
+    def do(self, op, round, orders):
+        ((client, message),) = orders
+        self.did.append((op, round, message))
+        if self.error:
+            return [TaskResult(client, error=self.error)]
+        if op in ("local", "finish"):
+            self.store.put(client, tree(10.0 + round))
+        sent = encode({"personal": {"w": torch.tensor([5.0])}} if op == "views" else tree(6.0))
+        record = {"scores": {"personal": {"test": (0.5, 0.75)}}, "other": 1}
+        return [TaskResult(client, sent, 9.0, record=record, seconds=4.0)]
+
+
+def work(host, folder, *steps, joined=None, message=b"down", base=None, keep=0) -> Work:
+    place = Place(client=2, clients=4, classes=10, architecture="mlr", joined=joined)
+    asked = request(small(), steps=tuple(Step(op=op, round=at) for op, at in steps), place=place,
+                    base=base or Base(), keep=keep)  # fmt: skip
+    about = lambda: {"version": "1"}  # noqa: E731
+    return Work(host, NodeStore(folder), asked, message, about, Asked(folder))
+
+
+@pytest.mark.parametrize(
+    ("masked", "op", "round", "told", "over"),
+    [
+        (False, "evaluate_all", 4, {}, True),
+        (False, "evaluate_all", 3, {}, False),  # the last round is still to be finished
+        (False, "evaluate", 4, {}, False),
+        (False, "evaluate_all", 6, {"joined": 2}, False),  # a newcomer may be asked again
+        (False, "score_reveal", 4, {}, False),
+        (True, "score_reveal", 4, {}, True),
+        (True, "score_reveal", 3, {}, False),
+        (True, "score_masked", 4, {}, False),  # its sum is still to be unmasked
+        (True, "score_shares", 4, {}, False),
+        (True, "evaluate_all", 4, {}, False),
+    ],
+)
+def test_a_run_is_over_after_the_last_thing_that_is_asked(masked, op, round, told, over, tmp_path):
+    """By its end the node answers nothing new; before, it keeps what it holds back."""
+    host = Played(Masks() if masked else None)
+    NodeStore(tmp_path).put(MODEL, Commit("", b"", None, {}))
+    work(host, tmp_path, (op, round), **told).all()
+    assert Asked(tmp_path).done is over
+
+
+def test_a_run_is_not_over_where_its_last_work_failed_or_no_model_is_kept(tmp_path, monkeypatch):
+    host = Played()
+    host.error = "it broke"
+    NodeStore(tmp_path / "a").put(MODEL, Commit("", b"", None, {}))
+    ((done,), sent) = work(host, tmp_path / "a", ("evaluate_all", 4)).all()
+    assert (done.error, sent) == ("it broke", [])
+    assert not Asked(tmp_path / "a").done
+    host.error = None
+    monkeypatch.setattr(Work, "_keep_model", lambda *_: None)
+    work(host, tmp_path / "b", ("evaluate_all", 4)).all()
+    assert not Asked(tmp_path / "b").done
+
+
+def test_the_model_of_a_run_is_kept_with_all_that_its_use_needs(tmp_path):
+    for name, masking in (("plain", None), ("masked", Masks())):
+        host = Played(masking)
+        asked = work(host, tmp_path / name, ("evaluate", 3), ("evaluate_all", 4))
+        done, sent = asked.all()
+        assert [one[:2] for one in host.did] == [("evaluate", 3), ("evaluate_all", 4), ("views", 4)]
+        assert {one[2] for one in host.did} == {b"down"}
+        assert len(sent) == 2
+        kept = NodeStore(tmp_path / name).find(MODEL)
+        assert (kept.key, kept.message) == (asked.request.experiment, None)
+        assert decode(kept.state)["w"].tolist() == [5.0]
+        assert kept.details == {
+            "version": "1",
+            "scores": {"personal": {"test": [0.25, 0.5] if masking else [0.5, 0.75]}},
+            "place": asked.place.model_dump(),
+            "round": 4,
+            "samples": {"train": 5, "val": 3, "test": 1},
+        }
+        assert [one.scores["personal"]["test"] for one in done] == [(0.5, 0.75)] * 2
+
+
+def test_a_model_is_kept_once_and_states_are_removed_until_then(tmp_path):
+    for round in (1, 2):
+        NodeStore(tmp_path).put(round, Commit("", encode(tree(round)), None, {}))
+    work(Played(), tmp_path, ("evaluate", 2), keep=2).all()
+    assert NodeStore(tmp_path).find(1) is None
+    assert NodeStore(tmp_path).find(2) is not None
+    Asked(tmp_path).finish()
+    host = Played()
+    work(host, tmp_path, ("evaluate_all", 4), keep=3).all()
+    assert [one[0] for one in host.did] == ["evaluate_all"]
+    assert NodeStore(tmp_path).find(MODEL) is None
+    assert NodeStore(tmp_path).find(2) is not None  # what is over stays as it was
+
+
+def test_work_that_was_done_is_answered_from_what_was_kept(tmp_path):
+    """Its state is the next step's, and under masks its update is hidden by new keys."""
+    for name, masking, sent in (("plain", None, encode(tree(6.0))), ("masked", Masks(), None)):
+        host = Played(masking)
+        steps = ("local", 1), ("finish", 2)
+        first = work(host, tmp_path / name, *steps)
+        done, _ = first.all()
+        assert [one.own.round for one in done] == [1, 2]
+        assert [one.own.digest for one in done] == [f"{11:064x}", f"{12:064x}"]
+        kept = NodeStore(tmp_path / name).find(1)
+        assert decode(kept.message) == (tree(6.0) if masking is None else tree(7.0))
+        assert NodeStore(tmp_path / name).find(2).message == encode(tree(6.0))
+        host.did.clear()
+        again, found = work(host, tmp_path / name, *steps).all()
+        assert not host.did
+        assert [one.own for one in again] == [one.own for one in done]
+        assert [(one.weight, one.seconds) for one in again] == [(9.0, 4.0)] * 2
+        assert found == [sent or b"other keys", encode(tree(6.0))]
+        assert masking is None or masking.begun == [(1, 2, 7.0, 9.0)]
+        work(host, tmp_path / name, ("local", 1), message=b"else").all()
+        assert host.did == [("local", 1, b"else")]
+
+
+def test_work_begins_from_the_state_that_the_server_knows(tmp_path):
+    NodeStore(tmp_path).put(2, Commit("", encode(tree(7.0)), None, {}))
+    host = Played()
+    host.store.put(2, tree(9.0))  # of work whose reply got lost
+    known = Base(round=2, digest=f"{7:064x}")
+    for base in (known, Base(round=2)):
+        assert work(host, tmp_path, ("local", 3), base=base).own == known
+    assert work(host, tmp_path, ("local", 1)).own == Base(round=0, digest=f"{0:064x}")
+    for base, why in ((Base(round=2, digest="ab" * 32), "round 2 is not the one that the feder"),
+                      (Base(round=1), "round 1 is not on this node any more")):  # fmt: skip
+        with pytest.raises(FedkinError, match=why):
+            work(host, tmp_path, ("local", 3), base=base)
+
+
+def test_a_model_that_cannot_be_shown_is_told(tmp_path, capsys):
+    class Silent(Played):
+        def do(self, op, round, orders):
+            (answer,) = super().do(op, round, orders)
+            return [TaskResult(2, error="no view")] if op == "views" else [answer]
+
+    ((done,), _) = work(Silent(), tmp_path, ("evaluate_all", 4)).all()
+    assert done.error is None
+    assert "not kept for export: no view" in capsys.readouterr().err

@@ -271,7 +271,7 @@ def serve(node: Node) -> None:
                 EOFError,
                 OSError,
             ) as error:  # a caller that went away; what it asked for may be done all the same
-                print(f"a caller left: {error}", file=sys.stderr, flush=True)
+                print(f"a caller left: {error}", file=sys.stderr)
 
 
 def _one(node: Node, caller: "Connection[Any, Any]") -> None:
@@ -283,10 +283,10 @@ def _one(node: Node, caller: "Connection[Any, Any]") -> None:
 
 def main(folder: Path) -> None:
     """The host, with the node's state folder to itself."""
-    os.umask(0o077)
+    os.umask(0o077)  # of all that is written: the folder of states is its owner's
     torch.set_num_threads(1)
     node = Node(folder.absolute())
-    node.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    node.state.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(node.state / "host.lock", timeout=0):
             serve(node)

@@ -52,7 +52,7 @@ class Work:
                     op=step.op,
                     round=step.round,
                     weight=answer.weight,
-                    error=None if answer.error is None else answer.error,
+                    error=answer.error,
                     seconds=answer.seconds,
                     message=answer.message is not None,
                     own=self.own,
@@ -126,11 +126,7 @@ class Work:
             try:
                 self._keep_model(step, self._record_of(answer))
             except FedkinError as error:  # its scores are worth having all the same
-                print(
-                    f"the model of this run is not kept for export: {error}",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                print(f"the model of this run is not kept for export: {error}", file=sys.stderr)
         return answer
 
     def _update_of(self, step: Step, answer: TaskResult) -> bytes | None:

@@ -118,8 +118,8 @@ def init(
         spec if own_data else rooted(spec), method
     )  # nodes that rehearse read it from folders of their own
     experiment = tomli_w.dumps(spec.model_dump(mode="json", exclude_none=True))
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    folder.chmod(0o700)
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)  # also of one that was there, before there is anything in it
     write_file(folder / DEPLOYMENT, text_of(deployment).encode())
     write_file(folder / EXPERIMENT, experiment.encode())
     write_app(folder / "app")

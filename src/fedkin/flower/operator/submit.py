@@ -67,11 +67,7 @@ def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
 def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Record], None]) -> None:
     """Let the server app end its round; it leaves word why it ended."""
     (folder / STOP).touch()
-    print(
-        "ending this round, then stopping; Ctrl-C again does not wait for it",
-        file=sys.stderr,
-        flush=True,
-    )
+    print("ending this round, then stopping; Ctrl-C again does not wait for it", file=sys.stderr)
     try:
         for record in follow(out, flower.over):
             progress(record)

@@ -110,7 +110,7 @@ def warn_of(folder: Path) -> None:
     ):
         path = folder / name
         if path.is_file() and (warning := expiry(path, remedy)) is not None:
-            print(f"warning: {warning}", file=sys.stderr, flush=True)
+            print(f"warning: {warning}", file=sys.stderr)
 
 
 def register_now(folder: Path) -> bool:
@@ -153,7 +153,7 @@ def register(folder: Path, deployment: Deployment, home: Path) -> bool:
         if (
             '"success": true' not in said and "already in use" not in said
         ):  # its exit code is 0 either way
-            print(f"{client} is not registered: {said[-300:]}", file=sys.stderr, flush=True)
+            print(f"{client} is not registered: {said[-300:]}", file=sys.stderr)
             return False
     print("all nodes are registered", flush=True)
     return True
@@ -173,7 +173,7 @@ def node(folder: Path) -> None:
     warn_of(folder)
     os.umask(0o077)  # of all that the host and the SuperNode write
     home = folder / config.state / "flower"
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    home.mkdir(parents=True, exist_ok=True)
     command = [program("flower-supernode"), "--superlink", config.superlink, "--host", "127.0.0.1"]
     command += [
         "--port",
@@ -226,7 +226,7 @@ class Keeper:
                     try:
                         daily()
                     except FedkinError as error:
-                        print(f"warning: {error}", file=sys.stderr, flush=True)
+                        print(f"warning: {error}", file=sys.stderr)
                 time.sleep(0.5)
         finally:
             self._end()
@@ -234,11 +234,8 @@ class Keeper:
     def _look(self, name: str) -> None:
         process = self._running.get(name)
         if process is not None and process.poll() is not None:
-            print(
-                f"{name} ended with code {process.returncode}: starting it again",
-                file=sys.stderr,
-                flush=True,
-            )
+            code = process.returncode
+            print(f"{name} ended with code {code}: starting it again", file=sys.stderr)
             del self._running[name]
             self._again[name] = time.monotonic() + PAUSE
         if name not in self._running and time.monotonic() >= self._again.get(name, 0):
