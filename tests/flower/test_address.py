@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.flower.address import dialled_here, listening
+from fedkin.flower.address import dialled_here, host_of, listening, loopback
 from fedkin.flower.operator import supervisor
 from fedkin.flower.operator.site import init
 from tests.engine.small import small
@@ -53,3 +53,24 @@ def test_a_port_of_all_addresses_is_not_needed_for_one():
     with socket.socket() as probe:
         probe.bind((listening("127.0.0.1:1", None), 0))
         assert probe.getsockname()[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "here"),
+    [
+        ("a.example:1", "a.example", False),
+        ("127.0.0.9:65535", "127.0.0.9", True),
+        ("localhost:9", "localhost", True),
+        ("[::1]:9", "::1", True),
+        ("0.0.0.0:9", "0.0.0.0", False),
+    ],
+)
+def test_an_address_is_a_host_and_a_port(address, host, here):
+    assert host_of(address) == host
+    assert loopback(address) is here
+
+
+@pytest.mark.parametrize("address", ["a:0", "a:65536", "a:x", ":9", "a", "a:", "9"])
+def test_what_is_no_address_is_told(address):
+    with pytest.raises(FedkinError, match=f"^address '{address}' is not host:port$"):
+        host_of(address)

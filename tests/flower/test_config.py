@@ -1,6 +1,7 @@
 """``fedkin deploy init``: what it writes, what it refuses, and what it says without the extra."""
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -154,3 +155,14 @@ def test_a_sockets_path_may_have_a_hundred_bytes(short_path):
 def test_a_run_and_a_newcomer_leave_word_in_files_of_their_own(tmp_path):
     assert config.ended_of(tmp_path).name == "ended.json"
     assert config.ended_of(tmp_path, "late").name == "ended-late.json"
+
+
+def test_the_path_of_a_socket_has_a_hundred_bytes():
+    """Bytes, not letters: the system counts so."""
+    node = config.NodeConfig(client="a", superlink="x:1")
+    rest = len("/state/host.socket")
+    folder = Path("/" + "x" * (99 - rest))
+    assert len(str(config.socket_of(folder, node))) == 100
+    for longer in (f"{folder}x", f"{str(folder)[:-1]}é"):
+        with pytest.raises(FedkinError, match="too long for the path of a socket"):
+            config.socket_of(Path(longer), node)

@@ -70,3 +70,17 @@ def test_a_list_or_a_key_that_is_no_file(folder: Path) -> None:
         identity(folder, "one")
     with pytest.raises(FedkinError, match=r"clients\.pub cannot be read"):
         verifier(folder, "one")
+
+
+def test_a_key_and_a_list_have_a_size(folder: Path) -> None:
+    """Whoever hands over a huge file fills no memory."""
+    path = folder / OWN
+    own = path.read_bytes()
+    path.write_bytes(own + b"\n" * ((1 << 16) - len(own)))
+    assert identity(folder, "one").sign(b"keys")
+    path.write_bytes(own + b"\n" * ((1 << 16) + 1 - len(own)))
+    with pytest.raises(FedkinError, match=r"node\.key cannot be read"):
+        identity(folder, "one")
+    os.truncate(folder / PEERS, (1 << 28) + 1)  # of which the disk holds nothing
+    with pytest.raises(FedkinError, match=r"clients\.pub cannot be read"):
+        verifier(folder, "one")

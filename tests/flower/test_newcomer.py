@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from jsonschema import Draft202012Validator
 
 pytest.importorskip("flwr")
@@ -12,11 +14,16 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.flower import newcomer
+from fedkin.flower.config import DEPLOYMENT, Deployment, text_of
+from fedkin.flower.dispatcher import RunIdentity
+from fedkin.flower.envelope import Base, Done, Facts, NodeReply, Place, Request
 from fedkin.flower.node.host import Node
 from fedkin.flower.operator.site import add
 from fedkin.newcomers.local import Learned, described, joined
+from fedkin.newcomers.protocol import Ask
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble
+from fedkin.setup.frozen import digest
 from fedkin.setup.opened import load
 from tests.flower.cluster import experiment, result
 from tests.flower.fleet import NAMES, Fleet
@@ -154,3 +161,141 @@ def test_columns_are_compared_where_both_have_names(tmp_path, monkeypatch):
     monkeypatch.setattr(newcomer, "hello", named)
     content = newcomer.serve(fleet.grid, fleet.folder, fleet.out, "late", 0)
     assert content["scores"]["personal"]["test"]
+
+
+ABOUT = RunIdentity("", "0123456789abcdef", "1")
+HERE = {"address": "127.0.0.1:9", "clients": ("a", "b"), "newcomers": ("late", "later")}
+
+
+def test_a_newcomers_states_are_its_places_and_its_rounds(monkeypatch):
+    """What it is asked in a place begins from the work that it did there, and from no other."""
+    seen, lost = [], set()
+
+    class Played:
+        def __init__(self, grid, deployment, about) -> None:
+            assert (grid, deployment.clients) == ("grid", ("late",))
+            self.run = about.run
+
+        def request(self, name, **content):
+            return Request(version="1", experiment="", run=self.run, name=name, **content)
+
+        def exchange(self, requests):
+            ((name, (request, message)),) = requests.items()
+            seen.append((request.run, request.base.round, request.keep, message))
+            own, done = request.base, []
+            for step in request.steps:
+                fails = step.round in lost
+                if step.op == "local" and not fails:
+                    own = Base(round=step.round, digest=f"{step.round:064x}")
+                scores = {"personal": dict.fromkeys(("train", "val", "test"), (1, 1))}
+                why = "no" if fails else None
+                done.append(Done(op=step.op, round=step.round, own=own, scores=scores, error=why))
+            who = {"version": "1", "experiment": "", "run": self.run, "name": name}
+            return {name: (NodeReply(**who, steps=tuple(done)), [])}
+
+    monkeypatch.setattr(newcomer, "Dispatcher", Played)
+    alone = Deployment(**{**HERE, "clients": ("late",)})
+    place = Place(client=2, clients=3, classes=5, architecture="mlr", joined=3)
+    afar = newcomer.Afar("grid", alone, ABOUT, place)
+
+    def ask(at, base, keep, *steps):
+        found = afar.ask(Ask(at, base, keep, steps, f"to {at}".encode()))
+        return [(one.client, one.error) for one in found], seen.pop()
+
+    fine = (2, None)
+    assert ask(1, 0, 0, ("evaluate", 3), ("local", 4)) == (
+        [fine, fine], ("0123456789abcdef0001", 0, 0, b"to 1"))  # fmt: skip
+    assert ask(1, 4, 4, ("local", 5))[1] == ("0123456789abcdef0001", 4, 4, b"to 1")
+    assert ask(17, 4, 0, ("local", 4))[1] == ("0123456789abcdef0011", 0, 0, b"to 17")
+    lost.add(6)
+    assert ask(1, 5, 5, ("local", 6))[0] == [(2, "no")]
+    assert ask(1, 6, 5, ("evaluate", 9))[1][1] == 0  # there is no such state
+    assert ask(1, 9, 5, ("evaluate", 5))[1][1] == 0  # an evaluation leaves none
+    assert afar._left == {
+        (at, round): Base(round=round, digest=f"{round:064x}")
+        for at, round in ((1, 4), (1, 5), (17, 4))
+    }
+
+
+def learned(method="fedavg", **settings) -> Learned:
+    parts = assemble(experiment(method, run__clients=3, run__rounds=7, **settings))
+    return Learned(parts, {}, 5, Runtime("trace"))
+
+
+def told(people, **changed) -> Facts:
+    known = {"train": 11, "val": 2, "test": 3, "shape": tuple(people.x.shape[1:]),
+             "dtype": str(people.x.dtype).removeprefix("torch."), "classes": 4,
+             "task": "classification", "digest": "ab" * 32}  # fmt: skip
+    return Facts(**{**known, **changed})
+
+
+def test_a_newcomer_takes_the_first_free_number():
+    run = learned(model__name="dnn", model__hidden=5, model__frozen="body")
+    people = run.parts.population
+    place, info = newcomer._place(run, "late", told(people, classes=10))
+    assert place == Place(client=3, clients=4, classes=10, architecture="dnn", data="ab" * 32,
+                          joined=5, frozen=digest(run.parts.models["dnn"]))  # fmt: skip
+    assert len(place.frozen) == 64
+    assert info._replace(histogram=None) == (3, "dnn", 11, None, 0, 10)
+    assert info.histogram.equal(torch.zeros(10))
+
+
+def test_what_a_newcomers_data_must_have_in_common_with_the_run():
+    run = learned()
+    people = run.parts.population
+    for changed, why in (
+        ({"shape": (3,)}, r"the data of late have shape \(3,\), those of the run"),
+        ({"dtype": "int64"}, "the data of late have dtype int64, those of the run"),
+        ({"task": "regression"}, "the data of late have task regression, those of the run class"),
+        ({"classes": 11}, "^late has 11 classes, the run 10$"),
+        ({"architecture": "own:Net"}, "^fedavg needs everybody's parameters: own:Net is none of"),
+    ):
+        with pytest.raises(FedkinError, match=why):
+            newcomer._place(run, "late", told(people, **changed))
+    named = run.parts.population
+    named.truth[newcomer.COLUMNS] = np.array(["u", "v"])
+    with pytest.raises(FedkinError, match="column 2 of late is 'w', of the run's nodes 'v'"):
+        newcomer._place(run, "late", told(people, columns=("u", "w")))
+    assert newcomer._place(run, "late", told(people))[0].client == 3
+    shown = learned("comet")
+    place, info = newcomer._place(shown, "late", told(people, architecture="own:Net"))
+    assert (place.architecture, place.frozen) == ("own:Net", "")
+    assert info.public == len(shown.parts.population.public) > 0
+
+
+def test_a_newcomer_works_at_most_as_long_as_the_run_had_rounds(tmp_path, monkeypatch):
+    run, joins, greeted = learned(), [], []
+    facts = {"late": told(run.parts.population)}
+    (tmp_path / DEPLOYMENT).write_text(text_of(Deployment(**{**HERE, "wait": 9.0})))
+
+    def greet(dispatcher, patience):
+        greeted.append((dispatcher.deployment.clients, dispatcher.about, patience))
+        return facts
+
+    def join(*asked):
+        joins.append(asked)
+        return SimpleNamespace(place=2)
+
+    monkeypatch.setattr(newcomer, "_learned", lambda *_: (run, ABOUT))
+    monkeypatch.setattr(newcomer, "hello", greet)
+    monkeypatch.setattr(newcomer, "join", join)
+    monkeypatch.setattr(newcomer, "described_by", lambda found, *sizes: {"sizes": sizes})
+    with pytest.raises(
+        FedkinError, match=r"--rounds 8: .* at most as many rounds as the run has, 7"
+    ):
+        newcomer.serve(None, tmp_path, tmp_path, "late", 8)
+    assert not joins
+    for rounds in (7, None, 0):
+        found = newcomer.serve(None, tmp_path, tmp_path, "late", rounds)
+        server, afar, asked, most = joins.pop()
+        assert (asked, most, server.validates, server.round) == (rounds, 7, True, 5)
+        assert (afar.deployment.clients, afar.place.client) == (("late",), 3)
+    assert greeted[-1] == (("late",), ABOUT, 9.0)
+    assert found == json.loads((tmp_path / "joined" / "late" / "join.json").read_text()) | {
+        "sizes": (11, 2, 3)
+    }
+    assert (found["client"], found["method"], found["after_round"]) == ("late", "fedavg", 5)
+    assert found["model"] == "on its node, in state/0123456789abcdef0002"
+    facts["late"] = None
+    with pytest.raises(FedkinError, match="late has no data of its own"):
+        newcomer.serve(None, tmp_path, tmp_path, "late", 1)

@@ -25,3 +25,11 @@ def test_what_is_too_large_or_no_message_of_ours_is_refused() -> None:
     renamed[RECORD]["7"] = renamed[RECORD].pop("1")
     with pytest.raises(Refused):
         unpack(renamed, 10)
+
+
+def test_a_message_has_at_most_eight_parts() -> None:
+    assert len(unpack(pack([b"x"] * 8), 8)) == 8
+    with pytest.raises(Refused, match="no message of fedkin"):
+        unpack(pack([b"x"] * 9), 9)
+    with pytest.raises(Refused, match="no message of fedkin"):
+        unpack(RecordDict({RECORD: pack([b"x"])[RECORD], "other": ArrayRecord()}), 9)

@@ -1,6 +1,7 @@
 """The server app's entry: what it is told, and the word that it leaves."""
 
 import json
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -10,8 +11,10 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
 from fedkin.flower import server
-from fedkin.flower.config import STOP
+from fedkin.flower.backend import NODES
+from fedkin.flower.config import DEPLOYMENT, STOP, Deployment, fingerprint, text_of
 from fedkin.flower.envelope import Facts
+from tests.engine.small import small
 
 FACTS = Facts(
     train=7, val=2, test=3, shape=(5,), dtype="float32", classes=4, task="classification",
@@ -81,3 +84,86 @@ def test_after_a_round_its_nodes_are_known_and_who_wants_to_stop_is_heard(tmp_pa
         progress(SimpleNamespace(round=2, phase="round"))
     assert not (tmp_path / STOP).exists()
     assert known.read_text() == "kept"
+
+
+@pytest.fixture
+def parts(monkeypatch, tmp_path):
+    """What a run is begun with; nobody is asked, and nothing is trained."""
+    seen = SimpleNamespace(begun=False, recorded=False, deployment="", hellos=[], began=[])
+
+    @contextmanager
+    def database(out):
+        yield SimpleNamespace(facts=lambda: {"deployment": seen.deployment})
+
+    def hello(dispatcher, patience):
+        seen.hellos.append((dispatcher.grid, dispatcher.about, patience))
+        return {"a": FACTS}
+
+    def backend(*told):
+        seen.told = told
+        return SimpleNamespace(engine=lambda: "engine")
+
+    def begin(how):
+        return lambda *told, **named: [seen.began.append((how, told, named)), tmp_path][1]
+
+    monkeypatch.setattr(server, "begun", lambda _: seen.begun)
+    monkeypatch.setattr(server, "recorded", lambda _: seen.recorded)
+    monkeypatch.setattr(server, "read_only", database)
+    monkeypatch.setattr(server, "hello", hello)
+    monkeypatch.setattr(server, "FlowerBackend", backend)
+    monkeypatch.setattr(server, "verifier", lambda *told: told)
+    monkeypatch.setattr(server, "masked", lambda spec, insecure: not insecure)
+    monkeypatch.setattr(server, "run", begin("run"))
+    monkeypatch.setattr(server, "resume", begin("resume"))
+    monkeypatch.setattr(server.config, "spec_of", lambda _: SPEC)
+    return seen
+
+
+SPEC = small("fedavg", run__clients=2)
+
+
+def deploy(folder, **settings):
+    whole = {"address": "127.0.0.1:9", "clients": ("a", "b"), "wait": 7.0, **settings}
+    (folder / DEPLOYMENT).write_text(text_of(Deployment(**whole)))
+
+
+def test_a_run_is_begun_by_a_name_of_its_own_once_its_nodes_are_there(parts, tmp_path):
+    deploy(tmp_path)
+    names = set()
+    for _ in range(2):
+        assert server.serve("grid", tmp_path, tmp_path / "out") == tmp_path
+        grid, about, patience = parts.hellos[-1]
+        assert (grid, patience, about.experiment) == ("grid", 7.0, fingerprint(SPEC))
+        names.add(about.run)
+    assert len(names) == 2
+    assert {len(bytes.fromhex(name)) for name in names} == {8}
+    assert parts.told[2:] == ({"a": FACTS}, (tmp_path, fingerprint(SPEC)))
+    how, told, named = parts.began[-1]
+    assert (how, told, named["engine"]) == ("run", (SPEC, tmp_path / "out"), "engine")
+    (tmp_path / "out").mkdir()
+    named["progress"](SimpleNamespace(round=1, phase="round"))
+    assert server.known_facts(tmp_path / "out" / NODES) == {"a": FACTS}
+    deploy(tmp_path, insecure=True)
+    server.serve("grid", tmp_path, tmp_path / "out")
+    assert parts.told[3] is None
+
+
+def test_a_run_is_gone_on_with_under_its_name_and_with_the_nodes_it_knows(parts, tmp_path):
+    deploy(tmp_path)
+    out = tmp_path / "out"
+    out.mkdir()
+    known = {"a": None, "b": FACTS.model_dump(mode="json")}
+    (out / NODES).write_text(json.dumps(known))
+    parts.recorded, parts.deployment = True, "fedcba9876543210"
+    server.serve("grid", tmp_path, out)
+    assert len(parts.hellos) == 1  # of another run: nobody had begun this one
+    parts.begun = True
+    server.serve("grid", tmp_path, out)
+    assert len(parts.hellos) == 1
+    assert parts.told[1].about.run == "fedcba9876543210"
+    assert parts.told[2] == {"a": None, "b": FACTS}
+    how, told, named = parts.began[-1]
+    assert (how, told, named["trust_code"], named["engine"]) == ("resume", (out,), True, "engine")
+    (out / NODES).unlink()
+    server.serve("grid", tmp_path, out)
+    assert len(parts.hellos) == 2

@@ -1,7 +1,10 @@
 """A node's own files."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower.envelope import Facts, Place
@@ -127,3 +130,111 @@ def test_the_usual_form_is_that_of_most_nodes_and_room_is_limited(monkeypatch):
     monkeypatch.setattr(data, "room", lambda: 27 * 40 - 1)
     with pytest.raises(FedkinError, match=r"hold 28 samples, b 10 of them: more than the 26 that"):
         data._usual(list("abc"), [facts(), facts(train=7), facts()])
+
+
+def test_labels_that_are_no_whole_numbers_are_those_of_a_regression(tmp_path):
+    x, y = np.arange(12, dtype=np.float32).reshape(4, 3), np.array([0.5, 1.5, -2.0, 3.0])
+    np.savez(tmp_path / "a.npz", x_train=x[:2], y_train=y[:2], x_val=x[2:3], y_val=y[2:3],
+             x_test=x[3:], y_test=y[3:])  # fmt: skip
+    own = data.read(tmp_path / "a.npz")
+    assert (own.task, own.classes, own.name, own.names) == ("regression", 0, "a.npz", ("own",))
+    assert own.y.tolist() == [0.5, 1.5, -2.0, 3.0]
+    assert [own.rows(part)[0].tolist() for part in ("train", "val", "test")] == [[0, 1], [2], [3]]
+    assert own.encoding is None
+    assert data.columns_of(own) == ()
+    facts = data.facts_of(own, 0)
+    assert (facts.task, facts.classes, facts.dtype, facts.columns) == (
+        "regression", 0, "float32", ())  # fmt: skip
+
+
+def test_a_table_is_in_the_order_of_its_parts_with_its_columns_as_they_are(tmp_path):
+    rows = ["4,40,1,test", "1,10,0,train", "3,30,1,val", "2,20,2,train"]
+    (tmp_path / "A.CSV").write_text("\n".join(["u,v,sort,split", *rows]))
+    own = data.read(tmp_path / "A.CSV", "sort")
+    assert own.x.tolist() == [[1, 10], [2, 20], [3, 30], [4, 40]]
+    assert own.y.tolist() == [0, 2, 1, 1]
+    assert [own.rows(part)[0].tolist() for part in ("train", "val", "test")] == [[0, 1], [2], [3]]
+    assert data.facts_of(own, 0).columns == ("u", "v")
+    (tmp_path / "b.csv").write_text("u,sort,split\n1,0,train\n2,1,zz\n3,1,other\n")
+    with pytest.raises(FedkinError, match="column 'split' holds 'other': it says train, val or t"):
+        data.read(tmp_path / "b.csv", "sort")
+    (tmp_path / "b.csv").write_text("u,sort,split\n1,7,train\n2,x,test\n")
+    with pytest.raises(FedkinError, match="number the classes alike on all nodes"):
+        data.read(tmp_path / "b.csv", "sort")
+
+
+def test_a_table_has_so_many_columns_with_names_of_so_many_letters(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("u,vwx,label,split\n1,2,0,train\n2,3,1,train\n")
+    own = data.read(tmp_path / "a.csv")
+    for columns, letters, fine in ((2, 3, True), (1, 3, False), (2, 2, False)):
+        monkeypatch.setattr(data, "MOST_COLUMNS", columns)
+        monkeypatch.setattr(data, "LONGEST", letters)
+        if fine:
+            assert data.facts_of(own, 0).columns == ("u", "vwx")
+            continue
+        with pytest.raises(
+            FedkinError, match=f"at most {columns} columns, with names of {letters}"
+        ):
+            data.facts_of(own, 0)
+
+
+def test_a_place_of_classes_says_nothing_of_numbers(tmp_path):
+    x, y = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([0.5, 1.5])
+    np.savez(tmp_path / "a.npz", x_train=x, y_train=y)
+    own = data.read(tmp_path / "a.npz")
+    place = Place(client=0, clients=1, classes=0, architecture="")
+    assert data.alone(small("fedavg"), own, place).classes == 0
+    with pytest.raises(FedkinError, match="its place in the federation does not fit"):
+        data.alone(small("fedavg"), own, place.model_copy(update={"client": 1}))
+
+
+@pytest.mark.parametrize(
+    ("what", "other"), [("shape", (4,)), ("dtype", "int64"), ("task", "regression")]
+)
+def test_data_of_another_form_are_told_beside_the_usual_one(what, other):
+    told = [facts(), facts(**{what: other}), facts()]
+    usual = getattr(facts(), what)
+    with pytest.raises(FedkinError) as error:
+        data.unseen(small("fedavg"), ["a", "b", "c"], told)
+    assert str(error.value) == f"the data of b have {what} {other}, those of a {usual}"
+
+
+def public(path, **settings):
+    named = {"public__source": str(path), "public__samples": None, **settings}
+    return small("comet", **named)
+
+
+def test_a_public_set_comes_from_its_file_alike_everywhere(tmp_path, monkeypatch):
+    path = tmp_path / "public.npz"
+    x = np.arange(150, dtype=np.float32).reshape(50, 3)
+    np.savez(path, x=x, y=np.arange(50) % 3)
+    like = torch.zeros((4, 3))
+    drawn, labels = data._public(public(path), like, 3, "classification")
+    assert tuple(drawn.shape) == (5, 3)  # a tenth
+    assert labels is None
+    assert {tuple(row) for row in drawn.tolist()} < {tuple(row) for row in x.tolist()}
+    again, _ = data._public(public(path), torch.ones((1, 3)), 3, "classification")
+    assert again.equal(drawn)
+    assert not data._public(public(path, run__seed=4), like, 3, "classification")[0].equal(drawn)
+    some, known = data._public(
+        public(path, public__samples=7, public__labeled=True), like, 3, "classification"
+    )
+    assert len(some) == 7
+    assert known.tolist() == [int(row[0] / 3) % 3 for row in some.tolist()]
+    monkeypatch.setattr(data, "MOST_PUBLIC", 2)
+    assert len(data._public(public(path), like, 3, "classification")[0]) == 2
+
+
+def test_who_needs_no_public_set_has_none_and_others_name_a_file(tmp_path):
+    like = torch.zeros((1, 3))
+    assert data._public(small("fedavg"), like, 3, "classification") == (None, None)
+    for source in (None, "held-out"):
+        spec = small("comet")
+        spec = spec.model_copy(update={"public": spec.public.model_copy(update={"source": source})})
+        with pytest.raises(
+            FedkinError, match="cannot be held out of data that stay on their nodes"
+        ):
+            data._public(spec, like, 3, "classification")
+    own = SimpleNamespace(source="a.npz", labels="own")
+    with pytest.raises(FedkinError, match=r"set public\.labels to 'private'"):
+        data._public(small("comet").model_copy(update={"public": own}), like, 3, "classification")

@@ -6,6 +6,7 @@ import pytest
 
 from fedkin.core.errors import FedkinError
 from fedkin.flower.envelope import Facts, Place
+from fedkin.flower.node import data
 from fedkin.flower.node.deployed_model import Details, Kept
 from fedkin.flower.node.store import MODEL, SUFFIX, Commit, NodeStore
 from tests.engine.small import small
@@ -79,3 +80,20 @@ def test_its_data_are_as_they_were_without_a_sample(tmp_path) -> None:
     assert tuple(blank.x.shape) == (0, 1, 8, 8)
     assert str(blank.x.dtype) == "torch.uint8"
     assert (blank.clients, blank.classes, blank.sizes("train").tolist()) == (4, 3, [0] * 4)
+
+
+def test_numbers_and_a_tables_encoding_are_as_they_were(tmp_path):
+    facts = Facts.model_construct(shape=[2], dtype="float32", task="regression")
+    kept = Kept.__new__(Kept)
+    place = PLACE.model_copy(update={"classes": 0})
+    kept.details = Details.model_construct(facts=facts, place=place, encoding=None)
+    blank = kept.blank()
+    assert (str(blank.y.dtype), blank.classes, blank.task) == ("torch.float32", 0, "regression")
+    assert len(blank.y) == len(blank.x) == 0
+    assert blank.encoding is None
+    for part in ("train", "val", "test"):
+        assert [len(rows) for rows in blank.rows(part)] == [0] * 4
+    (tmp_path / "a.csv").write_text("u,v,label,split\n1,2,0,train\n2,3,1,train\n")
+    encoding = data.read(tmp_path / "a.csv").encoding
+    kept.details = Details.model_construct(facts=facts, place=place, encoding=encoding.plain())
+    assert data.columns_of(kept.blank()) == ("u", "v")

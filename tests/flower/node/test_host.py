@@ -1,13 +1,19 @@
 """A node alone: what it refuses, and that work is done once however often it is asked for."""
 
 import math
+import multiprocessing.connection
 import os
+import runpy
+import signal
+import sys
+import time
 
 import pytest
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
+from fedkin.flower.config import NODE, fingerprint, socket_of
 from fedkin.flower.envelope import Base, NodeReply, Place, Step
 from fedkin.flower.node import host
 from tests.engine.small import small
@@ -128,3 +134,185 @@ def test_a_host_says_how_many_steps_its_run_will_take(train, a_round, tmp_path, 
     samples = len(node._read[2].train[1])
     assert samples % 16  # the last batch is not full
     assert seen == [(spec.engine.compile, 9 * (a_round or 2 * math.ceil(samples / 16)))]
+
+
+def test_what_is_not_for_this_node_is_told_by_its_beginning(node, spec):
+    ours = fingerprint(spec)
+    reply, _ = ask(node, request(spec, experiment="0123456789abcdef" * 4))
+    assert reply.error == f"this node's experiment is {ours[:20]}, not 0123456789abcdef0123"
+    assert (reply.run, reply.experiment) == (request(spec).run, "0123456789abcdef" * 4)
+    assert (reply.name, reply.facts, reply.clock) == ("c1", None, None)
+    for parts in ([], [b"{"]):
+        reply = NodeReply.model_validate_json(node.answer(parts)[0])
+        assert reply.error.startswith("request is malformed")
+        assert (reply.run, reply.experiment) == ("", "")
+
+
+def test_without_steps_or_a_place_a_node_says_who_it_is(node, spec):
+    before = time.time()
+    for changes in ({"steps": ()}, {"place": None}, {"steps": (), "place": None}):
+        reply, sent = ask(node, request(spec, **changes))
+        assert (reply.error, reply.steps, sent) == (None, (), [])
+        assert before <= reply.clock <= time.time()
+        assert reply.facts is None  # it has its part of the experiment's data
+    assert not node.state.exists()
+
+
+def own(folder, spec, **settings):
+    """A node with a table of its own, whose labels are in a column of another name."""
+    rows = [f"{k}.5,{k % 3},{part}" for k, part in enumerate(["train"] * 5 + ["val", "test"] * 2)]
+    (folder / "d.csv").write_text("\n".join(["age,sort,split", *rows]))
+    return made(folder, spec, data="d.csv", **settings)
+
+
+def test_a_node_tells_sizes_of_its_own_file_and_the_model_of_its_choice(tmp_path):
+    spec = small("fedavg", run__clients=4, data__label="sort")
+    for model, told in ((None, ""), ("mine:Net", "mine:Net")):
+        reply, _ = ask(own(tmp_path, spec, model=model), request(spec, steps=()))
+        facts = reply.facts
+        assert (facts.train, facts.val, facts.test, facts.classes) == (5, 2, 2, 3)
+        assert (facts.columns, facts.architecture) == (("age",), told)
+    (tmp_path / "d.csv").write_text("age,label,split\n1,0,train\n2,1,train\n")
+    plain = small("fedavg", run__clients=4)
+    reply, _ = ask(made(tmp_path, plain, data="d.csv"), request(plain, steps=()))
+    assert reply.facts.columns == ("age",)
+
+
+def test_data_are_read_once_an_experiment_and_steps_are_traced_once_a_place(
+    node, spec, tmp_path, monkeypatch
+):
+    read, real = [], host.population_of
+    monkeypatch.setattr(host, "population_of", lambda *told: [read.append(1), real(*told)][1])
+    assert ask(node, request(spec), down(spec))[0].error is None
+    first = node._host[2]
+    assert ask(node, request(spec, steps=(Step(op="evaluate", round=1),)), down(spec))[0].steps
+    assert node._host[2] is first
+    other = Place(client=2, clients=4, classes=10, architecture="mlr")
+    assert ask(node, request(spec, place=other, steps=()), down(spec))[0].error is None
+    assert node._host[2] is first
+    assert ask(node, request(spec, place=other), down(spec))[0].error is None
+    assert node._host[2] is not first
+    assert set(node._host[2].infos) == {2}
+    assert len(read) == 1
+    changed = small("fedavg", run__clients=4, run__participation=1.0)
+    (tmp_path / "experiment.toml").unlink()
+    made(tmp_path, changed)
+    assert ask(node, request(changed, place=other), down(changed))[0].error is None
+    assert len(read) == 2
+
+
+@pytest.mark.parametrize("settings", [{}, {"data": "d.csv"}])
+def test_a_node_with_a_file_of_its_own_measures_by_no_counts(settings, tmp_path, monkeypatch):
+    """It alone would choose another measure than the others by the classes that it holds."""
+    spec = small("fedavg", run__clients=4)
+    own(tmp_path, spec)
+    table = tmp_path / "d.csv"
+    table.write_text(table.read_text().replace("sort", "label"))
+    node = made(tmp_path, spec, **settings)
+    seen, real = [], host.with_measure
+    monkeypatch.setattr(host, "with_measure", lambda *told: [seen.append(told[2]), real(*told)][1])
+    (reply, _) = ask(node, request(spec, steps=()))
+    told = {} if reply.facts is None else {"data": reply.facts.digest, "classes": 3}
+    place = Place(**{"client": 1, "clients": 4, "classes": 10, "architecture": "mlr", **told})
+    ask(node, request(spec, place=place), down(spec))
+    assert seen == [not settings]
+    other = place.model_copy(update={"data": "ab" * 32})
+    found = ask(node, request(spec, place=other), down(spec))[0].error
+    assert (found == "its data are not those that it joined the run with") is bool(settings)
+
+
+def test_a_node_in_use_says_so_at_once(node, monkeypatch):
+    seen = []
+
+    class Lock:
+        def __init__(self, path, timeout):
+            seen.append((path, timeout))
+
+        def __enter__(self):
+            raise Timeout("held")
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr(host, "FileLock", Lock)
+    before = os.umask(0o022)
+    try:
+        with pytest.raises(FedkinError, match="in use by another host"):
+            host.main(node.folder)
+    finally:
+        os.umask(before)
+    assert seen == [(node.state / "host.lock", 0)]
+
+
+class Heard:
+    """A listener whose callers come one after the other; an error is one who went away."""
+
+    def __init__(self, callers) -> None:
+        self.callers, self.told = list(callers), []
+
+    def __call__(self, *told, **named):
+        self.told.append((told, named))
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def accept(self):
+        caller = self.callers.pop(0)
+        if isinstance(caller, BaseException):
+            raise caller
+        return caller
+
+
+def test_a_caller_that_goes_away_ends_no_host(node, short_path, monkeypatch, capsys):
+    """Whoever comes while it works waits in line: sixteen may."""
+
+    class Caller:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    last = Caller()
+    heard = Heard([EOFError("one"), last, ConnectionResetError("two"), KeyboardInterrupt()])
+    served = []
+    monkeypatch.setattr(host, "Listener", heard)
+    monkeypatch.setattr(host, "_one", lambda *told: served.append(told))
+    node.folder = short_path
+    socket = socket_of(node.folder, node.config)
+    socket.parent.mkdir()
+    socket.write_text("of a host that was killed")
+    for _ in range(2):
+        heard.callers = heard.callers or [KeyboardInterrupt()]
+        with pytest.raises(KeyboardInterrupt):
+            host.serve(node)
+        assert not socket.exists()
+    assert heard.told == [((str(socket),), {"family": "AF_UNIX", "backlog": 16})] * 2
+    assert served == [(node, last)]
+    said = capsys.readouterr()
+    assert said.err == "a caller left: one\na caller left: two\n"
+    assert said.out == "host of c1 is ready\n" * 2
+
+
+def test_how_a_host_ends(node, monkeypatch, short_path):
+    """By its supervisor's signal in peace; by Ctrl-C, and by what it cannot do, with its code."""
+    handlers, before = {}, os.umask(0o022)
+    (short_path / NODE).write_text((node.folder / NODE).read_text())
+    monkeypatch.setattr(signal, "signal", handlers.__setitem__)
+    monkeypatch.setattr(host.torch, "set_num_threads", lambda _: None)
+    monkeypatch.setattr(multiprocessing.connection, "Listener", Heard([KeyboardInterrupt()]))
+    try:
+        for folder, code in ((short_path, 130), (short_path / "none", "error: .*node.toml cannot")):
+            monkeypatch.setattr(sys, "argv", ["host", str(folder), "other"])
+            with pytest.raises(SystemExit, match=f"^{code}") as ended:
+                runpy.run_path(host.__file__, run_name="__main__")
+            assert ended.value.code == code or code != 130
+    finally:
+        os.umask(before)
+    with pytest.raises(SystemExit) as ended:
+        handlers[signal.SIGTERM](signal.SIGTERM, None)
+    assert ended.value.code == 0

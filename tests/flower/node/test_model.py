@@ -1,8 +1,10 @@
 """A node's own model, exported and asked on the node: what one process would hand over."""
 
 import json
+import math
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,14 +19,18 @@ from fedkin.core.errors import FedkinError
 from fedkin.engine.store import StoreError
 from fedkin.experiment.run import run
 from fedkin.export.card import card_of
+from fedkin.export.exportable import samples_of
 from fedkin.export.opened import Opened
 from fedkin.export.predict import predict
 from fedkin.flower import newcomer
+from fedkin.flower.envelope import Place
+from fedkin.flower.node import data
 from fedkin.flower.node.host import Node
-from fedkin.flower.node.model import exportable
+from fedkin.flower.node.model import _card, _own_samples, exportable
 from fedkin.flower.node.store import MODEL, Commit, NodeStore
 from fedkin.flower.operator.site import add
 from fedkin.runs.database import read_only
+from fedkin.setup.build import assemble
 from tests.engine.small import small
 from tests.flower.fleet import NAMES, Fleet
 
@@ -239,3 +245,75 @@ def test_the_newest_is_meant_unless_another_is_named(trained):
     finally:
         (other / "model.commit").unlink()
         other.rmdir()
+
+
+@pytest.mark.parametrize(
+    ("joined", "looked", "rounds", "finished", "told"),
+    [
+        (None, 4, 3, True, None),
+        (2, 6, 2, False, {"after_round": 2, "rounds": 3}),
+        (3, 4, 3, True, {"after_round": 3, "rounds": 0}),
+        (4, 7, 3, True, {"after_round": 3, "rounds": 2}),  # after the finished model
+    ],
+)
+def test_a_card_says_how_long_a_client_took_part(joined, looked, rounds, finished, told):
+    spec = small("ditto")
+    parts = assemble(spec)
+    details = SimpleNamespace(
+        spec=spec,
+        place=Place(client=2, clients=6, classes=10, architecture="mlr", joined=joined),
+        round=looked,
+        version="1",
+        samples={"train": 5},
+        scores={
+            "personal": {"test": (math.nan, 0.5), "val": (2.0, 0.25)},
+            "b": {"val": (1.0, 0.0)},
+        },
+        measures={"personal": {"test": {"auc": 0.75}}},
+    )
+    kept = SimpleNamespace(details=details, run="ab01")
+    card = _card("north", kept, parts.method, parts.models["mlr"], parts.population)
+    assert (card["rounds"], card["finished"], card["joined"]) == (rounds, finished, told)
+    assert (card["client"], card["number"], card["run"]) == ("north", 2, "ab01")
+    assert card["scores"] == {
+        "personal": {
+            "test": {"loss": None, "accuracy": 0.5, "auc": 0.75},
+            "val": {"loss": 2.0, "accuracy": 0.25},
+        },
+        "b": {"val": {"loss": 1.0, "accuracy": 0.0}},
+    }
+    assert card["data"]["digest"] == parts.population.digest()
+    details.place = details.place.model_copy(update={"data": "ab" * 32})
+    card = _card("north", kept, parts.method, parts.models["mlr"], parts.population)
+    assert card["data"] == {"name": "digits", "samples": {"train": 5}, "digest": "ab" * 32}
+
+
+def test_an_exported_model_is_compared_on_such_samples_as_the_run_had(tmp_path):
+    x, y = np.arange(12, dtype=np.float32).reshape(4, 3), np.arange(4) % 2
+    np.savez(tmp_path / "a.npz", x_train=x[:3], y_train=y[:3], x_test=x[3:], y_test=y[3:])
+    (tmp_path / "b.csv").write_text("u,v,sort,split\n1,2,0,train\n2,3,1,test\n")
+    then = data.facts_of(data.read(tmp_path / "a.npz"), 0)
+
+    def samples(name, facts, label=""):
+        node = SimpleNamespace(client="c", data=name)
+        spec = SimpleNamespace(data=SimpleNamespace(label=label))
+        return _own_samples(node, tmp_path, SimpleNamespace(facts=facts, spec=spec))
+
+    assert (
+        samples("a.npz", then).tolist()
+        == samples_of("c", data.read(tmp_path / "a.npz"), [0]).tolist()
+    )
+    with pytest.raises(
+        FedkinError, match=r"a\.npz has samples of float32 \[3\], the run had uint8 \[3\]"
+    ):
+        samples("a.npz", then.model_copy(update={"dtype": "uint8"}))
+    with pytest.raises(FedkinError, match=r"the run had float32 \[4\]"):
+        samples("a.npz", then.model_copy(update={"shape": (4,)}))
+    with pytest.raises(FedkinError, match=r"node\.toml names no data file any more"):
+        samples(None, then)
+    table = data.facts_of(data.read(tmp_path / "b.csv", "sort"), 0)
+    assert len(samples("b.csv", table, "sort"))
+    unnamed = table.model_copy(update={"columns": ()})
+    assert len(samples("b.csv", unnamed, "sort"))
+    with pytest.raises(FedkinError, match=r"column 1 of b\.csv is 'u', of the run 'w'"):
+        samples("b.csv", table.model_copy(update={"columns": ("w", "v")}), "sort")

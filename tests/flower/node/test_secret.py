@@ -1,13 +1,17 @@
 """A node's secret: nobody can confirm a guess of its data."""
 
 import hashlib
+import os
 import stat
 
 import numpy as np
 import pytest
 
 from fedkin.flower.node.data import facts_of, read
-from tests.engine.small import small
+from fedkin.flower.node.secret import secret_at
+from fedkin.flower.node.store import salt_of
+from fedkin.runs.spec import parse
+from tests.engine.small import content, small
 from tests.flower.node.test_host import ask, made, request
 
 pytest.importorskip("flwr")
@@ -42,3 +46,22 @@ def test_nobody_can_confirm_a_guess_of_a_nodes_data(tmp_path):
         assert facts_of(guess, 0).digest not in digests.values()
         assert hashlib.sha256(salt.read_bytes()).hexdigest() not in digests.values()
     assert digests["a"] != digests["b"]
+
+
+def test_a_folder_of_secrets_is_its_owners_and_a_secret_is_never_drawn_anew(tmp_path):
+    given = {"noise": 1.0, "clip": 1.0, "delta": 1e-5, "where": "client"}
+    spec = parse({**content("fedavg"), "privacy": given})[0]
+    before = os.umask(0)
+    try:
+        salt, again = (salt_of(tmp_path / "deep" / "a") for _ in range(2))
+        first, second = (secret_at(tmp_path / "deep" / "b", spec, run) for run in ("x", "y"))
+    finally:
+        os.umask(before)
+    for name in "ab":
+        assert (tmp_path / "deep" / name).stat().st_mode & 0o777 == 0o700
+    assert salt == again
+    assert len(salt) == 32
+    assert salt != salt_of(tmp_path / "other")
+    assert first.key != second.key
+    assert secret_at(tmp_path / "deep" / "b", spec, "x").key == first.key
+    assert secret_at(tmp_path, small("fedavg"), "x") is None

@@ -173,7 +173,7 @@ def test_a_run_is_not_over_where_its_last_work_failed_or_no_model_is_kept(tmp_pa
     host.error = "it broke"
     NodeStore(tmp_path / "a").put(MODEL, Commit("", b"", None, {}))
     ((done,), sent) = work(host, tmp_path / "a", ("evaluate_all", 4)).all()
-    assert (done.error, sent) == ("it broke", [])
+    assert (done.error, done.message, sent) == ("it broke", False, [])
     assert not Asked(tmp_path / "a").done
     host.error = None
     monkeypatch.setattr(Work, "_keep_model", lambda *_: None)
@@ -189,6 +189,7 @@ def test_the_model_of_a_run_is_kept_with_all_that_its_use_needs(tmp_path):
         assert [one[:2] for one in host.did] == [("evaluate", 3), ("evaluate_all", 4), ("views", 4)]
         assert {one[2] for one in host.did} == {b"down"}
         assert len(sent) == 2
+        assert [one.message for one in done] == [True, True]
         kept = NodeStore(tmp_path / name).find(MODEL)
         assert (kept.key, kept.message) == (asked.request.experiment, None)
         assert decode(kept.state)["w"].tolist() == [5.0]

@@ -74,9 +74,16 @@ def test_without_certificates_nothing_is_registered(short_path, kept, monkeypatc
     assert keeper.running
     assert keeper.after is None
     assert "insecure = true" in (folder / "flower" / "config.toml").read_text()
-    monkeypatch.setattr(supervisor.socket, "create_connection", lambda *_: socket.socket())
+    dialled = []
+
+    def dial(*told):
+        dialled.append(told)
+        return socket.socket()
+
+    monkeypatch.setattr(supervisor.socket, "create_connection", dial)
     monkeypatch.setattr(supervisor, "register", lambda *_: pytest.fail("it has no registration"))
     assert not supervisor.register_now(folder)
+    assert dialled == [(("127.0.0.1", 9092), 2)]
     supervisor.node(folder / "nodes" / "north")
     command = kept[1].commands["supernode"]
     assert "--insecure" in command
@@ -196,3 +203,33 @@ def test_a_keeper_is_stopped_by_a_signal_and_speaks_once_a_day(monkeypatch):
     supervisor.Keeper({}, {})  # whoever says nothing daily is run as well
     slept.clear()
     supervisor.Keeper({}, {}).run()
+
+
+def test_a_home_of_flower_is_its_owners_and_names_are_registered_at_once(
+    tmp_path, monkeypatch, capfd
+):
+    folder = init(tmp_path / "site", SPEC, NAMES, "[::1]:9092")
+    registered = []
+
+    def register(*told):
+        registered.append(told)
+        return True
+
+    monkeypatch.setattr(supervisor.socket, "create_connection", lambda *_: socket.socket())
+    monkeypatch.setattr(supervisor, "register", register)
+    before = os.umask(0)
+    try:
+        assert supervisor.register_now(folder) is True
+    finally:
+        os.umask(before)
+    home = folder / "flower"
+    assert registered == [(folder, load(Deployment, folder, DEPLOYMENT), home)]
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert 'address = "[::1]:9092"' in (home / "config.toml").read_text()
+
+    def refuse(*_):
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(supervisor.socket, "create_connection", refuse)
+    assert supervisor.register_now(folder) is False
+    assert len(registered) == 1

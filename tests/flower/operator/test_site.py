@@ -13,7 +13,7 @@ from fedkin.cli import deploy
 from fedkin.core.errors import FedkinError
 from fedkin.flower import config
 from fedkin.flower.identities import PEERS
-from fedkin.flower.operator.site import add, init
+from fedkin.flower.operator.site import add, hosts_of, init, renew
 from tests.engine.small import small
 
 NAMES = ("north", "south")
@@ -181,3 +181,100 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
     (tmp_path / "mine").touch()
     with pytest.raises(FedkinError, match="not empty"):
         init(tmp_path, SPEC, NAMES, "127.0.0.1:9")
+
+
+def node_of(folder, name):
+    return config.load(config.NodeConfig, folder / "nodes" / name, config.NODE)
+
+
+@pytest.mark.parametrize(("own", "secure"), [(True, True), (False, True), (True, False)])
+def test_a_node_is_told_where_to_dial_and_has_a_port_of_its_own(own, secure, tmp_path):
+    before = os.umask(0)
+    try:
+        folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9", own_data=own,
+                      insecure=not secure, first_port=7000, listen="127.0.0.2")  # fmt: skip
+        add(folder, "late")
+        add(folder, "later", 7)
+    finally:
+        os.umask(before)
+    ports = {"north": 7000, "south": 7001, "late": 9103, "later": 7}
+    for name, port in ports.items():
+        data = "data.npz" if own or name.startswith("late") else None
+        assert node_of(folder, name) == config.NodeConfig(
+            client=name, superlink="127.0.0.1:9", data=data, port=port, insecure=not secure
+        )
+        place = folder / "nodes" / name
+        assert place.stat().st_mode & 0o777 == 0o700
+        assert (place / "node.key").exists() is secure
+        assert (place / "ca.crt").exists() is secure
+        assert (place / PEERS).exists() is (secure and name in NAMES)
+    assert config.load(config.Deployment, folder, config.DEPLOYMENT) == config.Deployment(
+        address="127.0.0.1:9", clients=NAMES, newcomers=("late", "later"), own_data=own,
+        insecure=not secure, listen="127.0.0.2")  # fmt: skip
+    for name in ("keys", "certs"):
+        there = folder / name
+        assert there.exists() is secure
+        assert not secure or there.stat().st_mode & 0o777 == 0o700
+    assert (folder / PEERS).exists() is secure
+    assert folder.stat().st_mode & 0o777 == 0o700
+    manual = (folder / "README.md").read_text()
+    assert "7000" in manual
+    assert "7001" in manual
+    for script, verb in ((folder / "start-superlink", "superlink"), (place / "start", "node")):
+        assert script.read_text().endswith(f' deploy {verb} "$(cd "$(dirname "$0")" && pwd)"\n')
+        assert script.stat().st_mode & 0o100
+
+
+def test_a_folder_that_is_there_and_empty_is_taken_and_closed(tmp_path):
+    folder = tmp_path / "site"
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o755)
+    spec = small("fedavg", run__clients=5)
+    assert config.spec_of(init(folder, spec, NAMES, "127.0.0.1:9102")).run.clients == 2
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert node_of(folder, "north").port == 9101
+    assert node_of(folder, "south").port == 9102
+    unsaid = spec.model_copy(update={"run": spec.run.model_copy(update={"clients": None})})
+    other = init(tmp_path / "other", unsaid, NAMES, "127.0.0.1:9", own_data=False)
+    assert config.spec_of(other).run.clients == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "names", "why"),
+    [
+        ({"run__holdout_clients": 0.5}, NAMES, "run.holdout_clients is for simulations: set it"),
+        ({}, (), "give every client a name of its own"),
+        ({"audit__canaries": 5}, NAMES, "audit.canaries is for simulations"),
+    ],
+)
+def test_what_is_for_simulations_is_refused(settings, names, why, tmp_path):
+    with pytest.raises(FedkinError, match=why):
+        init(tmp_path / "site", small("fedavg", run__clients=2, **settings), names, "127.0.0.1:9")
+    assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.parametrize(
+    ("listen", "hosts"),
+    [
+        (None, ["fl.example"]),
+        ("10.1.2.3", ["fl.example", "10.1.2.3"]),
+        ("0.0.0.0", ["fl.example"]),
+        ("::", ["fl.example"]),
+    ],
+)
+def test_a_certificate_is_for_what_is_dialled_and_bound(listen, hosts):
+    assert (
+        hosts_of(config.Deployment(address="fl.example:9", clients=("a",), listen=listen)) == hosts
+    )
+
+
+def test_nodes_whose_folder_is_elsewhere_are_not_renewed(tmp_path):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9")
+    (folder / "nodes" / "north" / config.NODE).unlink()
+    old = (folder / "nodes" / "north" / "ca.crt").read_bytes()
+    key = (folder / "certs" / "ca.key").read_bytes()
+    assert renew(folder) == ["south"]
+    assert (folder / "nodes" / "north" / "ca.crt").read_bytes() == old
+    new = (folder / "certs" / "ca.crt").read_bytes()
+    assert (folder / "nodes" / "south" / "ca.crt").read_bytes() == new != old
+    assert (folder / "certs" / "ca.key").read_bytes() == key

@@ -1,0 +1,111 @@
+"""The server's objects of a deployment, and whom it asks for what."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("flwr")
+
+from fedkin.core.errors import FedkinError
+from fedkin.flower.backend import FlowerBackend, known_facts
+from fedkin.flower.config import Deployment
+from fedkin.flower.dispatcher import RunIdentity
+from fedkin.flower.envelope import Facts, Place
+from fedkin.setup.frozen import digest
+from tests.engine.small import small
+
+NAMES = ("a", "b", "c")
+ABOUT = RunIdentity("ab" * 32, "0123456789abcdef", "1")
+
+
+def facts(**changed) -> Facts:
+    told = {"train": 6, "val": 2, "test": 1, "shape": (3,), "dtype": "float32", "classes": 3,
+            "task": "classification", "digest": "cd" * 32}  # fmt: skip
+    return Facts(**{**told, **changed})
+
+
+def backend(told=(None, None, None), verify=None, **settings) -> FlowerBackend:
+    settings = {"address": "127.0.0.1:9", "clients": NAMES, "own_data": False, **settings}
+    known = dict(zip(NAMES, told, strict=True))
+    return FlowerBackend(Deployment(**settings), SimpleNamespace(about=ABOUT), known, verify)
+
+
+def small3(method="fedavg", **settings):
+    return small(method, **{"run__clients": 3, "run__rounds": 3, **settings})
+
+
+def test_every_client_has_its_place_and_its_node(tmp_path):
+    of = backend((None, facts(), None))
+    parts = of.assemble(small3(model__name="dnn", model__hidden=5, model__frozen="body"), None)
+    other = parts.infos[2]._replace(architecture="own:Net")
+    with of.connect(parts._replace(infos={**parts.infos, 2: other}), tmp_path) as transport:
+        places = transport.places
+    known = {"clients": 3, "classes": 10, "architecture": "dnn",
+             "frozen": digest(parts.models["dnn"])}  # fmt: skip
+    assert len(known["frozen"]) == 64
+    assert places == {
+        0: ("a", Place(client=0, **known)),
+        1: ("b", Place(client=1, data="cd" * 32, **known)),
+        2: ("c", Place(client=2, **{**known, "architecture": "own:Net", "frozen": ""})),
+    }
+
+
+@pytest.mark.parametrize("method", ["fedavg", "finetune"])
+def test_what_follows_an_evaluation_is_the_next_work_or_the_end(method, tmp_path):
+    of = backend()
+    few = {"run__participation": 0.5, "run__evaluate": "panel:1", "run__min_replies": 2}
+    parts = of.assemble(small3(method, **few), None)
+    schedule = parts.scheduling(parts.method, parts.federation)
+    with of.connect(parts, tmp_path) as transport:
+        drawn = [schedule.participants(number) for number in (1, 2, 3)]
+        assert len({tuple(one) for one in drawn}) > 1
+        assert [transport.then(number) for number in (1, 2)] == [
+            [("local", number + 1, drawn[number])] for number in (1, 2)
+        ]
+        end = [("evaluate_all", 4, [0, 1, 2])]
+        finish = [("finish", 4, [0, 1, 2])] if method == "finetune" else []
+        assert transport.then(3) == [*finish, *end]
+        assert transport.needed(1) == 2
+        assert transport.dispatcher is of.dispatcher
+
+
+def test_an_engine_knows_its_deployments_run_and_how_signatures_are_verified():
+    def verify(*_):
+        return False
+
+    of = backend(verify=verify)
+    engine = of.engine()
+    assert engine.facts == {"deployment": ABOUT.run}
+    assert of.assemble(small3(), None).federation.verify is verify
+    with pytest.raises(FedkinError, match="has 4 clients, the deployment 3 names: set run"):
+        of.assemble(small3(run__clients=4), None)
+
+
+def test_the_server_knows_sizes_of_own_data_and_no_class():
+    told = (facts(), facts(train=9, classes=5), facts())
+    of = backend(told, own_data=True)
+    parts = of.assemble(small3(), None)
+    assert [info.samples for info in parts.infos.values()] == [6, 9, 6]
+    for infos in (parts.infos, parts.federation.infos):
+        assert [info.histogram.tolist() for info in infos.values()] == [[0] * 5] * 3
+    assert parts.population.classes == 5
+    with pytest.raises(FedkinError, match="a node has no data of its own: name its file"):
+        backend((*told[:2], None), own_data=True).assemble(small3(), None)
+    with pytest.raises(FedkinError, match="centralized needs everybody's data in one place"):
+        of.assemble(small3("centralized"), None)
+
+
+def test_nobody_knows_what_nodes_labels_are_like():
+    numbers = facts(classes=0, task="regression")
+    of = backend((numbers,) * 3, own_data=True)
+    assert of.assemble(small3(model__target="auto"), None).spec.model.target == "none"
+    assert of.assemble(small3(model__target=[2.0, 3.0]), None).spec.model.target == (2.0, 3.0)
+    with pytest.raises(FedkinError, match="nodes keep their labels: give model"):
+        of.assemble(small3(model__target="standard"), None)
+
+
+def test_what_nodes_reported_is_read_again(tmp_path):
+    content = {"a": facts().model_dump(mode="json"), "b": None}
+    (tmp_path / "nodes.json").write_text(json.dumps(content))
+    assert known_facts(tmp_path / "nodes.json") == {"a": facts(), "b": None}
