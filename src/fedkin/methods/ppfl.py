@@ -35,7 +35,14 @@ from fedkin.methods.parts.affinity import (
     summed,
     with_one_more,
 )
-from fedkin.methods.parts.mixing import mixed_logits, mixed_outputs, mixed_parameters, prediction
+from fedkin.methods.parts.mixing import (
+    apart,
+    mixed_logits,
+    mixed_outputs,
+    mixed_parameters,
+    prediction,
+    together,
+)
 
 THETA, MEMBERSHIP = 0, 1  # the blocks of Algorithm 1
 
@@ -94,8 +101,8 @@ def ppfl(
     outputs = mixed_outputs if mixing == "means" else mixed_logits
     mixed = outputs if structure == 1 else mixed_parameters
 
-    def loss(theta: Params, model: Model, c: Tensor, batch: Batch) -> Tensor:
-        return mixed(model, theta, c, batch.x, batch.y, model.train_outputs, split) @ batch.weight
+    def loss(parts: Params, model: Model, c: Tensor, batch: Batch) -> Tensor:
+        return mixed(model, parts, c, batch.x, batch.y, model.train_outputs) @ batch.weight
 
     def split(theta: Params) -> frozenset[str]:
         """The names of the canonical parameters: running statistics are shared."""
@@ -104,10 +111,11 @@ def ppfl(
         )
 
     def theta_step(model: Model, theta: Params, batch: Batch, c: Tensor, rate: Tensor) -> Params:
-        return descend(theta, gradient(loss)(theta, model, c, batch), rate)
+        g = gradient(loss)(apart(theta, split), model, c, batch)
+        return descend(theta, together(g, theta), rate)
 
     def of_membership(own: Params, model: Model, theta: Params, batch: Batch) -> Tensor:
-        return loss(theta, model, own["c"], batch)
+        return loss(apart(theta, split), model, own["c"], batch)
 
     def membership_step(
         model: Model,
@@ -124,7 +132,9 @@ def ppfl(
     def full_slope(theta: Params, c: Tensor, data: ClientContext) -> Tensor:
         """∇_c f_i(c; θ) over all training data."""
         result: Tensor = slope(
-            lambda own, batch: loss(theta, data.model, own, batch), c, data.whole("train")
+            lambda own, batch: loss(apart(theta, split), data.model, own, batch),
+            c,
+            data.whole("train"),
         )
         return result
 

@@ -4,7 +4,14 @@ import pytest
 import torch
 
 from fedkin.core.family import BERNOULLI, CATEGORICAL, FAMILIES
-from fedkin.methods.parts.mixing import mixed_logits, mixed_outputs, mixed_parameters, prediction
+from fedkin.methods.parts.mixing import (
+    apart,
+    mixed_logits,
+    mixed_outputs,
+    mixed_parameters,
+    prediction,
+    together,
+)
 from tests.methods.federation import CLASSES, WIDTH, architecture
 
 C = torch.tensor([0.7, 0.1, 0.2], dtype=torch.float64)
@@ -44,13 +51,27 @@ def data(classes=CLASSES):
 
 
 @pytest.mark.parametrize("split", [canonical, all_of])
+def test_models_apart_come_together_again(split) -> None:
+    theta = stacked(architecture("dnn"), split)
+    parts = apart(theta, split)
+    shared = [name for name in theta if name not in split(theta)]
+    assert sorted(parts) == sorted(
+        [*shared, *(f"{k} {name}" for name in split(theta) for k in range(3))]
+    )
+    assert torch.equal(parts["2 out.bias"], theta["out.bias"][2])
+    again = together(parts, theta)
+    assert list(again) == list(theta)
+    assert all(torch.equal(again[name], theta[name]) for name in theta)
+
+
+@pytest.mark.parametrize("split", [canonical, all_of])
 def test_all_weight_on_one_is_that_one(split) -> None:
     model, (x, y) = architecture("dnn"), data()
     theta = stacked(model, split)
     one = torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64)
     expected = model.family.nll(model.outputs(only(theta, 1, split), x), y)
     for mixed in (mixed_outputs, mixed_logits, mixed_parameters):
-        found = mixed(model, theta, one, x, y, model.outputs, split)
+        found = mixed(model, apart(theta, split), one, x, y, model.outputs)
         torch.testing.assert_close(found, expected)
 
 
@@ -58,7 +79,7 @@ def test_structure_1_of_classes_mixes_logits() -> None:
     model, (x, y) = architecture("dnn"), data()
     theta = stacked(model, canonical)
     logits = sum(c * model.outputs(only(theta, k, canonical), x) for k, c in enumerate(C))
-    found = mixed_outputs(model, theta, C, x, y, model.outputs, canonical)
+    found = mixed_outputs(model, apart(theta, canonical), C, x, y, model.outputs)
     torch.testing.assert_close(
         found, torch.nn.functional.cross_entropy(logits, y, reduction="none")
     )
@@ -70,7 +91,7 @@ def test_structure_1_of_other_families_mixes_means() -> None:
     each = [model.outputs(only(theta, k, canonical), x)[:, 0].sigmoid() for k in range(3)]
     p = sum(c * mean for c, mean in zip(C, each))
     expected = -torch.where(y == 1, p.log(), (1 - p).log())
-    found = mixed_outputs(model, theta, C, x, y, model.outputs, canonical)
+    found = mixed_outputs(model, apart(theta, canonical), C, x, y, model.outputs)
     torch.testing.assert_close(found.reshape(-1), expected)
     told = prediction(model, {"theta": theta, "membership": C}, x, 1, canonical, "means")
     torch.testing.assert_close(told, torch.stack([1 - p, p], 1).log())
@@ -86,7 +107,7 @@ def test_structure_2_mixes_parameters() -> None:
         for name, v in theta.items()
     }
     expected = model.family.nll(model.outputs(blend, x), y)
-    found = mixed_parameters(model, theta, C, x, y, model.outputs, canonical)
+    found = mixed_parameters(model, apart(theta, canonical), C, x, y, model.outputs)
     torch.testing.assert_close(found, expected)
     told = prediction(model, {"theta": theta, "membership": C}, x, 2, canonical, "means")
     torch.testing.assert_close(told, model.outputs(blend, x).log_softmax(1))

@@ -18,83 +18,121 @@ Split = Callable[[Params], frozenset[str]]  # θ → the names of the canonical 
 Forward = Callable[[Params, Tensor], Tensor]
 
 
-def _one(theta: Params, k: int, split: Split) -> Params:
+def apart(theta: Params, split: Split) -> Params:
+    """θ with every canonical model's parameters under names of their own.
+
+    A gradient is taken at these: a linear layer's weights are then parameters themselves and no
+    parts of one, as DP-SGD wants to know.
+
+    Args:
+        theta: Shared parameters, and canonical ones [K, …].
+        split: Which are canonical.
+
+    Returns:
+        "0 name", "1 name", … of canonical parameters; shared ones as they are.
+    """
+    names = split(theta)
+    rows = {n: v.unbind() for n, v in theta.items() if n in names}
+    own = {_own(k, n): row for n, each in rows.items() for k, row in enumerate(each)}
+    return own | {n: v for n, v in theta.items() if n not in names}
+
+
+def together(parts: Params, theta: Params) -> Params:
+    """The inverse of ``apart``.
+
+    Args:
+        parts: As ``apart`` has it.
+        theta: What they are parts of: its names.
+
+    Returns:
+        Shared parameters, and canonical ones [K, …].
+    """
+    return {n: parts[n] if n in parts else _stacked(parts, n, len(v)) for n, v in theta.items()}
+
+
+def _own(k: int, name: str) -> str:
+    return f"{k} {name}"
+
+
+def _stacked(parts: Params, name: str, count: int) -> Tensor:
+    return torch.stack([parts[_own(k, name)] for k in range(count)])
+
+
+def _one(model: Model, parts: Params, k: int) -> Params:
     """The model made of θ_com and canonical model k."""
-    names = split(theta)
-    return {name: value[k] if name in names else value for name, value in theta.items()}
+    return {n: parts[n] if n in parts else parts[_own(k, n)] for n in model.initial}
 
 
-def _blend(theta: Params, c: Tensor, split: Split) -> Params:
+def _blend(model: Model, parts: Params, c: Tensor) -> Params:
     """The model made of θ_com and Σ c_k θ_k (figure 2b)."""
-    names = split(theta)
-    return {n: torch.tensordot(c, v, dims=1) if n in names else v for n, v in theta.items()}
+    return {
+        n: parts[n] if n in parts else torch.tensordot(c, _stacked(parts, n, len(c)), dims=1)
+        for n in model.initial
+    }
 
 
 def mixed_outputs(
-    model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward, split: Split
+    model: Model, parts: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward
 ) -> Tensor:
     """Structure 1: negative log-likelihood [batch] of Σ c_k r(θ_k) (figure 2a), or of Σ c_k
     g⁻¹(xθ_k) (eq. 11).
 
     Args:
         model: The client's architecture.
-        theta: θ: shared layers, and canonical ones [K, …].
+        parts: θ, ``apart``.
         c: The membership [K].
         x: Samples [batch, …].
         y: Labels [batch].
         forward: (parameters, x) → linear predictors.
-        split: Which layers are canonical.
 
     Returns:
         One number a sample.
     """
     if model.family.name == "categorical":
-        return mixed_logits(model, theta, c, x, y, forward, split)
-    each = torch.stack([forward(_one(theta, k, split), x) for k in range(len(c))])
+        return mixed_logits(model, parts, c, x, y, forward)
+    each = torch.stack([forward(_one(model, parts, k), x) for k in range(len(c))])
     return model.family.nll_of_mean(torch.tensordot(c, model.family.mean(each), dims=1), y)
 
 
 def mixed_logits(
-    model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward, split: Split
+    model: Model, parts: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward
 ) -> Tensor:
     """Structure 1: negative log-likelihood [batch] at the linear predictors (logits) Σ
     c_k r(θ_k).
 
     Args:
         model: The client's architecture.
-        theta: θ: shared layers, and canonical ones [K, …].
+        parts: θ, ``apart``.
         c: The membership [K].
         x: Samples [batch, …].
         y: Labels [batch].
         forward: (parameters, x) → linear predictors.
-        split: Which layers are canonical.
 
     Returns:
         One number a sample.
     """
-    each = torch.stack([forward(_one(theta, k, split), x) for k in range(len(c))])
+    each = torch.stack([forward(_one(model, parts, k), x) for k in range(len(c))])
     return model.family.nll(torch.tensordot(c, each, dims=1), y)
 
 
 def mixed_parameters(
-    model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward, split: Split
+    model: Model, parts: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward
 ) -> Tensor:
     """Structure 2: negative log-likelihood [batch] of the model with parameters Σ c_k
     θ_k (eq. 12).
 
     Args:
         model: The client's architecture.
-        theta: θ: shared layers, and canonical ones [K, …].
+        parts: θ, ``apart``.
         c: The membership [K].
         x: Samples [batch, …].
         y: Labels [batch].
         forward: (parameters, x) → linear predictors.
-        split: Which layers are canonical.
 
     Returns:
         One number a sample.
     """
-    nll: Tensor = model.family.nll(forward(_blend(theta, c, split), x), y)
+    nll: Tensor = model.family.nll(forward(_blend(model, parts, c), x), y)
     return nll
 
 
@@ -115,10 +153,10 @@ def prediction(
     Returns:
         As ``Method.predict`` has it.
     """
-    theta, c = view["theta"], view["membership"]
+    parts, c = apart(view["theta"], split), view["membership"]
     if structure == 2:
-        return likelihood(model, model.outputs(_blend(theta, c, split), x))
-    each = torch.stack([model.outputs(_one(theta, k, split), x) for k in range(len(c))])
+        return likelihood(model, model.outputs(_blend(model, parts, c), x))
+    each = torch.stack([model.outputs(_one(model, parts, k), x) for k in range(len(c))])
     if mixing == "logits" or model.family.name == "categorical":
         return likelihood(model, torch.tensordot(c, each, dims=1))
     means: Tensor = torch.tensordot(c, model.family.mean(each), dims=1)
