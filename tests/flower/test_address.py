@@ -74,3 +74,24 @@ def test_an_address_is_a_host_and_a_port(address, host, here):
 def test_what_is_no_address_is_told(address):
     with pytest.raises(FedkinError, match=f"^address '{address}' is not host:port$"):
         host_of(address)
+
+
+def test_any_port_tells_whether_an_address_can_be_bound(monkeypatch):
+    bound = []
+
+    class Probe:
+        def __init__(self, family, kind):
+            assert (family, kind) == (socket.AF_INET, socket.SOCK_STREAM)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def bind(self, at):
+            bound.append(at)
+
+    monkeypatch.setattr(socket, "socket", Probe)
+    assert listening("fl.example:9092", "127.0.0.1") == "127.0.0.1"
+    assert bound == [("127.0.0.1", 0)]  # the SuperLink's own may be in use, by itself

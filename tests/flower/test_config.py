@@ -1,16 +1,17 @@
 """``fedkin deploy init``: what it writes, what it refuses, and what it says without the extra."""
 
 import importlib.util
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from fedkin.cli import deploy
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.run import experiment
 from fedkin.flower import config
 from fedkin.flower.operator.site import init
 from fedkin.flower.operator.submit import prepared
+from tests.engine.small import content as sections
 from tests.engine.small import small
 
 NAMES = ("north", "south")
@@ -157,12 +158,9 @@ def test_a_run_and_a_newcomer_leave_word_in_files_of_their_own(tmp_path):
     assert config.ended_of(tmp_path, "late").name == "ended-late.json"
 
 
-def test_the_path_of_a_socket_has_a_hundred_bytes():
-    """Bytes, not letters: the system counts so."""
-    node = config.NodeConfig(client="a", superlink="x:1")
-    rest = len("/state/host.socket")
-    folder = Path("/" + "x" * (99 - rest))
-    assert len(str(config.socket_of(folder, node))) == 100
-    for longer in (f"{folder}x", f"{str(folder)[:-1]}é"):
-        with pytest.raises(FedkinError, match="too long for the path of a socket"):
-            config.socket_of(Path(longer), node)
+def test_the_order_of_a_methods_options_is_no_other_experiment():
+    told = sections("persfl", run__clients=2, run__participation=1.0)
+    turned = {**told, "method": dict(reversed(list(told["method"].items())))}
+    one, other = experiment(told), experiment(turned)
+    assert list(one.method.options) != list(other.method.options)
+    assert config.fingerprint(one) == config.fingerprint(other)

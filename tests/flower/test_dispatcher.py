@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from flwr.app import Message
+from flwr.app import Error, Message
 from flwr.supercore.task_identity import TaskIdentity
 
 from fedkin.core.errors import FedkinError
@@ -268,3 +268,45 @@ def test_no_soft_deadline_is_none():
     of = dispatching(None)
     assert of._soft(asking(of, steps=STEPS)) == math.inf
     assert dispatching(None, soft_deadline=2)._soft(asking(of, steps=STEPS)) == 2
+
+
+def test_three_of_many_reasons_are_told(clock):
+    grid = Grid(clock, names=())
+    of = dispatching(grid, clients=("a", "b", "c", "d"))
+    with pytest.raises(FedkinError) as told:
+        hello(of, 0)
+    assert str(told.value).startswith("4 of 4 clients are not ready. a: ")
+    assert str(told.value).count("its node is not connected") == 3
+
+
+def test_a_name_of_two_nodes_is_nobodys(clock):
+    grid = Grid(clock, names=("a", "b", "a"))
+    of = dispatching(grid)
+    assert of.nodes() == {"b": 11}
+    found = of.exchange(asking(of))
+    assert found["a"] == "two nodes are connected as a: unregister one of them"
+    assert found["c"] == "its node is not connected"
+    assert not isinstance(found["b"], str)
+
+
+def test_a_reply_from_another_node_or_with_a_flower_error_is_none(clock, monkeypatch):
+    grid = Grid(clock, names=("a", "b"))
+    of = dispatching(grid, clients=("a",))
+    real = grid.pull_messages
+
+    def other(ids):
+        for message in real(ids):
+            message.metadata.__dict__["_src_node_id"] = 99
+            yield message
+
+    monkeypatch.setattr(grid, "pull_messages", other)
+    assert of.exchange(asking(of, "a")) == {"a": "its reply came from another node"}
+
+    def failed(ids):
+        for message in grid.pushed:
+            if message.metadata.message_id in ids:
+                yield Message(Error(code=7, reason="no\nroom"), reply_to=message)
+
+    monkeypatch.setattr(grid, "pull_messages", failed)
+    grid.pushed.clear()
+    assert of.exchange(asking(of, "a")) == {"a": "its node failed (Flower error 7): no room"}

@@ -37,6 +37,8 @@ def test_a_signature_is_of_its_node_its_text_and_its_experiment(folder: Path) ->
         assert not verify(client, text, signed)
     assert not verify(1, b"keys", signed[:-1])
     assert not verifier(folder, "two")(1, b"keys", signed)
+    (folder / PEERS).write_bytes(b"".join(reversed((folder / PEERS).read_bytes().splitlines(True))))
+    assert verifier(folder, "one")(0, b"keys", signed)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def listening(address: str, listen: str | None) -> str:
     """
     host = listen or host_of(address)
     try:
-        family = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][0]
+        family = socket.getaddrinfo(host, None)[0][0]
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.bind((host, 0))
     except OSError as error:

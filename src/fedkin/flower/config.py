@@ -102,10 +102,10 @@ def _check_addresses(config: BaseModel, where: str) -> None:
     elif isinstance(config, NodeConfig):
         named = [config.superlink]
     else:
-        named = []
+        return
     for address in named:
         host_of(address)
-        if getattr(config, "insecure", False):
+        if config.insecure:
             check_insecure(address, f"{where}: insecure")
 
 

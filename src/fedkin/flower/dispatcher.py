@@ -13,6 +13,7 @@ from flwr.app import Message
 
 from fedkin.core.errors import FedkinError
 from fedkin.engine.host import CHANGING
+from fedkin.engine.round.federation import round_up_noise
 from fedkin.flower.config import Deployment
 from fedkin.flower.envelope import (
     HEADER_BYTES,
@@ -163,7 +164,7 @@ class Dispatcher:
         ``enough``.
         """
         began = time.monotonic()
-        needed = math.ceil(round(self.deployment.quorum * len(messages), 9))
+        needed = math.ceil(round_up_noise(self.deployment.quorum * len(messages)))
         ids = list(self.grid.push_messages(list(messages.values()))) if messages else []
         waiting = {id: name for id, name in zip(ids, messages) if id}
         found: dict[str, Message | str] = {
@@ -257,12 +258,11 @@ def hello(dispatcher: Dispatcher, patience: float) -> dict[str, Facts | None]:
 
 def skewed(name: str, clock: float, sent: float, received: float) -> list[str]:
     """What to say of a node's clock, which showed ``clock`` between two times of this one."""
-    ahead = clock - received if clock > received else min(0.0, clock - sent)
-    if abs(ahead) < SKEW:
+    away, way = max((clock - received, "ahead of"), (sent - clock, "behind"))
+    if away < SKEW:
         return []
-    way = "ahead of" if ahead > 0 else "behind"
     return [
-        f"the clock of {name} is {abs(ahead):.0f} s {way} the server's: Flower refuses signatures "
+        f"the clock of {name} is {away:.0f} s {way} the server's: Flower refuses signatures "
         "from 5 s ahead or 305 s old, keep clocks in step (NTP)"
     ]
 

@@ -238,3 +238,18 @@ def test_who_needs_no_public_set_has_none_and_others_name_a_file(tmp_path):
     own = SimpleNamespace(source="a.npz", labels="own")
     with pytest.raises(FedkinError, match=r"set public\.labels to 'private'"):
         data._public(small("comet").model_copy(update={"public": own}), like, 3, "classification")
+
+
+def test_nodes_together_hold_at_most_so_many_samples(monkeypatch):
+    monkeypatch.setattr(data, "room", lambda: 1 << 60)
+    told = [facts(train=100_000_000, val=0, test=0)] * 5
+    assert data._usual(list("abcde"), told) == 0
+    with pytest.raises(FedkinError, match="that they hold 500,000,001 samples, a 100,000,000 of t"):
+        data._usual(list("abcdef"), [*told, facts(train=1, val=0, test=0)])
+
+
+def test_a_nodes_file_is_checked_as_any_other(tmp_path):
+    x = np.array([[1.0, np.nan], [2.0, 3.0]], dtype=np.float32)
+    np.savez(tmp_path / "a.npz", x_train=x, y_train=np.arange(2))
+    with pytest.raises(FedkinError, match=r"NaN|finite|nan"):
+        data.read(tmp_path / "a.npz")

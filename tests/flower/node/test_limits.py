@@ -1,5 +1,7 @@
 """What a node writes of what it was asked, where the disk is full."""
 
+import re
+
 import pytest
 
 pytest.importorskip("flwr")
@@ -132,3 +134,13 @@ def test_a_node_holds_two_hundred_runs(tmp_path):
     Asked(tmp_path / RUN).check(SPEC, asking("local", 1), b"another")
     with pytest.raises(Refused, match="names its run"):
         Asked(tmp_path / RUN).check(SPEC, asking("local", 1, run=""), b"")
+
+
+def test_what_was_asked_is_on_the_disk_before_it_is_done(tmp_path, monkeypatch):
+    """A line is a step and half a digest; a host that was started again knows those of before."""
+    synced = []
+    monkeypatch.setattr("fedkin.flower.node.limits.os.fsync", synced.append)
+    Asked(tmp_path / "deep" / RUN).check(SPEC, asking("local", 1), b"one")
+    assert len(synced) == 1
+    (line,) = (tmp_path / "deep" / RUN / ASKED).read_text().splitlines()
+    assert re.fullmatch("local 1 [0-9a-f]{32}", line)

@@ -3,7 +3,8 @@
 import pytest
 
 from fedkin.engine.store import StoreError
-from fedkin.flower.node.store import Commit, NodeStore
+from fedkin.flower.node import store
+from fedkin.flower.node.store import MODEL, Commit, NodeStore
 
 
 def test_a_damaged_commit_is_said_to_be_damaged(tmp_path):
@@ -15,3 +16,32 @@ def test_a_damaged_commit_is_said_to_be_damaged(tmp_path):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(StoreError, match="damaged"):
         node_store.find(3)
+
+
+def test_what_is_kept_comes_back_as_it_was(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(store, "sync", synced.append)
+    node_store = NodeStore(tmp_path / "deep" / "run")
+    for message in (None, b"", b"up"):
+        commit = Commit("key", b"state", message, {"weight": 2.0})
+        node_store.put(3, commit)
+        assert node_store.find(3) == commit
+    assert synced == [tmp_path / "deep" / "run"] * 3  # a file's name is on the disk too
+    path = tmp_path / "deep" / "run" / "3.commit"
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"state", b"stale").replace(b'"stale"', b'"state"'))
+    with pytest.raises(StoreError, match="damaged: its bytes are not those that were written"):
+        node_store.find(3)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StoreError, match=r"3\.commit cannot be read: Is a directory"):
+        node_store.find(3)
+
+
+def test_rounds_before_one_are_forgotten_and_the_model_is_not(tmp_path):
+    node_store = NodeStore(tmp_path)
+    for which in (1, 2, 10, MODEL):
+        node_store.put(which, Commit("", b"", None, {}))
+    node_store.forget(2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "10.commit", "2.commit", "model.commit"]  # fmt: skip

@@ -110,10 +110,10 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
 
 
 def _run(folder: Path, number: int | None) -> Path:
-    runs = sorted(int(path.name) for path in (folder / "runs").glob("*") if path.name.isdecimal())
+    runs = [int(path.name) for path in (folder / "runs").glob("*") if path.name.isdecimal()]
     if not runs or (number is not None and number not in runs):
         raise FedkinError(f"{folder} has no run{'' if number is None else f' {number}'} to join")
-    return folder / "runs" / str(number or runs[-1])
+    return folder / "runs" / str(number or max(runs))
 
 
 class Submitted:

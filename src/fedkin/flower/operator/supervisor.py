@@ -221,7 +221,7 @@ class Keeper:
                     self._look(name)
                 if after is not None and after():
                     after = None
-                if daily is not None and time.monotonic() - said > DAY:
+                if daily is not None and time.monotonic() - said >= DAY:
                     said = time.monotonic()
                     try:
                         daily()
