@@ -76,7 +76,9 @@ def test_an_engine_knows_its_deployments_run_and_how_signatures_are_verified():
 
     of = backend(verify=verify)
     engine = of.engine()
-    assert engine.facts == {"deployment": ABOUT.run}
+    assert engine == (of.assemble, of.connect, {"deployment": ABOUT.run})
+    with pytest.raises(FedkinError, match=r"audit\.canaries is for simulations"):
+        of.assemble(small3(audit__canaries=5), None)
     assert of.assemble(small3(), None).federation.verify is verify
     with pytest.raises(FedkinError, match="has 4 clients, the deployment 3 names: set run"):
         of.assemble(small3(run__clients=4), None)
@@ -99,7 +101,8 @@ def test_the_server_knows_sizes_of_own_data_and_no_class():
 def test_nobody_knows_what_nodes_labels_are_like():
     numbers = facts(classes=0, task="regression")
     of = backend((numbers,) * 3, own_data=True)
-    assert of.assemble(small3(model__target="auto"), None).spec.model.target == "none"
+    table = small3(model__target="auto", data__name="rows.csv")  # here it would be scaled by them
+    assert of.assemble(table, None).spec.model.target == "none"
     assert of.assemble(small3(model__target=[2.0, 3.0]), None).spec.model.target == (2.0, 3.0)
     with pytest.raises(FedkinError, match="nodes keep their labels: give model"):
         of.assemble(small3(model__target="standard"), None)

@@ -117,13 +117,14 @@ def test_a_hosts_files_are_its_owners_and_its_folder_is_its_own(node, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("train", "a_round"),
+    ("train", "epochs"),
     [
-        ({"train__steps": 7}, 7),
-        ({"train__epochs": 2, "train__steps": None, "train__batch_size": 16}, None),
+        ({"train__steps": 7}, None),
+        ({"train__epochs": 2, "train__steps": None, "train__batch_size": 16}, 2),
+        ({"train__steps": None, "train__batch_size": 16}, 1),
     ],
 )
-def test_a_host_says_how_many_steps_its_run_will_take(train, a_round, tmp_path, monkeypatch):
+def test_a_host_says_how_many_steps_its_run_will_take(train, epochs, tmp_path, monkeypatch):
     """By that the runtime chooses whether compiling is worth its time."""
     spec = small("fedavg", run__clients=4, run__participation=1.0, run__rounds=9, **train)
     seen, real = [], host.Runtime
@@ -133,7 +134,8 @@ def test_a_host_says_how_many_steps_its_run_will_take(train, a_round, tmp_path, 
     assert reply.steps[0].error is None
     samples = len(node._read[2].train[1])
     assert samples % 16  # the last batch is not full
-    assert seen == [(spec.engine.compile, 9 * (a_round or 2 * math.ceil(samples / 16)))]
+    a_round = 7 if epochs is None else epochs * math.ceil(samples / 16)
+    assert seen == [(spec.engine.compile, 9 * a_round)]
 
 
 def test_what_is_not_for_this_node_is_told_by_its_beginning(node, spec):
@@ -316,3 +318,21 @@ def test_how_a_host_ends(node, monkeypatch, short_path):
     with pytest.raises(SystemExit) as ended:
         handlers[signal.SIGTERM](signal.SIGTERM, None)
     assert ended.value.code == 0
+
+
+def test_a_model_is_kept_with_what_its_nodes_own_data_were(tmp_path, monkeypatch):
+    """Of the experiment's own data nothing need be kept: the experiment names them."""
+    spec = small("fedavg", run__clients=4)
+    own(tmp_path, spec)
+    table = tmp_path / "d.csv"
+    table.write_text(table.read_text().replace("sort", "label"))
+    node = made(tmp_path, spec, data="d.csv")
+    about = node._about(spec, fingerprint(spec))
+    assert about["spec"] == spec.model_dump(mode="json")
+    assert (about["facts"]["train"], about["facts"]["columns"]) == (5, ["age"])
+    assert [one["name"] for one in about["encoding"]] == ["age"]
+    population = node._read[2]
+    rehearsal = made(tmp_path, spec)
+    monkeypatch.setattr(rehearsal, "_population", lambda *_: population)
+    about = rehearsal._about(spec, fingerprint(spec))
+    assert (about["facts"], about["encoding"]) == (None, None)
