@@ -53,6 +53,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "ppfl": {"models": 2},
     "feddf": {"distill_steps": 4, "public_batch": 16},
     "perada": {"lam": 0.5, "distill_steps": 4, "public_batch": 16},
+    "fedkd": {"personal_lr": 0.1},
     "ds_fl": {"distill_steps": 4, "public_batch": 16},
     "fedmd": {"subset": 20, "pretrain_steps": 6, "digest_steps": 4, "public_batch": 16},
     "kt_pfl": {"distill_steps": 4, "public_batch": 16},

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save
 
+from fedkin.core.bounded import UpTo
 from fedkin.core.errors import FedkinError
 from fedkin.core.kinds import KINDS
 from fedkin.core.tree import leaves, named_leaves
@@ -310,6 +311,32 @@ def test_bad_messages(case):
     message, reason = BAD[case]
     with pytest.raises(BadMessage, match=reason):
         check(decode(encode(message)), MESSAGE)
+
+
+ROWS = {"parameters": UpTo(torch.zeros(3, 2))}
+SHORTER = {
+    "more rows": (torch.zeros(4, 2), r"expected \[3, 2\].*got \[4, 2\]"),
+    "wider rows": (torch.zeros(2, 3), r"expected \[2, 2\].*got \[2, 3\]"),
+    "one row alone": (torch.zeros(2), r"got \[2\]"),
+    "no row": (torch.tensor(0.0), r"got \[\]"),
+    "deep": (torch.zeros(3, 2, 1), r"got \[3, 2, 1\]"),
+    "dtype": (torch.zeros(2, 2).half(), "float16"),
+    "nan": (torch.full((2, 2), math.nan), "NaN or infinity"),
+    "number": (3, "expected a tensor"),
+}
+
+
+@pytest.mark.parametrize("case", SHORTER)
+def test_fewer_rows_must_be_rows(case):
+    sent, reason = SHORTER[case]
+    with pytest.raises(BadMessage, match=reason):
+        check(decode(encode({"parameters": sent})), ROWS)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_as_many_rows_as_there_may_be(rows):
+    sent = {"parameters": torch.full((rows, 2), 5.0)}
+    assert check(decode(encode(sent)), ROWS) == {"parameters": 5.0 if rows else 0.0}
 
 
 def test_good_messages():

@@ -67,6 +67,11 @@ EXPECTED = {
     ),  # never split: one copy
     "feddf": Ledger({"parameters": W}, {"parameters": W}),
     "perada": Ledger({"parameters": W}, {"parameters": W}),
+    "fedkd": Ledger(  # of each matrix one row: u_1 and v_1
+        {"parameters": D},
+        {"parameters": (HIDDEN + WIDTH) + HIDDEN + (CLASSES + HIDDEN) + CLASSES},
+        hyper={"energy_start": 0.0, "energy_end": 0.0},
+    ),
     "ds_fl": Ledger({"predictions": P}, {"predictions": P}, first={}),
     "fedmd": Ledger(  # scores of the last subset; two subsets of 5 rows by their numbers
         {"predictions": 5 * CLASSES, "control": 10},
@@ -247,6 +252,7 @@ PERSONAL = {
     "persfl": "student",
     "ditto": "parameters",
     "perada": "parameters",
+    "fedkd": "parameters",
     "fedrep": "parameters",
     "fedbabu": "tuned",
     "fedbn": "parameters",

@@ -24,6 +24,7 @@ WRITTEN = {
     "FedCP": "fedcp",
     "GPFL": "gpfl",
     "PerAda": "perada",
+    "FedKD": "fedkd",
     "Local-Only": "local",
     "ClusteredFL": "clustered_fl",
     "DS-FL": "ds_fl",

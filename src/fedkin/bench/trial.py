@@ -115,7 +115,8 @@ def work_of(content: Content, folder: Path, data_dir: str | None) -> Work:
     """Counted in a run of three rounds by autograd: the same on every machine."""
     short = {**content.get("run", {}), "rounds": PROBED, "evaluate_every": PROBED}
     spec = spec_of({**content, "run": short}, data_dir, engine="never")
-    plain = method_of(content) or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+    shared = {"lr": spec.train.lr, "rounds": spec.run.rounds}
+    plain = method_of(content) or make(spec.method.name, spec.method.options, shared)
     method, counts = counted(plain)
     marks: list[tuple[str, int]] = []
     run(

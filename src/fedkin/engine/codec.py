@@ -15,6 +15,7 @@ from safetensors import SafetensorError, TensorSpec, serialize
 from safetensors.torch import load
 from torch import Tensor
 
+from fedkin.core.bounded import UpTo
 from fedkin.core.errors import FedkinError
 from fedkin.core.kinds import KINDS
 from fedkin.core.tree import Tree, children, is_buffer, named_leaves
@@ -286,6 +287,8 @@ def _check_leaf(path: str, leaf: Any, like: Any) -> float:
 
     Raises BadMessage for one that is not like ``like``.
     """
+    if isinstance(like, UpTo):
+        like = like.cut(leaf) if isinstance(leaf, Tensor) else like.most
     if isinstance(like, Tensor) != isinstance(leaf, Tensor):
         raise BadMessage(f"{path}: expected a {'tensor' if isinstance(like, Tensor) else 'number'}")
     if not isinstance(leaf, Tensor):

@@ -32,6 +32,7 @@ from fedkin.methods.feddf import feddf
 from fedkin.methods.feddyn import feddyn
 from fedkin.methods.fedem import fedem
 from fedkin.methods.fedfomo import fedfomo
+from fedkin.methods.fedkd import fedkd
 from fedkin.methods.fedmd import fedmd
 from fedkin.methods.fedntd import fedntd
 from fedkin.methods.fedpac import fedpac
@@ -122,6 +123,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "fedcp": fedcp,
     "gpfl": gpfl,
     "perada": perada,
+    "fedkd": fedkd,
 }
 
 ALIASES = {  # names of papers and other libraries; capitals, spaces, - and _ make no difference
@@ -263,8 +265,8 @@ def _accepted(
 
 
 def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
-    """The method called ``name`` with the hyper-parameters of [method]; ``shared`` ([train]) fills
-    those it also takes.
+    """The method called ``name`` with the hyper-parameters of [method]; ``shared`` fills those it
+    also takes.
 
     Raises FedkinError for an unknown method or hyper-parameter, a missing one, or a value out of
     range.
@@ -272,7 +274,7 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
     Args:
         name: Of a method.
         given: The hyper-parameters of [method].
-        shared: [train], such as its lr.
+        shared: What other sections say: the lr of [train], the rounds of [run].
 
     Returns:
         The method.
@@ -292,7 +294,7 @@ def made_by(
         name: What messages call it.
         function: A recipe of keyword-only hyper-parameters.
         given: The hyper-parameters of [method].
-        shared: [train], such as its lr.
+        shared: What other sections say: the lr of [train], the rounds of [run].
 
     Raises:
         FedkinError: Names what is unknown, missing or out of range.

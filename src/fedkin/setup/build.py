@@ -97,7 +97,8 @@ def method_of(spec: Spec, given: Method | None = None) -> Method:
     """The method that [method] names, or the value given in its place, as [model] buffers, [train],
     [server] and [run] sampling say.
     """
-    method = given or make(spec.method.name, spec.method.options, {"lr": spec.train.lr})
+    shared = {"lr": spec.train.lr, "rounds": spec.run.rounds}
+    method = given or make(spec.method.name, spec.method.options, shared)
     if spec.model.buffers == "local":
         method = keep_batch_norm_local(method)
     check_optimizer(method, spec.train.made_with())

@@ -1,0 +1,119 @@
+"""FedKD (Wu, Wu, Lyu, Huang & Xie, 2022): a mentor at home and a shared mentee teach each other."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from fedkin.core.aggregation import EachClient, Reply
+from fedkin.core.hyperparameters import Count, Fraction, NotNegative, Positive, Weights, declared
+from fedkin.core.method import ClientContext, Method, Needs, ServerContext, likelihood
+from fedkin.core.model import Batch, Model, head_of
+from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.tree import Params, Tree, dtype_of, sub, weighted_mean
+from fedkin.methods.fedavg import fedavg
+from fedkin.methods.parts.low_rank import expected, factored, multiplied
+
+MAP = "fedkd:map"  # W_h beside the mentor; no parameter of a torch module begins so
+
+
+@declared
+def fedkd(
+    *,
+    lr: float,
+    personal_lr: Positive | None = None,
+    distill: NotNegative = 1.0,
+    hidden: NotNegative = 1.0,
+    energy_start: Fraction = 0.95,
+    energy_end: Fraction = 0.98,
+    rounds: Count = 100,
+    weights: Weights = "uniform",
+) -> Method:
+    """FedKD: the mentor t of each client descends L_t + (KL(y_s ‖ y_t) + MSE(H_t, W_h H_s)) / (L_t
+    + L_s), the shared mentee s descends L_s + (KL(y_t ‖ y_s) + the same MSE) / (L_t + L_s); changes
+    of s go up, and their mean into it, as the fewest singular values with Σ σ_k² ≥ T of all.
+
+    Readings: each loss moves its own model, through the denominator too; the other one stands still
+    in evaluation mode. W_h moves with the mentor, from the identity. H is what enters the head. KL
+    is a sum over classes, MSE a mean over features. What is factored is what a round changed, T in
+    round r is start + (end − start) r / rounds. A kernel is a matrix of its first axis; vectors and
+    running statistics go whole. The personal view is t, the global one s.
+    Deviations: both models are of one architecture, without attention maps. Down s goes whole, for
+    clients that sat out.
+
+    Args:
+        lr: Learning rate of the mentee.
+        personal_lr: Of the mentor and of W_h; lr if not given.
+        distill: What KL counts; 1 in the paper.
+        hidden: What MSE counts; 1 in the paper. With both 0 the mentor trains alone.
+        energy_start: T before the first round.
+        energy_end: T from round ``rounds`` on; 1 with the start at 1 sends all there is.
+        rounds: How long T rises: those of [run], if not given.
+        weights: "uniform" (the authors' code) or "samples": the weights of the mean.
+    """
+
+    def energy(round: int) -> float:
+        return energy_start + (energy_end - energy_start) * min(1.0, round / rounds)
+
+    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
+        before, size = received["parameters"], head_of(data.model).size
+        linear = own["map"] if "map" in own else torch.eye(size, dtype=dtype_of(before))
+        both = {**own["parameters"], MAP: linear}, before
+        settings = distill, hidden, (personal_lr or lr) * data.decay, lr * data.decay
+        mentor, mentee = scan(mutual_step, both, data.batches(), *settings)
+        up = {"parameters": factored(sub(mentee, before), energy(data.key.round))}
+        return {"parameters": of_model(mentor), "map": mentor[MAP]}, up
+
+    def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
+        w = state["parameters"]
+        changes = (multiplied(reply.message["parameters"], w) for reply in replies.values())
+        mean = weighted_mean(changes, (reply.weight for reply in replies.values()))
+        change = multiplied(factored(mean, energy(server.key.round)), w)
+        return {"parameters": {name: (w[name] + change[name]).to(w[name]) for name in w}}
+
+    return fedavg(lr=lr)._replace(
+        name="fedkd",
+        client=lambda initial, info: {"parameters": initial},
+        client_update=client_update,
+        expected_update=lambda received, info: {"parameters": expected(received["parameters"])},
+        aggregation=EachClient(),
+        server_update=server_update,
+        personal_models=lambda s, t, data: {"personal": t["parameters"], "global": s["parameters"]},
+        needs=Needs(classes=True, head=True),
+    )
+
+
+def of_model(w: Params) -> Params:
+    """The mentor without the map beside it."""
+    return {name: value for name, value in w.items() if name != MAP}
+
+
+def objective(
+    own: Params, model: Model, batch: Batch, other: Params, distill: Tensor, hidden: Tensor
+) -> Tensor:
+    """The loss of the model that moves: of the mentor where it has the map beside it."""
+    head = head_of(model)
+    h, there = head.train_features(of_model(own), batch.x), head.features(of_model(other), batch.x)
+    apart = h - there @ own[MAP].T if MAP in own else there - h @ other[MAP].T
+    scores = head.scores(own, h), head.scores(other, there)
+    mine, theirs = ((model.family.nll(z, batch.y) * batch.weight).sum() for z in scores)
+    said, heard = (likelihood(model, z) for z in scores)
+    rows = distill * (heard.exp() * (heard - said)).sum(1) + hidden * apart.square().mean(1)
+    both = (mine + theirs).clamp_min(torch.finfo(rows.dtype).eps)  # 0 where all is fitted
+    return mine + (rows * batch.weight).sum() / both
+
+
+def mutual_step(
+    model: Model,
+    both: tuple[Params, Params],
+    batch: Batch,
+    distill: Tensor,
+    hidden: Tensor,
+    personal_lr: Tensor,
+    lr: Tensor,
+) -> tuple[Params, Params]:
+    """Mentor and mentee by their own losses, both at where they stood."""
+    mentor, mentee = both
+    slope = gradient(objective)(mentee, model, batch, mentor, distill, hidden)
+    learned = gradient(objective)(mentor, model, batch, mentee, distill, hidden)
+    return descend(mentor, learned, personal_lr, "personal"), descend(mentee, slope, lr)
