@@ -140,7 +140,7 @@ def test_predictions_tell_properties(tmp_path):
     assert told["alike"] > 0.1
 
 
-@pytest.mark.parametrize("method", ["comet", "fedproto", "local", "scaffold"])
+@pytest.mark.parametrize("method", ["comet", "fedkd", "fedproto", "local", "scaffold"])
 def test_methods_of_every_kind_are_attacked(method, tmp_path):
     folder = run(parse(content(method, run__rounds=1, run__participation=1.0))[0], tmp_path / "r")
     found = audit(folder)

@@ -49,3 +49,10 @@ def test_what_has_no_first_layer_of_that_size_is_passed_over():
     assert candidates(update(samples(1)), 11) is None
     assert candidates(Seen({}, {"predictions": torch.ones(2, 3)}, {}), 12) is None
     assert inverted([]) is None
+
+
+def test_factors_of_an_update_are_passed_over():
+    """Rows as long as a sample, of another layer's factors."""
+    sent = {"out.weight": torch.ones(2, 12), "out.bias": torch.ones(3)}
+    received = {"out.weight": torch.ones(3, 9), "out.bias": torch.ones(3)}
+    assert candidates(Seen({}, {"parameters": sent}, {"parameters": received}), 12) is None

@@ -1,14 +1,11 @@
 """FedKD beside tests/reference/fedkd.py, its reductions, and what two models tell each other."""
 
-import math
-
 import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
-from fedkin.core.model import Batch
 from fedkin.methods.fedavg import fedavg
-from fedkin.methods.fedkd import MAP, fedkd, objective
+from fedkin.methods.fedkd import fedkd
 from fedkin.methods.local import local
 from fedkin.methods.parts.low_rank import multiplied
 from tests.laws.small import close, same
@@ -129,45 +126,6 @@ def test_the_energy_counts():
     theirs = Federated(fedavg(lr=LR), group, model, steps=1).run(1)
     one, other = (run.moments[0].state["parameters"]["hidden.weight"] for run in (ours, theirs))
     assert abs(one - other).max() > 1e-3
-
-
-@pytest.mark.certifies("fedkd", "closed form")
-def test_what_the_two_tell_each_other():
-    """A mentor that says (1/2, 1/2) with features (1, 2), a mentee that says (3/4, 1/4) with
-    features (3, 4), which W_h turns into (4, 3), one sample of class 0. Losses ln 2 and ln 4/3,
-    together ln 8/3; KL(mentee ‖ mentor) = ln 2 − H(1/4), KL(mentor ‖ mentee) = ln 2/√3;
-    MSE = (3² + 1²)/5 = 2, three of five features being 0.
-    """
-    model = architecture("dnn", classes=2)
-    x = torch.tensor([[1.0, 0.0, 0.0, 0.0]]).double()
-
-    def told(h, odds):
-        w = {name: torch.zeros_like(value) for name, value in model.initial.items()}
-        w["hidden.bias"][:2] = torch.tensor(h).double()
-        w["out.bias"][0] = math.log(odds)
-        return w
-
-    linear = torch.zeros(5, 5).double()
-    linear[0, 1] = linear[1, 0] = 1.0
-    mentor, mentee = {**told((1.0, 2.0), 1.0), MAP: linear}, told((3.0, 4.0), 3.0)
-    batch = Batch(x, torch.tensor([0]), torch.tensor([1.0]).double())
-    entropy = -(0.25 * math.log(0.25) + 0.75 * math.log(0.75))
-    both, mse = math.log(8 / 3), 2.0
-    one, two = torch.tensor(1.0).double(), torch.tensor(2.0).double()
-    found = float(objective(mentor, model, batch, mentee, one, two))
-    assert found == pytest.approx(math.log(2) + (math.log(2) - entropy + 2 * mse) / both)
-    found = float(objective(mentee, model, batch, mentor, two, one))
-    assert found == pytest.approx(math.log(4 / 3) + (2 * math.log(2 / math.sqrt(3)) + mse) / both)
-
-
-def test_nothing_is_divided_by_0():
-    """Both are right beyond all doubt: losses of 0, and no number that is none."""
-    model = architecture("dnn", classes=2)
-    w = {name: torch.zeros_like(value) for name, value in model.initial.items()}
-    sure = {**w, "out.bias": torch.tensor([900.0, 0.0]).double()}
-    batch = Batch(torch.ones(1, 4).double(), torch.tensor([0]), torch.ones(1).double())
-    one = torch.tensor(1.0).double()
-    assert float(objective(sure, model, batch, {**sure, MAP: torch.eye(5).double()}, one, one)) == 0
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_transforms_of_updates_are_refused(case):
     "privacy",
     [
         {"secure_aggregation": True},
-        {"noise": 1.0, "clip": 1.0},
+        {"noise": 1.0, "clip": 1.0, "delta": 1e-5},
     ],
     ids=["masks", "noise"],
 )

@@ -81,6 +81,8 @@ def candidates(one: Seen, size: int) -> Tensor | None:
             continue
         if not path.endswith("weight") or bias not in after or bias not in before:
             continue
+        if leaf.shape != before[path].shape:  # factors of an update
+            continue
         rows = (leaf - before[path]).double()
         over = (after[bias] - before[bias]).double()
         known = over.abs() > FAINT * over.abs().max()

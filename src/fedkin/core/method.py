@@ -368,7 +368,7 @@ class Method(NamedTuple):
     """(D, P, data) → (P, U): the round's work of one client and its message up."""
     expected_update: Callable[[Tree, ClientInfo], Tree]
     """(D, info) → a tree with the structure, shapes and dtypes that U must have; anything else is
-    rejected.
+    rejected. In the place of a tensor ``UpTo`` takes fewer rows, too.
     """
     server_update: Callable[[Tree, Any, ServerContext], Tree]
     """(S, sent, server) → S: the server's update from what ``aggregation`` made of the replies that

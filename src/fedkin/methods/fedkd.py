@@ -3,18 +3,16 @@
 from collections.abc import Mapping
 
 import torch
-from torch import Tensor
 
 from fedkin.core.aggregation import EachClient, Reply
 from fedkin.core.hyperparameters import Count, Fraction, NotNegative, Positive, Weights, declared
-from fedkin.core.method import ClientContext, Method, Needs, ServerContext, likelihood
-from fedkin.core.model import Batch, Model, head_of
-from fedkin.core.ops import descend, gradient, scan
-from fedkin.core.tree import Params, Tree, dtype_of, sub, weighted_mean
+from fedkin.core.method import ClientContext, Method, Needs, ServerContext
+from fedkin.core.model import head_of
+from fedkin.core.ops import scan
+from fedkin.core.tree import Tree, dtype_of, sub, weighted_mean
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.low_rank import expected, factored, multiplied
-
-MAP = "fedkd:map"  # W_h beside the mentor; no parameter of a torch module begins so
+from fedkin.methods.parts.mutual_distillation import MAP, mutual_step, of_model
 
 
 @declared
@@ -33,11 +31,11 @@ def fedkd(
     + L_s), the shared mentee s descends L_s + (KL(y_t ‖ y_s) + the same MSE) / (L_t + L_s); changes
     of s go up, and their mean into it, as the fewest singular values with Σ σ_k² ≥ T of all.
 
-    Readings: each loss moves its own model, through the denominator too; the other one stands still
-    in evaluation mode. W_h moves with the mentor, from the identity. H is what enters the head. KL
-    is a sum over classes, MSE a mean over features. What is factored is what a round changed, T in
-    round r is start + (end − start) r / rounds. A kernel is a matrix of its first axis; vectors and
-    running statistics go whole. The personal view is t, the global one s.
+    Readings: each loss moves its own model, through the denominator too, while the other stands
+    still. W_h moves with the mentor, from the identity. H is what enters the head. KL is a sum over
+    classes, MSE a mean over features. What is factored is what a round changed; T in round r is
+    start + (end − start) r / rounds. A kernel is a matrix of its first axis; vectors and running
+    statistics go whole. The personal view is t, the global one s.
     Deviations: both models are of one architecture, without attention maps. Down s goes whole, for
     clients that sat out.
 
@@ -81,39 +79,3 @@ def fedkd(
         personal_models=lambda s, t, data: {"personal": t["parameters"], "global": s["parameters"]},
         needs=Needs(classes=True, head=True),
     )
-
-
-def of_model(w: Params) -> Params:
-    """The mentor without the map beside it."""
-    return {name: value for name, value in w.items() if name != MAP}
-
-
-def objective(
-    own: Params, model: Model, batch: Batch, other: Params, distill: Tensor, hidden: Tensor
-) -> Tensor:
-    """The loss of the model that moves: of the mentor where it has the map beside it."""
-    head = head_of(model)
-    h, there = head.train_features(of_model(own), batch.x), head.features(of_model(other), batch.x)
-    apart = h - there @ own[MAP].T if MAP in own else there - h @ other[MAP].T
-    scores = head.scores(own, h), head.scores(other, there)
-    mine, theirs = ((model.family.nll(z, batch.y) * batch.weight).sum() for z in scores)
-    said, heard = (likelihood(model, z) for z in scores)
-    rows = distill * (heard.exp() * (heard - said)).sum(1) + hidden * apart.square().mean(1)
-    both = (mine + theirs).clamp_min(torch.finfo(rows.dtype).eps)  # 0 where all is fitted
-    return mine + (rows * batch.weight).sum() / both
-
-
-def mutual_step(
-    model: Model,
-    both: tuple[Params, Params],
-    batch: Batch,
-    distill: Tensor,
-    hidden: Tensor,
-    personal_lr: Tensor,
-    lr: Tensor,
-) -> tuple[Params, Params]:
-    """Mentor and mentee by their own losses, both at where they stood."""
-    mentor, mentee = both
-    slope = gradient(objective)(mentee, model, batch, mentor, distill, hidden)
-    learned = gradient(objective)(mentor, model, batch, mentee, distill, hidden)
-    return descend(mentor, learned, personal_lr, "personal"), descend(mentee, slope, lr)
