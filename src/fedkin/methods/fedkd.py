@@ -9,7 +9,7 @@ from fedkin.core.hyperparameters import Count, Fraction, NotNegative, Positive, 
 from fedkin.core.method import ClientContext, Method, Needs, ServerContext
 from fedkin.core.model import head_of
 from fedkin.core.ops import scan
-from fedkin.core.tree import Tree, dtype_of, sub, weighted_mean
+from fedkin.core.tree import Tree, dtype_of, is_buffer, weighted_mean
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.low_rank import expected, factored, multiplied
 from fedkin.methods.parts.mutual_distillation import MAP, mutual_step, of_model
@@ -34,8 +34,8 @@ def fedkd(
     Readings: each loss moves its own model, through the denominator too, while the other stands
     still. W_h moves with the mentor, from the identity. H is what enters the head. KL is a sum over
     classes, MSE a mean over features. What is factored is what a round changed; T in round r is
-    start + (end − start) r / rounds. A kernel is a matrix of its first axis; vectors and running
-    statistics go whole. The personal view is t, the global one s.
+    start + (end − start) r / rounds. A kernel is a matrix of its first axis; changes of vectors and
+    running statistics go whole. The personal view is t, the global one s.
     Deviations: both models are of one architecture, without attention maps. Down s goes whole, for
     clients that sat out.
 
@@ -59,15 +59,17 @@ def fedkd(
         both = {**own["parameters"], MAP: linear}, before
         settings = distill, hidden, (personal_lr or lr) * data.decay, lr * data.decay
         mentor, mentee = scan(mutual_step, both, data.batches(), *settings)
-        up = {"parameters": factored(sub(mentee, before), energy(data.key.round))}
-        return {"parameters": of_model(mentor), "map": mentor[MAP]}, up
+        change = {n: v if is_buffer(n) else v - before[n] for n, v in mentee.items()}
+        sent = factored(change, energy(data.key.round))
+        return {"parameters": of_model(mentor), "map": mentor[MAP]}, {"parameters": sent}
 
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         w = state["parameters"]
         changes = (multiplied(reply.message["parameters"], w) for reply in replies.values())
         mean = weighted_mean(changes, (reply.weight for reply in replies.values()))
-        change = multiplied(factored(mean, energy(server.key.round)), w)
-        return {"parameters": {name: (w[name] + change[name]).to(w[name]) for name in w}}
+        kept = multiplied(factored(mean, energy(server.key.round)), w)
+        new = {n: kept[n] if is_buffer(n) else v + kept[n] for n, v in w.items()}
+        return {"parameters": {n: v.to(w[n]) for n, v in new.items()}}
 
     return fedavg(lr=lr)._replace(
         name="fedkd",

@@ -66,6 +66,6 @@ def test_running_statistics_are_those_of_their_own_passes():
     for ours, before in zip(found, (mentor, model.initial), strict=True):
         alone = sgd_step(model, before, batch, rate)
         assert set(of_model(ours)) == set(alone)
-        for name in alone:
-            same = torch.equal(ours[name], alone[name])
-            assert same == name.startswith("buffer:"), name
+        apart = {name for name in alone if not torch.equal(ours[name], alone[name])}
+        assert apart >= {"3.weight", "3.bias"}
+        assert not any(name.startswith("buffer:") for name in apart)
