@@ -19,9 +19,20 @@ def folder(tmp_path):
 
 def test_numbers_are_those_of_the_summary(folder) -> None:
     found = summary(folder)
-    told = measured(folder, ["accuracy", "sd over clients", "global accuracy", "highest", "rounds"])
+    told = measured(
+        folder,
+        [
+            "accuracy",
+            "weighted accuracy",
+            "sd over clients",
+            "global accuracy",
+            "highest",
+            "rounds",
+        ],
+    )
     final = found["accuracy"]["personal"]["final"]
     assert told["accuracy"] == 100 * final["mean"]
+    assert told["weighted accuracy"] == 100 * final["weighted"] != told["accuracy"]
     assert told["sd over clients"] == 100 * final["std"]
     assert told["global accuracy"] == 100 * found["accuracy"]["global"]["final"]["mean"]
     best = found["accuracy"]["personal"]["best_on_test"]

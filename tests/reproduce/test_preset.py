@@ -30,6 +30,7 @@ WANTED = {
     *(f"cgpfl-figure-{n}" for n in range(1, 6)),
     *(f"ppfl-table-{n}" for n in range(1, 4)),
     *(f"ppfl-figure-{n}" for n in range(5, 12)),
+    "knn-per-table-2",
 }
 OURS = {"local", "persfl_reverse"}  # rows that the papers do not print
 
@@ -119,6 +120,31 @@ def test_ppfl_trains_as_its_authors_scripts_do(name: str) -> None:
         assert {rate for row, rate in rates.items() if "synthetic" in row} == {0.1}
         assert rates["ppfl-t1-mnist-local"] == rates["ppfl-t1-mnist-pfedme"] == 0.03
         assert rates["ppfl-t1-mnist-ppfl1"] == rates["ppfl-t1-mnist-fedavg"] == 0.1
+
+
+def test_knn_per_table_has_one_setting_for_all_methods() -> None:
+    """Eight methods on three sets, trained alike but for what a set asks for; nothing of a method's
+    own differs from set to set but FedRep's steps, which stand for ten epochs.
+    """
+    found = preset("knn-per-table-2", "full").rows
+    assert len(found) == 24
+    by_set: dict[str, set[str]] = {}
+    by_method: dict[str, set[str]] = {}
+    for row in found:
+        spec = spec_of(row, 0, {})
+        assert row.name == f"knnper-t2-{row.options['data']}-{row.options['method']}"
+        assert [value.measure for value in row.values] == ["weighted accuracy"]
+        assert (spec.run.rounds, spec.train.epochs, spec.train.batch_size) == (200, 1, 128)
+        assert spec.run.participation == 1
+        assert spec.split.val > 0  # kNN-Per's share is chosen there
+        alike = spec.model_dump(mode="json", exclude={"method"})
+        by_set.setdefault(row.options["data"], set()).add(json.dumps(alike, sort_keys=True))
+        own = {k: v for k, v in spec.method.options.items() if k != "personal_steps"}
+        by_method.setdefault(row.options["method"], set()).add(json.dumps(own, sort_keys=True))
+    assert {len(one) for one in (*by_set.values(), *by_method.values())} == {1}
+    lines = {line["method"]: line for line in published("knn_per_table2")}
+    assert lines["knn_per"]["femnist"] == "88.2"
+    assert {row.options["method"] for row in found} == set(lines)
 
 
 def test_mistakes_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

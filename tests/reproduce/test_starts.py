@@ -46,6 +46,14 @@ FEW: Mapping[str, Mapping[str, Any]] = {  # of each base specification, what mak
     "ppfl_mnist": {"run.clients": 8, "train.batch_size": 16},
     "ppfl_synthetic": {"data.clients": 5, "train.batch_size": 64},
     "femnist": {"run.participation": 1.0, "train.batch_size": 8},
+    "knn_per_cifar10": {"run.clients": 6, "train.batch_size": 16},
+    "knn_per_femnist": {"train.batch_size": 8},
+    "knn_per_shakespeare": {
+        "run.clients": 3,
+        "data.length": 5,
+        "train.batch_size": 8,
+        "model.width": 4,
+    },
     "stackoverflow": {
         "data.users": 3,
         "run.clients": 3,
@@ -59,6 +67,7 @@ LESS: Mapping[str, Mapping[str, Any]] = {  # of a method's own options
     "fedmd": {"method.pretrain_steps": 2, "method.digest_steps": 1},
     "feddf": {"method.distill_steps": 2},
     "hypcluster": {"method.starts": 1},
+    "fedrep": {"method.personal_steps": 2},
 }
 
 
@@ -100,6 +109,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "y_extra": np.zeros(4, np.uint8),
     }
     save("femnist", (28, 28), 62, 60, 9, **people, **extra, client_extra=np.full(4, 2))
+    speeches = {role: ["to be or not", "that is the", "question whether"] for role in "abcd"}
+    (folder / "shakespeare.json").write_text(json.dumps(speeches))
     with h5py.File(folder / "stackoverflow_train.h5", "w") as file:
         for user in range(3):
             posts = [

@@ -79,6 +79,10 @@ def largest(folder: Path, found: Mapping[str, Any]) -> float | None:
 
 MEASURES: dict[str, tuple[str, Measure]] = {
     "accuracy": ("test accuracy, %", _accuracy("personal", "final", "mean")),
+    "weighted accuracy": (
+        "test accuracy weighted by test samples, %",
+        _accuracy("personal", "final", "weighted"),
+    ),
     "sd over clients": ("its sd over clients, %", _accuracy("personal", "final", "std")),
     "global accuracy": (
         "test accuracy of the global model, %",
