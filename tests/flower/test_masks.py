@@ -135,12 +135,12 @@ def test_a_node_without_the_others_keys_does_no_work(change, tmp_path, monkeypat
     assert why.get(change, "line 4 is no ECDSA key") in found["events"][0][3]
 
 
-def _broken(monkeypatch, stage, act):
-    """c1's host does something else once, when it is asked for a stage of round 2."""
+def _broken(monkeypatch, stage, act, name="c1", round=2):
+    """A host does something else once, when it is asked for a stage of a round."""
     answer, done = Node.answer, []
 
     def broken(self, parts):
-        if self.config.client == "c1" and (stage, 2) in steps(parts) and not done:
+        if self.config.client == name and (stage, round) in steps(parts) and not done:
             done.append(stage)
             act(self)
         return answer(self, parts)
@@ -174,6 +174,24 @@ def test_a_server_that_was_killed_between_two_stages_goes_on(stage, tmp_path, mo
         raise Killed
 
     _broken(monkeypatch, stage, killed)
+    fleet = Fleet(tmp_path, experiment("ditto"))
+    with pytest.raises(Killed):
+        fleet.run()
+    found = result(fleet.run())
+    assert unsigned(found) == unsigned(result(run(experiment("ditto"), tmp_path / "one")))
+
+
+@pytest.mark.parametrize("name", ["c0", "c3"])
+@pytest.mark.parametrize("stage", ["evaluate_all", *SCORE_STAGES])
+def test_a_server_that_was_killed_while_the_last_scores_leave_goes_on(
+    stage, name, tmp_path, monkeypatch
+):
+    """Some nodes are done with the run, and tell their scores again."""
+
+    def killed(node):
+        raise Killed
+
+    _broken(monkeypatch, stage, killed, name, RUNS["run__rounds"] + 1)
     fleet = Fleet(tmp_path, experiment("ditto"))
     with pytest.raises(Killed):
         fleet.run()

@@ -112,6 +112,24 @@ def test_a_run_that_is_over_answers_what_it_was_asked(tmp_path):
     assert (tmp_path / RUN / ASKED).read_text().splitlines()[1:] == ["done"]
 
 
+def test_a_run_that_is_over_tells_its_last_scores_again(tmp_path):
+    """With other keys; it reveals them for the survivors of before alone."""
+    asked = Asked(tmp_path / RUN)
+    asked.check(SPEC, asking("score_reveal", 4), b"0, 1, 3")
+    asked.finish()
+    for keys in (b"one", b"two"):
+        asked.check(SPEC, asking("score_shares", 4), keys)
+    asked.check(SPEC, asking("score_reveal", 4), b"0, 1, 3")
+    with pytest.raises(Refused, match="score_reveal 4 was asked 1 times already"):
+        asked.check(SPEC, asking("score_reveal", 4), b"0, 1, 2")
+    with pytest.raises(Refused, match="finished on this node"):
+        asked.check(SPEC, asking("shares", 3), b"one")
+    for number in range(8):
+        asked.check(SPEC, asking("score_shares", 4), bytes([number]))
+    with pytest.raises(Refused, match="score_shares 4 was asked 10 times already"):
+        asked.check(SPEC, asking("score_shares", 4), b"more")
+
+
 def test_a_step_is_known_by_the_state_that_it_begins_from(tmp_path):
     """A server that was killed asks one by one for what it had asked for together."""
     asked = Asked(tmp_path / RUN)

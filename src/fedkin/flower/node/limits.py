@@ -55,13 +55,13 @@ class Asked:
         self._check_rounds(spec, request)
         contents = _contents(request, message)
         new = [key for key in contents if contents[key] not in self._contents.get(key, set())]
-        if new and self.done:
+        if self.done and any(_op(key) not in SCORE_STAGES for key in new):
             raise Refused(
                 f"its run is finished on this node: remove {self._path.name} from its folder "
                 "to let it go on"
             )
         for key in new:
-            most = ONCE.get(key.partition(" ")[0], MOST_CONTENTS)
+            most = ONCE.get(_op(key), MOST_CONTENTS)
             if len(self._contents.get(key, set())) >= most:
                 raise Refused(f"{key} was asked {most} times already, with different messages")
         if new:
@@ -70,8 +70,9 @@ class Asked:
                 self._contents.setdefault(key, set()).add(contents[key])
 
     def finish(self) -> None:
-        """The run's model is made: from now on what was asked before is answered again, nothing
-        else.
+        """The run's model is made: from now on what was asked before is answered again, and
+        nothing else but stages of its scores, which have other keys each time: a server that was
+        cut off while they left asks for them again.
         """
         if not self.done:
             self._append([DONE])
@@ -129,6 +130,10 @@ def _runs(state: Path) -> Iterator[Path]:
 
 def _key(step: Step) -> str:
     return f"{step.op} {step.round}"
+
+
+def _op(key: str) -> str:
+    return key.partition(" ")[0]
 
 
 def _contents(request: Request, message: bytes | None) -> dict[str, str]:
