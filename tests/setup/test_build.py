@@ -67,6 +67,12 @@ def test_settings_change_the_method() -> None:
         method_of(spec("scaffold", train__momentum=0.9))
 
 
+def test_a_method_that_takes_rounds_has_those_of_the_run() -> None:
+    assert method_of(spec("fedkd", run__rounds=7)).hyper["rounds"] == 7
+    assert method_of(spec("fedkd", run__rounds=7, method__rounds=5)).hyper["rounds"] == 5
+    assert "rounds" not in method_of(spec("fedavg", run__rounds=7)).hyper
+
+
 def test_clients_that_are_held_out_never_train() -> None:
     parts = assemble(spec(run__holdout_clients=0.34, run__participation=1.0))
     assert parts.held_out.clients == 2
