@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from fedkin.engine.interrupts import interrupts
+from fedkin.experiment.terminal import ends_tidily
 
 
 def test_the_first_is_remembered_and_the_second_ends(capsys: pytest.CaptureFixture[str]) -> None:
@@ -18,6 +19,25 @@ def test_the_first_is_remembered_and_the_second_ends(capsys: pytest.CaptureFixtu
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
     assert capsys.readouterr().err.count("ending this round") == 1
+
+
+class _Told:
+    """Is told to end while it is destroyed: what a destructor raises is lost."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_ending_that_a_destructor_lost_is_found_by_who_asks() -> None:
+    with ends_tidily(), interrupts() as asked:
+        assert not asked()
+        held = [_Told()]
+        held.clear()
+        with pytest.raises(KeyboardInterrupt):
+            asked()
+    with interrupts() as asked:
+        assert not asked()
 
 
 def test_another_thread_catches_nothing() -> None:

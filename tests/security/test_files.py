@@ -112,11 +112,12 @@ def test_a_run_that_is_told_to_end_leaves_no_samples(
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     arguments = ["run", *SMALL[2:], "--engine", "processes:1", "--rounds", "100000", "--out", "run"]
-    before = dict(os.environ)
+    before, heard = dict(os.environ), signal.signal(number, signal.SIG_DFL)
     os.environ["TMPDIR"] = str(temporary)
     try:
-        started = process(*arguments, folder=tmp_path)
+        started = process(*arguments, folder=tmp_path)  # also where nohup ignores the signal
     finally:
+        signal.signal(number, heard)
         os.environ.clear()
         os.environ.update(before)
     for _ in range(1200):

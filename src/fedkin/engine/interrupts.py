@@ -1,4 +1,4 @@
-"""Ctrl-C, remembered until somebody asks for it."""
+"""What tells a run to stop, remembered until somebody asks for it."""
 
 import signal
 import sys
@@ -6,11 +6,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+TOLD: set[int] = set()
+"""Signals that told this process to end at once. Their KeyboardInterrupt is raised wherever the
+process happens to be, and is lost inside of a destructor or a callback of the garbage collector.
+"""
+
 
 @contextmanager
 def interrupts() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C is remembered until the round is done; a second one stops at once."""
+    """Ctrl-C is remembered until the round is done; a second one stops at once, and so does a
+    signal of ``TOLD`` whose exception was lost.
+    """
     seen: list[int] = []
+
+    def asked() -> bool:
+        if TOLD:
+            raise KeyboardInterrupt
+        return bool(seen)
 
     def remember(number: int, frame: Any) -> None:
         if seen:
@@ -25,9 +37,9 @@ def interrupts() -> Iterator[Callable[[], bool]]:
     try:
         before = signal.signal(signal.SIGINT, remember)
     except ValueError:  # not in the main thread: nothing to catch there
-        yield lambda: False
+        yield asked
         return
     try:
-        yield lambda: bool(seen)
+        yield asked
     finally:
         signal.signal(signal.SIGINT, before)

@@ -22,6 +22,7 @@ from rich.segment import Segment
 
 from fedkin.core.plain import plain, plain_lines
 from fedkin.core.system.posix import ENDS
+from fedkin.engine.interrupts import TOLD
 
 LONGEST = 2000  # letters of one sentence on stderr
 LOG = logging.getLogger("fedkin")
@@ -94,6 +95,7 @@ def ends_tidily() -> Iterator[None]:
 
     def end(number: int, frame: object) -> None:
         signal.signal(number, signal.SIG_IGN)
+        TOLD.add(number)
         raise KeyboardInterrupt
 
     before = {}
@@ -104,6 +106,7 @@ def ends_tidily() -> Iterator[None]:
     try:
         yield
     finally:
+        TOLD.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
 
