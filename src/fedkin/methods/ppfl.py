@@ -110,12 +110,16 @@ def ppfl(
             name for name in select(theta, canonical, "canonical layer") if not is_buffer(name)
         )
 
+    def parts_of(theta: Params) -> Params:
+        """What gradients are taken at."""
+        return apart(theta, split) if structure == 1 else theta
+
     def theta_step(model: Model, theta: Params, batch: Batch, c: Tensor, rate: Tensor) -> Params:
-        g = gradient(loss)(apart(theta, split), model, c, batch)
+        g = gradient(loss)(parts_of(theta), model, c, batch)
         return descend(theta, together(g, theta), rate)
 
     def of_membership(own: Params, model: Model, theta: Params, batch: Batch) -> Tensor:
-        return loss(apart(theta, split), model, own["c"], batch)
+        return loss(parts_of(theta), model, own["c"], batch)
 
     def membership_step(
         model: Model,
@@ -132,7 +136,7 @@ def ppfl(
     def full_slope(theta: Params, c: Tensor, data: ClientContext) -> Tensor:
         """∇_c f_i(c; θ) over all training data."""
         result: Tensor = slope(
-            lambda own, batch: loss(apart(theta, split), data.model, own, batch),
+            lambda own, batch: loss(parts_of(theta), data.model, own, batch),
             c,
             data.whole("train"),
         )

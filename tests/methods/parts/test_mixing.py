@@ -70,8 +70,9 @@ def test_all_weight_on_one_is_that_one(split) -> None:
     theta = stacked(model, split)
     one = torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64)
     expected = model.family.nll(model.outputs(only(theta, 1, split), x), y)
-    for mixed in (mixed_outputs, mixed_logits, mixed_parameters):
-        found = mixed(model, apart(theta, split), one, x, y, model.outputs)
+    parts = apart(theta, split)
+    for mixed, at in ((mixed_outputs, parts), (mixed_logits, parts), (mixed_parameters, theta)):
+        found = mixed(model, at, one, x, y, model.outputs)
         torch.testing.assert_close(found, expected)
 
 
@@ -107,7 +108,7 @@ def test_structure_2_mixes_parameters() -> None:
         for name, v in theta.items()
     }
     expected = model.family.nll(model.outputs(blend, x), y)
-    found = mixed_parameters(model, apart(theta, canonical), C, x, y, model.outputs)
+    found = mixed_parameters(model, theta, C, x, y, model.outputs)
     torch.testing.assert_close(found, expected)
     told = prediction(model, {"theta": theta, "membership": C}, x, 2, canonical, "means")
     torch.testing.assert_close(told, model.outputs(blend, x).log_softmax(1))

@@ -47,15 +47,14 @@ def together(parts: Params, theta: Params) -> Params:
     Returns:
         Shared parameters, and canonical ones [K, …].
     """
-    return {n: parts[n] if n in parts else _stacked(parts, n, len(v)) for n, v in theta.items()}
+    return {
+        n: parts[n] if n in parts else torch.stack([parts[_own(k, n)] for k in range(len(v))])
+        for n, v in theta.items()
+    }
 
 
 def _own(k: int, name: str) -> str:
     return f"{k} {name}"
-
-
-def _stacked(parts: Params, name: str, count: int) -> Tensor:
-    return torch.stack([parts[_own(k, name)] for k in range(count)])
 
 
 def _one(model: Model, parts: Params, k: int) -> Params:
@@ -63,11 +62,11 @@ def _one(model: Model, parts: Params, k: int) -> Params:
     return {n: parts[n] if n in parts else parts[_own(k, n)] for n in model.initial}
 
 
-def _blend(model: Model, parts: Params, c: Tensor) -> Params:
-    """The model made of θ_com and Σ c_k θ_k (figure 2b)."""
+def _blend(model: Model, theta: Params, c: Tensor) -> Params:
+    """The model made of θ_com and Σ c_k θ_k (figure 2b); canonical parameters have an axis more."""
     return {
-        n: parts[n] if n in parts else torch.tensordot(c, _stacked(parts, n, len(c)), dims=1)
-        for n in model.initial
+        n: v if v.dim() == model.initial[n].dim() else torch.tensordot(c, v, dims=1)
+        for n, v in theta.items()
     }
 
 
@@ -116,14 +115,14 @@ def mixed_logits(
 
 
 def mixed_parameters(
-    model: Model, parts: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward
+    model: Model, theta: Params, c: Tensor, x: Tensor, y: Tensor, forward: Forward
 ) -> Tensor:
     """Structure 2: negative log-likelihood [batch] of the model with parameters Σ c_k
     θ_k (eq. 12).
 
     Args:
         model: The client's architecture.
-        parts: θ, ``apart``.
+        theta: θ: shared layers, and canonical ones [K, …].
         c: The membership [K].
         x: Samples [batch, …].
         y: Labels [batch].
@@ -132,7 +131,7 @@ def mixed_parameters(
     Returns:
         One number a sample.
     """
-    nll: Tensor = model.family.nll(forward(_blend(model, parts, c), x), y)
+    nll: Tensor = model.family.nll(forward(_blend(model, theta, c), x), y)
     return nll
 
 
@@ -153,9 +152,10 @@ def prediction(
     Returns:
         As ``Method.predict`` has it.
     """
-    parts, c = apart(view["theta"], split), view["membership"]
+    theta, c = view["theta"], view["membership"]
     if structure == 2:
-        return likelihood(model, model.outputs(_blend(model, parts, c), x))
+        return likelihood(model, model.outputs(_blend(model, theta, c), x))
+    parts = apart(theta, split)
     each = torch.stack([model.outputs(_one(model, parts, k), x) for k in range(len(c))])
     if mixing == "logits" or model.family.name == "categorical":
         return likelihood(model, torch.tensordot(c, each, dims=1))
