@@ -14,7 +14,6 @@ from fedkin.core.method import Method
 from fedkin.experiment.resume import resume
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Progress
-from fedkin.methods import make
 from fedkin.report.comparison.run_row import Seen, read_run
 from fedkin.report.records import opened
 from fedkin.report.summary import summary
@@ -22,6 +21,7 @@ from fedkin.reproduce.cost import clocked, cost
 from fedkin.runs.directory import begun
 from fedkin.runs.record import EPSILON
 from fedkin.runs.spec import Spec, parse
+from fedkin.setup.build import named
 
 PROBED = 3  # rounds of a run that only counts; what the second one needs, each further one needs
 STEPS = ("setup_message", "setup_update", "client_update", "server_update", "finalize")
@@ -115,9 +115,7 @@ def work_of(content: Content, folder: Path, data_dir: str | None) -> Work:
     """Counted in a run of three rounds by autograd: the same on every machine."""
     short = {**content.get("run", {}), "rounds": PROBED, "evaluate_every": PROBED}
     spec = spec_of({**content, "run": short}, data_dir, engine="never")
-    shared = {"lr": spec.train.lr, "rounds": spec.run.rounds}
-    plain = method_of(content) or make(spec.method.name, spec.method.options, shared)
-    method, counts = counted(plain)
+    method, counts = counted(method_of(content) or named(spec))
     marks: list[tuple[str, int]] = []
     run(
         spec,

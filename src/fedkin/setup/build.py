@@ -93,12 +93,17 @@ def _planted(spec: Spec, population: Population) -> Population:
     return plant(population, count, Key(spec.run.seed)) if count else population
 
 
+def named(spec: Spec) -> Method:
+    """The method that [method] names, with what it takes from other sections."""
+    shared = {"lr": spec.train.lr, "rounds": spec.run.rounds}
+    return make(spec.method.name, spec.method.options, shared)
+
+
 def method_of(spec: Spec, given: Method | None = None) -> Method:
     """The method that [method] names, or the value given in its place, as [model] buffers, [train],
     [server] and [run] sampling say.
     """
-    shared = {"lr": spec.train.lr, "rounds": spec.run.rounds}
-    method = given or make(spec.method.name, spec.method.options, shared)
+    method = given or named(spec)
     if spec.model.buffers == "local":
         method = keep_batch_norm_local(method)
     check_optimizer(method, spec.train.made_with())

@@ -19,6 +19,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.method import ClientContext, FederationInit, Method
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
+from fedkin.transforms.factors import whole_updates
 from fedkin.transforms.hostile import poisoned_data as poisoned
 from fedkin.transforms.hostile.colluding import colluding
 from fedkin.transforms.setting import Change, Setting, declared_sum
@@ -72,9 +73,10 @@ def attack(
             method = poisoned.with_data(
                 poisoned.classes_needed(method, kind, target), who, poisoned.backdoor(target)
             )
-            method = _with_updates(method, who, _times(strength or 1 / share))
+            method = _with_updates(method, setting, who, _times(strength or 1 / share))
         else:
-            method = _with_updates(method, who, _of_kind(kind, strength or STRENGTHS[kind]))
+            tampering = _of_kind(kind, strength or STRENGTHS[kind])
+            method = _with_updates(method, setting, who, tampering)
         return _marked(method, setting, who)
 
     return change
@@ -88,9 +90,10 @@ def attackers(setting: Setting, share: float) -> frozenset[int]:
 
 
 def _with_updates(
-    method: Method, who: frozenset[int], change: Callable[[Tensor], Tensor]
+    method: Method, setting: Setting, who: frozenset[int], change: Callable[[Tensor], Tensor]
 ) -> Method:
     """The method whose attackers send another update than their own."""
+    method = whole_updates(method, "attack", setting)
     how = method.aggregation
     differences = how.differences if isinstance(how, WeightedSum) else ()
 

@@ -15,7 +15,6 @@ from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.method import Method
 from fedkin.transforms import attacks, rules
 from fedkin.transforms.compression import transform as compression
-from fedkin.transforms.factors import whole_updates
 from fedkin.transforms.setting import Change, Setting
 from fedkin.transforms.trust import trust
 
@@ -87,9 +86,6 @@ def transformed(
     """
     check_order([one.name for one in asked])
     last = [one for one in asked if _named(one.name).stage == COMPRESSION]
-    for one in asked:
-        if one in last or (one.name == "attack" and one.parameters.get("kind") != "label_flip"):
-            method = whole_updates(method, one.name, setting)
     for one in asked:
         method = method if one in last else made(one)(method, setting)
     method = noised(method)

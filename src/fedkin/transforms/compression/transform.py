@@ -19,6 +19,7 @@ from fedkin.core.tree import Tree, fill, is_buffer, named_leaves
 from fedkin.transforms.beside import beside
 from fedkin.transforms.compression import compressors
 from fedkin.transforms.compression.compressors import Compressor
+from fedkin.transforms.factors import whole_updates
 from fedkin.transforms.setting import Change, Setting, message_by_message
 
 UPDATED = ("parameters", "control")  # kinds of which an update is sent
@@ -48,7 +49,11 @@ def bfloat16(*, feedback: bool = True) -> Change:
 
 
 def _changed(name: str, how: Compressor, feedback: bool) -> Change:
-    return lambda method, setting: _Compressed(name, how, feedback, method, setting).method()
+    def change(method: Method, setting: Setting) -> Method:
+        whole = whole_updates(method, name, setting)
+        return _Compressed(name, how, feedback, whole, setting).method()
+
+    return change
 
 
 class _Parts(NamedTuple):
