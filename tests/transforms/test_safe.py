@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy.stats import ttest_rel
 
+from benchmarks.safe_recordings import no_better_by
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, GAUSSIAN
 from fedkin.core.model import from_module
@@ -124,7 +125,11 @@ def test_the_chance_is_that_of_scipys_paired_test() -> None:
     for n in (2, 7, 40):
         a, b = rng.normal(0.3, 1, n), rng.normal(0, 1, n)
         theirs = ttest_rel(a, b, alternative="greater").pvalue
-        assert no_better(torch.from_numpy(a - b)) == pytest.approx(theirs, rel=1e-9)
+        gain = torch.from_numpy(a - b)
+        assert no_better(gain) == pytest.approx(theirs, rel=1e-9)
+        # rows that are told twice, in one group each, are no more evidence than once
+        twice, group = gain.repeat_interleave(2), np.arange(2 * n) // 2
+        assert no_better_by(twice, group) == pytest.approx(theirs, rel=1e-9)
 
 
 def test_resumed_and_in_processes_it_is_the_same(tmp_path: Path, three: dict[str, Opened]) -> None:

@@ -142,9 +142,18 @@ def losses(model: Model, predictions: Tensor, y: Tensor) -> Tensor:
 
 
 def chosen(
-    method: Method, shared: Tree, alone: Params, data: ClientContext, judge: Judge
+    method: Method,
+    shared: Tree,
+    alone: Params,
+    data: ClientContext,
+    judge: Judge,
+    test: Callable[[Tensor], float] | None = None,
 ) -> tuple[float, float]:
-    """(share of the federated model, chance that it is no better than the client's own)."""
+    """(share of the federated model, chance that it is no better than the client's own).
+
+    ``test``: that chance from what each validation row costs less; ``no_better`` unless given.
+    """
+    chance_of = test or no_better
     model = data.model
     rows: list[list[Tensor]] = []
     with torch.no_grad():
@@ -158,7 +167,7 @@ def chosen(
             cost = [judge(model, out, batch.y)[real].double() for out in (both[1], *mixtures)]
             rows.append(cost)
     own, *others = [torch.cat(parts) for parts in zip(*rows, strict=True)]
-    tried = list(zip(LEVELS, others, [no_better(own - cost) for cost in others], strict=True))
+    tried = list(zip(LEVELS, others, [chance_of(own - cost) for cost in others], strict=True))
     fit = [one for one in tried if one[2] <= LEVELS[one[0]]]
     if not fit:
         return 0.0, min(chance for _, _, chance in tried)

@@ -1,0 +1,118 @@
+"""What [method] safe = true does to clients whose samples depend on one another: windows of one
+recording of UCI HAR, which overlap by half.
+
+    FEDKIN_DATA=DIR python -m benchmarks.safe_recordings [--only ditto,apfl]
+        [--write docs/choosing.md]
+
+The methods, runs and seed of ``benchmarks.safe``. Each client deploys the federated model, what
+safe chooses (a paired test over windows), or what the same rule chooses by a paired test over
+recordings. Test rows are read for the table: *surely* hurt at the 5 % level, by both tests.
+"""
+
+import argparse
+import math
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.special import stdtr
+
+from benchmarks.page import put
+from benchmarks.safe import METHODS, logs, trained
+from fedkin.data.arrays import Array
+from fedkin.export.opened import Opened
+from fedkin.transforms.safe import blend, chosen, errors, no_better
+
+LEVEL = 0.05
+WAYS = {
+    "never": "the federated model",
+    "windows": "chosen by windows, as `safe` does",
+    "recordings": "chosen by recordings",
+}
+HEAD = (
+    "| what clients deploy | gain | hurt | surely, by windows | surely, by recordings |\n"
+    "|---|---|---|---|---|"
+)
+
+
+def no_better_by(gain: torch.Tensor, group: Array) -> float:
+    """``no_better`` where rows of one group depend on one another.
+
+    The variance of the mean is that of the groups' sums, with as many degrees of freedom as groups
+    but one (cluster-robust: Cameron and Miller, 2015). Where every row is a group of
+    its own, it is the paired t-test.
+
+    >>> gain = torch.tensor([1.0, 0.0, 1.0, 1.0])
+    >>> round(no_better_by(gain, np.arange(4)), 4)  # no_better's own example
+    0.0288
+    >>> round(no_better_by(gain.repeat_interleave(2), np.arange(8) // 2), 4)  # rows told twice
+    0.0288
+    """
+    _, number = np.unique(group, return_inverse=True)
+    groups, n = int(number.max()) + 1, len(gain)
+    if groups < 2:
+        return 1.0
+    mean = float(gain.mean())
+    sums = np.bincount(number, weights=(gain - mean).numpy())
+    variance = groups / (groups - 1) * float((sums**2).sum()) / n**2
+    if variance == 0:
+        return 0.0 if mean > 0 else 1.0
+    return float(stdtr(groups - 1, -mean / math.sqrt(variance)))
+
+
+def clients(alone: Opened, other: Opened, way: str) -> list[tuple[float, float, float]]:
+    """(what it loses on `local`, the two chances that this is nothing) of every client."""
+    population, found = alone.parts.population, []
+    recording = population.truth["bout"]
+    host = other.coordinator.transport.host  # type: ignore[attr-defined]
+    for client in range(population.clients):
+        data = host.data(alone.parts.spec.run.rounds + 1, client)
+        own = alone.view(alone.member(client))
+        share = 1.0
+        if way != "never":
+            by = partial(no_better_by, group=recording[population.val[client]])
+            test = no_better if way == "windows" else by
+            shared = other.view(other.member(client))
+            share, _ = chosen(other.parts.method, shared, own, data, errors, test)
+        rows = population.test[client]
+        x, y = population.x[rows], population.y[rows]
+        p, q = logs(other, client, x), logs(alone, client, x)
+        out = {0.0: q, 1.0: p}.get(share, blend(data.model, p, q, torch.tensor(share)))
+        worse = errors(data.model, out, y).double() - errors(data.model, q, y).double()
+        found.append((float(worse.mean()), no_better(worse), no_better_by(worse, recording[rows])))
+    return found
+
+
+def line(way: str, found: Sequence[tuple[float, float, float]]) -> str:
+    """One row of the table, over all methods and clients."""
+    worse, windows, recordings = (np.array(part) for part in zip(*found, strict=True))
+    return (
+        f"| {WAYS[way]} | {-100 * worse.mean():+.1f} | {np.mean(worse > 1e-9):.1%} | "
+        f"{np.mean(windows <= LEVEL):.1%} | {np.mean(recordings <= LEVEL):.1%} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default=",".join(METHODS))
+    parser.add_argument("--write", type=Path)
+    given = parser.parse_args()
+    found: dict[str, list[tuple[float, float, float]]] = {way: [] for way in WAYS}
+    with tempfile.TemporaryDirectory() as folder:
+        alone = trained("har", "local", folder)
+        for name in given.only.split(","):
+            other = trained("har", name, folder)
+            for way in WAYS:
+                found[way] += clients(alone, other, way)
+            print(name, flush=True)
+    table = "\n".join([HEAD, *(line(way, found[way]) for way in WAYS)])
+    print(table)
+    if given.write is not None:
+        put(given.write, "safe-recordings", table)
+
+
+if __name__ == "__main__":
+    main()
