@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from fedkin.bench.row import read_rows
 from fedkin.methods import METHODS
+from fedkin.reproduce.measures import MEASURES
 from website.markdown import table
 from website.staging import ROOT
 
 DOCS = ROOT / "docs"
 MEASURED = ("measured (final)", "measured", "test accuracy")  # heads of the column of measurements
+FINAL = ("", MEASURES["accuracy"][0], MEASURES["weighted accuracy"][0])
 METHOD = re.compile(r"--method (\w+)")
 EDITION = "The first edition"  # the heading of docs/bench.md that has the rows
 SPECIFICATION = re.compile(r"examples/papers/\w+\.toml")
@@ -76,6 +78,8 @@ def _rows(path: Path) -> Iterator[tuple[str, Measured]]:
         elif not head:
             head = _cells(line)
         elif row := dict(zip(head, _cells(line))):
+            if row.get("what", "") not in FINAL:  # a page of a preset has other numbers beside
+                continue
             value = next((row[key] for key in MEASURED if row.get(key)), "")
             name = row.get("method") or _method(row.get("command", ""))
             if name in METHODS and re.match(r"-?\d", value):

@@ -6,6 +6,21 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
 
+# of the authors' script, see test_script_draws_are_those_of_the_authors_script
+THETA = [0.419019560418358, -0.6438939882329238, 0.06289976871926806]
+ALPHA = [0.7382785628223706, 0.13125525537535349, 0.13046618180227587]
+FIRST = [
+    0.432165829,
+    -0.569422237,
+    -0.966334245,
+    -0.438538738,
+    0.203442172,
+    -0.078888174,
+    0.421333618,
+]
+LABELS = [0, 1, 0, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0]
+ONES = 932
+
 
 def test_linear_toy_follows_its_model() -> None:
     source = linear_toy(rows=4000, noise=3.0, seed=1)
@@ -66,6 +81,40 @@ def test_mixture_is_seeded_and_refuses_nonsense() -> None:
         {"features": "cauchy"},
         {"largest": 10},
         {"noise": -1},
+        {"seed": -1},
+        {"seed": 2**32, "draws": "script"},
     ):
         with pytest.raises(FedkinError):
             synthetic_mixture(**wrong)  # type: ignore[arg-type]
+
+
+def test_script_draws_are_those_of_the_authors_script() -> None:
+    """Numbers that data/synthetic/generate_data.py of the authors of FedEM (commit b80911f6) made,
+    run with 6 tasks, dimension 7, 40 test samples and its default seed.
+    """
+    source = synthetic_mixture(clients=6, dim=7, test_rows=40, seed=12345, draws="script")
+    assert source.client is not None
+    assert source.official_test is not None
+    train = np.bincount(source.client[~source.official_test])
+    assert train.tolist() == [86, 192, 69, 67, 1000, 936]
+    np.testing.assert_allclose(source.truth["theta"][0, :3], THETA, rtol=1e-6)
+    np.testing.assert_allclose(source.truth["alpha"][0], ALPHA, rtol=1e-12)
+    np.testing.assert_allclose(source.x[0], FIRST, rtol=1e-6)
+    assert source.y[:20].tolist() == LABELS
+    assert source.y.sum() == ONES
+    # its index is never moved: the last component that reaches a row labels it, and 0 is left
+    nobody = source.truth["component"] == -1
+    assert 0.1 < nobody.mean() < 0.5
+    assert not source.y[nobody].any()
+
+
+def test_script_draws_have_no_other_features() -> None:
+    for wrong in ({"draws": "theirs"}, {"draws": "script", "features": "normal"}):
+        with pytest.raises(FedkinError, match="draws="):
+            synthetic_mixture(clients=3, **wrong)  # type: ignore[arg-type]
+
+
+def test_a_seed_below_zero_is_refused() -> None:
+    with pytest.raises(FedkinError, match=r"linear_toy: seed=-1 is not possible: use 0 or more"):
+        linear_toy(seed=-1)
+    assert len(linear_toy(seed=2**40).x) == 60  # a run's seed may be larger than a script's

@@ -27,6 +27,7 @@ def test_numbers_are_those_of_the_summary(folder) -> None:
             "sd over clients",
             "global accuracy",
             "highest",
+            "highest weighted",
             "rounds",
         ],
     )
@@ -37,6 +38,7 @@ def test_numbers_are_those_of_the_summary(folder) -> None:
     assert told["global accuracy"] == 100 * found["accuracy"]["global"]["final"]["mean"]
     best = found["accuracy"]["personal"]["best_on_test"]
     assert told["highest"] == 100 * best["mean"]
+    assert told["highest weighted"] == 100 * best["weighted"] != told["highest"]
     assert told["rounds"] == 3
     more = measured(folder, ["scalars", "minutes"])
     assert more["scalars"] == found["communication"]["paper"]["scalars"]["total"]

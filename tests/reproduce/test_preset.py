@@ -122,6 +122,33 @@ def test_ppfl_trains_as_its_authors_scripts_do(name: str) -> None:
         assert rates["ppfl-t1-mnist-ppfl1"] == rates["ppfl-t1-mnist-fedavg"] == 0.1
 
 
+def test_ppfl_synthetic_is_the_draw_of_its_authors_script() -> None:
+    """At the full scale: all trials have the same samples, and clients train on all of theirs."""
+    rows = [row for row in preset("ppfl-table-1", "full").rows if "synthetic" in row.name]
+    specs = [spec_of(row, seed, {}) for row in rows for seed in (0, 2)]
+    assert len(specs) == 16
+    assert {(s.data.options["draws"], s.data.options["seed"]) for s in specs} == {("script", 12345)}
+    assert {(s.split.train, s.split.val, s.data.test) for s in specs} == {(1.0, 0.0, "official")}
+
+
+def test_cgpfl_is_read_as_the_public_code_that_it_extends() -> None:
+    """One setting for all rows of MNIST and Fashion-MNIST: docs/reproduction/cgpfl-setting.md."""
+    rows = [row for n in (1, 2) for row in preset(f"cgpfl-table-{n}", "full").rows]
+    rows = [row for row in rows if "cifar10" not in row.name]
+    assert len(rows) == 40 + 48
+    for row in rows:
+        spec = spec_of(row, 0, {})
+        assert spec.data.options == {"pixels": "standardized"}
+        assert spec.split.options["pairs"] == "consecutive"
+        assert (spec.train.steps, spec.train.lr, spec.train.batch_size) == (10, 0.005, 20)
+        personal = spec.method.options.get("personal_lr")
+        assert personal in (None, 0.09 if "-dnn-" in row.name else 0.1)
+        first, second = row.values
+        assert (first.measure, second.measure) == ("highest weighted", "accuracy")
+        assert first.published == second.published
+        assert (first.published is None) == ("-local" in row.name)
+
+
 def test_knn_per_table_has_one_setting_for_all_methods() -> None:
     """Eight methods on three sets, trained alike but for what a set asks for; nothing of a method's
     own differs from set to set but FedRep's steps, which stand for ten epochs.

@@ -26,7 +26,7 @@ def test_settings_that_are_damaged_are_those_of_the_runs_own_file(
 
 
 def test_the_digest_of_a_row_is_what_it_was_when_rows_were_first_kept() -> None:
-    """Rows that are committed would count no more. The number is of commit a89d673."""
-    rows = {row.name: row for row in preset("cgpfl-table-1", "full").rows}
-    row = rows["cgpfl-t1-mnist-mlr-fedavg"]
-    assert digest_of(spec_of(row, 0, {"engine.name": "inprocess"})) == "fe8b05bec202a52d"
+    """Rows that are committed would count no more. The number is of commit 100433c4."""
+    rows = {row.name: row for row in preset("ppfl-table-1", "full").rows}
+    row = rows["ppfl-t1-mnist-fedavg"]
+    assert digest_of(spec_of(row, 0, {"engine.name": "inprocess"})) == "2ed2fbd3aef682d6"

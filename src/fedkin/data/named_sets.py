@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from fedkin.core.errors import FedkinError
-from fedkin.data.arrays import images
+from fedkin.data.arrays import Array, images
 from fedkin.data.formats.cifar import find_cifar, read_cifar
 from fedkin.data.formats.idx import DIGITS, FASHION, find_idx, read_mnist_like
 from fedkin.data.formats.npz import read_npz
@@ -32,6 +32,7 @@ __all__ = [
     "mnist",
 ]
 
+PIXELS = ("bytes", "standardized")
 LETTERS = (*DIGITS, *"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
 
@@ -55,30 +56,38 @@ def digits(dir: Path | None = None) -> Source:
     )
 
 
-def mnist(dir: Path | None = None) -> Source:
+def mnist(dir: Path | None = None, *, pixels: str = "bytes") -> Source:
     """MNIST uint8 [70000,1,28,28], the last 10,000 official test: mnist.npz or the four
     IDX files.
 
     Args:
         dir: The data folder.
+        pixels: "bytes", or "standardized": float32, as pFedMe's public generator has them.
 
     Returns:
         10 classes.
+
+    Raises:
+        FedkinError: The file is not there, or ``pixels`` is not known.
     """
-    return _mnist_like("mnist", dir, DIGITS)
+    return _mnist_like("mnist", dir, DIGITS, pixels)
 
 
-def fashion_mnist(dir: Path | None = None) -> Source:
+def fashion_mnist(dir: Path | None = None, *, pixels: str = "bytes") -> Source:
     """Fashion-MNIST uint8 [70000,1,28,28], the last 10,000 official test: fashion_mnist.npz or the
     four IDX files.
 
     Args:
         dir: The data folder.
+        pixels: "bytes" or "standardized", as of ``mnist``.
 
     Returns:
         10 classes, with names.
+
+    Raises:
+        FedkinError: The file is not there, or ``pixels`` is not known.
     """
-    return _mnist_like("fashion_mnist", dir, FASHION)
+    return _mnist_like("fashion_mnist", dir, FASHION, pixels)
 
 
 def cifar10(dir: Path | None = None) -> Source:
@@ -188,18 +197,37 @@ SOURCES: dict[str, Callable[..., Source]] = {
 }
 
 
-def _mnist_like(name: str, dir: Path | None, class_names: tuple[str, ...]) -> Source:
+def _mnist_like(name: str, dir: Path | None, class_names: tuple[str, ...], pixels: str) -> Source:
+    if pixels not in PIXELS:
+        raise FedkinError(f"{name}: pixels={pixels!r} is not known: use 'bytes' or 'standardized'")
     if dir is not None and (dir / f"{name}.npz").is_file():
-        return read_npz(dir / f"{name}.npz", name, classes=10, class_names=class_names)
-    files = find_idx([dir / name, dir]) if dir is not None else None
-    if files is None:
-        raise absent(
-            name,
-            file_of(name),
-            dir,
-            f"the four IDX files (train-images-idx3-ubyte.gz, …) into its folder {name}",
-        )
-    return read_mnist_like(name, files, class_names)
+        source = read_npz(dir / f"{name}.npz", name, classes=10, class_names=class_names)
+    else:
+        files = find_idx([dir / name, dir]) if dir is not None else None
+        if files is None:
+            raise absent(
+                name,
+                file_of(name),
+                dir,
+                f"the four IDX files (train-images-idx3-ubyte.gz, …) into its folder {name}",
+            )
+        source = read_mnist_like(name, files, class_names)
+    return source if pixels == "bytes" else source._replace(x=standardized(source.x))
+
+
+def standardized(x: Array) -> Array:
+    """Every pixel less its mean, by its standard deviation plus 0.001, over ALL pictures: the
+    public generator of pFedMe (data/Mnist/generate_niid_20users.py), which takes test pictures in.
+
+    Args:
+        x: [n, …] bytes.
+
+    Returns:
+        float32, of the same shape.
+    """
+    values = x.astype(np.float32)
+    mean, deviation = values.mean(axis=0), values.std(axis=0)
+    return np.asarray((values - mean) / (deviation + 0.001), dtype=np.float32)
 
 
 def _cifar(name: str, dir: Path | None) -> Source:

@@ -3,12 +3,19 @@ toy).
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.rng import Key
+from fedkin.data.arrays import Array, Ints
 from fedkin.data.source import Source
+
+DRAWS = ("own", "script")
+SEEDS = 2**32  # what numpy's RandomState takes
+NOBODY = -1  # the component of rows that the script labels 0 whatever they are
 
 
 def synthetic_mixture(
@@ -24,6 +31,7 @@ def synthetic_mixture(
     sigma: float = 2.0,
     test_rows: int = 5000,
     features: str = "uniform",
+    draws: str = "own",
     seed: int = 0,
 ) -> Source:
     """PPFL's synthetic set (its appendix C; generator of Marfoq et al. 2021), float32 [n, dim],
@@ -37,6 +45,13 @@ def synthetic_mixture(
     the defaults make about 0.9 GB; tests use fewer clients and ``test_rows`` each. truth: "alpha"
     [clients, components], "theta" [components, dim], "component" [n].
 
+    draws="script" takes the same numbers in the same order as the authors' script
+    (data/synthetic/generate_data.py of Marfoq et al.), which draws from numpy's RandomState. With
+    seed=12345 it makes the very samples of PPFL's Table 1, as the README of its code has it. The
+    script labels the shares of all components from a client's first row on: later ones overwrite
+    earlier ones, and what no share reaches has the label 0. "component" is then what labels a row,
+    or -1.
+
     Args:
         clients: How many.
         components: Of the mixture.
@@ -49,13 +64,14 @@ def synthetic_mixture(
         sigma: Its standard deviation.
         test_rows: Official test rows of a client.
         features: "uniform" or "normal".
+        draws: "own" or "script".
         seed: Of all that is drawn.
 
     Returns:
         Two classes, natural clients, official test rows.
 
     Raises:
-        FedkinError: A number is out of range, or ``features`` is not known.
+        FedkinError: A number is out of range, or ``features`` or ``draws`` is not known.
     """
     _positive(
         clients=clients,
@@ -69,26 +85,85 @@ def synthetic_mixture(
         raise FedkinError(
             f"synthetic_mixture: features={features!r} is not known: use 'uniform' or 'normal'"
         )
+    _seed("synthetic_mixture", seed)
+    if draws == "script" and seed >= SEEDS:
+        raise FedkinError(
+            f"synthetic_mixture: draws='script' has seeds up to {SEEDS - 1}, not {seed}"
+        )
+    if draws not in DRAWS:
+        raise FedkinError(f"synthetic_mixture: draws={draws!r} is not known: use 'own' or 'script'")
+    if draws == "script" and features != "uniform":
+        raise FedkinError(
+            "synthetic_mixture: draws='script' has features='uniform' only, as the script has"
+        )
     if largest < smallest or noise < 0 or sigma < 0:
         raise FedkinError(
             "synthetic_mixture: largest must be at least smallest, and noise and sigma at least 0"
         )
-    rng = Key(seed).numpy("synthetic mixture")
-    theta = rng.uniform(-1, 1, (components, dim)).astype(np.float32)
-    weights = rng.dirichlet(np.full(components, alpha), size=clients)
-    drawn = np.minimum(rng.lognormal(mean, sigma, clients), float(largest))
-    train = np.minimum(smallest + drawn.astype(np.int64), largest)
-    counts = np.stack(
-        [rng.multinomial(train, weights), rng.multinomial(np.full(clients, test_rows), weights)],
-        axis=1,
+    if draws == "script":
+        rng = np.random.RandomState(seed)
+        lengths = rng.lognormal(mean, sigma, clients)
+        weights = np.stack([rng.dirichlet(np.full(components, alpha)) for _ in range(clients)])
+        theta = rng.uniform(-1, 1, (components, dim))
+        sizes = _sizes(lengths, smallest, largest, test_rows)
+        drawn = _as_the_script(rng, theta, weights, sizes, noise)
+    else:
+        own = Key(seed).numpy("synthetic mixture")
+        theta = own.uniform(-1, 1, (components, dim)).astype(np.float32)
+        weights = own.dirichlet(np.full(components, alpha), size=clients)
+        sizes = _sizes(own.lognormal(mean, sigma, clients), smallest, largest, test_rows)
+        drawn = _in_blocks(own, theta, weights, sizes, noise, features)
+    return Source(
+        "synthetic_mixture",
+        drawn.x,
+        (drawn.noisy > 0).astype(np.int64),  # round(sigmoid(z)) is 1 exactly where z > 0
+        2,
+        client=np.repeat(np.arange(clients), sizes.sum(axis=1)),
+        official_test=np.repeat(np.tile([False, True], clients), sizes.ravel()),
+        class_names=("0", "1"),
+        truth={
+            "alpha": weights,
+            "theta": theta.astype(np.float32),
+            "component": drawn.component,
+        },
+        per_client=("alpha",),
     )
+
+
+class _Drawn(NamedTuple):
+    """Samples x [n, dim], the noisy logit [n] and the component [n] of each."""
+
+    x: Array
+    noisy: Array
+    component: Array
+
+
+def _sizes(drawn: Array, smallest: int, largest: int, test_rows: int) -> Ints:
+    """[clients, 2] training and test rows of each."""
+    more = np.minimum(drawn, float(largest)).astype(np.int64)
+    train = np.minimum(smallest + more, largest)
+    return np.stack([train, np.full_like(train, test_rows)], axis=1)
+
+
+def _in_blocks(
+    rng: np.random.Generator,
+    theta: Array,
+    weights: Array,
+    sizes: Ints,
+    noise: float,
+    features: str,
+) -> _Drawn:
+    """All rows, in blocks, so that temporaries stay small; of each client and part by component."""
+    components, dim = theta.shape
+    parts = [rng.multinomial(sizes[:, part], weights) for part in (0, 1)]
+    counts = np.stack(parts, axis=1)
     rows = int(counts.sum())
-    component = np.repeat(np.tile(np.arange(components), 2 * clients), counts.ravel()).astype(
+    component = np.repeat(np.tile(np.arange(components), sizes.size), counts.ravel()).astype(
         np.int8
     )
     x = np.empty((rows, dim), np.float32)
     logit = np.empty(rows, np.float32)
-    for start in range(0, rows, 65_536):  # in blocks, so that temporaries stay small
+    for start in range(0, rows, 65_536):
         part = slice(start, min(start + 65_536, rows))
         shape = (part.stop - part.start, dim)
         x[part] = (
@@ -97,18 +172,43 @@ def synthetic_mixture(
             else rng.random(shape, np.float32) * 2 - 1
         )
         logit[part] = np.einsum("nd,nd->n", x[part], theta[component[part]])
-    noisy = logit + noise * rng.standard_normal(rows, np.float32)
-    return Source(
-        "synthetic_mixture",
-        x,
-        (noisy > 0).astype(np.int64),  # round(sigmoid(z)) is 1 exactly where z > 0
-        2,
-        client=np.repeat(np.arange(clients), counts.sum(axis=(1, 2))),
-        official_test=np.repeat(np.tile([False, True], clients), counts.sum(axis=2).ravel()),
-        class_names=("0", "1"),
-        truth={"alpha": weights, "theta": theta, "component": component},
-        per_client=("alpha",),
-    )
+    return _Drawn(x, logit + noise * rng.standard_normal(rows, np.float32), component)
+
+
+def _as_the_script(
+    rng: np.random.RandomState,
+    theta: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64],
+    sizes: Ints,
+    noise: float,
+) -> _Drawn:
+    """Client by client, training rows before test rows: counts, samples, the noise of one component
+    after the other, and a permutation.
+
+    The script labels every component's share from the first row on (its ``current_index`` is never
+    moved). So a row has the label of the last component that reaches it, and rows beyond the
+    largest share keep the 0 that they began with.
+    """
+    components, dim = theta.shape
+    rows = int(sizes.sum())
+    found = _Drawn(np.empty((rows, dim), np.float32), np.empty(rows), np.empty(rows, np.int8))
+    ends = np.cumsum(sizes)
+    for part_number, n in enumerate(sizes.ravel()):
+        client = part_number // 2
+        counts = rng.multinomial(n, weights[client])
+        x = rng.uniform(-1, 1, (n, dim))
+        component, noisy = np.full(n, NOBODY), np.full(n, -np.inf)
+        for number in range(components):
+            first = slice(0, counts[number])
+            noises = rng.normal(size=counts[number], scale=noise)
+            noisy[first] = np.einsum("nd,d->n", x[first], theta[number]) + noises
+            component[first] = number
+        order = np.arange(n)
+        rng.shuffle(order)
+        part = slice(ends[part_number] - n, ends[part_number])
+        found.x[part], found.noisy[part] = x[order], noisy[order]
+        found.component[part] = component[order]
+    return found
 
 
 def linear_toy(
@@ -142,6 +242,7 @@ def linear_toy(
     Raises:
         FedkinError: A number is out of range.
     """
+    _seed("linear_toy", seed)
     _positive(rows=rows, dim=dim, reach=reach, clients=len(sigmas))
     if noise < 0 or min(sigmas) < 0:
         raise FedkinError("linear_toy: noise and every one of sigmas must be at least 0")
@@ -167,3 +268,8 @@ def _positive(**values: float) -> None:
     for name, value in values.items():
         if not value > 0:
             raise FedkinError(f"{name}={value} must be greater than 0")
+
+
+def _seed(name: str, seed: int) -> None:
+    if seed < 0:
+        raise FedkinError(f"{name}: seed={seed} is not possible: use 0 or more")

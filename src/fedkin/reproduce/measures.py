@@ -92,6 +92,10 @@ MEASURES: dict[str, tuple[str, Measure]] = {
         "highest test accuracy over rounds, %",
         _accuracy("personal", "best_on_test", "mean"),
     ),
+    "highest weighted": (
+        "test accuracy weighted by test samples, highest over rounds, %",
+        _accuracy("personal", "best_on_test", "weighted"),
+    ),
     "scalars": (
         "scalars sent (paper)",
         lambda folder, found: found["communication"]["paper"]["scalars"]["total"],
