@@ -23,6 +23,7 @@ import torch
 from benchmarks.gains import SETTINGS, table
 from benchmarks.methods import trial
 from benchmarks.page import renew
+from fedkin.core.model import Model
 from fedkin.engine.evaluation import Predict
 from fedkin.experiment.run import run
 from fedkin.export.opened import Opened
@@ -57,6 +58,11 @@ def logs(opened: Opened, client: int, x: torch.Tensor) -> torch.Tensor:
         return predict(model, opened.view(member), x)
 
 
+def deployed(model: Model, share: float, p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+    """Log-probabilities of what a client deploys: of the federated model p and its own q."""
+    return {0.0: q, 1.0: p}.get(share, blend(model, p, q, torch.tensor(share)))
+
+
 def row(alone: Opened, other: Opened) -> dict[str, Any]:
     """What the clients lose and gain, with and without safe."""
     population, gains = alone.parts.population, {"plain": [0.0], "safe": [0.0]}
@@ -71,7 +77,7 @@ def row(alone: Opened, other: Opened) -> dict[str, Any]:
         rows = population.rows("test")[client]
         x, y = population.x[rows], population.y[rows]
         p, q = logs(other, client, x), logs(alone, client, x)
-        mixture = {0.0: q, 1.0: p}.get(share, blend(data.model, p, q, torch.tensor(share)))
+        mixture = deployed(data.model, share, p, q)
         base = errors(data.model, q, y).double()
         for name, out in (("plain", p), ("safe", mixture)):
             worse = errors(data.model, out, y).double() - base

@@ -21,10 +21,10 @@ import torch
 from scipy.special import stdtr
 
 from benchmarks.page import put
-from benchmarks.safe import METHODS, logs, trained
+from benchmarks.safe import METHODS, deployed, logs, trained
 from fedkin.data.arrays import Array
 from fedkin.export.opened import Opened
-from fedkin.transforms.safe import blend, chosen, errors, no_better
+from fedkin.transforms.safe import chosen, errors, no_better
 
 LEVEL = 0.05
 WAYS = {
@@ -42,8 +42,8 @@ def no_better_by(gain: torch.Tensor, group: Array) -> float:
     """``no_better`` where rows of one group depend on one another.
 
     The variance of the mean is that of the groups' sums, with as many degrees of freedom as groups
-    but one (cluster-robust: Cameron and Miller, 2015). Where every row is a group of
-    its own, it is the paired t-test.
+    but one (cluster-robust: Cameron and Miller, 2015). Where every row is a group of its own, it is
+    the paired t-test.
 
     >>> gain = torch.tensor([1.0, 0.0, 1.0, 1.0])
     >>> round(no_better_by(gain, np.arange(4)), 4)  # no_better's own example
@@ -80,7 +80,7 @@ def clients(alone: Opened, other: Opened, way: str) -> list[tuple[float, float, 
         rows = population.test[client]
         x, y = population.x[rows], population.y[rows]
         p, q = logs(other, client, x), logs(alone, client, x)
-        out = {0.0: q, 1.0: p}.get(share, blend(data.model, p, q, torch.tensor(share)))
+        out = deployed(data.model, share, p, q)
         worse = errors(data.model, out, y).double() - errors(data.model, q, y).double()
         found.append((float(worse.mean()), no_better(worse), no_better_by(worse, recording[rows])))
     return found

@@ -89,8 +89,9 @@ def test_mixture_is_seeded_and_refuses_nonsense() -> None:
 
 
 def test_script_draws_are_those_of_the_authors_script() -> None:
-    """Numbers that data/synthetic/generate_data.py of the authors of FedEM (commit b80911f6) made,
-    run with 6 tasks, dimension 7, 40 test samples and its default seed.
+    """Numbers that the generating lines of data/synthetic/generate_data.py of the authors of FedEM
+    (commit b80911f6) made, run without its files, with 6 tasks, dimension 7, 40 test samples and
+    its default seed.
     """
     source = synthetic_mixture(clients=6, dim=7, test_rows=40, seed=12345, draws="script")
     assert source.client is not None

@@ -141,40 +141,6 @@ def losses(model: Model, predictions: Tensor, y: Tensor) -> Tensor:
     return -predictions.gather(1, y[:, None])[:, 0]
 
 
-def chosen(
-    method: Method,
-    shared: Tree,
-    alone: Params,
-    data: ClientContext,
-    judge: Judge,
-    test: Callable[[Tensor], float] | None = None,
-) -> tuple[float, float]:
-    """(share of the federated model, chance that it is no better than the client's own).
-
-    ``test``: that chance from what each validation row costs less; ``no_better`` unless given.
-    """
-    chance_of = test or no_better
-    model = data.model
-    rows: list[list[Tensor]] = []
-    with torch.no_grad():
-        for batch in data.whole("val"):
-            real = batch.weight > 0
-            both = method.predict(model, shared, batch.x), plain_prediction(model, alone, batch.x)
-            mixtures = [
-                both[0] if share == 1 else blend(model, *both, torch.tensor(share))
-                for share in LEVELS
-            ]
-            cost = [judge(model, out, batch.y)[real].double() for out in (both[1], *mixtures)]
-            rows.append(cost)
-    own, *others = [torch.cat(parts) for parts in zip(*rows, strict=True)]
-    tried = list(zip(LEVELS, others, [chance_of(own - cost) for cost in others], strict=True))
-    fit = [one for one in tried if one[2] <= LEVELS[one[0]]]
-    if not fit:
-        return 0.0, min(chance for _, _, chance in tried)
-    share, _, chance = min(fit, key=lambda one: float(one[1].mean()))
-    return share, chance
-
-
 def no_better(gain: Tensor) -> float:
     """The chance of so large a mean gain where there is none: a one-sided paired t-test.
 
@@ -194,3 +160,36 @@ def no_better(gain: Tensor) -> float:
     if spread == 0:  # every row gains the same
         return 0.0 if mean > 0 else 1.0
     return float(stdtr(len(gain) - 1, -mean / (spread / math.sqrt(len(gain)))))
+
+
+def chosen(
+    method: Method,
+    shared: Tree,
+    alone: Params,
+    data: ClientContext,
+    judge: Judge,
+    chance_of: Callable[[Tensor], float] = no_better,
+) -> tuple[float, float]:
+    """(share of the federated model, chance that it is no better than the client's own).
+
+    ``chance_of``: that chance from what each validation row costs less.
+    """
+    model = data.model
+    rows: list[list[Tensor]] = []
+    with torch.no_grad():
+        for batch in data.whole("val"):
+            real = batch.weight > 0
+            both = method.predict(model, shared, batch.x), plain_prediction(model, alone, batch.x)
+            mixtures = [
+                both[0] if share == 1 else blend(model, *both, torch.tensor(share))
+                for share in LEVELS
+            ]
+            cost = [judge(model, out, batch.y)[real].double() for out in (both[1], *mixtures)]
+            rows.append(cost)
+    own, *others = [torch.cat(parts) for parts in zip(*rows, strict=True)]
+    tried = list(zip(LEVELS, others, [chance_of(own - cost) for cost in others], strict=True))
+    fit = [one for one in tried if one[2] <= LEVELS[one[0]]]
+    if not fit:
+        return 0.0, min(chance for _, _, chance in tried)
+    share, _, chance = min(fit, key=lambda one: float(one[1].mean()))
+    return share, chance
