@@ -90,17 +90,3 @@ def test_letters_are_in_the_order_of_the_labels() -> None:
         "A",
         "a",
     )
-
-
-def test_standardized_pixels_lie_around_zero(tmp_path: Path) -> None:
-    arrays = mnist_arrays()
-    np.savez(tmp_path / "mnist.npz", **arrays)
-    plain, source = (named_sets.mnist(tmp_path, pixels=pixels) for pixels in named_sets.PIXELS)
-    values = plain.x.astype(float)
-    deviation = values.std(axis=0)
-    assert source.x.dtype == np.float32
-    np.testing.assert_allclose(source.x.mean(axis=0), 0, atol=1e-5)
-    np.testing.assert_allclose(source.x.std(axis=0), deviation / (deviation + 1e-3), atol=1e-5)
-    np.testing.assert_array_equal(source.y, plain.y)
-    with pytest.raises(FedkinError, match="use 'bytes' or 'standardized'"):
-        named_sets.mnist(tmp_path, pixels="grey")

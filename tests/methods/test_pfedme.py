@@ -16,7 +16,7 @@ START = {"persistent": {"persist": True}, "received": {"persist": False, "restar
 
 @pytest.mark.certifies("pfedme", "reference")
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
-@pytest.mark.parametrize(("kind", "beta"), [("mlr", 1.0), ("dnn", 0.5)])
+@pytest.mark.parametrize(("kind", "beta"), [("mlr", 1.0), ("dnn", 0.5), ("mlr", 2.0)])
 @pytest.mark.parametrize("start", START)
 def test_pfedme(start, kind, beta, work):
     model = architecture(kind)

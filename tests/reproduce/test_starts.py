@@ -43,6 +43,7 @@ FEW: Mapping[str, Mapping[str, Any]] = {  # of each base specification, what mak
         "public.samples": 12,
     },
     "persfl_mnist": {"train.batch_size": 40},
+    "persfl_pfedme": {"train.batch_size": 40, "train.steps": 1},
     "ppfl_mnist": {"run.clients": 8, "train.batch_size": 16},
     "ppfl_synthetic": {"data.clients": 5, "train.batch_size": 64},
     "femnist": {"run.participation": 1.0, "train.batch_size": 8},
@@ -149,6 +150,8 @@ def started(row: Row, folder: Path) -> Spec:
         few.pop("train.steps", None)
     if full.run.participation == 1:
         few.pop("run.participation", None)
+    if "size" in full.split.options:  # of a shard
+        few |= {"split.size": 12}
     if row.spec == "ppfl_mnist" and full.data.name == "cifar10":
         few |= {"run.clients": 6}
     if full.model.name == "transformer_lm":

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from fedkin.core.errors import FedkinError
-from fedkin.data.arrays import Array, images
+from fedkin.data.arrays import images
 from fedkin.data.formats.cifar import find_cifar, read_cifar
 from fedkin.data.formats.idx import DIGITS, FASHION, find_idx, read_mnist_like
 from fedkin.data.formats.npz import read_npz
 from fedkin.data.formats.text import FILES, shakespeare, stackoverflow
+from fedkin.data.pictures import prepared
 from fedkin.data.source import Source, absent, classified
 from fedkin.data.synthetic import linear_toy, synthetic_mixture
 
@@ -32,7 +33,6 @@ __all__ = [
     "mnist",
 ]
 
-PIXELS = ("bytes", "standardized")
 LETTERS = (*DIGITS, *"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 ACTIVITIES = ("walking", "walking upstairs", "walking downstairs", "sitting", "standing", "lying")
 
@@ -56,51 +56,61 @@ def digits(dir: Path | None = None) -> Source:
     )
 
 
-def mnist(dir: Path | None = None, *, pixels: str = "bytes") -> Source:
+def mnist(dir: Path | None = None, *, pixels: str = "bytes", augment: str = "none") -> Source:
     """MNIST uint8 [70000,1,28,28], the last 10,000 official test: mnist.npz or the four
     IDX files.
 
     Args:
         dir: The data folder.
         pixels: "bytes", or "standardized": float32, as pFedMe's public generator has them.
+        augment: "none", or "crop_flip": every picture moved and mirrored once, as PersFL's second
+            data split has them.
 
     Returns:
         10 classes.
 
     Raises:
-        FedkinError: The file is not there, or ``pixels`` is not known.
+        FedkinError: The file is not there, or ``pixels`` or ``augment`` is not known.
     """
-    return _mnist_like("mnist", dir, DIGITS, pixels)
+    return _mnist_like("mnist", dir, DIGITS, pixels, augment)
 
 
-def fashion_mnist(dir: Path | None = None, *, pixels: str = "bytes") -> Source:
+def fashion_mnist(
+    dir: Path | None = None, *, pixels: str = "bytes", augment: str = "none"
+) -> Source:
     """Fashion-MNIST uint8 [70000,1,28,28], the last 10,000 official test: fashion_mnist.npz or the
     four IDX files.
 
     Args:
         dir: The data folder.
         pixels: "bytes" or "standardized", as of ``mnist``.
+        augment: "none" or "crop_flip", as of ``mnist``.
 
     Returns:
         10 classes, with names.
 
     Raises:
-        FedkinError: The file is not there, or ``pixels`` is not known.
+        FedkinError: The file is not there, or ``pixels`` or ``augment`` is not known.
     """
-    return _mnist_like("fashion_mnist", dir, FASHION, pixels)
+    return _mnist_like("fashion_mnist", dir, FASHION, pixels, augment)
 
 
-def cifar10(dir: Path | None = None) -> Source:
+def cifar10(dir: Path | None = None, *, augment: str = "none") -> Source:
     """CIFAR-10 uint8 [60000,3,32,32], the last 10,000 official test: cifar10.npz or the binary
     version.
 
     Args:
         dir: The data folder.
+        augment: "none" or "crop_flip", as of ``mnist``.
 
     Returns:
         10 classes.
+
+    Raises:
+        FedkinError: The file is not there, or ``augment`` is not known.
     """
-    return _cifar("cifar10", dir)
+    source = _cifar("cifar10", dir)
+    return source._replace(x=prepared(source.x, "cifar10", augment=augment))
 
 
 def cifar100(dir: Path | None = None) -> Source:
@@ -197,9 +207,9 @@ SOURCES: dict[str, Callable[..., Source]] = {
 }
 
 
-def _mnist_like(name: str, dir: Path | None, class_names: tuple[str, ...], pixels: str) -> Source:
-    if pixels not in PIXELS:
-        raise FedkinError(f"{name}: pixels={pixels!r} is not known: use 'bytes' or 'standardized'")
+def _mnist_like(
+    name: str, dir: Path | None, class_names: tuple[str, ...], pixels: str, augment: str
+) -> Source:
     if dir is not None and (dir / f"{name}.npz").is_file():
         source = read_npz(dir / f"{name}.npz", name, classes=10, class_names=class_names)
     else:
@@ -212,22 +222,7 @@ def _mnist_like(name: str, dir: Path | None, class_names: tuple[str, ...], pixel
                 f"the four IDX files (train-images-idx3-ubyte.gz, …) into its folder {name}",
             )
         source = read_mnist_like(name, files, class_names)
-    return source if pixels == "bytes" else source._replace(x=standardized(source.x))
-
-
-def standardized(x: Array) -> Array:
-    """Every pixel less its mean, by its standard deviation plus 0.001, over ALL pictures: the
-    public generator of pFedMe (data/Mnist/generate_niid_20users.py), which takes test pictures in.
-
-    Args:
-        x: [n, …] bytes.
-
-    Returns:
-        float32, of the same shape.
-    """
-    values = x.astype(np.float32)
-    mean, deviation = values.mean(axis=0), values.std(axis=0)
-    return np.asarray((values - mean) / (deviation + 0.001), dtype=np.float32)
+    return source._replace(x=prepared(source.x, name, pixels, augment))
 
 
 def _cifar(name: str, dir: Path | None) -> Source:

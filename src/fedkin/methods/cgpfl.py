@@ -13,7 +13,7 @@ from torch import Tensor
 from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans, match
 from fedkin.core.errors import FedkinError
-from fedkin.core.hyperparameters import Count, NotNegative, Part, Positive, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
@@ -33,7 +33,7 @@ def cgpfl(
     lam: NotNegative = 12.0,
     personal_lr: Positive = 0.05,
     inner: Count = 5,
-    alpha: Part = 1.0,
+    alpha: Positive = 1.0,
     start: ThetaStart = "persistent",
 ) -> Method:
     """CGPFL. The paper: clusters 4, lam 12, inner 5, alpha 1, [train] steps 10, lr 0.005, batch 20.
@@ -51,7 +51,7 @@ def cgpfl(
         lam: λ of the Moreau envelope; 0 lets θ go where its own data pull.
         personal_lr: η, the step of the personal model θ.
         inner: S, gradient steps of θ on each mini-batch.
-        alpha: α in (0, 1], the server's step towards the new means. [train] steps is R.
+        alpha: α, the server's step towards the new means; 1 is the means. [train] steps is R.
         start: What θ goes on from in a round: "persistent", the client's own θ, or "received", the
             ω that it was sent, as in pFedMe's public code.
     """
@@ -145,7 +145,7 @@ def regroup(state: Tree, replies: Mapping[int, Reply], found: Clusters, alpha: f
         state: Of the server: models [K, …] by name, and the cluster of each client.
         replies: Of one round.
         found: The new clusters of the uploads.
-        alpha: α in (0, 1].
+        alpha: α, above 0.
 
     Returns:
         The state with new models, new clusters, and the share of clients that stayed.

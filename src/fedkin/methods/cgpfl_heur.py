@@ -9,7 +9,7 @@ import torch
 
 from fedkin.core.aggregation import Reply
 from fedkin.core.clustering import Clusters, kmeans
-from fedkin.core.hyperparameters import Count, NotNegative, Part, Positive, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import FederationInit, Method, ServerContext
 from fedkin.core.tree import Tree
 from fedkin.methods.cgpfl import ThetaStart, cgpfl, regroup, uploads, widen
@@ -40,7 +40,7 @@ def cgpfl_heur(
     lam: NotNegative = 12.0,
     personal_lr: Positive = 0.05,
     inner: Count = 5,
-    alpha: Part = 1.0,
+    alpha: Positive = 1.0,
     start: ThetaStart = "persistent",
 ) -> Method:
     """CGPFL whose server picks K in 1…⌊N/2⌋ by the least e(K) on the first round's uploads, and
@@ -54,7 +54,7 @@ def cgpfl_heur(
         lam: λ of the Moreau envelope.
         personal_lr: η, the step of the personal model θ.
         inner: S, gradient steps of θ on each mini-batch.
-        alpha: α in (0, 1], the server's step towards the new means.
+        alpha: α, the server's step towards the new means; 1 is the means.
         start: What θ goes on from in a round, as in cgpfl.
     """
     base = cgpfl(

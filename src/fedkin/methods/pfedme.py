@@ -2,7 +2,7 @@
 global model.
 """
 
-from fedkin.core.hyperparameters import Count, NotNegative, Part, Positive, declared
+from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import Method
 from fedkin.methods.cgpfl import ThetaStart, cgpfl
 
@@ -14,7 +14,7 @@ def pfedme(
     lam: NotNegative = 15.0,
     personal_lr: Positive = 0.1,
     inner: Count = 5,
-    beta: Part = 1.0,
+    beta: Positive = 1.0,
     start: ThetaStart = "persistent",
 ) -> Method:
     """pFedMe: CGPFL with one cluster, which is how CGPFL's authors define it.
@@ -30,7 +30,8 @@ def pfedme(
         lam: λ of the Moreau envelope.
         personal_lr: The step of the personal model θ.
         inner: Gradient steps on each mini-batch (K of the paper).
-        beta: β in (0, 1], the server's mixing, w ← (1−β) w + β mean. [train] steps is R.
+        beta: β, the server's step towards the mean, w ← w + β (mean − w); 1 is the mean. [train]
+            steps is R.
         start: What θ goes on from in a round: "persistent", the client's own θ, or "received", the
             w that it was sent.
     """

@@ -69,6 +69,7 @@ def test_a_seed_decides_everything(name: str) -> None:
         ("two_class", 10, {"scale": "some"}, "'demand' or 'all'"),
         ("two_class", 2900, {"low": 2, "high": 900}, "too few samples for its clients"),
         ("shards", 10, {"per_client": 0}, "per_client=0"),
+        ("shards", 10, {"size": 151}, "size=151 must be a whole number from 1 to 150"),
         ("label_groups", 3, {}, "3 clients cannot fill 4 groups"),
         ("label_groups", 10, {"groups": [3, 3, 3]}, "sum to 9, but there are 10 classes"),
         ("label_groups", 10, {"groups": [[0, 1], [1, 2]]}, "class 1 is in groups 0 and 1"),

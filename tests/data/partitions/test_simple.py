@@ -20,6 +20,15 @@ def test_shards() -> None:
     assert sizes(part).tolist() == [200] * 15
 
 
+def test_shards_of_a_size_leave_the_rest_unused() -> None:
+    part = split("shards", 15, per_client=2, size=20)
+    assert sizes(part).tolist() == [40] * 15
+    assert len(np.unique(np.concatenate(part.indices))) == 600
+    assert distinct(part).mean() < 3
+    held = {int(c) for rows in part.indices for c in np.unique(LABELS[rows])}
+    assert len(held) >= 8  # shards are drawn from all classes, not from the first ones
+
+
 def test_natural() -> None:
     client = np.array(["b", "a", "c", "a", "b", "b"])
     part = partition("natural", np.arange(6), None, np.random.default_rng(0), client=client)

@@ -76,26 +76,39 @@ def natural(
 
 
 def shards(
-    labels: Array, clients: int, rng: np.random.Generator, *, per_client: int = 2
+    labels: Array,
+    clients: int,
+    rng: np.random.Generator,
+    *,
+    per_client: int = 2,
+    size: int | None = None,
 ) -> Partition:
-    """McMahan et al.
-
-    2017: sort by label, cut into clients·per_client equal shards, deal them at random.
+    """McMahan et al. 2017: sort by label, cut into equal shards, deal them at random.
 
     Args:
         labels: [n] classes.
         clients: How many.
         rng: What shuffles.
         per_client: Shards of a client; 2 means that it mostly sees two classes.
+        size: Samples of a shard; shards that nobody gets stay unused. Default: clients·per_client
+            shards of all samples.
 
     Returns:
         Rows a client; the generator knows nothing more.
+
+    Raises:
+        FedkinError: A number is out of range, or there are too few samples for the shards.
     """
     class_count(labels, clients, "shards")
     whole("shards", "per_client", per_client, 1, max(1, len(labels) // clients))
+    needed = clients * per_client
     order = np.lexsort((rng.random(len(labels)), labels))
-    pieces = np.array_split(order, clients * per_client)
-    dealt = rng.permutation(len(pieces)).reshape(clients, per_client)
+    if size is None:
+        pieces = np.array_split(order, needed)
+    else:
+        whole("shards", "size", size, 1, max(1, len(labels) // needed))
+        pieces = [order[start : start + size] for start in range(0, len(order) - size + 1, size)]
+    dealt = rng.permutation(len(pieces))[:needed].reshape(clients, per_client)
     return Partition([np.sort(np.concatenate([pieces[i] for i in hand])) for hand in dealt], {})
 
 
