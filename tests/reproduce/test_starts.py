@@ -187,8 +187,9 @@ def _kind(spec: Spec) -> Any:
     content["data"]["name"] = content["data"]["name"].replace("fashion_", "")  # the same shape
     for section in ("method", "split", "train"):
         content[section] = {key: _type(value) for key, value in content[section].items()}
-    if spec.method.name != "fedavg":  # which starts on every partition
-        content["split"] = sorted(content["split"])
+    if spec.method.name != "fedavg":  # which starts on every partition and preparation of the data
+        del content["split"]
+        content["data"] = content["data"]["name"]
     return content
 
 
