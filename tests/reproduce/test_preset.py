@@ -10,7 +10,7 @@ import pytest
 
 from fedkin.reproduce.estimate import estimate
 from fedkin.reproduce.measures import MEASURES
-from fedkin.reproduce.preset import SCALES, names, preset, published
+from fedkin.reproduce.preset import SCALES, content_of, names, preset, published
 from fedkin.reproduce.row_spec import command, spec_of
 from fedkin.reproduce.running import outcomes
 from fedkin.setup.build import method_of
@@ -213,3 +213,16 @@ def test_the_small_scale_of_every_preset_runs(name: str, runs: Path) -> None:
             "file" in one.missing or "folder" in one.missing
         )  # data that are not here
         assert not one.missing or lacking, f"{one.row.name}: {one.missing}"
+
+
+def test_what_a_row_changes_in_a_table_stays_with_it() -> None:
+    """Rows of a group share the tables that it sets; one with an option of its own left it there
+    for the others.
+    """
+    table = {"name": "pfedme"}
+    row = preset("persfl-table-3").rows[0]
+    first, second = (
+        row._replace(changes={"method": table, **own}) for own in ({"method.beta": 2.0}, {})
+    )
+    assert content_of(first)["method"] == {"name": "pfedme", "beta": 2.0}
+    assert content_of(second)["method"] == {"name": "pfedme"}

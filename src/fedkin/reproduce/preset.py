@@ -16,6 +16,7 @@ pages.
 import csv
 import tomllib
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import cache
 from importlib import resources
 from itertools import product
@@ -100,7 +101,7 @@ def preset(name: str, scale: str = "small") -> Preset:
 def content_of(row: Row) -> Content:
     """The row's specification."""
     content: Content = tomllib.loads(_text("specs", f"{row.spec}.toml"))
-    for key, value in row.changes.items():
+    for key, value in deepcopy(row.changes).items():  # its tables are those of all its group's rows
         if "." in key:
             assign(content, key, value)
         else:
