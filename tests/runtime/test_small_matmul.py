@@ -2,32 +2,16 @@
 remainders there are.
 """
 
-import platform
-import shutil
-from pathlib import Path
-from unittest.mock import Mock
-
 import pytest
 import torch
-from torch._inductor import cpp_builder
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from fedkin.runtime import compile, small_matmul
-from fedkin.runtime.compile import _loaded, _made
 from fedkin.runtime.fuse import fused_updates
-from fedkin.runtime.small_matmul import LARGEST, LONGEST, small_products
+from fedkin.runtime.operators import with_own
+from fedkin.runtime.small_matmul import LARGEST, LONGEST
+from tests.runtime.own_operators import NEEDED, operators, several
 
-pytestmark = [
-    pytest.mark.skipif(
-        platform.machine() not in small_matmul.MEASURED, reason="only x86 has products of its own"
-    ),
-    pytest.mark.skipif(
-        not (shutil.which("g++") or shutil.which("c++")), reason="compiling needs a C++ compiler"
-    ),
-    pytest.mark.skipif(
-        " " in torch.__file__, reason="torch cannot compile in a folder whose path has a blank"
-    ),
-]
+pytestmark = NEEDED
 RATE = torch.tensor(0.5)
 # (rows, inner, columns): whole blocks of 5 × 4 · 16 and 5 × 5, one more and one less, a lone row,
 # column or number
@@ -44,12 +28,8 @@ SHAPES = [
 ]
 
 
-def operators(graph):
-    return [node.target._opname for node in graph.graph.nodes if node.op == "call_function"]
-
-
 def prepared(function, *inputs):
-    return small_products(fused_updates(make_fx(function)(*inputs)))
+    return with_own(fused_updates(make_fx(function)(*inputs)))
 
 
 def laid(rows, columns, transposed):
@@ -69,23 +49,6 @@ def product(a, b):
 
 def update(a, b):
     return torch.ones(a.shape[0], b.shape[1]) - RATE * (a @ b)
-
-
-def several(cases):
-    """One compiled function of all cases, which takes seconds for each; what it gives, and what was
-    expected.
-    """
-    torch.manual_seed(0)
-    cases = list(cases)
-    inputs = [leaf for _, *leaves in cases for leaf in leaves]
-
-    def every(*flat):
-        rest = iter(flat)
-        return tuple(function(*(next(rest) for _ in leaves)) for function, *leaves in cases)
-
-    graph = make_fx(every)(*inputs)
-    run = _loaded(_made(lambda: graph, inputs))
-    return run(*inputs), every(*inputs)
 
 
 @pytest.mark.parametrize("function", [product, update])
@@ -178,32 +141,3 @@ def test_other_factors_of_a_sum_stay():
     assert operators(prepared(step, torch.randn(4, 5), torch.randn(4, 3), torch.randn(3, 5))) == [
         "addmm"
     ]
-
-
-def test_where_nothing_was_measured_products_stay(monkeypatch):
-    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert operators(prepared(lambda a, b: (a @ b,), torch.randn(4, 6), torch.randn(6, 5))) == [
-        "mm"
-    ]
-    assert small_matmul.settings.__wrapped__() == {}
-
-
-def test_clang_is_asked_for_the_level_that_gcc_reads_in_the_source(monkeypatch):
-    level = "aot_inductor.compile_wrapper_opt_level"
-    for compiler, expected in (("clang++", "O3"), ("g++", None)):
-        monkeypatch.setattr(cpp_builder, "get_cpp_compiler", lambda compiler=compiler: compiler)
-        assert small_matmul.settings.__wrapped__().get(level) == expected
-
-
-def test_a_compiler_that_does_not_take_the_source_makes_torchs_products(monkeypatch):
-    shims = "aot_inductor.custom_ops_to_c_shims"
-    found = {name: ["an internal compiler error"] for name in small_matmul.settings()[shims]}
-    monkeypatch.setattr(compile, "settings", Mock(return_value={shims: found}))
-    a, b = torch.randn(4, 6), torch.randn(6, 5)
-    ((found, expected),) = zip(*several([(product, a, b)]), strict=True)
-    assert compile.settings.called
-    assert torch.allclose(found, expected, atol=1e-5)
-
-
-def test_the_source_is_part_of_the_package():
-    assert Path(small_matmul.__file__).with_name("small_matmul.cpp").is_file()

@@ -15,13 +15,13 @@ from torch.fx import GraphModule
 
 from fedkin.runtime.code_cache import compiler_folder, kept, processor
 from fedkin.runtime.fuse import fused_updates
-from fedkin.runtime.small_matmul import settings, small_products
+from fedkin.runtime.operators import FILES, settings, with_own
 
 Flat = Callable[..., Sequence[Tensor]]
 Record = Callable[[], GraphModule]
 
 # With another version of these, the same graph is other code.
-MAKERS = "compile.py", "fuse.py", "small_matmul.py", "small_matmul.cpp", "replay.py"
+MAKERS = ("compile.py", "fuse.py", "replay.py", *FILES)
 
 
 class Uncompiled(Exception):
@@ -76,13 +76,13 @@ def named(graph: GraphModule, *facts: object) -> str:
 def _made(record: Record, inputs: Sequence[Tensor]) -> Path:
     compiler_folder()
     recorded = record()
+    graph = with_own(_fused(recorded))
     try:
-        return _library(small_products(_fused(recorded)), inputs, settings())
+        return _library(graph, inputs, settings(graph))
     except Uncompiled:
         raise
-    except (
-        Exception
-    ):  # a compiler that does not take small_matmul.cpp: torch's products are slower, not wrong
+    except Exception:
+        # a compiler that does not take fedkin's C++: torch's operations are slower, not wrong
         return _library(_fused(recorded), inputs, {})
 
 

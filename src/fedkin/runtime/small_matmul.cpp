@@ -1,4 +1,4 @@
-// Products of small float32 matrices on one core, built into each compiled step: fedkin/runtime/small_matmul.py says where.
+// Products of small float32 matrices on one core: fedkin/runtime/small_matmul.py says where.
 // Nothing is packed or copied: a block of the result stays in registers while the factors pass by.
 
 #pragma GCC push_options
@@ -6,28 +6,18 @@
 #pragma clang fp contract(fast)
 
 #if defined(__AVX512F__)
-constexpr int WIDTH = 16, DEEP = 4, SIDE = 5;  // of 32 registers
-#elif defined(__AVX__)
-constexpr int WIDTH = 8, DEEP = 2, SIDE = 3;  // of 16
+constexpr int DEEP = 4, SIDE = 5;  // of 32 registers
 #else
-constexpr int WIDTH = 4, DEEP = 2, SIDE = 3;
+constexpr int DEEP = 2, SIDE = 3;  // of 16
 #endif
 constexpr int TALL = 5;
 
 namespace {
 
-typedef float Vector __attribute__((vector_size(WIDTH * sizeof(float))));
-
 struct Matrix {
     float* at;
     int64_t rows, columns, down, right;  // the steps from a row, and from a column, to the next one
 };
-
-inline Vector load(const float* from) {
-    Vector values;
-    __builtin_memcpy(&values, from, sizeof values);  // from any address
-    return values;
-}
 
 // out = w - a b (or a b without w) in ROWS x COLUMNS vectors, where a row of b lies side by side.
 template <int ROWS, int COLUMNS>
@@ -44,7 +34,7 @@ void outer_block(const Matrix& out, const Matrix* w, const Matrix& a, const Matr
         for (int c = 0; c < COLUMNS; c++) {
             int64_t there = column + c * WIDTH;
             Vector made = w ? load(w->at + (row + r) * w->down + there) - sum[r][c] : sum[r][c];
-            __builtin_memcpy(out.at + (row + r) * out.down + there, &made, sizeof made);
+            store(out.at + (row + r) * out.down + there, made);
         }
 }
 
@@ -107,27 +97,19 @@ void inner(const Matrix& out, const Matrix* w, const Matrix& a, const Matrix& b)
 }
 
 Matrix matrix(AtenTensorHandle tensor, int64_t number) {
-    void* at;
-    int64_t axes, *sizes, *steps;
-    aoti_torch_get_data_ptr(tensor, &at);
+    int64_t axes, *of = sizes(tensor), *steps;
     aoti_torch_get_dim(tensor, &axes);
-    aoti_torch_get_sizes(tensor, &sizes);
     aoti_torch_get_strides(tensor, &steps);
-    float* first = (float*)at + (axes == 3 ? number * steps[0] : 0);
-    return {first, sizes[axes - 2], sizes[axes - 1], steps[axes - 2], steps[axes - 1]};
+    float* first = data<float>(tensor) + (axes == 3 ? number * steps[0] : 0);
+    return {first, of[axes - 2], of[axes - 1], steps[axes - 2], steps[axes - 1]};
 }
 
 // w may be nothing. With three axes each is a stack of as many matrices.
 AOTITorchError product(AtenTensorHandle w, AtenTensorHandle a, AtenTensorHandle b, AtenTensorHandle* made) {
-    int64_t axes, *of_a, *of_b;
+    int64_t axes, *of_a = sizes(a), *of_b = sizes(b);
     aoti_torch_get_dim(a, &axes);
-    aoti_torch_get_sizes(a, &of_a);
-    aoti_torch_get_sizes(b, &of_b);
-    int64_t count = axes == 3 ? of_a[0] : 1, rows = of_a[axes - 2], columns = of_b[axes - 1];
-    int64_t sizes[3] = {count, rows, columns}, steps[3] = {rows * columns, columns, 1}, skipped = 3 - axes;
-    AOTITorchError error = aoti_torch_empty_strided(
-        axes, sizes + skipped, steps + skipped, aoti_torch_dtype_float32(), aoti_torch_device_type_cpu(), 0, made);
-    if (error) return error;
+    int64_t count = axes == 3 ? of_a[0] : 1, of[3] = {count, of_a[axes - 2], of_b[axes - 1]};
+    if (AOTITorchError error = empty(axes, of + 3 - axes, aoti_torch_dtype_float32(), made)) return error;
     for (int64_t number = 0; number < count; number++) {
         Matrix from, *less = nullptr, left = matrix(a, number), right = matrix(b, number);
         if (w) from = matrix(w, number), less = &from;

@@ -1,24 +1,24 @@
-"""Small products of a compiled step in C++ of fedkin's own (``small_matmul.cpp``), compiled for
-this CPU.
+"""Small products of a compiled step (``small_matmul.cpp``).
 
 A step of a mini-batch multiplies matrices of some ten rows. A library's product is made for larger
 ones: it packs its factors first, and the one that torch brings leaves half of some CPUs' vector
-units unused. Only x86 was measured: elsewhere products stay as they are.
+units unused.
 """
 
-import platform
-from functools import cache
-from pathlib import Path
-from typing import Any, TypeGuard, cast
+from collections.abc import Callable
+from typing import Any
 
-import torch
 from torch import Tensor, ops
-from torch.fx import Graph, GraphModule, Node
-from torch.library import Library
+from torch.fx import Graph, Node
+
+from fedkin.runtime.plain import plain
 
 aten = ops.aten
 
-MEASURED = ("x86_64", "AMD64")
+SCHEMAS: dict[str, Callable[..., Any]] = {
+    "small_product(Tensor a, Tensor b) -> Tensor": lambda a, b: a @ b,
+    "small_update(Tensor w, Tensor a, Tensor b) -> Tensor": lambda w, a, b: w - a @ b,
+}
 LARGEST = (
     2**24
 )  # multiplications of one product: a library's packing costs little beside more of them
@@ -29,66 +29,24 @@ FUNCTION = (
 )
 
 
-def small_products(graph: GraphModule) -> GraphModule:
-    """The graph with its small products of float32 as operators of fedkin's: a @ b, and w − a @ b.
-
-    ``graph`` has the facts about its tensors (``meta``), and is changed itself. Inductor needs
-    ``settings`` for it.
-    """
-    if not _measured():
-        return graph
-    _library()
-    for node in graph.graph.nodes:
-        if node.op == "call_function" and (made := _product(graph.graph, node)) is not None:
-            made.meta = dict(node.meta)
-            node.replace_all_uses_with(made)
-    graph.graph.eliminate_dead_code()
-    graph.recompile()
-    return graph
+def replace(graph: Graph, node: Node) -> None:
+    """A small product of float32 as an operator of fedkin's: a @ b, or w − a @ b."""
+    if (made := _product(graph, node)) is not None:
+        made.meta = dict(node.meta)
+        node.replace_all_uses_with(made)
 
 
-@cache
-def settings() -> dict[str, Any]:
-    """Inductor's settings that compile these operators: their C++, each piece of which is put
-    behind an ``extern``.
-    """
-    if not _measured():
-        return {}
-    from torch._inductor import cpp_builder
-
-    _library()
-    whole = (
-        '"C++" {\n' + Path(__file__).with_name("small_matmul.cpp").read_text(encoding="utf-8") + "}"
-    )
+def shims() -> dict[Any, str]:
+    """The C++ function of each operator."""
     a, b, w = (f"AtenTensorHandle {name}" for name in "abw")
-    product = FUNCTION.format(name="small_product", given=f"{a}, {b}", of="nullptr, a, b")
-    update = FUNCTION.format(name="small_update", given=f"{w}, {a}, {b}", of="w, a, b")
-    code = {
-        ops.fedkin.small_product.default: [whole, product],
-        ops.fedkin.small_update.default: [update],
+    return {
+        ops.fedkin.small_product.default: FUNCTION.format(
+            name="small_product", given=f"{a}, {b}", of="nullptr, a, b"
+        ),
+        ops.fedkin.small_update.default: FUNCTION.format(
+            name="small_update", given=f"{w}, {a}, {b}", of="w, a, b"
+        ),
     }
-    found: dict[str, Any] = {"aot_inductor.custom_ops_to_c_shims": code}
-    if (
-        "clang" in cpp_builder.get_cpp_compiler()
-    ):  # it does not read the level that small_matmul.cpp asks for
-        found["aot_inductor.compile_wrapper_opt_level"] = "O3"
-    return found
-
-
-def _measured() -> bool:
-    return platform.machine() in MEASURED
-
-
-@cache
-def _library() -> Any:
-    """What Inductor asks about the operators: their schemas, and the shapes of what they give."""
-    library = cast(Any, Library)("fedkin", "DEF")  # its own code has no types
-    as_recorded = (torch.Tag.needs_exact_strides,)  # by which ``_suits`` chose them
-    library.define("small_product(Tensor a, Tensor b) -> Tensor", tags=as_recorded)
-    library.define("small_update(Tensor w, Tensor a, Tensor b) -> Tensor", tags=as_recorded)
-    library.impl("small_product", lambda a, b: a @ b, "CompositeExplicitAutograd")
-    library.impl("small_update", lambda w, a, b: w - a @ b, "CompositeExplicitAutograd")
-    return library  # the operators are there as long as it is
 
 
 def _product(graph: Graph, node: Node) -> Node | None:
@@ -111,18 +69,12 @@ def _product(graph: Graph, node: Node) -> Node | None:
 
 def _suits(a: Node, b: Node) -> bool:
     left, right = (node.meta.get("val") for node in (a, b))
-    if not (_plain(left) and _plain(right)):
+    if not (plain(left) and plain(right)):
         return False
     inner = left.shape[-1]
     size = left.shape[-2] * inner * right.shape[-1]
     beside = right.stride(-1) == 1 or (right.stride(-2) == 1 and left.stride(-1) == 1)
     return 0 < size <= LARGEST and inner <= LONGEST and beside
-
-
-def _plain(tensor: Any) -> TypeGuard[Tensor]:
-    if not isinstance(tensor, Tensor) or tensor.layout is not torch.strided:
-        return False
-    return tensor.device.type == "cpu" and tensor.dtype == torch.float32 and tensor.numel() > 0
 
 
 def _whole(w: Node, result: Node) -> bool:

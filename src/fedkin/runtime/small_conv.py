@@ -1,0 +1,113 @@
+"""Convolutions with few channels in a compiled step (``small_conv.cpp``).
+
+A library fills its vectors with channels, 16 at a time: with six of them most of its work is for
+nothing. Here a vector is as many pictures of the mini-batch.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, ops
+from torch.fx import Graph, Node
+
+from fedkin.runtime.plain import plain
+
+aten = ops.aten
+
+FEW = 16  # channels, from which on a library's vectors are full
+LEAST = 8  # pictures: fewer leave most lanes unused
+LARGEST = 2**14  # numbers of a picture, before and after: packed, they stay near the processor
+ONE = [1, 1], [0, 0], [1, 1], False, [0, 0], 1  # step, padding, dilation, transposed, …, groups
+
+
+def _back(slope: Tensor, x: Tensor, w: Tensor, mask: list[bool]) -> tuple[Tensor, ...]:
+    made = aten.convolution_backward(slope, x, w, [w.shape[0]], *ONE, mask)
+    return tuple(part for part, asked in zip(made, mask, strict=True) if asked)
+
+
+SCHEMAS: dict[str, Callable[..., Any]] = {
+    "small_conv(Tensor x, Tensor w, Tensor bias) -> Tensor": lambda x, w, bias: aten.convolution(
+        x, w, bias, *ONE
+    ),
+    "small_conv_back(Tensor slope, Tensor x, Tensor w) -> (Tensor, Tensor, Tensor)": (
+        lambda slope, x, w: _back(slope, x, w, [True, True, True])
+    ),
+    "small_conv_weights(Tensor slope, Tensor x, Tensor w) -> (Tensor, Tensor)": (
+        lambda slope, x, w: _back(slope, x, w, [False, True, True])
+    ),
+}
+
+
+def replace(graph: Graph, node: Node) -> None:
+    """A convolution with few channels, and its gradients, where that was found to be faster."""
+    given: tuple[Any, ...] = node.args
+    if node.target is aten.convolution.default and _plain(given, 3):
+        x, w, bias = given[:3]
+        if _fits(x, w) and w.meta["val"].shape[0] < FEW:
+            _put(graph, node, ops.fedkin.small_conv.default, (x, w, bias))
+    if node.target is aten.convolution_backward.default and _plain(given, 4):
+        slope, x, w = given[:3]
+        out, into = w.meta["val"].shape[:2]
+        by_x = given[10] == [True, True, True]
+        if not _fits(x, w) or not (by_x or given[10] == [False, True, True]):
+            return
+        if by_x and out <= FEW and min(out, into) < FEW:
+            _put(graph, node, ops.fedkin.small_conv_back.default, (slope, x, w))
+        elif not by_x and out < FEW:
+            made = _put(graph, node, ops.fedkin.small_conv_weights.default, (slope, x, w))
+            for part in list(made.users):
+                part.args = (made, int(part.args[1]) - 1)  # type: ignore[arg-type]
+
+
+def _put(graph: Graph, node: Node, operator: Any, given: tuple[Node, ...]) -> Node:
+    with graph.inserting_before(node):
+        made = graph.call_function(operator, given)
+    made.meta = dict(node.meta)
+    node.replace_all_uses_with(made)
+    return made
+
+
+def _plain(given: tuple[Any, ...], first: int) -> bool:
+    """Whether all tensors lie side by side, and the rest is as in ``ONE``."""
+    tensors = given[:3]
+    return tuple(given[first : first + 6]) == ONE and all(
+        isinstance(node, Node) and _side_by_side(node.meta.get("val")) for node in tensors
+    )
+
+
+def _side_by_side(value: Any) -> bool:
+    return plain(value) and value.is_contiguous()
+
+
+def _fits(x: Node, w: Node) -> bool:
+    """Whether there are pictures enough, and small ones."""
+    before, kernels = x.meta["val"], w.meta["val"]
+    if before.dim() != 4 or before.shape[0] < LEAST:
+        return False
+    rows, columns = (
+        size - kernel + 1 for size, kernel in zip(before.shape[2:], kernels.shape[2:], strict=True)
+    )
+    largest: int = max(before[0].numel(), kernels.shape[0] * rows * columns)
+    return largest <= LARGEST
+
+
+def shims() -> dict[Any, str]:
+    """The C++ function of each operator."""
+    start = "AOTITorchError aoti_torch_cpu_small_conv"
+    slope, x, w, bias = (f"AtenTensorHandle {name}" for name in ("slope", "x", "w", "bias"))
+    made, by_x, by_w, by_bias = (
+        f"AtenTensorHandle* {name}" for name in ("made", "by_x", "by_w", "by_bias")
+    )
+    return {
+        ops.fedkin.small_conv.default: (
+            f"{start}({x}, {w}, {bias}, {made}) {{ return convolved(x, w, bias, made); }}"
+        ),
+        ops.fedkin.small_conv_back.default: (
+            f"{start}_back({slope}, {x}, {w}, {by_x}, {by_w}, {by_bias}) "
+            "{ return convolved_back(slope, x, w, by_x, by_w, by_bias); }"
+        ),
+        ops.fedkin.small_conv_weights.default: (
+            f"{start}_weights({slope}, {x}, {w}, {by_w}, {by_bias}) "
+            "{ return convolved_back(slope, x, w, nullptr, by_w, by_bias); }"
+        ),
+    }

@@ -1,0 +1,105 @@
+"""Max pooling by 2 x 2 in a compiled step (``small_pool.cpp``): the bits of torch's.
+
+torch's keeps where each maximum was as int64, finds it number by number, and is compiled so that a
+gradient looks again at every number. Here a byte says where it was, many are found at once, and a
+gradient is written where it belongs.
+"""
+
+from collections.abc import Callable
+from operator import getitem
+from typing import Any
+
+import torch
+from torch import Tensor, ops
+from torch.fx import Graph, Node
+
+from fedkin.runtime.plain import plain
+
+aten = ops.aten
+
+# size, step, padding, dilation, whether to round up, as they may be written
+FORMS: tuple[tuple[Any, ...], ...] = ([2, 2],), ([2, 2], []), ([0, 0],), ([1, 1],), (False,)
+
+
+def _pooled(x: Tensor) -> tuple[Tensor, Tensor]:
+    out, at = aten.max_pool2d_with_indices(x, [2, 2], [2, 2])
+    row, column = at // x.shape[-1], at % x.shape[-1]
+    return out, (row % 2 * 2 + column % 2).to(torch.uint8)
+
+
+def _pooled_back(slope: Tensor, x: Tensor, place: Tensor) -> Tensor:
+    """Each slope at its place of four, row by row; rows and columns that no pool reads get 0."""
+    corners = [torch.where(place == corner, slope, 0.0) for corner in range(4)]
+    upper, lower = (torch.stack(corners[row : row + 2], -1).flatten(-2) for row in (0, 2))
+    whole = torch.stack((upper, lower), -2).flatten(-3, -2)
+    missing = (x.shape[-1] - whole.shape[-1], x.shape[-2] - whole.shape[-2])
+    return torch.nn.functional.pad(whole, (0, missing[0], 0, missing[1]))
+
+
+SCHEMAS: dict[str, Callable[..., Any]] = {
+    "small_pool(Tensor x) -> (Tensor, Tensor)": _pooled,
+    "small_pool_back(Tensor slope, Tensor x, Tensor place) -> Tensor": _pooled_back,
+}
+
+
+def replace(graph: Graph, node: Node) -> None:
+    """A pool and the gradients through it, where nothing else asks where the maxima were."""
+    if node.target is not aten.max_pool2d_with_indices.default or not _by_two(node.args[1:]):
+        return
+    x: Any = node.args[0]
+    parts: dict[Any, Node] = {part.args[1]: part for part in node.users if part.target is getitem}
+    backward = list(parts[1].users) if 1 in parts else []
+    if len(parts) != len(node.users) or not all(_suits(user, x) for user in backward):
+        return
+    if not _side_by_side(x):
+        return
+    with graph.inserting_before(node):
+        made = graph.call_function(ops.fedkin.small_pool.default, (x,))
+        found = [graph.call_function(getitem, (made, number)) for number in (0, 1)]
+    for number, part in parts.items():
+        found[number].meta = dict(part.meta)
+    if 0 in parts:
+        parts[0].replace_all_uses_with(found[0])
+    for user in backward:
+        with graph.inserting_before(user):
+            slope = graph.call_function(
+                ops.fedkin.small_pool_back.default, (user.args[0], x, found[1])
+            )
+        slope.meta = dict(user.meta)
+        user.replace_all_uses_with(slope)
+
+
+def _by_two(given: tuple[Any, ...]) -> bool:
+    """Whether windows of 2 x 2 lie side by side; what is not written is torch's default."""
+    return bool(given) and all(one in forms for one, forms in zip(given, FORMS, strict=False))
+
+
+def _suits(user: Node, x: Node) -> bool:
+    """Whether a use of where the maxima were is the gradient of the same pool."""
+    if user.target is not aten.max_pool2d_with_indices_backward.default or user.args[1] is not x:
+        return False
+    slope: Any = user.args[0]
+    return _by_two(user.args[2:7]) and _side_by_side(slope)
+
+
+def _side_by_side(node: Node) -> bool:
+    """Whether its numbers lie plane by plane and row by row, with a pool in every plane."""
+    value = node.meta.get("val")
+    return plain(value) and value.dim() in (3, 4) and value.is_contiguous()
+
+
+def shims() -> dict[Any, str]:
+    """The C++ function of each operator."""
+    start = "AOTITorchError aoti_torch_cpu_small_pool"
+    x, slope, place, out = (
+        f"AtenTensorHandle{name}" for name in (" x", " slope", " place", "* out")
+    )
+    return {
+        ops.fedkin.small_pool.default: (
+            f"{start}({x}, {out}, AtenTensorHandle* place) {{ return pooled(x, out, place); }}"
+        ),
+        ops.fedkin.small_pool_back.default: (
+            f"{start}_back({slope}, {x}, {place}, {out}) "
+            "{ return pooled_back(slope, x, place, out); }"
+        ),
+    }
