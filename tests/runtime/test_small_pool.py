@@ -7,6 +7,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.functional import max_pool2d
 
 from fedkin.runtime.operators import with_own
+from fedkin.runtime.plain import FEW
 from tests.runtime.own_operators import NEEDED, operators, several
 
 pytestmark = NEEDED
@@ -98,8 +99,9 @@ def test_any_other_pool_stays(other):
         torch.randn(2, 3, 8, 8).double(),
         torch.randn(2, 3, 8, 8).mT,
         torch.randn(2, 8, 8, 3).movedim(-1, 1),
+        torch.randn(2, FEW, 8, 8),
     ],
-    ids=["double", "by columns", "channels last"],
+    ids=["double", "by columns", "channels last", "many channels"],
 )
 def test_other_numbers_stay(x):
     graph = with_own(make_fx(lambda x: max_pool2d(x, 2))(x))

@@ -5,6 +5,8 @@ from typing import Any, TypeGuard
 import torch
 from torch import Tensor
 
+FEW = 16  # channels, from which on a library's vectors are full: it may lay them side by side
+
 
 def plain(tensor: Any) -> TypeGuard[Tensor]:
     """Whether it is a tensor of float32 in main memory, with something in it."""

@@ -10,11 +10,10 @@ from typing import Any
 from torch import Tensor, ops
 from torch.fx import Graph, Node
 
-from fedkin.runtime.plain import plain
+from fedkin.runtime.plain import FEW, plain
 
 aten = ops.aten
 
-FEW = 16  # channels, from which on a library's vectors are full
 LEAST = 8  # pictures: fewer leave most lanes unused
 LARGEST = 2**14  # numbers of a picture, before and after: packed, they stay near the processor
 ONE = [1, 1], [0, 0], [1, 1], False, [0, 0], 1  # step, padding, dilation, transposed, …, groups
