@@ -47,26 +47,23 @@ CASES = [
 ]
 
 
-def test_any_shape():
-    given = [case(*shape) for shape in CASES]
+def strange():
+    """Numbers that are none."""
+    x, w, bias, slope = case(16, 2, 3, (6, 6), (3, 3))
+    x[4, 1, 0, 0] = float("nan")
+    slope[5, 0, 0, 0] = float("inf")
+    return x, w, bias, slope
+
+
+def test_the_numbers_of_torchs():
+    given = [*(case(*shape) for shape in CASES), strange()]
     cases = [(forward, *leaves[:3]) for leaves in given]
     cases += [(by_all, *leaves) for leaves in given]
     cases += [(by_weights, *leaves) for leaves in given if len(leaves[1]) < FEW]
     found, expected = several(cases)
-    assert len(found) > 3 * len(CASES)
     for one, other in zip(found, expected, strict=True):
         assert one.shape == other.shape
-        assert torch.allclose(one, other, rtol=1e-4, atol=1e-3)
-
-
-def test_what_is_not_a_number_stays_where_it_is():
-    x, w, bias, slope = case(16, 2, 3, (6, 6), (3, 3))
-    x[4, 1, 0, 0] = float("nan")
-    slope[5, 0, 0, 0] = float("inf")
-    for found, expected in zip(
-        *several([(forward, x, w, bias), (by_all, x, w, bias, slope)]), strict=True
-    ):
-        assert torch.allclose(found, expected, rtol=1e-4, atol=1e-3, equal_nan=True)
+        assert torch.allclose(one, other, rtol=1e-4, atol=1e-3, equal_nan=True)
 
 
 def test_the_convolutions_of_a_step_are_ours():
