@@ -7,7 +7,7 @@ A round is run once, its steps recorded as fedkin records them; then each record
 alone are repeated, on the tensors that they had, and counted as often as the round calls the step.
 Evaluation is one forward pass of every test sample through each of a client's models. Twice: as
 torch's products, and as the faster of those and of fedkin's own
-(``fedkin/runtime/small_matmul.py``), each step's in one compiled call. What is above the latter is
+(``fedkin/runtime/operators.py``), each step's in one compiled call. What is above the latter is
 everything else.
 """
 
