@@ -160,8 +160,8 @@ AOTITorchError convolved(AtenTensorHandle x, AtenTensorHandle w, AtenTensorHandl
     Weights kernels = weights(w);
     Planes of = {sizes(w)[0], in.rows - kernels.tall + 1, in.columns - kernels.wide + 1};
     int64_t count = sizes(x)[0], whole[4] = {count, of.channels, of.rows, of.columns};
-    if (AOTITorchError error = empty(4, whole, aoti_torch_dtype_float32(), made)) return error;
     Room packed(in), result(of);
+    if (AOTITorchError error = empty(4, whole, aoti_torch_dtype_float32(), made)) return error;
     for (int64_t n = 0; n < count; n += WIDTH) {
         int64_t pictures = std::min<int64_t>(WIDTH, count - n);
         pack(data<float>(x) + n * in.size(), pictures, in, 0, packed.at());
@@ -179,13 +179,13 @@ AOTITorchError convolved_back(AtenTensorHandle slope, AtenTensorHandle x, AtenTe
                                             kernels.tall, kernels.wide};
     int64_t count = sizes(x)[0], side = kernels.wide - 1;
     Planes wider = {of.channels, of.rows, of.columns + 2 * side};
+    Room packed(in), slopes(wider);
     if (by_x)
         if (AOTITorchError error = empty(4, sizes(x), aoti_torch_dtype_float32(), by_x)) return error;
     if (AOTITorchError error = empty(4, sizes(w), aoti_torch_dtype_float32(), by_w)) return error;
     if (AOTITorchError error = empty(1, sizes(w), aoti_torch_dtype_float32(), by_bias)) return error;
     __builtin_memset(data<float>(*by_w), 0, sizes(w)[0] * kernels.out * sizeof(float));
     __builtin_memset(data<float>(*by_bias), 0, sizes(w)[0] * sizeof(float));
-    Room packed(in), slopes(wider);
     for (int64_t n = 0; n < count; n += WIDTH) {
         int64_t pictures = std::min<int64_t>(WIDTH, count - n);
         pack(data<float>(x) + n * in.size(), pictures, in, 0, packed.at());

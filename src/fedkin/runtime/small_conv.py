@@ -21,7 +21,7 @@ ONE = [1, 1], [0, 0], [1, 1], False, [0, 0], 1  # step, padding, dilation, trans
 
 def _back(slope: Tensor, x: Tensor, w: Tensor, mask: list[bool]) -> tuple[Tensor, ...]:
     made = aten.convolution_backward(slope, x, w, [w.shape[0]], *ONE, mask)
-    return tuple(part for part, asked in zip(made, mask, strict=True) if asked)
+    return tuple(part.contiguous() for part, asked in zip(made, mask, strict=True) if asked)
 
 
 SCHEMAS: dict[str, Callable[..., Any]] = {
@@ -83,10 +83,10 @@ def _fits(x: Node, w: Node) -> bool:
     before, kernels = x.meta["val"], w.meta["val"]
     if before.dim() != 4 or before.shape[0] < LEAST:
         return False
-    rows, columns = (
-        size - kernel + 1 for size, kernel in zip(before.shape[2:], kernels.shape[2:], strict=True)
-    )
-    largest: int = max(before[0].numel(), kernels.shape[0] * rows * columns)
+    (rows, columns), (tall, wide) = before.shape[2:], kernels.shape[2:]
+    # a gradient's way back needs columns of zeros beside the slopes
+    result = kernels.shape[0] * (rows - tall + 1) * (columns + wide - 1)
+    largest: int = max(before[0].numel(), result)
     return largest <= LARGEST
 
 

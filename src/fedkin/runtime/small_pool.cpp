@@ -11,13 +11,24 @@ typedef uint8_t Bytes __attribute__((vector_size(WIDTH)));
 struct Pooled {
     int64_t planes, rows, columns, tall, wide;  // of what is pooled, and of what comes out
 
-    Pooled(AtenTensorHandle x) : planes(1) {
-        int64_t axes, *of = sizes(x);
-        aoti_torch_get_dim(x, &axes);
-        for (int64_t axis = 0; axis < axes - 2; axis++) planes *= of[axis];
-        rows = of[axes - 2], columns = of[axes - 1], tall = rows / 2, wide = columns / 2;
+    // like: what is pooled, or what comes out; its first axes count the planes.
+    Pooled(AtenTensorHandle like, int64_t rows, int64_t columns)
+        : planes(1), rows(rows), columns(columns), tall(rows / 2), wide(columns / 2) {
+        int64_t axes;
+        aoti_torch_get_dim(like, &axes);
+        for (int64_t axis = 0; axis < axes - 2; axis++) planes *= sizes(like)[axis];
     }
 };
+
+// A tensor with the first axes of like, and these last two.
+AOTITorchError with_planes_of(
+    AtenTensorHandle like, int64_t rows, int64_t columns, int32_t dtype, AtenTensorHandle* made) {
+    int64_t axes, of[8];
+    aoti_torch_get_dim(like, &axes);
+    for (int64_t axis = 0; axis < axes - 2; axis++) of[axis] = sizes(like)[axis];
+    of[axes - 2] = rows, of[axes - 1] = columns;
+    return empty(axes, of, dtype, made);
+}
 
 // Of the next 2 x count numbers, the first and the second of each two.
 inline __attribute__((always_inline)) void by_two(const float* from, int64_t count, Vector& first, Vector& second) {
@@ -66,21 +77,19 @@ void pool_back(const float* slope, const uint8_t* place, float* out, const Poole
 }
 
 AOTITorchError pooled(AtenTensorHandle x, AtenTensorHandle* out, AtenTensorHandle* place) {
-    int64_t axes, of[8];
+    int64_t axes;
     aoti_torch_get_dim(x, &axes);
-    for (int64_t axis = 0; axis < axes; axis++) of[axis] = axis < axes - 2 ? sizes(x)[axis] : sizes(x)[axis] / 2;
-    if (AOTITorchError error = empty(axes, of, aoti_torch_dtype_float32(), out)) return error;
-    if (AOTITorchError error = empty(axes, of, aoti_torch_dtype_uint8(), place)) return error;
-    pool(data<float>(x), data<float>(*out), data<uint8_t>(*place), Pooled(x));
+    Pooled of(x, sizes(x)[axes - 2], sizes(x)[axes - 1]);
+    if (AOTITorchError error = with_planes_of(x, of.tall, of.wide, aoti_torch_dtype_float32(), out)) return error;
+    if (AOTITorchError error = with_planes_of(x, of.tall, of.wide, aoti_torch_dtype_uint8(), place)) return error;
+    pool(data<float>(x), data<float>(*out), data<uint8_t>(*place), of);
     return 0;
 }
 
 AOTITorchError pooled_back(
-    AtenTensorHandle slope, AtenTensorHandle x, AtenTensorHandle place, AtenTensorHandle* out) {
-    int64_t axes;
-    aoti_torch_get_dim(x, &axes);
-    if (AOTITorchError error = empty(axes, sizes(x), aoti_torch_dtype_float32(), out)) return error;
-    pool_back(data<float>(slope), data<uint8_t>(place), data<float>(*out), Pooled(x));
+    AtenTensorHandle slope, AtenTensorHandle place, int64_t rows, int64_t columns, AtenTensorHandle* out) {
+    if (AOTITorchError error = with_planes_of(slope, rows, columns, aoti_torch_dtype_float32(), out)) return error;
+    pool_back(data<float>(slope), data<uint8_t>(place), data<float>(*out), Pooled(slope, rows, columns));
     return 0;
 }
 

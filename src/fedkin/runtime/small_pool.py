@@ -1,4 +1,5 @@
-"""Max pooling by 2 x 2 in a compiled step (``small_pool.cpp``): the bits of torch's.
+"""Max pooling by 2 x 2 in a compiled step (``small_pool.cpp``): torch's bits, but for the sign of
+a zero.
 
 torch's keeps where each maximum was as int64, finds it number by number, and is compiled so that a
 gradient looks again at every number. Here a byte says where it was, many are found at once, and a
@@ -27,18 +28,18 @@ def _pooled(x: Tensor) -> tuple[Tensor, Tensor]:
     return out, (row % 2 * 2 + column % 2).to(torch.uint8)
 
 
-def _pooled_back(slope: Tensor, x: Tensor, place: Tensor) -> Tensor:
+def _pooled_back(slope: Tensor, place: Tensor, rows: int, columns: int) -> Tensor:
     """Each slope at its place of four, row by row; rows and columns that no pool reads get 0."""
     corners = [torch.where(place == corner, slope, 0.0) for corner in range(4)]
     upper, lower = (torch.stack(corners[row : row + 2], -1).flatten(-2) for row in (0, 2))
     whole = torch.stack((upper, lower), -2).flatten(-3, -2)
-    missing = (x.shape[-1] - whole.shape[-1], x.shape[-2] - whole.shape[-2])
-    return torch.nn.functional.pad(whole, (0, missing[0], 0, missing[1]))
+    missing = (0, columns - whole.shape[-1], 0, rows - whole.shape[-2])
+    return torch.nn.functional.pad(whole, missing)
 
 
 SCHEMAS: dict[str, Callable[..., Any]] = {
     "small_pool(Tensor x) -> (Tensor, Tensor)": _pooled,
-    "small_pool_back(Tensor slope, Tensor x, Tensor place) -> Tensor": _pooled_back,
+    "small_pool_back(Tensor slope, Tensor place, int rows, int columns) -> Tensor": _pooled_back,
 }
 
 
@@ -63,7 +64,8 @@ def replace(graph: Graph, node: Node) -> None:
     for user in backward:
         with graph.inserting_before(user):
             slope = graph.call_function(
-                ops.fedkin.small_pool_back.default, (user.args[0], x, found[1])
+                ops.fedkin.small_pool_back.default,
+                (user.args[0], found[1], *x.meta["val"].shape[-2:]),
             )
         slope.meta = dict(user.meta)
         user.replace_all_uses_with(slope)
@@ -99,7 +101,7 @@ def shims() -> dict[Any, str]:
             f"{start}({x}, {out}, AtenTensorHandle* place) {{ return pooled(x, out, place); }}"
         ),
         ops.fedkin.small_pool_back.default: (
-            f"{start}_back({slope}, {x}, {place}, {out}) "
-            "{ return pooled_back(slope, x, place, out); }"
+            f"{start}_back({slope}, {place}, int64_t rows, int64_t columns, {out}) "
+            "{ return pooled_back(slope, place, rows, columns, out); }"
         ),
     }
