@@ -36,7 +36,7 @@ def test_where_nothing_was_measured_torchs_stay(monkeypatch):
 def test_only_the_kinds_of_a_graph_are_compiled_with_it():
     (whole, _), *more = operators.settings(with_own(graph()))[SHIMS].values()
     assert "outer_block" in whole
-    assert "pooled_back" not in whole
+    assert "pool_back" not in whole
     assert more == []
     assert operators.settings(graph()) == {}
 

@@ -6,7 +6,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.functional import conv2d
 
 from fedkin.runtime.operators import with_own
-from fedkin.runtime.plain import FEW
+from fedkin.runtime.rewriting import FEW
 from fedkin.runtime.small_conv import LARGEST, LEAST
 from tests.runtime.own_operators import NEEDED, operators, several
 

@@ -7,7 +7,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.functional import max_pool2d
 
 from fedkin.runtime.operators import with_own
-from fedkin.runtime.plain import FEW
+from fedkin.runtime.rewriting import FEW
 from tests.runtime.own_operators import NEEDED, operators, several
 
 pytestmark = NEEDED

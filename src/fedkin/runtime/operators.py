@@ -11,17 +11,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from torch import Tag
+from torch import Tag, ops
 from torch.fx import GraphModule
 from torch.library import Library
 
 from fedkin.runtime import small_conv, small_matmul, small_pool
 
 MEASURED = ("x86_64", "AMD64")
+C_TYPES = {"Tensor": "AtenTensorHandle", "int": "int64_t"}
 KINDS = {"small_matmul": small_matmul, "small_pool": small_pool, "small_conv": small_conv}
 FILES = (  # with another version of one, the same graph is other code
     "operators.py",
-    "plain.py",
+    "rewriting.py",
     "vectors.h",
     *(f"{name}.{end}" for name in KINDS for end in ("py", "cpp")),
 )
@@ -59,7 +60,8 @@ def settings(graph: GraphModule) -> dict[str, Any]:
     texts = [_text("vectors.h")]
     shims: dict[Any, list[str]] = {}
     for name, kind in KINDS.items():
-        used = {operator: [code] for operator, code in kind.shims().items() if operator in there}
+        own = (getattr(ops.fedkin, _name(schema)).default for schema in kind.SCHEMAS)
+        used = {operator: [_shim(operator)] for operator in own if operator in there}
         if used:
             texts.append(_text(f"{name}.cpp"))
             shims |= used
@@ -71,6 +73,23 @@ def settings(graph: GraphModule) -> dict[str, Any]:
         # it does not read the level that the files ask for
         found["aot_inductor.compile_wrapper_opt_level"] = "O3"
     return found
+
+
+def _name(schema: str) -> str:
+    return schema.split("(")[0]
+
+
+def _shim(operator: Any) -> str:
+    """The C function by which compiled code calls the C++ one of an operator's name: a tensor is a
+    handle, and what comes out is written where the last arguments point.
+    """
+    schema = operator._schema
+    given = [(C_TYPES[str(one.type)], one.name) for one in schema.arguments]
+    given += [("AtenTensorHandle*", f"made_{number}") for number in range(len(schema.returns))]
+    taken = ", ".join(f"{kind} {name}" for kind, name in given)
+    passed = ", ".join(name for _, name in given)
+    name = operator._opname
+    return f"AOTITorchError aoti_torch_cpu_{name}({taken}) {{ return {name}({passed}); }}"
 
 
 def _text(name: str) -> str:
@@ -89,5 +108,5 @@ def _library() -> Any:
         for schema, like in kind.SCHEMAS.items():
             # inputs must have the strides by which ``replace`` chose them
             library.define(schema, tags=(Tag.needs_exact_strides,))
-            library.impl(schema.split("(")[0], like, "CompositeExplicitAutograd")
+            library.impl(_name(schema), like, "CompositeExplicitAutograd")
     return library  # the operators are there as long as it is

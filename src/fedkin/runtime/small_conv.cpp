@@ -114,14 +114,15 @@ inline float total(const Vector& sum) {
 
 // Adds what WIDTH pictures say to CHANNELS x TAPS weights of one input channel and one row of its kernels.
 template <int CHANNELS, int TAPS>
-void weights_block(const float* x, const Planes& in, const float* slope, const Planes& of, float* out, int64_t step) {
+void weights_block(const float* x, const Planes& in, const float* slope, const Planes& of, int64_t side, float* out,
+                   int64_t step) {
     Vector sum[CHANNELS][TAPS] = {};
     for (int64_t y = 0; y < of.rows; y++)
-        for (int64_t k = 0; k < of.columns; k++) {
+        for (int64_t k = 0; k < of.columns - 2 * side; k++) {
             Vector passing[TAPS];
             for (int t = 0; t < TAPS; t++) passing[t] = load(x + (y * in.columns + k + t) * WIDTH);
             for (int o = 0; o < CHANNELS; o++) {
-                Vector here = load(slope + ((o * of.rows + y) * of.columns + k) * WIDTH);
+                Vector here = load(slope + ((o * of.rows + y) * of.columns + side + k) * WIDTH);
                 for (int t = 0; t < TAPS; t++) sum[o][t] += here * passing[t];
             }
         }
@@ -129,8 +130,9 @@ void weights_block(const float* x, const Planes& in, const float* slope, const P
         for (int t = 0; t < TAPS; t++) out[o * step + t] += total(sum[o][t]);
 }
 
-void add_slopes(const float* x, const Planes& in, const float* slope, const Planes& of, const Weights& w, float* out,
-                float* bias) {
+// Adds what WIDTH pictures say to all weights and biases. Slopes have `side` columns of zeros on both sides.
+void add_slopes(const float* x, const Planes& in, const float* slope, const Planes& of, int64_t side, const Weights& w,
+                float* out, float* bias) {
     int64_t plane = of.rows * of.columns * WIDTH;
     for (int64_t o = 0; o < of.channels; o++) {
         Vector sum = {};
@@ -142,8 +144,8 @@ void add_slopes(const float* x, const Planes& in, const float* slope, const Plan
             for (int64_t r = 0; r < w.tall; r++)
                 in_parts<LONG>(w.wide, [&](auto taps, int64_t k) {
                     weights_block<channels, taps>(x + ((i * in.rows + r) * in.columns + k) * WIDTH, in,
-                                                  slope + o * plane, of, out + o * w.out + i * w.in + r * w.row + k,
-                                                  w.out);
+                                                  slope + o * plane, of, side,
+                                                  out + o * w.out + i * w.in + r * w.row + k, w.out);
                 });
     });
 }
@@ -155,7 +157,7 @@ Weights weights(AtenTensorHandle w) {
     return {data<float>(w), sizes(w)[1] * kernel, kernel, wide, 1, tall, wide};
 }
 
-AOTITorchError convolved(AtenTensorHandle x, AtenTensorHandle w, AtenTensorHandle bias, AtenTensorHandle* made) {
+AOTITorchError small_conv(AtenTensorHandle x, AtenTensorHandle w, AtenTensorHandle bias, AtenTensorHandle* made) {
     Planes in = planes(x);
     Weights kernels = weights(w);
     Planes of = {sizes(w)[0], in.rows - kernels.tall + 1, in.columns - kernels.wide + 1};
@@ -172,12 +174,12 @@ AOTITorchError convolved(AtenTensorHandle x, AtenTensorHandle w, AtenTensorHandl
 }
 
 // Gradients by the weights and the bias, and by x where it is asked for.
-AOTITorchError convolved_back(AtenTensorHandle slope, AtenTensorHandle x, AtenTensorHandle w, AtenTensorHandle* by_x,
-                              AtenTensorHandle* by_w, AtenTensorHandle* by_bias) {
+AOTITorchError small_conv_back(AtenTensorHandle slope, AtenTensorHandle x, AtenTensorHandle w, AtenTensorHandle* by_x,
+                               AtenTensorHandle* by_w, AtenTensorHandle* by_bias) {
     Planes in = planes(x), of = planes(slope);
     Weights kernels = weights(w), turned = {kernels.at + kernels.in - 1, kernels.in, kernels.out, -kernels.row, -1,
                                             kernels.tall, kernels.wide};
-    int64_t count = sizes(x)[0], side = kernels.wide - 1;
+    int64_t count = sizes(x)[0], side = by_x ? kernels.wide - 1 : 0;
     Planes wider = {of.channels, of.rows, of.columns + 2 * side};
     Room packed(in), slopes(wider);
     if (by_x)
@@ -189,14 +191,18 @@ AOTITorchError convolved_back(AtenTensorHandle slope, AtenTensorHandle x, AtenTe
     for (int64_t n = 0; n < count; n += WIDTH) {
         int64_t pictures = std::min<int64_t>(WIDTH, count - n);
         pack(data<float>(x) + n * in.size(), pictures, in, 0, packed.at());
-        pack(data<float>(slope) + n * of.size(), pictures, of, 0, slopes.at());
-        add_slopes(packed.at(), in, slopes.at(), of, kernels, data<float>(*by_w), data<float>(*by_bias));
-        if (!by_x) continue;
         pack(data<float>(slope) + n * of.size(), pictures, of, side, slopes.at());
+        add_slopes(packed.at(), in, slopes.at(), wider, side, kernels, data<float>(*by_w), data<float>(*by_bias));
+        if (!by_x) continue;
         convolve(slopes.at(), wider, kernels.tall - 1, turned, nullptr, packed.at(), in);
         unpack(packed.at(), pictures, in, data<float>(*by_x) + n * in.size());
     }
     return 0;
+}
+
+AOTITorchError small_conv_weights(AtenTensorHandle slope, AtenTensorHandle x, AtenTensorHandle w, AtenTensorHandle* by_w,
+                                  AtenTensorHandle* by_bias) {
+    return small_conv_back(slope, x, w, nullptr, by_w, by_bias);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, ops
 from torch.fx import Graph, Node
 
-from fedkin.runtime.plain import FEW, plain
+from fedkin.runtime.rewriting import FEW, put, side_by_side
 
 aten = ops.aten
 
@@ -25,8 +25,8 @@ def _back(slope: Tensor, x: Tensor, w: Tensor, mask: list[bool]) -> tuple[Tensor
 
 
 SCHEMAS: dict[str, Callable[..., Any]] = {
-    "small_conv(Tensor x, Tensor w, Tensor bias) -> Tensor": lambda x, w, bias: aten.convolution(
-        x, w, bias, *ONE
+    "small_conv(Tensor x, Tensor w, Tensor bias) -> Tensor": (
+        lambda x, w, bias: aten.convolution(x, w, bias, *ONE).contiguous()
     ),
     "small_conv_back(Tensor slope, Tensor x, Tensor w) -> (Tensor, Tensor, Tensor)": (
         lambda slope, x, w: _back(slope, x, w, [True, True, True])
@@ -43,7 +43,7 @@ def replace(graph: Graph, node: Node) -> None:
     if node.target is aten.convolution.default and _plain(given, 3):
         x, w, bias = given[:3]
         if _fits(x, w) and w.meta["val"].shape[0] < FEW:
-            _put(graph, node, ops.fedkin.small_conv.default, (x, w, bias))
+            put(graph, node, ops.fedkin.small_conv.default, (x, w, bias))
     if node.target is aten.convolution_backward.default and _plain(given, 4):
         slope, x, w = given[:3]
         out, into = w.meta["val"].shape[:2]
@@ -51,31 +51,19 @@ def replace(graph: Graph, node: Node) -> None:
         if not _fits(x, w) or not (by_x or given[10] == [False, True, True]):
             return
         if by_x and out <= FEW and min(out, into) < FEW:
-            _put(graph, node, ops.fedkin.small_conv_back.default, (slope, x, w))
+            put(graph, node, ops.fedkin.small_conv_back.default, (slope, x, w))
         elif not by_x and out < FEW:
-            made = _put(graph, node, ops.fedkin.small_conv_weights.default, (slope, x, w))
+            made = put(graph, node, ops.fedkin.small_conv_weights.default, (slope, x, w))
             for part in list(made.users):
                 part.args = (made, int(part.args[1]) - 1)  # type: ignore[arg-type]
-
-
-def _put(graph: Graph, node: Node, operator: Any, given: tuple[Node, ...]) -> Node:
-    with graph.inserting_before(node):
-        made = graph.call_function(operator, given)
-    made.meta = dict(node.meta)
-    node.replace_all_uses_with(made)
-    return made
 
 
 def _plain(given: tuple[Any, ...], first: int) -> bool:
     """Whether all tensors lie side by side, and the rest is as in ``ONE``."""
     tensors = given[:3]
     return tuple(given[first : first + 6]) == ONE and all(
-        isinstance(node, Node) and _side_by_side(node.meta.get("val")) for node in tensors
+        isinstance(node, Node) and side_by_side(node.meta.get("val")) for node in tensors
     )
-
-
-def _side_by_side(value: Any) -> bool:
-    return plain(value) and value.is_contiguous()
 
 
 def _fits(x: Node, w: Node) -> bool:
@@ -88,25 +76,3 @@ def _fits(x: Node, w: Node) -> bool:
     result = kernels.shape[0] * (rows - tall + 1) * (columns + wide - 1)
     largest: int = max(before[0].numel(), result)
     return largest <= LARGEST
-
-
-def shims() -> dict[Any, str]:
-    """The C++ function of each operator."""
-    start = "AOTITorchError aoti_torch_cpu_small_conv"
-    slope, x, w, bias = (f"AtenTensorHandle {name}" for name in ("slope", "x", "w", "bias"))
-    made, by_x, by_w, by_bias = (
-        f"AtenTensorHandle* {name}" for name in ("made", "by_x", "by_w", "by_bias")
-    )
-    return {
-        ops.fedkin.small_conv.default: (
-            f"{start}({x}, {w}, {bias}, {made}) {{ return convolved(x, w, bias, made); }}"
-        ),
-        ops.fedkin.small_conv_back.default: (
-            f"{start}_back({slope}, {x}, {w}, {by_x}, {by_w}, {by_bias}) "
-            "{ return convolved_back(slope, x, w, by_x, by_w, by_bias); }"
-        ),
-        ops.fedkin.small_conv_weights.default: (
-            f"{start}_weights({slope}, {x}, {w}, {by_w}, {by_bias}) "
-            "{ return convolved_back(slope, x, w, nullptr, by_w, by_bias); }"
-        ),
-    }

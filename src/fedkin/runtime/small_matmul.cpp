@@ -119,6 +119,14 @@ AOTITorchError product(AtenTensorHandle w, AtenTensorHandle a, AtenTensorHandle 
     return 0;
 }
 
+AOTITorchError small_product(AtenTensorHandle a, AtenTensorHandle b, AtenTensorHandle* made) {
+    return product(nullptr, a, b, made);
+}
+
+AOTITorchError small_update(AtenTensorHandle w, AtenTensorHandle a, AtenTensorHandle b, AtenTensorHandle* made) {
+    return product(w, a, b, made);
+}
+
 }  // namespace
 
 #pragma GCC pop_options

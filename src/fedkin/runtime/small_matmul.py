@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor, ops
 from torch.fx import Graph, Node
 
-from fedkin.runtime.plain import plain
+from fedkin.runtime.rewriting import plain, put
 
 aten = ops.aten
 
@@ -23,48 +23,23 @@ LARGEST = (
     2**24
 )  # multiplications of one product: a library's packing costs little beside more of them
 LONGEST = 2**12  # of them for one number, whose sum is one after the other
-FUNCTION = (
-    "AOTITorchError aoti_torch_cpu_{name}({given}, AtenTensorHandle* made) {{ return "
-    "product({of}, made); }}"
-)
 
 
 def replace(graph: Graph, node: Node) -> None:
     """A small product of float32 as an operator of fedkin's: a @ b, or w − a @ b."""
-    if (made := _product(graph, node)) is not None:
-        made.meta = dict(node.meta)
-        node.replace_all_uses_with(made)
-
-
-def shims() -> dict[Any, str]:
-    """The C++ function of each operator."""
-    a, b, w = (f"AtenTensorHandle {name}" for name in "abw")
-    return {
-        ops.fedkin.small_product.default: FUNCTION.format(
-            name="small_product", given=f"{a}, {b}", of="nullptr, a, b"
-        ),
-        ops.fedkin.small_update.default: FUNCTION.format(
-            name="small_update", given=f"{w}, {a}, {b}", of="w, a, b"
-        ),
-    }
-
-
-def _product(graph: Graph, node: Node) -> Node | None:
-    """What stands in for a node, put before it; None if it stays."""
     given: tuple[Any, ...] = node.args
-    with graph.inserting_before(node):
-        if node.target in (aten.mm.default, aten.bmm.default) and _suits(*given):
-            return graph.call_function(ops.fedkin.small_product.default, given)
-        if node.target is not aten.addmm.default or not _suits(*given[1:]):
-            return None
-        w, *factors = given
-        if node.kwargs == {"alpha": -1} and _whole(w, node):
-            return graph.call_function(ops.fedkin.small_update.default, given)
-        if node.kwargs:
-            return None
-        product = graph.call_function(ops.fedkin.small_product.default, tuple(factors))
+    if node.target in (aten.mm.default, aten.bmm.default) and _suits(*given):
+        put(graph, node, ops.fedkin.small_product.default, given)
+    if node.target is not aten.addmm.default or not _suits(*given[1:]):
+        return
+    w, *factors = given
+    if node.kwargs == {"alpha": -1} and _whole(w, node):
+        put(graph, node, ops.fedkin.small_update.default, given)
+    elif not node.kwargs:
+        with graph.inserting_before(node):
+            product = graph.call_function(ops.fedkin.small_product.default, tuple(factors))
         product.meta = dict(node.meta)
-        return graph.call_function(aten.add.Tensor, (product, w))
+        put(graph, node, aten.add.Tensor, (product, w))
 
 
 def _suits(a: Node, b: Node) -> bool:

@@ -18,6 +18,9 @@ struct Pooled {
         aoti_torch_get_dim(like, &axes);
         for (int64_t axis = 0; axis < axes - 2; axis++) planes *= sizes(like)[axis];
     }
+
+    // Where the two rows begin that become a row of the result.
+    int64_t upper(int64_t row) const { return (row / tall * rows + row % tall * 2) * columns; }
 };
 
 // A tensor with the first axes of like, and these last two.
@@ -50,7 +53,7 @@ inline void larger(Vector& most, Places& at, const Vector& other, int32_t place)
 // place: which of its four numbers each one is, row by row.
 void pool(const float* x, float* out, uint8_t* place, const Pooled& of) {
     for (int64_t row = 0; row < of.planes * of.tall; row++, out += of.wide, place += of.wide) {
-        const float* upper = x + (row / of.tall * of.rows + row % of.tall * 2) * of.columns;
+        const float* upper = x + of.upper(row);
         for (int64_t k = 0; k < of.wide; k += WIDTH) {
             int64_t count = std::min<int64_t>(WIDTH, of.wide - k);
             Vector most, second, third, fourth;
@@ -70,13 +73,13 @@ void pool(const float* x, float* out, uint8_t* place, const Pooled& of) {
 void pool_back(const float* slope, const uint8_t* place, float* out, const Pooled& of) {
     __builtin_memset(out, 0, of.planes * of.rows * of.columns * sizeof(float));
     for (int64_t row = 0; row < of.planes * of.tall; row++, slope += of.wide, place += of.wide) {
-        float* upper = out + (row / of.tall * of.rows + row % of.tall * 2) * of.columns;
+        float* upper = out + of.upper(row);
         for (int64_t k = 0; k < of.wide; k++)
             upper[2 * k + (place[k] >> 1) * of.columns + (place[k] & 1)] = slope[k];
     }
 }
 
-AOTITorchError pooled(AtenTensorHandle x, AtenTensorHandle* out, AtenTensorHandle* place) {
+AOTITorchError small_pool(AtenTensorHandle x, AtenTensorHandle* out, AtenTensorHandle* place) {
     int64_t axes;
     aoti_torch_get_dim(x, &axes);
     Pooled of(x, sizes(x)[axes - 2], sizes(x)[axes - 1]);
@@ -86,7 +89,7 @@ AOTITorchError pooled(AtenTensorHandle x, AtenTensorHandle* out, AtenTensorHandl
     return 0;
 }
 
-AOTITorchError pooled_back(
+AOTITorchError small_pool_back(
     AtenTensorHandle slope, AtenTensorHandle place, int64_t rows, int64_t columns, AtenTensorHandle* out) {
     if (AOTITorchError error = with_planes_of(slope, rows, columns, aoti_torch_dtype_float32(), out)) return error;
     pool_back(data<float>(slope), data<uint8_t>(place), data<float>(*out), Pooled(slope, rows, columns));

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, ops
 from torch.fx import Graph, Node
 
-from fedkin.runtime.plain import FEW, plain
+from fedkin.runtime.rewriting import FEW, put, side_by_side
 
 aten = ops.aten
 
@@ -52,7 +52,7 @@ def replace(graph: Graph, node: Node) -> None:
     backward = list(parts[1].users) if 1 in parts else []
     if len(parts) != len(node.users) or not all(_suits(user, x) for user in backward):
         return
-    if not _side_by_side(x):
+    if not _few_planes(x):
         return
     with graph.inserting_before(node):
         made = graph.call_function(ops.fedkin.small_pool.default, (x,))
@@ -62,13 +62,8 @@ def replace(graph: Graph, node: Node) -> None:
     if 0 in parts:
         parts[0].replace_all_uses_with(found[0])
     for user in backward:
-        with graph.inserting_before(user):
-            slope = graph.call_function(
-                ops.fedkin.small_pool_back.default,
-                (user.args[0], found[1], *x.meta["val"].shape[-2:]),
-            )
-        slope.meta = dict(user.meta)
-        user.replace_all_uses_with(slope)
+        given = (user.args[0], found[1], *x.meta["val"].shape[-2:])
+        put(graph, user, ops.fedkin.small_pool_back.default, given)
 
 
 def _by_two(given: tuple[Any, ...]) -> bool:
@@ -81,27 +76,10 @@ def _suits(user: Node, x: Node) -> bool:
     if user.target is not aten.max_pool2d_with_indices_backward.default or user.args[1] is not x:
         return False
     slope: Any = user.args[0]
-    return _by_two(user.args[2:7]) and _side_by_side(slope)
+    return _by_two(user.args[2:7]) and _few_planes(slope)
 
 
-def _side_by_side(node: Node) -> bool:
+def _few_planes(node: Node) -> bool:
     """Whether its few planes lie one after the other, and the numbers of each row by row."""
     value = node.meta.get("val")
-    return plain(value) and value.shape[-3] < FEW and value.is_contiguous()
-
-
-def shims() -> dict[Any, str]:
-    """The C++ function of each operator."""
-    start = "AOTITorchError aoti_torch_cpu_small_pool"
-    x, slope, place, out = (
-        f"AtenTensorHandle{name}" for name in (" x", " slope", " place", "* out")
-    )
-    return {
-        ops.fedkin.small_pool.default: (
-            f"{start}({x}, {out}, AtenTensorHandle* place) {{ return pooled(x, out, place); }}"
-        ),
-        ops.fedkin.small_pool_back.default: (
-            f"{start}_back({slope}, {place}, int64_t rows, int64_t columns, {out}) "
-            "{ return pooled_back(slope, place, rows, columns, out); }"
-        ),
-    }
+    return side_by_side(value) and value.shape[-3] < FEW
