@@ -1,13 +1,14 @@
 """One local step with torch's operations, with fedkin's own products, and with all that are its
 own: compiled alike, in turn.
 
-    python -m benchmarks.own_operators
+    python -m benchmarks.own_operators [--turns 12]
 
 What is compiled is the step of plain SGD of each model of ``CASES``, as a run compiles it
 (``fedkin/runtime/operators.py``). One thread; milliseconds of processor time, medians over turns.
 The ratio is of the last two.
 """
 
+import argparse
 import time
 from statistics import median
 
@@ -32,10 +33,10 @@ CASES = [  # model, channels and side of a picture, mini-batch
     ("dnn", 1, 28, 20),
 ]
 WAYS: list[tuple[str, ...]] = [(), ("small_matmul",), tuple(KINDS)]
-TURNS, STEPS = 12, 20
+STEPS = 20  # of one turn
 
 
-def measured(name: str, channels: int, side: int, rows: int) -> list[float]:
+def measured(name: str, channels: int, side: int, rows: int, turns: int) -> list[float]:
     """Milliseconds of one step in each way."""
     torch.manual_seed(0)
     model = build(name, (channels, side, side), 10, Key(0))
@@ -52,7 +53,7 @@ def measured(name: str, channels: int, side: int, rows: int) -> list[float]:
     steps = [_loaded(_library(graph, inputs, settings(graph))) for graph in graphs]
     times: list[list[float]] = [[] for _ in WAYS]
     with torch.inference_mode():
-        for _ in range(TURNS):
+        for _ in range(turns):
             for step, found in zip(steps, times, strict=True):
                 found.append(_milliseconds(step, inputs))
     return [median(found) for found in times]
@@ -66,11 +67,14 @@ def _milliseconds(step: Flat, inputs: list[Tensor]) -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=12, help="turns, of each way once [12]")
+    turns = parser.parse_args().turns
     torch.set_num_threads(1)
     print("| model | picture | batch | torch's | with products | with all | ratio |")
     print("|---|---|---|---|---|---|---|")
     for name, channels, side, rows in CASES:
-        torchs, products, everything = measured(name, channels, side, rows)
+        torchs, products, everything = measured(name, channels, side, rows, turns)
         print(
             f"| {name} | {channels} × {side} × {side} | {rows} | {torchs:.2f} | {products:.2f} "
             f"| {everything:.2f} | {products / everything:.2f} |",
