@@ -25,6 +25,8 @@ from fedkin.engine.held import Held
 from fedkin.engine.masking import SCORE_STAGES, STAGES, Masking
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.vmap.batcher import VmapBatcher
+from fedkin.runtime.device import CPU
+from fedkin.runtime.generators import generators, kept
 from fedkin.runtime.replay import Runtime
 
 SPLITS = ("val", "test")
@@ -86,6 +88,7 @@ class Host:
         self.population, self.schedule, self.block = population, schedule, block
         self.measure, self.secret = measure, secret
         self.masking, self.held = masking, held
+        self._device = runtime.device
         self._together = VmapBatcher(runtime)
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
@@ -113,7 +116,8 @@ class Host:
     def _one(self, op: str, round: int, order: Task) -> TaskResult:
         began = time.perf_counter()
         try:
-            with drawing_from(Key(self.seed, round, order.client).integer(f"{op}:dropout")):
+            seed = Key(self.seed, round, order.client).integer(f"{op}:dropout")
+            with drawing_from(seed, self._device):
                 answer = OPS[op](self, round, order)
         except StoreError:
             raise
@@ -293,25 +297,22 @@ class Host:
 
 
 @contextmanager
-def drawing_from(seed: int) -> Iterator[None]:
-    """What a module draws for itself (dropout) comes from ``seed``; the caller's generator is left
-    as it was.
-
-    ``torch.manual_seed`` would also queue a call for GPUs that are not there, stack trace and all,
-    at every use.
+def drawing_from(seed: int, device: torch.device = CPU) -> Iterator[None]:
+    """What a module draws for itself (dropout) comes from ``seed``; the caller's generators are
+    left as they were.
 
     Args:
         seed: Of this client and round.
+        device: Where its steps run.
 
     Yields:
         Nothing: what is inside the ``with`` draws.
     """
-    before = torch.default_generator.get_state()
-    torch.default_generator.manual_seed(seed)
-    try:
+    drawn_from = generators(device)
+    with kept(drawn_from):
+        for generator in drawn_from:
+            generator.manual_seed(seed)
         yield
-    finally:
-        torch.default_generator.set_state(before)
 
 
 def _introduce(host: Host, round: int, order: Task) -> TaskResult:

@@ -16,6 +16,7 @@ from fedkin.setup.population import rooted
 # Beside a run's records: the settings that it was made of, before data filled them in
 ASKED = "asked.json"
 LARGEST = 16 << 20  # bytes of it
+COMMITS = "run.commit_every"  # when records are written decides nothing
 LEFT_TO_DATA = (
     None,
     "auto",
@@ -33,6 +34,7 @@ def check_same(folder: Path, spec: Spec) -> None:
     try:
         known = {key: PLAIN[key] for key in now if key in PLAIN}  # a setting may be newer than it
         before = {**known, **json.loads(read_file(folder / ASKED, LARGEST))}
+        before.pop(COMMITS, None)  # of an older record
         differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]
     # made by hand, damaged, or killed at once: its own specification has the defaults filled in
     except (OSError, RecursionError, TypeError, ValueError):
@@ -56,6 +58,7 @@ def settings_of(spec: Spec) -> dict[str, Any]:
         f"{section}.{key}": value
         for section, keys in content.items()
         for key, value in keys.items()
+        if f"{section}.{key}" != COMMITS
     }
 
 

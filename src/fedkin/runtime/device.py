@@ -1,5 +1,6 @@
 """Where models compute; parameters and samples stay in main memory and go there to be used."""
 
+import os
 from collections.abc import Callable
 
 import torch
@@ -52,3 +53,19 @@ def placed(model: Model, device: torch.device) -> Model:
 
     head = model.head and model.head._replace(features=there(model.head.features))
     return model._replace(outputs=there(model.outputs), head=head)
+
+
+def repeatable(device: torch.device) -> None:
+    """Where a GPU has several ways to compute the same, let it take one that gives the same bits
+    every time. Changes torch's settings of this process.
+
+    Args:
+        device: Where steps are to run; before anything has run there.
+    """
+    if device.type != "cuda":
+        return
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]

@@ -6,7 +6,6 @@ turn it into machine code, ``make_fx`` records it once more, and names the code 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Literal
 
 import torch
@@ -19,7 +18,9 @@ from fedkin.core.ops import Step
 from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
 from fedkin.runtime.code_cache import compiler_folder
 from fedkin.runtime.compile import Flat, Record, Uncompiled, compiled, named
-from fedkin.runtime.device import CPU, moved
+from fedkin.runtime.cuda_graph import Uncaptured, captured, with_constants_there
+from fedkin.runtime.device import CPU, moved, repeatable
+from fedkin.runtime.generators import forked
 from fedkin.runtime.recorder import NotRecorded, flat_graph
 
 Mode = Literal["auto", "always", "trace", "never"]
@@ -94,6 +95,8 @@ class Runtime:
         self.graphs = 0
         self.said: list[str] = []
         self._ready: dict[Any, Replay] = {}
+        self._pool: Any = None  # of CUDA graphs
+        repeatable(device)
 
     def scan(
         self,
@@ -144,7 +147,7 @@ class Runtime:
         except (
             Exception
         ) as error:  # a user's model may branch on values: any error means "not traceable"
-            with torch.random.fork_rng(devices=[]):
+            with forked(self.device):
                 _plain(run)(*inputs)  # a genuine mistake raises here, with its own message
             self.say(f"steps run without tracing: {named_line(error)}")
             return Replay(_plain(run))
@@ -154,9 +157,11 @@ class Runtime:
             self.mode == "always"
             or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)
         ):
-            return Replay(graph.forward)
+            return Replay(self._captured(with_constants_there(graph, self.device).forward))
         graph = _recorded(run, inputs)
-        one = _Late(lambda flat: self._compiled(named(graph), lambda: graph, flat))
+        one = self._captured(_Late(lambda flat: self._compiled(named(graph), lambda: graph, flat)))
+        if self.device != CPU:
+            return Replay(one)  # a call costs nothing there
         size = (
             1
             if _convolves(graph)
@@ -178,6 +183,21 @@ class Runtime:
         except Uncompiled as error:
             self.say(f"steps replay uncompiled: {first_line(error)}")
             return record().forward
+
+    def _captured(self, run: Flat) -> Flat:
+        """As one call of the GPU, where it computes on one."""
+        if self.device.type != "cuda":
+            return run
+        self._pool = self._pool or torch.cuda.graph_pool_handle()
+
+        def made(flat: list[Tensor]) -> Flat:
+            try:
+                return captured(run, flat, self._pool)
+            except Uncaptured as error:
+                self.say(f"steps are no CUDA graphs: {first_line(error)}")
+                return run
+
+        return _Late(made)
 
     def say(self, sentence: str) -> None:
         """Something for the record, which has it once."""
@@ -227,7 +247,7 @@ def _laid_out(state: Tree) -> tuple[Tensor, ...]:
 def _operations(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
     """What is replayed, and counted. It holds no tensor but its constants."""
     try:
-        with _not_drawing():
+        with forked(inputs[0].device):  # the step is run once: its dropout must not draw for real
             graph = _tidied(flat_graph(run, inputs))
     except NotRecorded:
         return _recorded(run, inputs)
@@ -241,13 +261,8 @@ def _recorded(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
     compiler_folder()  # before torch's compiler is imported, which chooses a folder of its own
     from torch.fx.experimental.proxy_tensor import make_fx  # late, for it loads the compiler
 
-    with _not_drawing():
+    with forked(inputs[0].device):
         return _tidied(make_fx(run)(*inputs))
-
-
-def _not_drawing() -> AbstractContextManager[None]:
-    """Recording runs the step once: its dropout must not draw for real."""
-    return torch.random.fork_rng(devices=[])
 
 
 def _tidied(graph: GraphModule) -> GraphModule:

@@ -76,7 +76,7 @@ class VmapBatcher:
         Returns:
             In the order of ``tasks``.
         """
-        threads = [ClientThread(task, self._here) for task in tasks]
+        threads = [ClientThread(task, self._here, self.runtime.device) for task in tasks]
         try:
             while waiting := [thread for thread in threads if thread.goes_on()]:
                 groups: dict[Any, list[ClientThread[T]]] = {}

@@ -11,6 +11,8 @@ import torch
 from fedkin.core.model import Model
 from fedkin.core.ops import Step
 from fedkin.core.tree import Tree, row
+from fedkin.runtime.device import CPU
+from fedkin.runtime.generators import generators, kept, restore, states
 from fedkin.runtime.replay import Runtime, kind_of
 
 T = TypeVar("T")
@@ -45,18 +47,22 @@ class _Left(BaseException):
 class ClientThread(Generic[T]):
     """One task in a thread of its own that works only between ``goes_on`` and its next wait.
 
-    torch's generator is each task's own: what a module draws (dropout) is what it would draw alone.
+    torch's generators are each task's own: what a module draws (dropout) is what it would draw
+    alone.
     """
 
     request: ScanRequest
     answer: Tree | Exception
 
-    def __init__(self, task: Callable[[], T], here: threading.local) -> None:
+    def __init__(
+        self, task: Callable[[], T], here: threading.local, device: torch.device = CPU
+    ) -> None:
         self._task, self._here = task, here
         self._mine, self._paused = threading.Semaphore(0), threading.Semaphore(0)
         self._done, self._gone = False, False
         self._outcome: T | BaseException | None = None
-        self._draws = torch.default_generator.get_state()
+        self._generators = generators(device)
+        self._draws = states(self._generators)
         self._threads = torch.get_num_threads()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -124,13 +130,12 @@ class ClientThread(Generic[T]):
         self._paused.acquire()
 
     def _drawing(self, work: Callable[[], None]) -> None:
-        before = torch.default_generator.get_state()
-        torch.default_generator.set_state(self._draws)
-        try:
-            work()
-        finally:
-            self._draws = torch.default_generator.get_state()
-            torch.default_generator.set_state(before)
+        with kept(self._generators):
+            restore(self._generators, self._draws)
+            try:
+                work()
+            finally:
+                self._draws = states(self._generators)
 
     def _work(self) -> None:
         self._here.thread = self
