@@ -45,6 +45,7 @@ class Way(NamedTuple):
     graph: bool
     precision: str = "float32"
     tf32: bool = True
+    repeatable: bool = True
 
 
 WAYS = [
@@ -52,6 +53,7 @@ WAYS = [
     Way("graph", False, True),
     Way("graph, no TF32", False, True, tf32=False),
     Way("graph, bfloat16", False, True, "bfloat16"),
+    Way("graph, any order", False, True, repeatable=False),
     Way("compiled, graph", True, True),
 ]
 
@@ -66,6 +68,9 @@ class Uncaptured(Runtime):
 def step_of(way: Way, model: Model, block: int, arguments: tuple[object, ...]) -> Flat:
     """The step of ``block`` clients as a function of its flat leaves."""
     torch.backends.cudnn.allow_tf32 = way.tf32
+    torch.backends.cudnn.deterministic = way.repeatable
+    torch.backends.cudnn.benchmark = not way.repeatable
+    torch.use_deterministic_algorithms(way.repeatable, warn_only=True)
     step = sgd_step if block == 1 else side_by_side(sgd_step, (True,))
     flat = leaves(arguments)
     runtime = Uncaptured("always" if way.compiled else "trace", 0, flat[0].device)

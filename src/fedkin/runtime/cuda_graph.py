@@ -18,7 +18,7 @@ Flat = Callable[..., Sequence[Tensor]]
 
 WARM_UPS = 2  # calls in which libraries get their memory and choose their kernels
 ATEN = torch.ops.aten
-FOLDED = (ATEN.lift_fresh_copy.default, ATEN._to_copy.default, ATEN.view.default)
+FOLDED = (ATEN.lift_fresh_copy.default, ATEN._to_copy.default)
 
 
 class Uncaptured(Exception):
@@ -89,30 +89,25 @@ def with_constants_there(graph: GraphModule, device: torch.device) -> GraphModul
         graph: A recorded step. It is changed.
         device: Where it computes.
     """
-    if device.type != "cuda":
-        return graph
     values: dict[Node, Tensor] = {}
     for node in list(graph.graph.nodes):
         if node.op == "get_attr":
             values[node] = getattr(graph, node.target)
-        elif node.target in FOLDED and node.args[0] in values and not _is_written(node):
+        elif node.target in FOLDED and node.args[0] in values:
             values[node] = node.target(values[node.args[0]], *node.args[1:], **node.kwargs)
-    for number, (node, value) in enumerate(values.items()):
-        if node.op == "call_function" and value.device == device:
+    carried = [
+        (node, value) for node, value in values.items() if node.target is ATEN._to_copy.default
+    ]
+    for number, (node, value) in enumerate(carried):
+        if value.device == device:
             name = f"_constant_there{number}"
             graph.register_buffer(name, value.detach(), persistent=False)
             with graph.graph.inserting_before(node):
                 held = graph.graph.get_attr(name)
-            held.meta = dict(node.meta)
-            node.replace_all_uses_with(held)
+                # a copy for each call, which may write into it
+                copied = graph.graph.call_function(ATEN.clone.default, (held,))
+            copied.meta = dict(node.meta)
+            node.replace_all_uses_with(copied)
     graph.graph.eliminate_dead_code()
     graph.recompile()
     return graph
-
-
-def _is_written(node: Node) -> bool:
-    """Whether an operation writes into what ``node`` gives."""
-    return any(
-        isinstance(user.target, torch._ops.OpOverload) and user.target._schema.is_mutable
-        for user in node.users
-    )

@@ -157,7 +157,9 @@ class Runtime:
             self.mode == "always"
             or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)
         ):
-            return Replay(self._captured(with_constants_there(graph, self.device).forward))
+            if self.device != CPU:
+                graph = with_constants_there(graph, self.device)
+            return Replay(self._captured(graph.forward))
         graph = _recorded(run, inputs)
         one = self._captured(_Late(lambda flat: self._compiled(named(graph), lambda: graph, flat)))
         if self.device != CPU:

@@ -1,0 +1,87 @@
+"""What a CUDA graph asks of a step: nothing of main memory in it. torch's meta device stands in for
+a GPU; on a real one: ``test_gpu.py``.
+"""
+
+import pytest
+import torch
+from torch import nn
+
+from fedkin.core.model import Batch, Inputs, from_module
+from fedkin.core.rng import Key
+from fedkin.core.tree import fill, leaves, map_tree
+from fedkin.methods.fedavg import sgd_step
+from fedkin.models.build import build
+from fedkin.runtime.cuda_graph import with_constants_there
+from fedkin.runtime.replay import _operations
+from tests.models.test_build import SHAPES, TEXTS, inputs_of
+
+GPU = torch.device("meta")
+
+
+def recorded(model, x):
+    """A step's operations there."""
+    rows = len(x)
+    batch = Batch(x, torch.arange(rows) % 2, torch.full((rows,), 1 / rows))
+    given = map_tree(lambda leaf: leaf.to(GPU), (model.initial, batch, torch.tensor(0.1)))
+    return _operations(
+        lambda *flat: leaves(sgd_step(model, *fill(given, iter(flat)))), leaves(given)
+    )
+
+
+def carried(graph):
+    """Operations that take more than a number from main memory."""
+    here = {
+        node
+        for node in graph.graph.nodes
+        if node.op == "get_attr" and getattr(graph, node.target).device.type == "cpu"
+    }
+    copies = {
+        node
+        for node in graph.graph.nodes
+        if here & set(node.all_input_nodes) and node.target is not torch.ops.aten.lift_fresh_copy
+    }
+    return here | copies
+
+
+@pytest.mark.parametrize("name", [name for name in SHAPES if name != "glm"])
+def test_no_models_step_takes_anything_from_main_memory(name):
+    shape = SHAPES[name][-1]
+    scaled = inputs_of(name) if name in TEXTS else Inputs((0.5,) * shape[0], (0.25,) * shape[0])
+    kind = torch.int16 if name in TEXTS else torch.uint8
+    graph = recorded(
+        build(name, shape, 7, Key(1), inputs=scaled), torch.zeros((4, *shape), dtype=kind)
+    )
+    assert not carried(with_constants_there(graph, GPU))
+
+
+def test_what_would_be_carried_is_found():
+    model = build("cnn_comet", (3, 32, 32), 7, Key(1), inputs=Inputs((0.5,) * 3, (0.25,) * 3))
+    assert carried(recorded(model, torch.zeros(4, 3, 32, 32, dtype=torch.uint8)))
+
+
+class Counting(nn.Module):
+    """Adds to a buffer that is not a running statistic, and uses it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(5, 3)
+        self.register_buffer("seen", torch.tensor(2))
+
+    def forward(self, x):
+        self.seen += 1
+        return self.layer(x) * self.seen
+
+
+def test_a_constant_that_is_written_into_is_fresh_at_each_call():
+    model = from_module("counting", Counting())
+    weight = torch.full((4,), 0.25)
+    given = (model.initial, Batch(torch.rand(4, 5), torch.arange(4) % 2, weight), torch.tensor(0.1))
+    graph = _operations(
+        lambda *flat: leaves(sgd_step(model, *fill(given, iter(flat)))), leaves(given)
+    )
+    expected = graph(*leaves(given))
+    held = with_constants_there(graph, torch.device("cpu"))
+    assert [name for name, _ in held.named_buffers() if name.startswith("_constant_there")]
+    for _ in range(2):
+        for a, b in zip(held(*leaves(given)), expected, strict=True):
+            assert torch.equal(a, b)
