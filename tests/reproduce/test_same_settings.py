@@ -1,5 +1,6 @@
 """Which runs are of the same settings."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from fedkin.core.errors import FedkinError
 from fedkin.reproduce.preset import preset
 from fedkin.reproduce.row_spec import spec_of
-from fedkin.reproduce.same_settings import ASKED, check_same, digest_of
+from fedkin.reproduce.same_settings import ASKED, check_same, digest_of, settings_of
 from fedkin.runs.directory import SPEC
 from fedkin.runs.spec import parse
 
@@ -30,3 +31,14 @@ def test_the_digest_of_a_row_is_what_it_was_when_rows_were_first_kept() -> None:
     rows = {row.name: row for row in preset("ppfl-table-1", "full").rows}
     row = rows["ppfl-t1-mnist-fedavg"]
     assert digest_of(spec_of(row, 0, {"engine.name": "inprocess"})) == "2ed2fbd3aef682d6"
+
+
+def test_when_records_are_written_is_no_setting(tmp_path: Path) -> None:
+    seldom, often = (
+        parse({"method": {"name": "local"}, "run": {"commit_every": seconds}})[0]
+        for seconds in (1e9, 0)
+    )
+    assert digest_of(seldom) == digest_of(often)
+    older = {**settings_of(often), "run.commit_every": 5.0}
+    (tmp_path / ASKED).write_text(json.dumps(older))
+    check_same(tmp_path, often)

@@ -183,9 +183,17 @@ def test_bfloat16_rounds_more_and_learns_the_same(method, block, tmp_path):
         assert other[4] == pytest.approx(one[4], rel=0.05, abs=0.02)
 
 
-def test_a_gpu_has_one_process_and_sixteen_clients_at_a_time(monkeypatch):
+def test_a_gpu_has_one_process_and_sixteen_small_models_at_a_time(monkeypatch):
     monkeypatch.setattr("fedkin.setup.build.device_named", lambda name: CPU)
     parts = assemble(small("fedavg", engine__device="cuda"))
     assert host_of(parts, list(parts.infos), None).block == 16
     parts = assemble(small("fedavg", engine__device="cuda", engine__block=2))
     assert host_of(parts, list(parts.infos), None).block == 2
+    monkeypatch.setattr("fedkin.engine.vmap.block_size.LARGEST_IN_BLOCKS", 649)
+    parts = assemble(small("fedavg", engine__device="cuda"))
+    assert host_of(parts, list(parts.infos), None).block == 1  # 650 parameters
+
+
+def test_auto_compiles_for_a_cpu_alone():
+    assert Runtime("auto", 1_000_000)._worth_compiling(3)
+    assert not Runtime("auto", 1_000_000, GPU)._worth_compiling(3)

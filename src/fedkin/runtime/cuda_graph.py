@@ -99,7 +99,7 @@ def with_constants_there(graph: GraphModule, device: torch.device) -> GraphModul
         (node, value) for node, value in values.items() if node.target is ATEN._to_copy.default
     ]
     for number, (node, value) in enumerate(carried):
-        if value.device == device:
+        if value.device.type == device.type:  # "cuda" is "cuda:0", and yet not equal to it
             name = f"_constant_there{number}"
             graph.register_buffer(name, value.detach(), persistent=False)
             with graph.graph.inserting_before(node):

@@ -82,10 +82,10 @@ class Runtime:
     """The steps of one host, prepared once per (step, structure, shapes) and replayed.
 
     ``mode``: "always" compiles, "trace" replays the recorded graph, "never" runs plain autograd
-    each time (the reference), "auto" compiles a graph if ``replays`` (how often the whole run will
-    call it, over all hosts) times its operations exceeds ``WORTH_COMPILING``. ``said`` collects
-    what the run record should tell, once each. ``device``: where steps compute; what they start
-    from and what they leave is in main memory.
+    each time (the reference), "auto" compiles, on a CPU, a graph if ``replays`` (how often the
+    whole run will call it, over all hosts) times its operations exceeds ``WORTH_COMPILING``.
+    ``said`` collects what the run record should tell, once each. ``device``: where steps compute;
+    what they start from and what they leave is in main memory.
     """
 
     def __init__(self, mode: Mode = "trace", replays: int = 0, device: torch.device = CPU) -> None:
@@ -154,8 +154,7 @@ class Runtime:
         self.graphs += 1
         operations = sum(node.op == "call_function" for node in graph.graph.nodes)
         if not (
-            self.mode == "always"
-            or (self.mode == "auto" and self.replays * operations >= WORTH_COMPILING)
+            self.mode == "always" or (self.mode == "auto" and self._worth_compiling(operations))
         ):
             if self.device != CPU:
                 graph = with_constants_there(graph, self.device)
@@ -178,6 +177,12 @@ class Runtime:
             _Late(lambda flat: self._compiled(name, lambda: _recorded(several, flat), flat)),
             size,
         )
+
+    def _worth_compiling(self, operations: int) -> bool:
+        """Not on a GPU: CUDA graphs are most of the gain, and a compiler that times its ways to
+        compute may choose another one, with other bits, in the next process.
+        """
+        return self.device == CPU and self.replays * operations >= WORTH_COMPILING
 
     def _compiled(self, name: str, record: Record, inputs: Sequence[Tensor]) -> Flat:
         try:

@@ -23,6 +23,7 @@ from fedkin.engine.host import Host
 from fedkin.engine.round.federation import Federation, participants_of
 from fedkin.engine.round.schedule import Scheduling, synchronous
 from fedkin.engine.store import STORES
+from fedkin.engine.vmap.block_size import block_of
 from fedkin.methods import make
 from fedkin.runs.spec import Spec
 from fedkin.runtime.device import device_named, placed
@@ -52,8 +53,6 @@ from fedkin.transforms.local_batch_norm import keep_batch_norm_local
 from fedkin.transforms.registry import trained_at_server
 from fedkin.transforms.safe import errors, losses, safe
 from fedkin.transforms.server_optimizer import AVERAGING, ServerOptimizer, optimize_at_server
-
-GPU_BLOCK = 16  # clients whose steps are made together there
 
 
 class Assembled(NamedTuple):
@@ -245,7 +244,7 @@ def host_of(parts: Assembled, clients: list[int], folder: Path, holds: bool = Fa
         runtime=runtime_of(spec, replays_of(parts)),
         store=STORES[spec.engine.state](folder),
         seed=spec.run.seed,
-        block=spec.engine.block or (1 if spec.engine.device == "cpu" else GPU_BLOCK),
+        block=spec.engine.block or block_of(spec.engine.device, parts.models),
         measure=spec.run.measure,
         secret=parts.federation.secret if spec.privacy.at_client else None,
         masking=masking_of(
