@@ -2,13 +2,16 @@
 one client at a time and several side by side.
 
     python -m benchmarks.gpu [--device cuda] [--models dnn,vgg11] [--blocks 1,16] [--compile]
+    python -m benchmarks.gpu --device cpu
 
 The step is FedAvg's, plain SGD, on random pictures. Milliseconds a step and client, by the GPU's
 own clock, medians over turns in which all ways of a line take their turn; 0 where a way failed,
-which is said below the table.
+which is said below the table. On a CPU: the compiled step, one client, one thread,
+milliseconds of processor time.
 """
 
 import argparse
+import time
 from collections.abc import Callable, Sequence
 from statistics import median
 from typing import NamedTuple
@@ -16,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from fedkin.core.errors import first_line
+from fedkin.core.errors import FedkinError, first_line
 from fedkin.core.model import Batch, Model
 from fedkin.core.rng import Key
 from fedkin.core.tree import leaves, map_tree, stack
@@ -24,6 +27,7 @@ from fedkin.engine.vmap.batcher import side_by_side
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import build
 from fedkin.runtime.cuda_graph import captured
+from fedkin.runtime.device import CPU, device_named
 from fedkin.runtime.precision import lowered
 from fedkin.runtime.replay import Runtime
 
@@ -128,24 +132,35 @@ def _timed(step: Flat, flat: list[Tensor], state: int) -> float:
     return float(start.elapsed_time(end)) / STEPS
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--device", default="cuda", help="cuda or cuda:N [cuda]")
-    parser.add_argument("--compile", action="store_true", help="Inductor too, at minutes a model")
-    parser.add_argument("--models", default="", help="some of the table's, a comma between [all]")
-    parser.add_argument("--blocks", default="1,4,16", help="clients side by side [1,4,16]")
-    given = parser.parse_args()
-    blocks = [int(word) for word in given.blocks.split(",")]
-    device = torch.device(given.device)
-    ways = [way for way in WAYS if given.compile or not way.compiled]
+def one_core(models: list[tuple[str, int, int, int]]) -> None:
+    """The table of a CPU."""
+    torch.set_num_threads(1)
+    print("| model | batch | one core |\n|---|---|---|")
+    for name, channels, side, rows in models:
+        model = build(name, (channels, side, side), 10, Key(0))
+        arguments = arguments_of(model, channels, side, rows, 1, CPU)
+        step, flat = Runtime("always").prepare(sgd_step, model, arguments).one, leaves(arguments)
+        with torch.inference_mode():
+            step(*flat)
+            times = []
+            for _ in range(TURNS):
+                start = time.process_time()
+                step(*flat)
+                times.append(1000 * (time.process_time() - start))
+        print(f"| {name} | {rows} | {median(times):.2f} |", flush=True)
+
+
+def one_gpu(
+    device: torch.device, models: list[tuple[str, int, int, int]], blocks: list[int], compiles: bool
+) -> None:
+    """The table of a GPU."""
+    ways = [way for way in WAYS if compiles or not way.compiled]
     Runtime("trace", 0, device)  # with its settings of torch
     print(f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}")
     print("| model | batch | block | " + " | ".join(way.name for way in ways) + " |")
     print("|---|---|---|" + "---|" * len(ways))
     failed: list[str] = []
-    for name, channels, side, rows in MODELS:
-        if given.models and name not in given.models.split(","):
-            continue
+    for name, channels, side, rows in models:
         model = build(name, (channels, side, side), 10, Key(0))
         for block in blocks:
             arguments = arguments_of(model, channels, side, rows, block, device)
@@ -160,6 +175,25 @@ def main() -> None:
             shown = " | ".join(f"{one / block:.3f}" for one in times)
             print(f"| {name} | {rows} | {block} | {shown} |", flush=True)
     print("\n".join(failed))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda", help="cuda, cuda:N or cpu [cuda]")
+    parser.add_argument("--compile", action="store_true", help="Inductor too, at minutes a model")
+    parser.add_argument("--models", default="", help="some of the table's, a comma between [all]")
+    parser.add_argument("--blocks", default="1,4,16", help="clients side by side [1,4,16]")
+    given = parser.parse_args()
+    blocks = [int(word) for word in given.blocks.split(",")]
+    models = [one for one in MODELS if not given.models or one[0] in given.models.split(",")]
+    if given.device == "cpu":
+        one_core(models)
+        return
+    try:
+        device = device_named(given.device)
+    except FedkinError as error:
+        raise SystemExit(str(error)) from None
+    one_gpu(device, models, blocks, given.compile)
 
 
 if __name__ == "__main__":

@@ -39,20 +39,22 @@ def captured(run: Flat, inputs: Sequence[Tensor], pool: Any) -> Flat:
     Raises:
         Uncaptured: ``run`` waits for the GPU, allocates outside of torch, or does not fit.
     """
-    with torch.inference_mode(False), torch.no_grad(), torch.cuda.device(inputs[0].device):
+    device = inputs[0].device
+    with torch.inference_mode(False), torch.no_grad(), torch.cuda.device(device):
         given = [torch.empty_like(leaf).copy_(leaf) for leaf in inputs]
         try:
-            with forked(inputs[0].device):
+            with forked(device):
                 graph, results = _capture(run, given, pool)
-        except (RuntimeError, torch.cuda.OutOfMemoryError) as error:
+        except RuntimeError as error:
             raise Uncaptured(f"{type(error).__name__}: {error}") from None
     groups = _alike(given)
 
     def replayed(*flat: Tensor) -> Sequence[Tensor]:
-        for places in groups:
-            torch._foreach_copy_([given[at] for at in places], [flat[at] for at in places])
-        graph.replay()
-        return [leaf.clone() for leaf in results]
+        with torch.cuda.device(device):
+            for places in groups:
+                torch._foreach_copy_([given[at] for at in places], [flat[at] for at in places])
+            graph.replay()
+            return [leaf.clone() for leaf in results]
 
     return replayed
 
