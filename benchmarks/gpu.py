@@ -26,7 +26,7 @@ from fedkin.core.tree import leaves, map_tree, stack
 from fedkin.engine.vmap.batcher import side_by_side
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import build
-from fedkin.runtime.cuda_graph import captured
+from fedkin.runtime.cuda_graph import Captures
 from fedkin.runtime.device import CPU, device_named
 from fedkin.runtime.precision import lowered
 from fedkin.runtime.replay import Runtime
@@ -71,20 +71,21 @@ class Uncaptured(Runtime):
 
 def step_of(way: Way, model: Model, block: int, arguments: tuple[object, ...]) -> Flat:
     """The step of ``block`` clients as a function of its flat leaves."""
+    flat = leaves(arguments)
+    # it asks for the same bits every time: what a way asks for comes after it
+    runtime = Uncaptured("always" if way.compiled else "trace", 0, flat[0].device)
     torch.backends.cudnn.allow_tf32 = way.tf32
     torch.backends.cudnn.deterministic = way.repeatable
     torch.backends.cudnn.benchmark = not way.repeatable
     torch.use_deterministic_algorithms(way.repeatable, warn_only=True)
     step = sgd_step if block == 1 else side_by_side(sgd_step, (True,))
-    flat = leaves(arguments)
-    runtime = Uncaptured("always" if way.compiled else "trace", 0, flat[0].device)
     run = runtime.prepare(step, lowered(model, way.precision), arguments).one  # type: ignore[arg-type]
     if not way.graph:
         return run
     run(*flat)
     if runtime.said:
         raise RuntimeError(runtime.said[0])
-    return captured(run, flat, torch.cuda.graph_pool_handle())
+    return Captures(flat[0].device).of(run, flat)
 
 
 def arguments_of(

@@ -17,6 +17,7 @@ from fedkin.report import formatting
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 ROWS = DOCS / "leaderboard"
+SUITES = ("small", "standard")
 NEAR = 0.01  # a point: who is so near the best may be chosen for what else it has
 HEAD = ["federation", "alone", "fedavg", "best", "fewest clients hurt", "fewest bytes"]
 
@@ -41,15 +42,15 @@ def choices(found: list[Row]) -> str:
     titles = titles_of(found)
     told = [one for one in entries(found) if one.budget == "rounds" and one.method != POOLED]
     lines = [line_of(HEAD), "|" + "---|" * len(HEAD)]
-    for setting in dict.fromkeys(one.setting for one in told):
-        mine = [one for one in told if one.setting == setting]
+    for federation in dict.fromkeys(one.federation for one in told):
+        mine = [one for one in told if one.federation == federation]
         by = {one.method: one for one in mine}
         best = mine[0]
         near = [one for one in mine if abs(one.mean - best.mean) <= NEAR]
         gain = [one for one in mine if one.gain is not None and one.gain > 0]  # else: alone
         unhurt = min(gain or [by["local"]], key=lambda one: (one.hurt or 0.0, -one.mean))
         cheap = min(near, key=lambda one: one.bytes)
-        cells = [titles[setting]]
+        cells = [titles[federation]]
         cells += [_score(by[name]) if name in by else "–" for name in ("local", "fedavg")]
         cells += [
             f"{best.method} {_score(best)}",
@@ -62,6 +63,17 @@ def choices(found: list[Row]) -> str:
 
 def _score(one: Entry) -> str:
     return formatting.value(one.measure, one.mean)
+
+
+def tables() -> list[tuple[Path, str, str]]:
+    """(page, place, table). What to choose is said by a suite that every method has run."""
+    found = rows()
+    small, standard = ([row for row in found if row.suite == name] for name in SUITES)
+    return [
+        (DOCS / "bench.md", "leaderboard", markdown(small)),
+        (DOCS / "bench.md", "standard", markdown(standard)),
+        (DOCS / "choosing.md", "leaderboard", choices(small)),
+    ]
 
 
 def put(page: Path, name: str, text: str) -> None:
@@ -81,9 +93,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.add:
         print(f"{add(given.add)} new rows")
-    found = rows()
-    put(DOCS / "bench.md", "leaderboard", markdown(found))
-    put(DOCS / "choosing.md", "leaderboard", choices(found))
+    for page, name, text in tables():
+        put(page, name, text)
 
 
 if __name__ == "__main__":

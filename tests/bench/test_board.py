@@ -3,13 +3,15 @@
 import pytest
 
 from fedkin.bench.board import against_best, entries, order, stability
+from fedkin.bench.page import titles_of
 from tests.bench.made_rows import made_rows
 
 ROWS = made_rows()
+HAR = next(row.federation for row in ROWS if row.setting == "har")
 
 
 def test_entries_are_means_over_seeds_best_first() -> None:
-    found = [one for one in entries(ROWS) if (one.setting, one.budget) == ("har", "rounds")]
+    found = [one for one in entries(ROWS) if (one.federation, one.budget) == (HAR, "rounds")]
     assert [one.method for one in found[:2]] == ["centralized", "apfl"]
     mine = [row.mean for row in ROWS if (row.setting, row.method) == ("har", "apfl")]
     assert found[1].mean == pytest.approx(sum(m for m in mine if m is not None) / 2)
@@ -18,8 +20,19 @@ def test_entries_are_means_over_seeds_best_first() -> None:
     assert local.gain is None
 
 
+def test_another_suites_federation_of_the_same_name_is_another_one() -> None:
+    other = [
+        row.model_copy(update={"suite": "other", "mean": None if row.mean is None else 0.5})
+        for row in ROWS
+    ]
+    both = entries([*ROWS, *other])
+    assert [one for one in both if not one.federation.startswith("other/")] == entries(ROWS)
+    assert {one.mean for one in both if one.federation.startswith("other/")} == {0.5}
+    assert len(set(titles_of([*ROWS, *other]).values())) == 2 * len({row.setting for row in ROWS})
+
+
 def test_equal_compute_takes_the_shorter_run() -> None:
-    found = {(one.method, one.budget): one for one in entries(ROWS) if one.setting == "har"}
+    found = {(one.method, one.budget): one for one in entries(ROWS) if one.federation == HAR}
     assert found["ditto", "rounds"].rounds == 10
     assert found["ditto", "compute"].rounds == 5
 
@@ -29,11 +42,11 @@ def test_the_pooled_comparator_wins_nothing() -> None:
     assert ranks is not None
     assert ranks.names[0] == "apfl"
     assert "centralized" not in ranks.names
-    assert against_best(ROWS, "har", "rounds")[0] == "apfl"
+    assert against_best(ROWS, HAR, "rounds")[0] == "apfl"
 
 
 def test_the_best_is_told_apart_where_it_is_far_ahead() -> None:
-    _, others = against_best(ROWS, "har", "rounds")
+    _, others = against_best(ROWS, HAR, "rounds")
     chances = {one.method: one.p for one in others}
     assert chances["fedavg"] < 0.001
     assert all(one.difference < 0 for one in others)

@@ -8,7 +8,8 @@ from fedkin.bench.statistics import Ranked
 from tests.bench.made_rows import LEVELS, SETTINGS, made_rows
 
 ROWS = made_rows()
-TITLES = {name: name.upper() for name in SETTINGS[1:]}
+LABELS = {row.setting: row.federation for row in ROWS}
+TITLES = {LABELS[name]: name.upper() for name in SETTINGS[1:]}
 
 
 def rows(figure):
@@ -36,7 +37,7 @@ def test_costs_are_at_equal_rounds_and_pooling_has_none() -> None:
     found = rows(drawn)
     assert {row["budget"] for row in found} == {"rounds"}
     assert POOLED not in {row["method"] for row in found}
-    assert {row["federation"] for row in found} == {SETTINGS[0], *TITLES.values()}
+    assert {row["federation"] for row in found} == {LABELS[SETTINGS[0]], *TITLES.values()}
     for name in {row["federation"] for row in found}:
         best = max((row for row in found if row["federation"] == name), key=lambda r: r["value"])
         assert best["front"]

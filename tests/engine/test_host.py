@@ -9,6 +9,7 @@ from torch import nn
 from fedkin.core.rng import Key
 from fedkin.engine.codec import decode, encode
 from fedkin.engine.host import Task, drawing_from
+from fedkin.runtime.device import CPU
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
 
@@ -145,9 +146,9 @@ def test_drawing_from_leaves_no_trace():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    with drawing_from(1):
+    with drawing_from(1, CPU):
         one = torch.rand(3)
     assert torch.equal(torch.rand(3), expected)
-    with drawing_from(1):
+    with drawing_from(1, CPU):
         assert torch.equal(torch.rand(3), one)
     assert Key(0, 1, 2).integer("local:dropout") != Key(0, 2, 1).integer("local:dropout")

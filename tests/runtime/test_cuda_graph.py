@@ -2,6 +2,9 @@
 a GPU; on a real one: ``test_gpu.py``.
 """
 
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch import nn
@@ -11,7 +14,7 @@ from fedkin.core.rng import Key
 from fedkin.core.tree import fill, leaves, map_tree
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import build
-from fedkin.runtime.cuda_graph import with_constants_there
+from fedkin.runtime.cuda_graph import Captures, Uncaptured, with_constants_there
 from fedkin.runtime.replay import _operations
 from tests.models.test_build import SHAPES, TEXTS, inputs_of
 
@@ -85,3 +88,72 @@ def test_a_constant_that_is_written_into_is_fresh_at_each_call():
     for _ in range(2):
         for a, b in zip(held(*leaves(given)), expected, strict=True):
             assert torch.equal(a, b)
+
+
+def test_a_constant_that_is_written_into_before_it_goes_there_is_left_as_it_is():
+    def run(x):
+        mask = torch.tensor([1.0, 1.0, 1.0])
+        mask[0] = 0
+        return (x * mask.to(x.device, copy=True),)
+
+    given = [torch.full((3,), 2.0)]
+    graph = with_constants_there(_operations(run, given), torch.device("cpu"))
+    assert graph(*given)[0].tolist() == [0.0, 2.0, 2.0]
+
+
+class Graph:
+    """In the place of a CUDA graph: a replay computes nothing."""
+
+    def replay(self):
+        pass
+
+
+@pytest.fixture
+def cuda(monkeypatch):
+    """What captures ask of torch.cuda, which is not here; notes their pools and streams."""
+    asked = []
+    pools = iter(range(9))
+
+    @contextmanager
+    def capture(graph, pool, stream, capture_error_mode):
+        asked.append((pool, stream))
+        yield
+
+    stands = SimpleNamespace(wait_stream=lambda other: None)
+    fakes = {
+        "device": lambda device: nullcontext(),
+        "Stream": lambda: stands,
+        "current_stream": lambda: stands,
+        "stream": lambda stream: nullcontext(),
+        "graph_pool_handle": lambda: next(pools),
+        "get_sync_debug_mode": lambda: 0,
+        "set_sync_debug_mode": lambda mode: None,
+        "CUDAGraph": Graph,
+        "graph": capture,
+    }
+    for name, fake in fakes.items():
+        monkeypatch.setattr(torch.cuda, name, fake)
+    return asked
+
+
+def test_captures_share_memory_until_one_breaks_off(cuda):
+    captures = Captures(torch.device("cpu"))
+    given = [torch.ones(2)]
+    first = captures.of(lambda x: (2 * x,), given)
+    captures.of(lambda x: (3 * x,), given)
+    with pytest.raises(Uncaptured, match="RuntimeError: no"):
+        captures.of(refusing, given)
+    captures.of(lambda x: (4 * x,), given)
+    assert [pool for pool, _ in cuda] == [0, 0, 1]
+    assert len({id(stream) for _, stream in cuda}) == 1
+    assert first(torch.ones(2))[0].tolist() == [2.0, 2.0]
+
+
+def refusing(x):
+    raise RuntimeError("no")
+
+
+def test_what_draws_in_main_memory_is_no_graph(cuda):
+    with pytest.raises(Uncaptured, match="draws in main memory"):
+        Captures(torch.device("cpu")).of(lambda x: (x * torch.rand(()),), [torch.ones(2)])
+    assert cuda == []

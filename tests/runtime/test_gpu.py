@@ -17,7 +17,7 @@ from fedkin.experiment.run import run
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import build
 from fedkin.runs.database import read_only
-from fedkin.runtime.cuda_graph import Uncaptured, captured
+from fedkin.runtime.cuda_graph import Captures, Uncaptured
 from fedkin.runtime.replay import Runtime
 from tests.engine.small import METHODS, outcome_of, small
 
@@ -104,7 +104,8 @@ def test_steps_come_near_the_cpus(name):
         trained(name, mode, device)[0]
         for mode, device in [("trace", GPU), ("never", torch.device("cpu"))]
     )
-    assert ((found - expected).norm() / expected.norm()).item() < 1e-2
+    start = torch.cat([leaf.flatten() for leaf in leaves(MODELS[name]().initial)])
+    assert ((found - expected).norm() / (expected - start).norm()).item() < 0.05  # TF32
 
 
 def test_what_is_dropped_is_the_seeds():
@@ -113,19 +114,21 @@ def test_what_is_dropped_is_the_seeds():
 
 
 def test_what_waits_for_the_gpu_is_no_graph():
+    captures = Captures(GPU)
     with pytest.raises(Uncaptured):
-        captured(
-            lambda x: (x * x.sum().item(),),
-            [torch.ones(3, device=GPU)],
-            torch.cuda.graph_pool_handle(),
-        )
-    assert torch.ones(2, device=GPU).sum().item() == 2  # the GPU goes on
+        captures.of(lambda x: (x * x.sum().item(),), [torch.ones(3, device=GPU)])
+    dropped = torch.nn.functional.dropout(torch.ones(1000, device=GPU))  # the GPU goes on
+    assert 0 < dropped.count_nonzero() < 1000
+    captures.of(lambda x: (torch.nn.functional.dropout(x),), [torch.ones(3, device=GPU)])
+
+
+def test_what_draws_in_main_memory_is_no_graph():
+    with pytest.raises(Uncaptured, match="draws in main memory"):
+        Captures(GPU).of(lambda x: (x * torch.rand(()),), [torch.ones(3, device=GPU)])
 
 
 def test_results_are_left_alone_by_later_calls():
-    twice = captured(
-        lambda x: (2 * x, x), [torch.ones(3, device=GPU)], torch.cuda.graph_pool_handle()
-    )
+    twice = Captures(GPU).of(lambda x: (2 * x, x), [torch.ones(3, device=GPU)])
     first = twice(torch.full((3,), 5.0, device=GPU))
     twice(torch.full((3,), 7.0, device=GPU))
     assert first[0].tolist() == [10.0] * 3

@@ -78,7 +78,8 @@ def seen(coordinator: Coordinator, host: Host, client: int, number: int) -> Seen
 def _message(host: Host, method: Method, received: Tree, data: LocalData) -> Tree:
     """What a client would send; nothing where it needs a secret that an audit has not (masks)."""
     own = host.own(data.info.client)
-    with drawing_from(data.key.integer("local:dropout")), one_thread(), suppress(FedkinError):
+    drawn = drawing_from(data.key.integer("local:dropout"), host.device)
+    with drawn, one_thread(), suppress(FedkinError):
         return method.client_update(received, own, data)[1]
     return {}
 

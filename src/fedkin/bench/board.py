@@ -19,7 +19,7 @@ POOLED = "centralized"  # has all data in one place: beside the others, never a 
 class Entry(NamedTuple):
     """Means over seeds. ``gain``: on local, None of itself."""
 
-    setting: str
+    federation: str
     method: str
     budget: str
     measure: str
@@ -48,18 +48,18 @@ def entries(rows: Iterable[Row]) -> list[Entry]:
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         for budget in row.budgets if row.mean is not None else ():
-            groups.setdefault((row.setting, budget, row.method), []).append(row)
+            groups.setdefault((row.federation, budget, row.method), []).append(row)
     found = [_entry(*key, group) for key, group in groups.items()]
-    alone = {(one.setting, one.measure): one.mean for one in found if one.method == ALONE}
+    alone = {(one.federation, one.measure): one.mean for one in found if one.method == ALONE}
     figures = [
-        one._replace(gain=one.mean - alone[one.setting, one.measure])
-        if one.method != ALONE and (one.setting, one.measure) in alone
+        one._replace(gain=one.mean - alone[one.federation, one.measure])
+        if one.method != ALONE and (one.federation, one.measure) in alone
         else one
         for one in found
     ]
     return sorted(
         figures,
-        key=lambda one: (one.setting, BUDGETS.index(one.budget), _worse(one)),
+        key=lambda one: (one.federation, BUDGETS.index(one.budget), _worse(one)),
     )
 
 
@@ -67,13 +67,13 @@ def _worse(one: Entry) -> float:
     return -one.mean if one.higher else one.mean
 
 
-def _entry(setting: str, budget: str, method: str, group: Sequence[Row]) -> Entry:
+def _entry(federation: str, budget: str, method: str, group: Sequence[Row]) -> Entry:
     means = [row.mean for row in group if row.mean is not None]
     worst = [row.worst_decile for row in group if row.worst_decile is not None]
     spent = [row.epsilon for row in group if row.epsilon is not None]
     hyper = ", ".join(f"{key} {value}" for key, value in group[0].hyper.items())
     return Entry(
-        setting,
+        federation,
         method,
         budget,
         group[0].measure,
@@ -99,7 +99,7 @@ def order(found: Sequence[Entry], budget: str) -> Ranked | None:
     scores: dict[str, dict[str, float]] = {}
     for one in found:
         if one.budget == budget and one.method != POOLED:
-            scores.setdefault(one.method, {})[one.setting] = one.mean * (1 if one.higher else -1)
+            scores.setdefault(one.method, {})[one.federation] = one.mean * (1 if one.higher else -1)
     return ranked(scores)
 
 
@@ -120,7 +120,7 @@ def stability(rows: Sequence[Row], budget: str) -> tuple[list[Stability], float 
         for row in mine:
             if row.seed == seed and row.method != POOLED and row.mean is not None:
                 sign = 1 if measure_named(row.measure).higher else -1
-                scores.setdefault(row.method, {})[row.setting] = sign * row.mean
+                scores.setdefault(row.method, {})[row.federation] = sign * row.mean
         one = ranked(scores)
         orders.append({} if one is None else dict(zip(one.names, one.ranks, strict=True)))
     names = [name for name in orders[0] if all(name in other for other in orders)] if orders else []
@@ -141,11 +141,11 @@ class Beside(NamedTuple):
     p: float
 
 
-def against_best(rows: Sequence[Row], setting: str, budget: str) -> tuple[str, list[Beside]]:
+def against_best(rows: Sequence[Row], federation: str, budget: str) -> tuple[str, list[Beside]]:
     """(the best method, every other against it)."""
     scores: dict[str, dict[tuple[int, str], float]] = {}
     for row in rows:
-        if row.setting == setting and budget in row.budgets and row.method != POOLED:
+        if row.federation == federation and budget in row.budgets and row.method != POOLED:
             sign = 1 if measure_named(row.measure).higher else -1
             by_block = {(row.seed, client): sign * v for client, v in row.clients.items()}
             scores.setdefault(row.method, {}).update(by_block)

@@ -71,7 +71,7 @@ def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) ->
     rows: list[dict[str, Any]] = [
         {
             "method": one.method,
-            "federation": titles.get(one.setting, one.setting),
+            "federation": titles.get(one.federation, one.federation),
             "cost": getattr(one, column),
             "value": round(one.mean, 5),
             "budget": one.budget,
@@ -81,7 +81,7 @@ def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) ->
     ]
     if len(rows) < 2:
         return None
-    higher = {titles.get(one.setting, one.setting): one.higher for one in found}
+    higher = {titles.get(one.federation, one.federation): one.higher for one in found}
     names = list(dict.fromkeys(row["federation"] for row in rows))
     for name in names:
         mark_front([row for row in rows if row["federation"] == name], higher[name])
@@ -114,27 +114,27 @@ def against_cost(found: Sequence[Entry], column: str, titles: dict[str, str]) ->
 def clients(rows: Sequence[Row], titles: dict[str, str]) -> Figure | None:
     """What each method gave clients beside training alone: deciles, quartiles, median."""
     alone = {
-        (row.setting, row.seed): row.clients
+        (row.federation, row.seed): row.clients
         for row in rows
         if row.method == ALONE and "rounds" in row.budgets
     }
     gains: dict[tuple[str, str], list[float]] = {}
     for row in rows:
-        by_itself = alone.get((row.setting, row.seed), {})
+        by_itself = alone.get((row.federation, row.seed), {})
         if row.method in (ALONE, POOLED) or "rounds" not in row.budgets:
             continue
         sign = 1 if measure_named(row.measure).higher else -1
         gained = [sign * (v - by_itself[k]) for k, v in row.clients.items() if k in by_itself]
-        gains.setdefault((row.setting, row.method), []).extend(gained)
+        gains.setdefault((row.federation, row.method), []).extend(gained)
     marks = ("low", "quarter", "median", "three", "high")
     drawn: list[dict[str, Any]] = []
-    for (setting, method), gained in gains.items():
+    for (federation, method), gained in gains.items():
         if gained:
             values = np.quantile(gained, [0.1, 0.25, 0.5, 0.75, 0.9])
             numbers = {name: round(float(v), 5) for name, v in zip(marks, values, strict=True)}
             hurt = sum(gain < 0 for gain in gained) / len(gained)
             drawn.append(
-                {"federation": titles.get(setting, setting), "method": method, **numbers}
+                {"federation": titles.get(federation, federation), "method": method, **numbers}
                 | {"hurt": round(hurt, 4)}
             )
     if not drawn:

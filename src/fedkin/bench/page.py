@@ -68,7 +68,13 @@ def figures(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str])
 def titles_of(rows: Sequence[Row]) -> dict[str, str]:
     """Titles of the federations that fedkin's own suites have; others go by their labels."""
     known = _titles()
-    return {row.setting: known.get((row.suite, row.setting), row.setting) for row in rows}
+    named = {row.federation: known.get((row.suite, row.setting), row.setting) for row in rows}
+    several = {title for title, count in Counter(named.values()).items() if count > 1}
+    suites = {row.federation: row.suite for row in rows}
+    return {
+        federation: f"{title} ({suites[federation]})" if title in several else title
+        for federation, title in named.items()
+    }
 
 
 @cache
@@ -84,12 +90,12 @@ def _titles() -> dict[tuple[str, str], str]:
 def _lead(found: Sequence[Entry]) -> str:
     """Who is best at equal rounds, on how many federations, and where training alone is enough."""
     best: dict[str, str] = {}
-    for setting in dict.fromkeys(one.setting for one in found):
-        mine = [one for one in found if (one.setting, one.budget) == (setting, BUDGETS[0])]
+    for federation in dict.fromkeys(one.federation for one in found):
+        mine = [one for one in found if (one.federation, one.budget) == (federation, BUDGETS[0])]
         ranked = [one for one in mine if one.method != POOLED]
         if ranked:
             first = max(ranked, key=lambda one: one.mean if one.higher else -one.mean)
-            best[setting] = first.method
+            best[federation] = first.method
     if not best:
         return "No method was run at equal rounds yet."
     won = Counter(best.values()).most_common()
@@ -104,13 +110,13 @@ def _lead(found: Sequence[Entry]) -> str:
 
 def _about(rows: Sequence[Row], methods: int) -> str:
     suites = ", ".join(dict.fromkeys(row.suite for row in rows))
-    settings = len({row.setting for row in rows})
+    federations = len({row.federation for row in rows})
     versions = ", ".join(sorted({row.versions.get("fedkin", "?") for row in rows}))
     return (
         f"Suite {suites}: {formatting.many(methods, 'method')} on "
-        f"{formatting.many(settings, 'federation')}, {formatting.many(len(rows), 'row')}, fedkin "
-        f"{versions}. Hyper-parameters were chosen on validation data, with as many trials for "
-        "every method. Test data were read once."
+        f"{formatting.many(federations, 'federation')}, {formatting.many(len(rows), 'row')}, "
+        f"fedkin {versions}. Hyper-parameters were chosen on validation data, with as many trials "
+        "for every method. Test data were read once."
     )
 
 
@@ -119,17 +125,17 @@ def _to_beat(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]
     head = [("federation", ""), ("equal", ""), ("best", ""), ("test", "n")]
     head += [(name, "n") for name in BASELINES] + [("not distinguished from the best", "long")]
     lines = []
-    for setting in dict.fromkeys(one.setting for one in found):
+    for federation in dict.fromkeys(one.federation for one in found):
         for budget in BUDGETS:
-            mine = [one for one in found if (one.setting, one.budget) == (setting, budget)]
+            mine = [one for one in found if (one.federation, one.budget) == (federation, budget)]
             ranked = [one for one in mine if one.method != POOLED]
             if not ranked:
                 continue
-            best, others = against_best(rows, setting, budget)
+            best, others = against_best(rows, federation, budget)
             near = [one.method for one in others if one.p >= CHANCE]
             top = next((one for one in ranked if one.method == best), ranked[0])
             base = {one.method: one for one in mine if one.method in BASELINES}
-            cells: list[Any] = [titles[setting], budget, top.method, _value(top)]
+            cells: list[Any] = [titles[federation], budget, top.method, _value(top)]
             cells += [_value(base[name]) if name in base else "–" for name in BASELINES]
             lines.append([*cells, ", ".join(near) or "nobody"])
     note = (
@@ -159,7 +165,7 @@ def _all(found: Sequence[Entry], titles: dict[str, str]) -> str:
 def _line(one: Entry, titles: dict[str, str]) -> list[Any]:
     points = None if one.gain is None else 100 * one.gain
     return [
-        titles[one.setting],
+        titles[one.federation],
         one.budget,
         one.method,
         _value(one),
@@ -188,7 +194,7 @@ def _points(spread: float | None) -> str:
 
 def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
     """Who was not run, and why."""
-    lines = [[titles[row.setting], row.method, row.missing] for row in rows if row.missing]
+    lines = [[titles[row.federation], row.method, row.missing] for row in rows if row.missing]
     if not lines:
         return []
     head = [("federation", ""), ("method", ""), ("why", "long")]
@@ -199,17 +205,17 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
     """One row a method: mean test score by federation, the mean gain on local, clients hurt."""
     found = [one for one in entries(rows) if one.budget == budget]
     titles = titles_of(rows)
-    settings = list(dict.fromkeys(one.setting for one in found))
-    by = {(one.method, one.setting): one for one in found}
+    federations = list(dict.fromkeys(one.federation for one in found))
+    by = {(one.method, one.federation): one for one in found}
     whole = {
-        name: [by[name, setting] for setting in settings]
+        name: [by[name, federation] for federation in federations]
         for name in dict.fromkeys(one.method for one in found)
-        if all((name, setting) in by for setting in settings)
+        if all((name, federation) in by for federation in federations)
     }
     ranks = order(found, budget)
     mean_rank = {} if ranks is None else dict(zip(ranks.names, ranks.ranks, strict=True))
-    federations = (_cell(titles[setting]) for setting in settings)
-    head = ["method", *federations, "on local", "hurt", "mean rank"]
+    columns = (_cell(titles[federation]) for federation in federations)
+    head = ["method", *columns, "on local", "hurt", "mean rank"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for name in sorted(whole, key=lambda one: (mean_rank.get(one, 1e9), one)):
         cells = [formatting.value(one.measure, one.mean) for one in whole[name]]

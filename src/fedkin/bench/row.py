@@ -108,6 +108,11 @@ class Row(Section):
     date: Text = ""
 
     @property
+    def federation(self) -> str:
+        """Its suite's own: another suite's of the same name has other clients or rounds."""
+        return f"{self.suite}/{self.setting}"
+
+    @property
     def bytes(self) -> float:
         return self.bytes_up + self.bytes_down
 

@@ -25,7 +25,6 @@ from fedkin.engine.held import Held
 from fedkin.engine.masking import SCORE_STAGES, STAGES, Masking
 from fedkin.engine.store import Store, StoreError, read_state
 from fedkin.engine.vmap.batcher import VmapBatcher
-from fedkin.runtime.device import CPU
 from fedkin.runtime.generators import generators, kept
 from fedkin.runtime.replay import Runtime
 
@@ -88,7 +87,7 @@ class Host:
         self.population, self.schedule, self.block = population, schedule, block
         self.measure, self.secret = measure, secret
         self.masking, self.held = masking, held
-        self._device = runtime.device
+        self.device = runtime.device
         self._together = VmapBatcher(runtime)
         self.runtime: Scanner = runtime if block == 1 else self._together
         self.store, self.seed = store, seed
@@ -117,7 +116,7 @@ class Host:
         began = time.perf_counter()
         try:
             seed = Key(self.seed, round, order.client).integer(f"{op}:dropout")
-            with drawing_from(seed, self._device):
+            with drawing_from(seed, self.device):
                 answer = OPS[op](self, round, order)
         except StoreError:
             raise
@@ -297,7 +296,7 @@ class Host:
 
 
 @contextmanager
-def drawing_from(seed: int, device: torch.device = CPU) -> Iterator[None]:
+def drawing_from(seed: int, device: torch.device) -> Iterator[None]:
     """What a module draws for itself (dropout) comes from ``seed``; the caller's generators are
     left as they were.
 

@@ -148,7 +148,7 @@ class EngineSection(Section):
     device: str = Field(default="cpu", pattern=r"^(cpu|cuda(:\d+)?)$")  # where models compute
     block: int | None = Field(
         default=None, ge=1
-    )  # clients whose steps are made together; default: 1, 16 on a GPU
+    )  # clients whose steps are made together; default: 1, and 16 small models on a GPU
 
 
 class RunSection(Section):

@@ -5,7 +5,8 @@ Operation by operation, a step of a small model is hundreds of launches of some 
 which the GPU waits for Python.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -16,7 +17,6 @@ from fedkin.runtime.generators import forked
 
 Flat = Callable[..., Sequence[Tensor]]
 
-WARM_UPS = 2  # calls in which libraries get their memory and choose their kernels
 ATEN = torch.ops.aten
 FOLDED = (ATEN.lift_fresh_copy.default, ATEN._to_copy.default)
 
@@ -25,54 +25,90 @@ class Uncaptured(Exception):
     """Why a step could not be captured. It is slower then, not wrong."""
 
 
-def captured(run: Flat, inputs: Sequence[Tensor], pool: Any) -> Flat:
-    """``run`` as one CUDA graph.
+class Captures:
+    """The CUDA graphs of one GPU, which are called in turn and share their memory."""
 
-    Args:
-        run: A function of flat leaves that launches the same work at every call and reads no value.
-        inputs: Leaves on one GPU; calls have the same shapes and dtypes.
-        pool: ``torch.cuda.graph_pool_handle()``: memory of functions that are called in turn.
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._stream: Any = None
+        self._pool: Any = None
 
-    Returns:
-        The same function. Its results are nobody else's: a later call leaves them alone.
+    def of(self, run: Flat, inputs: Sequence[Tensor]) -> Flat:
+        """``run`` as one CUDA graph.
 
-    Raises:
-        Uncaptured: ``run`` waits for the GPU, allocates outside of torch, or does not fit.
-    """
-    device = inputs[0].device
-    with torch.inference_mode(False), torch.no_grad(), torch.cuda.device(device):
-        given = [torch.empty_like(leaf).copy_(leaf) for leaf in inputs]
-        try:
-            with forked(device):
-                graph, results = _capture(run, given, pool)
-        except RuntimeError as error:
-            raise Uncaptured(f"{type(error).__name__}: {error}") from None
-    groups = _alike(given)
+        Args:
+            run: A function of flat leaves that launches the same work at every call and reads no
+                value.
+            inputs: Leaves on the GPU; calls have the same shapes and dtypes.
 
-    def replayed(*flat: Tensor) -> Sequence[Tensor]:
-        with torch.cuda.device(device):
-            for places in groups:
-                torch._foreach_copy_([given[at] for at in places], [flat[at] for at in places])
-            graph.replay()
-            return [leaf.clone() for leaf in results]
+        Returns:
+            The same function. Its results are nobody else's: a later call leaves them alone.
 
-    return replayed
+        Raises:
+            Uncaptured: ``run`` waits for the GPU, draws in main memory, allocates outside of torch,
+                or does not fit.
+        """
+        with torch.inference_mode(False), torch.no_grad(), torch.cuda.device(self._device):
+            # a stream of this GPU: torch's own for captures is the first GPU's that captured
+            if self._stream is None:
+                self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+            if self._pool is None:
+                self._pool = torch.cuda.graph_pool_handle()
+            given = [torch.empty_like(leaf).copy_(leaf) for leaf in inputs]
+            try:
+                with forked(self._device):
+                    self._warm_up(run, given)
+                    graph, results = self._captured(run, given)
+            except RuntimeError as error:
+                self._pool = None  # a capture that broke off may have left it unusable
+                raise Uncaptured(f"{type(error).__name__}: {error}") from None
+        groups = _alike(given)
 
+        def replayed(*flat: Tensor) -> Sequence[Tensor]:
+            with torch.cuda.device(self._device):
+                for places in groups:
+                    torch._foreach_copy_([given[at] for at in places], [flat[at] for at in places])
+                graph.replay()
+                return [leaf.clone() for leaf in results]
 
-def _capture(
-    run: Flat, given: list[Tensor], pool: Any
-) -> tuple[torch.cuda.CUDAGraph, list[Tensor]]:
-    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(WARM_UPS):
+        return replayed
+
+    def _warm_up(self, run: Flat, given: list[Tensor]) -> None:
+        """Libraries get their memory and choose their kernels; then what no graph can hold is found
+        before a capture breaks off.
+        """
+        current = torch.cuda.current_stream()
+        self._stream.wait_stream(current)
+        before = torch.default_generator.get_state()
+        with torch.cuda.stream(self._stream):
             run(*given)
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    # other clients' threads stand still, and are none of the capture's affair
-    with torch.cuda.graph(graph, pool=pool, capture_error_mode="thread_local"):
-        results = list(run(*given))
-    return graph, results
+            with _no_waiting():
+                run(*given)
+        current.wait_stream(self._stream)
+        if not torch.equal(before, torch.default_generator.get_state()):
+            raise RuntimeError("the step draws in main memory: a graph would draw once for ever")
+
+    def _captured(
+        self, run: Flat, given: list[Tensor]
+    ) -> tuple[torch.cuda.CUDAGraph, list[Tensor]]:
+        graph = torch.cuda.CUDAGraph()
+        # other clients' threads stand still, and are none of the capture's affair
+        with torch.cuda.graph(
+            graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"
+        ):
+            results = list(run(*given))
+        return graph, results
+
+
+@contextmanager
+def _no_waiting() -> Iterator[None]:
+    """Raises RuntimeError where something waits for the GPU."""
+    before = torch.cuda.get_sync_debug_mode()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode(before)
 
 
 def _alike(leaves: Sequence[Tensor]) -> list[list[int]]:
@@ -95,7 +131,7 @@ def with_constants_there(graph: GraphModule, device: torch.device) -> GraphModul
     for node in list(graph.graph.nodes):
         if node.op == "get_attr":
             values[node] = getattr(graph, node.target)
-        elif node.target in FOLDED and node.args[0] in values:
+        elif node.target in FOLDED and node.args[0] in values and _is_only_read(node.args[0]):
             values[node] = node.target(values[node.args[0]], *node.args[1:], **node.kwargs)
     carried = [
         (node, value) for node, value in values.items() if node.target is ATEN._to_copy.default
@@ -106,6 +142,7 @@ def with_constants_there(graph: GraphModule, device: torch.device) -> GraphModul
             graph.register_buffer(name, value.detach(), persistent=False)
             with graph.graph.inserting_before(node):
                 held = graph.graph.get_attr(name)
+                held.meta["val"] = value
                 # a copy for each call, which may write into it
                 copied = graph.graph.call_function(ATEN.clone.default, (held,))
             copied.meta = dict(node.meta)
@@ -113,3 +150,8 @@ def with_constants_there(graph: GraphModule, device: torch.device) -> GraphModul
     graph.graph.eliminate_dead_code()
     graph.recompile()
     return graph
+
+
+def _is_only_read(source: Node) -> bool:
+    """Whether nothing can have written into it, or into a view of it, before it is copied."""
+    return all(user.target in FOLDED for user in source.users)

@@ -18,7 +18,7 @@ from fedkin.core.ops import Step
 from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
 from fedkin.runtime.code_cache import compiler_folder
 from fedkin.runtime.compile import Flat, Record, Uncompiled, compiled, named
-from fedkin.runtime.cuda_graph import Uncaptured, captured, with_constants_there
+from fedkin.runtime.cuda_graph import Captures, Uncaptured, with_constants_there
 from fedkin.runtime.device import CPU, moved, repeatable
 from fedkin.runtime.generators import forked
 from fedkin.runtime.recorder import NotRecorded, flat_graph
@@ -95,7 +95,7 @@ class Runtime:
         self.graphs = 0
         self.said: list[str] = []
         self._ready: dict[Any, Replay] = {}
-        self._pool: Any = None  # of CUDA graphs
+        self._captures = Captures(device)
         repeatable(device)
 
     def scan(
@@ -160,6 +160,8 @@ class Runtime:
                 graph = with_constants_there(graph, self.device)
             return Replay(self._captured(graph.forward))
         graph = _recorded(run, inputs)
+        if self.device != CPU:
+            graph = with_constants_there(graph, self.device)
         one = self._captured(_Late(lambda flat: self._compiled(named(graph), lambda: graph, flat)))
         if self.device != CPU:
             return Replay(one)  # a call costs nothing there
@@ -195,11 +197,10 @@ class Runtime:
         """As one call of the GPU, where it computes on one."""
         if self.device.type != "cuda":
             return run
-        self._pool = self._pool or torch.cuda.graph_pool_handle()
 
         def made(flat: list[Tensor]) -> Flat:
             try:
-                return captured(run, flat, self._pool)
+                return self._captures.of(run, flat)
             except Uncaptured as error:
                 self.say(f"steps are no CUDA graphs: {first_line(error)}")
                 return run
