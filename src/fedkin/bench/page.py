@@ -116,7 +116,7 @@ def _about(rows: Sequence[Row], methods: int) -> str:
         f"Suite {suites}: {formatting.many(methods, 'method')} on "
         f"{formatting.many(federations, 'federation')}, {formatting.many(len(rows), 'row')}, "
         f"fedkin {versions}. Hyper-parameters were chosen on validation data, with as many trials "
-        "for every method. Test data were read once."
+        "for every method, or all that it has to try. Test data were read once."
     )
 
 
