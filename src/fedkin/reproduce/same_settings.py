@@ -16,7 +16,6 @@ from fedkin.setup.population import rooted
 # Beside a run's records: the settings that it was made of, before data filled them in
 ASKED = "asked.json"
 LARGEST = 16 << 20  # bytes of it
-COMMITS = "run.commit_every"  # when records are written decides nothing
 LEFT_TO_DATA = (
     None,
     "auto",
@@ -34,7 +33,7 @@ def check_same(folder: Path, spec: Spec) -> None:
     try:
         known = {key: PLAIN[key] for key in now if key in PLAIN}  # a setting may be newer than it
         before = {**known, **json.loads(read_file(folder / ASKED, LARGEST))}
-        before.pop(COMMITS, None)  # of an older record
+        before.pop("run.commit_every", None)  # of an older record
         differ = [key for key in sorted({*now, *before}) if now.get(key) != before.get(key)]
     # made by hand, damaged, or killed at once: its own specification has the defaults filled in
     except (OSError, RecursionError, TypeError, ValueError):
@@ -53,12 +52,13 @@ def check_same(folder: Path, spec: Spec) -> None:
 
 def settings_of(spec: Spec) -> dict[str, Any]:
     """All that decides what a run computes, by dotted key."""
-    content = rooted(spec).model_dump(mode="json", exclude={"engine": True, "data": {"dir"}})
+    # when records are written decides nothing, nor does where data lie
+    left_out: Any = {"engine": True, "data": {"dir"}, "run": {"commit_every"}}
+    content = rooted(spec).model_dump(mode="json", exclude=left_out)
     return {
         f"{section}.{key}": value
         for section, keys in content.items()
         for key, value in keys.items()
-        if f"{section}.{key}" != COMMITS
     }
 
 

@@ -153,18 +153,18 @@ class Runtime:
             return Replay(_plain(run))
         self.graphs += 1
         operations = sum(node.op == "call_function" for node in graph.graph.nodes)
-        if not (
-            self.mode == "always" or (self.mode == "auto" and self._worth_compiling(operations))
-        ):
-            if self.device != CPU:
-                graph = with_constants_there(graph, self.device)
-            return Replay(self._captured(graph.forward))
-        graph = _recorded(run, inputs)
+        compiles = self.mode == "always" or (
+            self.mode == "auto" and self._worth_compiling(operations)
+        )
+        if compiles:
+            graph = _recorded(run, inputs)
         if self.device != CPU:
             graph = with_constants_there(graph, self.device)
-        one = self._captured(_Late(lambda flat: self._compiled(named(graph), lambda: graph, flat)))
-        if self.device != CPU:
-            return Replay(one)  # a call costs nothing there
+        one: Flat = graph.forward
+        if compiles:
+            one = _Late(lambda flat: self._compiled(named(graph), lambda: graph, flat))
+        if self.device != CPU or not compiles:  # there a call costs nothing: no need of several
+            return Replay(self._captured(one))
         size = (
             1
             if _convolves(graph)
