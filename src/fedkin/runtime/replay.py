@@ -16,6 +16,7 @@ from fedkin.core.errors import first_line, named_line
 from fedkin.core.model import Model
 from fedkin.core.ops import Step
 from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
+from fedkin.runtime.channels_last import with_channels_last
 from fedkin.runtime.code_cache import compiler_folder
 from fedkin.runtime.compile import Flat, Record, Uncompiled, compiled, named
 from fedkin.runtime.cuda_graph import Captures, Uncaptured, with_constants_there
@@ -160,6 +161,8 @@ class Runtime:
             graph = _recorded(run, inputs)
         if self.device != CPU:
             graph = with_constants_there(graph, self.device)
+            if not compiles:  # Inductor has an order of its own
+                graph = with_channels_last(graph)
         one: Flat = graph.forward
         if compiles:
             one = _Late(lambda flat: self._compiled(named(graph), lambda: graph, flat))
