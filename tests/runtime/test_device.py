@@ -8,6 +8,7 @@ from torch import nn
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch, Inputs
+from fedkin.core.ops import over_rows
 from fedkin.core.rng import Key
 from fedkin.core.tree import leaves, map_tree, row
 from fedkin.engine.vmap.batcher import side_by_side
@@ -197,3 +198,18 @@ def test_a_gpu_has_one_process_and_sixteen_small_models_at_a_time(monkeypatch):
 def test_auto_compiles_for_a_cpu_alone():
     assert Runtime("auto", 1_000_000)._worth_compiling(3)
     assert not Runtime("auto", 1_000_000, GPU)._worth_compiling(3)
+
+
+def test_many_rows_take_their_parameters_there_once():
+    model = build.build("dnn", (1, 4, 4), 3, Key(0))
+    taken = []
+
+    def there(w):
+        taken.append(w)
+        return {name: leaf + 1 for name, leaf in w.items()}
+
+    x = torch.rand(10, 1, 4, 4)
+    found = over_rows(lambda out: out, model._replace(there=there), model.initial, x, rows=3)
+    assert taken == [model.initial]
+    assert torch.equal(found, over_rows(lambda out: out, model, there(model.initial), x, rows=3))
+    assert {leaf.device for leaf in leaves(placed(model, GPU).there(model.initial))} == {GPU}

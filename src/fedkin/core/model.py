@@ -110,6 +110,10 @@ class Head(NamedTuple):
     """(w, features) → linear predictors (logits) [batch, C]; w may hold the head alone."""
 
 
+def _left_here(w: Params) -> Params:
+    return w
+
+
 class Model(NamedTuple):
     """One architecture.
 
@@ -138,6 +142,8 @@ class Model(NamedTuple):
     """Parameters that nobody trains: constants of every step, and no part of ``initial``."""
     whole: "Model | None" = None
     """The same model without frozen parameters, which takes all of them; None: it is this one."""
+    there: Callable[[Params], Params] = _left_here
+    """w → w where ``outputs`` computes, on a GPU say; loops over rows take it there once."""
 
     def freezing(self, frozen: Params) -> "Model":
         """This model with some of its parameters as constants: methods see the others only.

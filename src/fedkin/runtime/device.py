@@ -52,7 +52,7 @@ def placed(model: Model, device: torch.device) -> Model:
         return lambda w, x: of(moved(w, device), x.to(device)).to(x.device)
 
     head = model.head and model.head._replace(features=there(model.head.features))
-    return model._replace(outputs=there(model.outputs), head=head)
+    return model._replace(outputs=there(model.outputs), head=head, there=lambda w: moved(w, device))
 
 
 def repeatable(device: torch.device) -> None:

@@ -22,7 +22,8 @@ def outputs(model: Model, w: Params, batches: list[Batch]) -> Tensor:
         Without a graph for gradients.
     """
     with torch.inference_mode():
-        return torch.cat([model.outputs(w, batch.x) for batch in batches])
+        there = model.there(w)
+        return torch.cat([model.outputs(there, batch.x) for batch in batches])
 
 
 def over_rows(
@@ -41,7 +42,8 @@ def over_rows(
         What ``of`` gives, one after the other: [n, …].
     """
     with torch.inference_mode():
-        return torch.cat([of(model.outputs(w, part)) for part in torch.split(x, rows)])
+        there = model.there(w)
+        return torch.cat([of(model.outputs(there, part)) for part in torch.split(x, rows)])
 
 
 def predictions(model: Model, w: Params, x: Tensor) -> Tensor:
