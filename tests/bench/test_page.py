@@ -29,6 +29,15 @@ def test_the_table_in_markdown_is_in_the_order_of_ranks() -> None:
     assert all(line.count("|") == lines[0].count("|") for line in lines)
 
 
+def test_one_federation_ranks_nobody_and_the_best_score_comes_first() -> None:
+    one = [row for row in ROWS if row.federation == ROWS[0].federation]
+    lines = [line.strip("| ").split(" | ") for line in markdown(one).splitlines()[2:]]
+    assert {cells[-1] for cells in lines} == {"–"}
+    scores = [float(cells[1].removesuffix(" %")) for cells in lines]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) > 2
+
+
 def test_nothing_finished_is_one_sentence() -> None:
     with pytest.raises(FedkinError, match="no finished row"):
         page(ROWS[-1:])

@@ -202,7 +202,9 @@ def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
 
 
 def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
-    """One row a method: mean test score by federation, the mean gain on local, clients hurt."""
+    """One row a method: mean test score by federation, the mean gain on local, clients hurt. By
+    mean rank, or by score where one federation gives none.
+    """
     found = [one for one in entries(rows) if one.budget == budget]
     titles = titles_of(rows)
     federations = list(dict.fromkeys(one.federation for one in found))
@@ -217,7 +219,13 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
     columns = (_cell(titles[federation]) for federation in federations)
     head = ["method", *columns, "on local", "hurt", "mean rank"]
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    for name in sorted(whole, key=lambda one: (mean_rank.get(one, 1e9), one)):
+
+    def place(name: str) -> tuple[float, float, str]:
+        """By mean rank; where nobody has one, the best mean score first."""
+        score = sum(one.mean if one.higher else -one.mean for one in whole[name])
+        return mean_rank.get(name, 1e9), -score, name
+
+    for name in sorted(whole, key=place):
         cells = [formatting.value(one.measure, one.mean) for one in whole[name]]
         gains = [one.gain for one in whole[name] if one.gain is not None]
         hurt = [one.hurt for one in whole[name] if one.hurt is not None]
