@@ -213,3 +213,17 @@ def test_many_rows_take_their_parameters_there_once():
     assert taken == [model.initial]
     assert torch.equal(found, over_rows(lambda out: out, model, there(model.initial), x, rows=3))
     assert {leaf.device for leaf in leaves(placed(model, GPU).there(model.initial))} == {GPU}
+
+
+def test_a_gpus_steps_have_their_channels_last(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "fedkin.runtime.replay.with_channels_last", lambda graph: seen.append(graph) or graph
+    )
+    model = build.build("cnn_comet", (3, 32, 32), 3, Key(0))
+    batch = Batch(torch.zeros(2, 3, 32, 32), torch.tensor([0, 1]), torch.full((2,), 0.5))
+    given = (model.initial, batch, torch.tensor(0.1))
+    Runtime("trace").prepare(sgd_step, model, given)
+    assert not seen
+    Runtime("trace", 0, GPU).prepare(sgd_step, model, on_gpu(given))
+    assert len(seen) == 1
