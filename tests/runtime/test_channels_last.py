@@ -69,3 +69,54 @@ def test_other_convolutions_stay_as_they_are(layer, shape):
     graph, _ = recorded(model, torch.rand(5, *shape))
     before = graph.code
     assert with_channels_last(graph).code == before
+
+
+class Padding(nn.Module):
+    """Pictures in a frame of zeros, written into it."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+
+    def forward(self, x):
+        framed = x.new_zeros(len(x), 3, 10, 10)
+        framed[:, :, 1:9, 1:9] = x
+        return self.conv(framed).mean((2, 3))
+
+
+class Masking(nn.Module):
+    """Two of the channels are set to nothing after they were computed."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Conv2d(3, 8, 3), nn.Conv2d(8, 4, 3)
+
+    def forward(self, x):
+        hidden = self.first(x).relu() * 1.0
+        hidden[:, :2] = 0
+        return self.second(hidden).mean((2, 3))
+
+
+class Viewing(nn.Module):
+    """What was computed is changed through a view of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3)
+
+    def forward(self, x):
+        found = self.conv(x)
+        found.view(len(x), -1).mul_(2)
+        return found.mean((2, 3))
+
+
+@pytest.mark.parametrize("module", [Padding, Masking, Viewing])
+def test_what_is_written_into_is_seen_by_the_convolution(module):
+    torch.manual_seed(0)
+    model = from_module("writing", module())
+    graph, flat = recorded(model, torch.rand(5, 3, 8, 8))
+    with torch.inference_mode():
+        expected = [leaf.clone() for leaf in graph(*flat)]
+        found = with_channels_last(graph)(*flat)
+    for new, old, start in zip(found, expected, leaves(model.initial), strict=True):
+        assert (new - old).norm() <= 1e-4 * (old - start).norm() + 1e-7

@@ -3,11 +3,13 @@ them: else each brings its pictures into that order and back.
 """
 
 import torch
+from torch._ops import OpOverload
 from torch.fx import GraphModule, Node
 
 ATEN = torch.ops.aten
 # where a convolution's arguments stand: strides, transposed, groups; in its backward pass
 FORWARD, BACKWARD = (3, 6, 8), (4, 7, 9)
+COPIES = (ATEN.lift_fresh_copy.default, ATEN.clone.default, ATEN._to_copy.default)
 VIEWS = (ATEN.view.default, ATEN._unsafe_view.default)
 
 
@@ -16,8 +18,11 @@ def with_channels_last(graph: GraphModule) -> GraphModule:
 
     Args:
         graph: A recorded step. It is changed where it has a plain convolution of pictures; those of
-            several clients side by side are in groups, and stay as they are.
+            several clients side by side are in groups, and stay as they are. So does a step that
+            writes into what it has computed: a copy in another order would not see it.
     """
+    if any(_writes(node) for node in graph.graph.nodes):
+        return graph
     laid: dict[Node, Node] = {}
 
     def laid_out(node: Node) -> Node:
@@ -39,6 +44,18 @@ def with_channels_last(graph: GraphModule) -> GraphModule:
         _copying_views(graph)
         graph.recompile()
     return graph
+
+
+def _writes(node: Node) -> bool:
+    """Whether it changes a tensor that a convolution may have to do with: batch norm's counters of
+    batches, which are constants, are none.
+    """
+    if not isinstance(node.target, OpOverload) or not node.target._schema.is_mutable:
+        return False
+    changed = node.args[0]
+    while isinstance(changed, Node) and changed.target in COPIES:
+        changed = changed.args[0]
+    return not (isinstance(changed, Node) and changed.op == "get_attr")
 
 
 def _is_plain(node: Node, target: object, places: tuple[int, int, int]) -> bool:
