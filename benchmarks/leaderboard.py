@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.page import END, line_of
 from fedkin.bench.board import POOLED, Entry, entries
+from fedkin.bench.newest import newest
 from fedkin.bench.page import markdown, titles_of
 from fedkin.bench.row import Row, append, read_rows, whole_cases
 from fedkin.report import formatting
@@ -67,7 +68,7 @@ def _score(one: Entry) -> str:
 
 def tables() -> list[tuple[Path, str, str]]:
     """(page, place, table). What to choose is said by a suite that every method has run."""
-    found = rows()
+    found = newest(rows())
     small, standard = ([row for row in found if row.suite == name] for name in SUITES)
     return [
         (DOCS / "bench.md", "leaderboard", markdown(small)),

@@ -3,8 +3,9 @@
 import pytest
 
 from fedkin.bench.board import against_best, entries, order, stability
-from fedkin.bench.page import titles_of
+from fedkin.bench.page import markdown, page, titles_of
 from tests.bench.made_rows import made_rows
+from tests.bench.test_verify import a_row
 
 ROWS = made_rows()
 HAR = next(row.federation for row in ROWS if row.setting == "har")
@@ -59,3 +60,24 @@ def test_ranks_under_each_seed() -> None:
     assert by["fedavg"] == (5.0, 5.0)
     assert agree is not None
     assert 0.8 < agree <= 1
+
+
+def test_a_gain_is_what_is_better_whatever_the_measure() -> None:
+    errors = [
+        a_row(id=name, method=name, measure="rmse", mean=mean, clients={"0": mean})
+        for name, mean in (("local", 50.0), ("fedavg", 40.0), ("ditto", 55.0))
+    ]
+    found = {one.method: one.gain for one in entries(errors)}
+    assert found == {"local": None, "fedavg": 10.0, "ditto": -5.0}
+    assert "+10.0000" in page(errors)
+    fedavg = next(line for line in markdown(errors).splitlines() if line.startswith("| fedavg"))
+    assert fedavg.split(" | ")[2] == "–"  # points are of shares
+
+
+def test_who_failed_under_a_seed_has_no_mean() -> None:
+    both = [a_row(id=f"{seed}", seed=seed, method="ditto") for seed in (0, 1)]
+    assert [one.method for one in entries(both)] == ["ditto"]
+    lost = both[1].model_copy(update={"mean": None, "missing": "seed 1: diverged", "clients": {}})
+    assert entries([both[0], lost]) == []
+    shown = page([both[0], lost, a_row(id="2", method="local")])
+    assert "seed 1: diverged" in shown

@@ -3,7 +3,13 @@
 import pytest
 
 from fedkin.bench import outside
-from fedkin.bench.outside import allow, checked_name, is_outside, outside_method
+from fedkin.bench.outside import (
+    allow,
+    checked_name,
+    code_digest,
+    is_outside,
+    outside_method,
+)
 from fedkin.core.errors import FedkinError
 from fedkin.core.method import Method
 
@@ -59,3 +65,13 @@ def test_what_makes_no_method_is_told(name, hyper, said) -> None:
     allow([name])
     with pytest.raises(FedkinError, match=said):
         outside_method(name, hyper, 0.1)
+
+
+def test_changed_code_is_another_search(tmp_path) -> None:
+    name, file = "outside8:mine", tmp_path / "outside8.py"
+    file.write_text(SOURCE)
+    allow([name])
+    before = code_digest(name)
+    assert before == code_digest(name)
+    file.write_text(SOURCE.replace("lr * near", "0 * lr * near"))
+    assert code_digest(name) != before

@@ -106,6 +106,51 @@ def test_a_method_that_does_not_fit_is_a_row_that_says_why(tmp_path: Path) -> No
     assert row.mean is None
 
 
+def test_a_seed_that_diverges_stops_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = cases.ran
+
+    def failing(content: Any, folder: Path, data_dir: str | None) -> Ran:
+        if content["method"]["name"] == "ditto" and content["run"]["seed"] == 4:
+            raise FedkinError("round 3: training diverged")
+        return honest(content, folder, data_dir)
+
+    monkeypatch.setattr(cases, "ran", failing)
+    suite = tiny(methods=["ditto", "fedprox"], seeds=[3, 4], budgets=["rounds"])
+    said: list[str] = []
+    found = bench(asked(tmp_path, suite=suite), said.append)
+    ditto = [row for row in found if row.method == "ditto"]
+    assert [(row.seed, row.missing) for row in ditto if row.missing] == [
+        (4, "seed 4: round 3: training diverged")
+    ]
+    assert len([row for row in found if row.method == "fedprox" and row.mean is not None]) == 2
+    assert any("ditto  not run: seed 4" in text for text in said)
+    assert bench(asked(tmp_path, suite=suite), quiet) == found
+
+
+def test_a_budget_without_room_for_one_round_is_a_row_that_says_so(tmp_path: Path) -> None:
+    spec = tiny().settings["digits"].spec
+    short = {"digits": {"title": "Digits", "spec": {**spec, "run": {**spec["run"], "rounds": 1}}}}
+    suite = tiny(budgets=["compute"], settings=short)
+    found = bench(asked(tmp_path, suite=suite), quiet)
+    (row,) = [row for row in found if row.method == "ditto"]
+    assert row.missing == cases.NO_ROOM
+
+
+def test_a_changed_suite_is_held_against_its_own_baselines(tmp_path: Path) -> None:
+    bench(asked(tmp_path), quiet)
+    spec = tiny().settings["digits"].spec
+    larger = {**spec, "model": {"name": "dnn", "hidden": 64}}
+    changed = tiny(settings={"digits": {"title": "Digits", "spec": larger}})
+    here = bench(asked(tmp_path, suite=changed), quiet)
+    alone = bench(asked(tmp_path / "alone", suite=changed), quiet)
+    told = [
+        [(row.method, row.rounds, row.budgets, row.hurt) for row in rows] for rows in (here, alone)
+    ]
+    assert told[0] == told[1]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -30,6 +30,7 @@ def test_a_suite_without_methods_has_all_and_baselines_are_always_there() -> Non
         ({"trials": 0}, "tiny: trials: input should be greater than or equal to 1"),
         ({"rates": []}, "tiny: rates: tuple should have at least 1 item"),
         ({"seeds": [-1]}, "tiny: seeds.0: input should be greater than or equal to 0"),
+        ({"seeds": [3, 4, 3]}, "tiny: seeds: 3 is there twice: name each once"),
         ({"budgets": ["time"]}, "tiny: budgets.0: input should be 'rounds', 'bytes' or 'compute'"),
         ({"methods": ["dito"]}, "tiny: methods: unknown method 'dito': did you mean 'ditto'?"),
         ({"stretch": 0.5}, "tiny: stretch: input should be greater than or equal to 1"),

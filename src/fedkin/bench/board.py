@@ -17,7 +17,7 @@ POOLED = "centralized"  # has all data in one place: beside the others, never a 
 
 
 class Entry(NamedTuple):
-    """Means over seeds. ``gain``: on local, None of itself."""
+    """Means over seeds. ``gain``: how much better than local, None of itself."""
 
     federation: str
     method: str
@@ -42,17 +42,27 @@ class Entry(NamedTuple):
     def higher(self) -> bool:
         return measure_named(self.measure).higher
 
+    @property
+    def sign(self) -> int:
+        return 1 if self.higher else -1
+
 
 def entries(rows: Iterable[Row]) -> list[Entry]:
-    """By federation and budget, the best first. Rows that were not run are in none."""
+    """By federation and budget, the best first. Rows that were not run are in none, and so is a
+    method that failed under one of its seeds: a mean over the others would flatter it.
+    """
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        for budget in row.budgets if row.mean is not None else ():
+        for budget in row.budgets:
             groups.setdefault((row.federation, budget, row.method), []).append(row)
-    found = [_entry(*key, group) for key, group in groups.items()]
+    found = [
+        _entry(*key, group)
+        for key, group in groups.items()
+        if all(row.mean is not None for row in group)
+    ]
     alone = {(one.federation, one.measure): one.mean for one in found if one.method == ALONE}
     figures = [
-        one._replace(gain=one.mean - alone[one.federation, one.measure])
+        one._replace(gain=one.sign * (one.mean - alone[one.federation, one.measure]))
         if one.method != ALONE and (one.federation, one.measure) in alone
         else one
         for one in found

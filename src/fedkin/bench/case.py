@@ -7,13 +7,15 @@ from shutil import rmtree
 from typing import Any, NamedTuple
 
 from fedkin.bench.machine import commit, machine, today, versions
-from fedkin.bench.outside import is_outside
+from fedkin.bench.outside import code_digest, is_outside
 from fedkin.bench.row import Row, Tried
 from fedkin.bench.search import content_of, search_of, trials
 from fedkin.bench.suite import Content, Setting, Suite, digest
 from fedkin.bench.trial import Ran, Work, epsilon_of, ran, work_of
 from fedkin.core.errors import FedkinError, Halted
 from fedkin.core.measures import measure_named
+
+NO_ROOM = "none of its budgets has room for one round"
 
 
 class Allowance(NamedTuple):
@@ -44,7 +46,8 @@ class Case(NamedTuple):
         suite = self.suite.model_dump(mode="json", exclude={"settings", "title", "about"})
         suite.pop("methods")
         parts = [suite, self.setting.spec, self.method, list(self.own), self.fixed]
-        return digest([*parts, self.data_digest])
+        code = [code_digest(name) for name in outside_of(self)]
+        return digest([*parts, self.data_digest, *code])
 
     def tried(self) -> list[Content]:
         """The specifications of the trials, but for the seed."""
@@ -78,9 +81,14 @@ def rows_of(
     tried, best = _searched(case, folder, data_dir)
     if best is None:
         reason = next((one.lost for one in tried if one.lost), "no trial")
-        return [_row(case, {}, 0, tried).model_copy(update={"missing": reason, "of": 1})]
+        return [_missing(case, {}, 1, tried, reason)]
     content, first = best
-    work = _work(content, folder, data_dir)
+    try:
+        work = _work(content, folder, data_dir)
+    except Halted:
+        raise
+    except FedkinError as error:
+        return [_missing(case, {}, 1, tried, str(error))]
     plan = _plan(case, allowance, first, work)
     runs = [
         (seed, rounds, budgets) for rounds, budgets in plan.items() for seed in case.suite.seeds
@@ -88,10 +96,17 @@ def rows_of(
     found = []
     for seed, rounds, budgets in runs:
         whole = _with(content, seed, rounds)
-        done = ran(whole, folder / _name(whole), data_dir)
+        try:
+            done = ran(whole, folder / _name(whole), data_dir)
+        except Halted:
+            raise
+        except FedkinError as error:  # it diverged under this seed, say
+            lost = _missing(case, whole, len(runs), tried, f"seed {seed}: {error}")
+            found.append(lost.model_copy(update={"budgets": tuple(budgets), "seed": seed}))
+            continue
         row = _row(case, whole, len(runs), tried)
         found.append(_filled(row, done, work.of(rounds), tuple(budgets)))
-    return found
+    return found or [_missing(case, {}, 1, tried, NO_ROOM)]
 
 
 def _searched(
@@ -190,6 +205,10 @@ def _row(case: Case, content: Content, number: int, tried: list[Tried]) -> Row:
         machine=machine(),
         date=today(),
     )
+
+
+def _missing(case: Case, content: Content, number: int, tried: list[Tried], why: str) -> Row:
+    return _row(case, content, number, tried).model_copy(update={"missing": why})
 
 
 def _filled(row: Row, done: Ran, flops: float, budgets: tuple[Any, ...]) -> Row:

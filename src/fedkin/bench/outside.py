@@ -2,7 +2,9 @@
 person has typed, or allowed.
 """
 
+import hashlib
 import inspect
+from pathlib import Path
 from typing import Any
 
 from fedkin.core.errors import FedkinError
@@ -37,6 +39,15 @@ def outside_method(name: str, hyper: dict[str, Any], lr: float) -> Method:
     if not isinstance(found, Method):
         raise FedkinError(f"{name} makes no fedkin.Method, but {type(found).__name__}")
     return found
+
+
+def code_digest(name: str) -> str:
+    """Stands for the file that an allowed method is written in: who changes it, searches anew. What
+    that file imports is not looked at.
+    """
+    source = inspect.getsourcefile(_function(name))
+    content = b"" if source is None else Path(source).read_bytes()
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _function(path: str) -> Any:

@@ -18,6 +18,7 @@ from fedkin.bench.board import (
     stability,
 )
 from fedkin.bench.charts import against_cost, clients, critical, steadiness
+from fedkin.bench.newest import newest
 from fedkin.bench.row import Row
 from fedkin.bench.suite import BASELINES, names, suite
 from fedkin.core import plain
@@ -39,6 +40,7 @@ def write_page(rows: Sequence[Row], target: Path) -> Path:
 
 def page(rows: Sequence[Row]) -> str:
     """The whole page."""
+    rows = newest(rows)
     found = entries(rows)
     if not found:
         raise FedkinError("there is no finished row to show")
@@ -131,7 +133,9 @@ def _to_beat(rows: Sequence[Row], found: Sequence[Entry], titles: dict[str, str]
             ranked = [one for one in mine if one.method != POOLED]
             if not ranked:
                 continue
-            best, others = against_best(rows, federation, budget)
+            whole = {one.method for one in mine}  # who failed under a seed is not compared
+            kept = [row for row in rows if row.method in whole]
+            best, others = against_best(kept, federation, budget)
             near = [one.method for one in others if one.p >= CHANCE]
             top = next((one for one in ranked if one.method == best), ranked[0])
             base = {one.method: one for one in mine if one.method in BASELINES}
@@ -155,22 +159,21 @@ def _all(found: Sequence[Entry], titles: dict[str, str]) -> str:
     lines = [_line(one, titles) for one in found]
     note = (
         "Choose a heading to sort; search for words, such as “digits rounds”. "
-        "On local: points gained on training alone. Helped, hurt: shares of clients. Rows: ids for "
-        "fedkin bench verify."
+        "On local: how much better than training alone, in points of a share. Helped, hurt: "
+        "shares of clients. Rows: ids for fedkin bench verify."
     )
     content = table(head, lines, marks=[""] * len(lines))
     return section("all", "All methods", note, content, tall=True, above=search_bar("rows"))
 
 
 def _line(one: Entry, titles: dict[str, str]) -> list[Any]:
-    points = None if one.gain is None else 100 * one.gain
     return [
         titles[one.federation],
         one.budget,
         one.method,
         _value(one),
-        (_points(one.spread), one.spread),
-        (formatting.NONE if points is None else f"{points:+.2f}", points),
+        (_apart(one.measure, one.spread), one.spread),
+        (_apart(one.measure, one.gain, "+"), one.gain),
         (formatting.value(one.measure, one.worst_decile), one.worst_decile),
         (formatting.percent(one.helped), one.helped),
         (formatting.percent(one.hurt), one.hurt),
@@ -188,8 +191,11 @@ def _value(one: Entry) -> tuple[str, float]:
     return formatting.value(one.measure, one.mean), one.mean
 
 
-def _points(spread: float | None) -> str:
-    return formatting.NONE if spread is None else f"{100 * spread:.2f}"
+def _apart(measure: str, apart: float | None, sign: str = "") -> str:
+    """A difference of two values: in points of a share, else as the measure counts."""
+    if apart is None:
+        return formatting.NONE
+    return f"{100 * apart:{sign}.2f}" if formatting.share(measure) else f"{apart:{sign}.4f}"
 
 
 def _missing(rows: Sequence[Row], titles: dict[str, str]) -> list[str]:
@@ -205,6 +211,7 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
     """One row a method: mean test score by federation, the mean gain on local, clients hurt. By
     mean rank, or by score where one federation gives none.
     """
+    rows = newest(rows)
     found = [one for one in entries(rows) if one.budget == budget]
     titles = titles_of(rows)
     federations = list(dict.fromkeys(one.federation for one in found))
@@ -227,7 +234,9 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
 
     for name in sorted(whole, key=place):
         cells = [formatting.value(one.measure, one.mean) for one in whole[name]]
-        gains = [one.gain for one in whole[name] if one.gain is not None]
+        # a mean of points and of units would say nothing
+        shares = all(formatting.share(one.measure) for one in whole[name])
+        gains = [one.gain for one in whole[name] if one.gain is not None and shares]
         hurt = [one.hurt for one in whole[name] if one.hurt is not None]
         gain = f"{100 * sum(gains) / len(gains):+.1f}" if gains and name != ALONE else "–"
         share = formatting.percent(sum(hurt) / len(hurt)) if hurt else "–"

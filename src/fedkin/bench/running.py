@@ -48,6 +48,7 @@ class Asked(NamedTuple):
 
 Tell = Callable[[str], None]
 Job = tuple[Case, Allowance | None]
+Held = Mapping[tuple[str, str], str]  # (setting, baseline) → its search in this session
 
 
 def bench(asked: Asked, tell: Tell) -> list[Row]:
@@ -71,9 +72,12 @@ def bench(asked: Asked, tell: Tell) -> list[Row]:
             for method in methods
             for label, found in digests.items()
         ]
+        held = {
+            (case.label, case.method): case.digest for case in cases if case.method in BASELINES
+        }
         stages = [[case for case in cases if case.method == name] for name in BASELINES]
         for stage in (*stages, [case for case in cases if case.method not in BASELINES]):
-            _all(asked, stage, tell)
+            _all(asked, stage, held, tell)
         return _done(asked.out, cases)
 
 
@@ -124,7 +128,7 @@ def _digests(asked: Asked, labels: Sequence[str], tell: Tell) -> dict[str, str]:
     return found
 
 
-def _all(asked: Asked, cases: Sequence[Case], tell: Tell) -> None:
+def _all(asked: Asked, cases: Sequence[Case], held: Held, tell: Tell) -> None:
     """Run the cases that are not done, and append their rows. What they are held against is done
     before.
     """
@@ -133,9 +137,9 @@ def _all(asked: Asked, cases: Sequence[Case], tell: Tell) -> None:
     left = [case for case in cases if case.digest not in there]
     if len(left) < len(cases):
         tell(f"{len(cases) - len(left)} of {len(cases)} are done already")
-    jobs = [(case, _allowance(case, known)) for case in left]
+    jobs = [(case, _allowance(case, held, known)) for case in left]
     for number, (case, rows) in enumerate(_worked(asked, jobs), start=1):
-        rows = _beside_local(rows, known)
+        rows = _beside_local(rows, held.get((case.label, ALONE)), known)
         append(asked.out / ROWS, rows)
         if not asked.keep_runs:
             rmtree(_folder(asked, case), ignore_errors=True)
@@ -184,32 +188,23 @@ def _work(case: Case, folder: Path, allowance: Allowance | None, data_dir: str |
     return rows_of(case, folder, allowance, data_dir)
 
 
-def _allowance(case: Case, known: Sequence[Row]) -> Allowance | None:
+def _allowance(case: Case, held: Held, known: Sequence[Row]) -> Allowance | None:
     """What fedavg used in the setting's rounds; None of the two baselines."""
     if case.method in BASELINES:
         return None
     for row in known:
-        mine = row.method == SHARED and row.setting == case.label and not row.missing
-        if mine and row.data_digest == case.data_digest and row.rounds == case.setting.rounds:
+        mine = row.case == held[case.label, SHARED] and not row.missing
+        if mine and row.rounds == case.setting.rounds:
             return Allowance(row.bytes, row.flops)
     raise FedkinError(f"{case.label}: {SHARED} could not be run, so there is no budget")
 
 
-def _beside_local(rows: Sequence[Row], known: Sequence[Row]) -> list[Row]:
+def _beside_local(rows: Sequence[Row], held: str | None, known: Sequence[Row]) -> list[Row]:
     """The rows with the shares of clients that are better and worse than alone, under the same
-    seed.
+    seed, by the search ``held`` of local.
     """
-    alone = {
-        (row.setting, row.data_digest, row.seed): row.clients
-        for row in known
-        if row.method == ALONE and row.clients
-    }
-    return [
-        _compared(row, alone.get((row.setting, row.data_digest, row.seed)))
-        if row.method != ALONE
-        else row
-        for row in rows
-    ]
+    alone = {row.seed: row.clients for row in known if row.case == held and row.clients}
+    return [_compared(row, alone.get(row.seed)) if row.method != ALONE else row for row in rows]
 
 
 def _compared(row: Row, alone: Mapping[str, float] | None) -> Row:
@@ -224,8 +219,9 @@ def _compared(row: Row, alone: Mapping[str, float] | None) -> Row:
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    if rows[0].missing:
-        return f"not run: {rows[0].missing}"
+    lost = next((row.missing for row in rows if row.missing), "")
+    if lost:
+        return f"not run: {lost}"
     means = [row.mean for row in rows if row.mean is not None and "rounds" in row.budgets]
     seconds = sum(row.seconds for row in rows)
     return f"{rows[0].measure} {sum(means) / max(1, len(means)):.4f}  {seconds:.0f} s of its rows"

@@ -60,6 +60,14 @@ class Suite(Section):
     slack: Annotated[float, Field(ge=0, le=1)] = 0.05
     settings: Annotated[dict[str, Setting], Field(min_length=1)]
 
+    @field_validator("seeds", "rates", "budgets")
+    @classmethod
+    def _each_once(cls, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        twice = [value for value in dict.fromkeys(values) if values.count(value) > 1]
+        if twice:
+            raise ValueError(f"{twice[0]} is there twice: name each once")
+        return values
+
     @field_validator("methods")
     @classmethod
     def _known(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
