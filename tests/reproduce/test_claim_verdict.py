@@ -213,6 +213,7 @@ def test_several_cases_become_one_verdict() -> None:
     assert of(HOLDS, FAILS, HOLDS) == (ONLY, ("x", "z"))
     assert of(OPEN, OPEN, HOLDS) == (ONLY, ("z",))
     assert of(OPEN, OPEN, HOLDS, run=0) == (OPEN, ("z",))  # what is not run may hold as well
+    assert of(OPEN, OPEN, HOLDS, run=1) == (OPEN, ("z",))  # two seeds more may decide
     assert of(OPEN, FAILS, HOLDS, run=0) == (ONLY, ("z",))
     assert of(OPEN, FAILS, OPEN) == (FAILS, ())
     assert of(OPEN, OPEN, OPEN) == (OPEN, ())

@@ -85,7 +85,7 @@ def together(claim: Claim, found: Sequence[Finding]) -> tuple[str, tuple[str, ..
     """The claim's verdict, and the cases where it holds: (``holds only where``, ("mnist",
     "fmnist")).
 
-    A claim that has failed nowhere and has cases that were not run is undecided.
+    A claim that has failed nowhere and has cases with too few seeds is undecided.
     """
     names = tuple(
         case.name for case, one in zip(claim.cases, found, strict=True) if one.verdict == HOLDS
@@ -95,7 +95,7 @@ def together(claim: Claim, found: Sequence[Finding]) -> tuple[str, tuple[str, ..
         return HOLDS, names
     if FAILS in verdicts:
         return (ONLY if names else FAILS), names
-    everywhere = all(one.seeds for one in found)
+    everywhere = all(one.verdict == HOLDS or one.seeds >= SEEDS for one in found)
     return (ONLY if names and everywhere else OPEN), names
 
 

@@ -85,7 +85,8 @@ def known(
     others = elsewhere or {}
 
     def over(seed: int) -> bool:
-        return _over(out / f"{row.name}-seed{seed}") or (row.name, seed) in others
+        there = _over(out / f"{row.name}-seed{seed}")
+        return there or _taken(row, seed, out, changes, others) is not None
 
     there = sum(1 for _ in takewhile(over, count())) if row.runner == "experiment" else 0
     return next(outcomes([row], there or seeds, out, changes, speed, READERS, others))

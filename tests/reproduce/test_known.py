@@ -1,0 +1,24 @@
+"""Rows that nobody asked for are shown with the seeds that are finished."""
+
+import pytest
+
+from fedkin.reproduce import running
+from fedkin.reproduce.finished_rows import Kept
+from fedkin.reproduce.preset import preset
+from fedkin.reproduce.row_spec import spec_of
+from fedkin.reproduce.same_settings import digest_of
+
+ROW = next(row for row in preset("ppfl-figure-8", "small").rows if row.runner == "experiment")
+
+
+def kept(settings: str) -> Kept:
+    return Kept(ROW.name, 2, {value.measure: 1.0 for value in ROW.values}, 1.0, settings, "f", "v")
+
+
+def test_a_line_of_other_settings_hides_no_finished_seed(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(running, "_over", lambda folder: folder.name.endswith(("seed0", "seed1")))
+    monkeypatch.setattr(running, "outcomes", lambda rows, seeds, *rest: iter([seeds]))
+    assert running.known(ROW, 5, tmp_path, {}) == 2
+    assert running.known(ROW, 5, tmp_path, {}, elsewhere={(ROW.name, 2): kept("others")}) == 2
+    mine = kept(digest_of(spec_of(ROW, 2, {})))
+    assert running.known(ROW, 5, tmp_path, {}, elsewhere={(ROW.name, 2): mine}) == 3
