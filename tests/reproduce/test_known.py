@@ -1,7 +1,5 @@
 """Rows that nobody asked for are shown with the seeds that are finished."""
 
-import pytest
-
 from fedkin.reproduce import running
 from fedkin.reproduce.finished_rows import Kept
 from fedkin.reproduce.preset import preset
