@@ -11,6 +11,8 @@ from fedkin.core.tree import fill, leaves, map_tree
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import build
 from fedkin.runtime.channels_last import with_channels_last
+from fedkin.runtime.cuda_graph import with_constants_there
+from fedkin.runtime.device import CPU
 from fedkin.runtime.replay import _operations
 
 ATEN = torch.ops.aten
@@ -48,7 +50,7 @@ def test_a_step_is_the_same_and_takes_every_picture_with_its_channels_last(name)
     graph, flat = recorded(model, torch.rand(8, 3, 32, 32))
     with torch.inference_mode():
         expected = graph(*flat)
-        watching = Watching(with_channels_last(graph))
+        watching = Watching(with_channels_last(with_constants_there(graph, CPU)))
         found = watching.run(*flat)
     assert watching.entered[True] >= 4
     assert watching.entered[False] == 0

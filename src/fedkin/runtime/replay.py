@@ -217,7 +217,9 @@ class Runtime:
 
 
 class _Late:
-    """A function that is made when it is first called, for inputs like those."""
+    """A function that is made when it is first called, for inputs like those. It keeps its maker,
+    and with it the recorded graph whose constants a CUDA graph reads.
+    """
 
     def __init__(self, make: Callable[[list[Tensor]], Flat]) -> None:
         self._make = make
