@@ -53,7 +53,7 @@ TREE = Branch(
                 ),
             ),
         ),
-        Branch("yes, but nobody may lose: safe = true, or", methods=("apfl",)),
+        Branch("yes, but nobody may lose: one of these with safe = true"),
     ),
 )
 

@@ -4,9 +4,12 @@ import pytest
 import torch
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.family import BERNOULLI, CATEGORICAL
 from fedkin.core.method import FederationInit
+from fedkin.core.model import Batch, from_module
+from fedkin.core.ops import gradient
 from fedkin.methods import make
-from fedkin.methods.fedrod import fedrod
+from fedkin.methods.fedrod import balanced, fedrod
 from tests.laws.small import close, same
 from tests.methods.federation import (
     Federated,
@@ -95,3 +98,34 @@ def test_a_head_of_several_layers_is_refused():
 def test_out_of_range(wrong):
     with pytest.raises(FedkinError, match=r"method\.\w+ of fedrod: input should be"):
         fedrod(lr=0.1, **wrong)
+
+
+@pytest.mark.parametrize("counts", [(10, 10), (90, 10), (0, 20)])
+def test_one_logit_is_balanced_as_two_are(counts):
+    """The log odds η of a Bernoulli model are the logits (0, η) of a categorical one."""
+    one, two = (model_of(outputs, family) for outputs, family in ((1, BERNOULLI), (2, CATEGORICAL)))
+    prior = torch.tensor(counts, dtype=torch.float64).log()
+    x = torch.linspace(-1, 2, 12, dtype=torch.float64).view(6, 2)
+    y = torch.tensor([1, 1, 0, 1, 0, 1]) if counts[0] else torch.ones(6, dtype=torch.int64)
+    batch = Batch(x, y, torch.full((6,), 1 / 6, dtype=torch.float64))
+    weight = torch.tensor([[0.3, -0.7]], dtype=torch.float64)
+    both = {"weight": torch.cat([torch.zeros_like(weight), weight])}
+    assert balanced({"weight": weight}, one, batch, prior) == pytest.approx(
+        balanced(both, two, batch, prior)
+    )
+    mine = gradient(balanced)({"weight": weight}, one, batch, prior)["weight"]
+    theirs = gradient(balanced)(both, two, batch, prior)["weight"][1:]
+    torch.testing.assert_close(mine, theirs)
+    if counts[0] == counts[1]:
+        torch.testing.assert_close(
+            mine, gradient(plain_loss)({"weight": weight}, one, batch)["weight"]
+        )
+
+
+def plain_loss(w, model, batch):
+    return model.loss(w, batch)
+
+
+def model_of(outputs, family):
+    layer = torch.nn.Linear(2, outputs, bias=False, dtype=torch.float64)
+    return from_module("line", layer, family)

@@ -256,3 +256,35 @@ def test_as_many_rows_as_the_split_has_parts(tmp_path: Path) -> None:
     enough = arrays(tmp_path, x=np.zeros((2, 2), np.float32), y=np.zeros(2, int))
     own = read_newcomer(enough, like, TOLD._replace(fractions=(0.7, 0.0, 0.3)), Key(3))
     assert [len(rows[0]) for rows in (own.train, own.val, own.test)] == [1, 0, 1]
+
+
+def test_a_list_of_gaps_is_for_what_the_model_sees(trained: Population, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    lines = [f"{-1 if i < 2 else i},x,p,{('ill', 'well')[i % 2]}" for i in range(20)]
+    file.write_text("age,ward,kind,label\n" + "\n".join(lines) + "\n")
+    told = TOLD._replace(options={"missing": [-1, "ill"]})
+    own = read_newcomer(file, trained, told, Key(0))
+    assert len(own.y) == 20  # "ill" is a class, and no gap
+    assert any("2 rows" in said and "have no value" in said for said in own.said)
+
+
+def test_rows_that_belong_together_stay_in_one_part(trained: Population, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    lines = [f"{i},x,p,ill,patient {i // 4}" for i in range(40)]
+    file.write_text("age,ward,kind,label,pid\n" + "\n".join(lines) + "\n")
+    own = read_newcomer(file, trained, TOLD._replace(group="pid"), Key(0))
+    parts = [{int(row) // 4 for row in part[0]} for part in (own.train, own.val, own.test)]
+    assert sum(map(len, parts)) == 10
+    assert set.union(*parts) == set(range(10))
+    assert not any("pid" in said for said in own.said)
+    without = read_newcomer(file, trained, TOLD._replace(group="ward 2"), Key(0))
+    assert any("lacks the column 'ward 2'" in said for said in without.said)
+    few = tmp_path / "few.csv"
+    few.write_text("age,ward,kind,label,pid\n" + "\n".join(lines[:8]) + "\n")
+    with pytest.raises(FedkinError, match="has 2 groups of rows, and the run's split makes 3"):
+        read_newcomer(few, trained, TOLD._replace(group="pid"), Key(0))
+    same = "\n".join(f"{i // 4},x,p,ill" for i in range(40))
+    file.write_text("age,ward,kind,label\n" + same + "\n")
+    own = read_newcomer(file, trained, TOLD._replace(group="duplicates"), Key(0))
+    parts = [{int(row) // 4 for row in part[0]} for part in (own.train, own.val, own.test)]
+    assert sum(map(len, parts)) == 10

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from fedkin.core.aggregation import Contributions, Reply
 from fedkin.core.errors import FedkinError
 from fedkin.runs.spec import parse
 from fedkin.setup.build import assemble
@@ -100,3 +101,21 @@ def test_predictions_are_no_updates_that_a_bound_could_shorten(method):
     given = {**content(method), "transforms": [{"name": "norm_bound", "bound": 1.0}]}
     with pytest.raises(FedkinError, match=r"sends predictions, .* try median"):
         assemble(parse(given)[0])
+
+
+@pytest.mark.parametrize(
+    "told", [{"name": "trimmed_mean", "share": 0.2}, {"name": "krum", "attackers": 1}]
+)
+def test_too_few_replies_are_told_and_not_averaged(told):
+    """Replies that are lost must not turn a rule into the mean."""
+    given = content("fedavg", run__clients=5, run__participation=1.0)
+    method = assemble(parse({**given, "transforms": [told]})[0]).method
+    rule = method.aggregation.rule
+
+    def given_by(clients):
+        rows = {k: Reply({"update": FIVE[k]}, 1.0) for k in clients}
+        return Contributions(rows, lambda client: {}, ())
+
+    rule(given_by(range(5)))
+    with pytest.raises(FedkinError, match=f"transform {told['name']}: 4 replies arrived, too few"):
+        rule(given_by(range(4)))

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from fedkin.core.errors import FedkinError
+from fedkin.core.family import CATEGORICAL
 from fedkin.core.hyperparameters import NotNegative, Positive, Weights, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs
 from fedkin.core.model import Batch, Head, Model, head_of
@@ -89,8 +90,10 @@ def together(w: Params, mine: Params) -> Params:
 
 def balanced(w: Params, model: Model, batch: Batch, prior: Tensor) -> Tensor:
     """Balanced risk: cross-entropy of the logits g + γ log n; ``prior`` [classes] is γ log n."""
-    rows = model.family.nll(model.train_outputs(w, batch.x) + prior, batch.y)
-    return (rows * batch.weight).sum()
+    logits = model.train_outputs(w, batch.x)
+    if logits.shape[1] == 1:  # log odds of the second of two classes: the first one's logit is 0
+        logits = torch.cat([torch.zeros_like(logits), logits], 1)
+    return (CATEGORICAL.nll(logits + prior, batch.y) * batch.weight).sum()
 
 
 def empirical(mine: Params, model: Model, batch: Batch, w: Params) -> Tensor:

@@ -119,5 +119,12 @@ def _from_file(parts: Assembled, path: Path) -> Population:
     fractions: Fractions = (
         "comet" if split.holdout == "comet" else (split.train, split.val, split.test)
     )
-    aside = TableLayout(data.label or "label", data.client, data.options, fractions)
+    group = split.group or data.options.get("group")  # its value "none": no rows stay together
+    aside = TableLayout(
+        data.label or "label",
+        data.client,
+        data.options,
+        fractions,
+        None if group == "none" else group,
+    )
     return read_newcomer(path, parts.population, aside, Key(parts.spec.run.seed))

@@ -10,36 +10,43 @@ import torch
 from fedkin.core.errors import FedkinError, many, some
 from fedkin.core.rng import Key
 from fedkin.data.arrays import Array, Ints, class_labels, features, images, targets
-from fedkin.data.formats.frames import SUFFIXES, read_file
+from fedkin.data.formats.frames import SUFFIXES, Read, read_file
 from fedkin.data.formats.npz import divided, load_arrays
 from fedkin.data.holdout import Fractions, holdout
 from fedkin.data.population import SPLITS, Population
+from fedkin.data.population_builder import DUPLICATES
 from fedkin.data.sources import load
+from fedkin.data.tables.duplicate_rows import same_rows
 from fedkin.data.tables.gaps import gap_sentence, gaps_of, labeled
 from fedkin.data.tables.new_rows import SPELLED, encoded, read_later, style
-from fedkin.data.tables.table import labels_of, numbers_only
+from fedkin.data.tables.table import groups_of, labels_of, numbers_only
 
 SPLIT = "split"  # a column that says train, val or test
 
 
 class TableLayout(NamedTuple):
     """What the run says of its data: columns, options of its source, and how clients' samples are
-    divided.
+    divided. ``group``: rows of equal values in this column stay in one part; "duplicates": equal
+    samples do.
     """
 
     label: str
     client: str | None
     options: Mapping[str, Any]
     fractions: Fractions
+    group: str | None = None
 
 
 class Rows(NamedTuple):
-    """A file's samples. division: "train", "val" or "test" for each row, where the file says so."""
+    """A file's samples. division: "train", "val" or "test" for each row, where the file says so;
+    group: what of its rows stays together.
+    """
 
     x: Array
     y: Array
     division: Array | None = None
     said: tuple[str, ...] = ()
+    group: Array | None = None
 
 
 def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -> Population:
@@ -57,8 +64,10 @@ def read_newcomer(path: Path, like: Population, layout: TableLayout, key: Key) -
             f"{path} is none of the files that a newcomer brings: {', '.join(READERS)}"
         )
     read = READERS[path.suffix.lower()]
-    x, y, division, said = read(path, like, layout)
-    rows = _divided(len(y), division, layout.fractions, key, path)
+    x, y, division, said, group = read(path, like, layout)
+    if layout.group == DUPLICATES:
+        group = same_rows(x, y)
+    rows = _divided(len(y), division, group, layout.fractions, key, path)
     return Population(
         name=path.stem,
         x=torch.from_numpy(_shaped(x, like, path)),
@@ -90,7 +99,8 @@ def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
     if like.encoding is None:
         return _table_of_numbers(path, like, layout)
     used = {feature.name for feature in like.encoding.features}
-    apart = [name for name in (SPLIT, layout.client) if name is not None and name not in used]
+    aside = (SPLIT, layout.client, _column(layout))
+    apart = [name for name in aside if name is not None and name not in used]
     read = read_later(path, like.encoding, layout.options, apart)
     if layout.label not in read.frame.columns:
         raise FedkinError(
@@ -110,9 +120,26 @@ def _table(path: Path, like: Population, layout: TableLayout) -> Rows:
         if SPLIT in apart and SPLIT in read.frame
         else None
     )
+    group, without = _grouped(read, layout, path)
     x, said = encoded(read, like.encoding, [layout.label, *apart])
     y, names = labels_of(read.frame[layout.label], like.task, read.place)
-    return _checked(x, _labels(y, names, like, path), like, path, division)._replace(said=said)
+    rows = _checked(x, _labels(y, names, like, path), like, path, division)
+    return rows._replace(said=(*said, *without), group=group)
+
+
+def _column(layout: TableLayout) -> str | None:
+    return None if layout.group == DUPLICATES else layout.group
+
+
+def _grouped(read: Read, layout: TableLayout, path: Path) -> tuple[Array | None, tuple[str, ...]]:
+    """(a number a row, equal for those that stay in one part; what is to be said of it)."""
+    name = _column(layout)
+    if name is None:
+        return None, ()
+    if name not in read.frame.columns:
+        lacking = f"{path} lacks the column {name!r}: rows that belong together may be parted"
+        return None, (lacking,)
+    return groups_of(read.frame[name]), ()
 
 
 def _table_of_numbers(path: Path, like: Population, layout: TableLayout) -> Rows:
@@ -179,17 +206,24 @@ def _shaped(x: Array, like: Population, path: Path) -> Array:
 
 
 def _divided(
-    n: int, division: Array | None, fractions: Fractions, key: Key, path: Path
+    n: int,
+    division: Array | None,
+    group: Array | None,
+    fractions: Fractions,
+    key: Key,
+    path: Path,
 ) -> list[Ints]:
     if division is None:
         parts = len(SPLITS) if isinstance(fractions, str) else sum(share > 0 for share in fractions)
-        if n < parts:
+        have = n if group is None else len(np.unique(group))
+        if have < parts:
+            what = many(n, "row") if group is None else many(have, "group") + " of rows"
             raise FedkinError(
-                f"{path} has {many(n, 'row')}, and the run's split makes {parts} parts of "
-                "them: bring "
+                f"{path} has {what}, and the run's split makes {parts} parts of them: bring "
                 f"more, or a column {SPLIT!r} that says what each is for (train alone will do)"
             )
-        held = holdout([np.arange(n, dtype=np.int64)], key, fractions, names=[path.stem])
+        rows = [np.arange(n, dtype=np.int64)]
+        held = holdout(rows, key, fractions, group=group, names=[path.stem])
         return [held.train[0], held.val[0], held.test[0]]
     unexpected = sorted({str(part) for part in division} - set(SPLITS))
     if unexpected:

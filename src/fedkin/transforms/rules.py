@@ -1,5 +1,6 @@
 """Robust aggregation as transforms: the rules of ``robust`` in the place of the mean."""
 
+from itertools import count
 from typing import Annotated
 
 from pydantic import Field
@@ -56,9 +57,15 @@ def trimmed_mean(*, share: Annotated[float, Field(gt=0, lt=0.5)] = 0.2) -> Chang
 
     def change(method: Method, setting: Setting) -> Method:
         def rule(vectors: Tensor) -> tuple[Tensor, Tensor]:
-            return robust.trimmed_mean(vectors, int(share * len(vectors)))
+            cut = int(round(share * len(vectors), 9))  # 0.29 × 100 is 28.999…
+            if cut < 1:
+                raise FedkinError(
+                    f"transform trimmed_mean: {len(vectors)} replies arrived, too few to cut a "
+                    f"share of {share:g}: raise share or run.min_replies"
+                )
+            return robust.trimmed_mean(vectors, cut)
 
-        least = int(1 / share) + (int(1 / share) * share < 1)
+        least = next(n for n in count(1) if round(share * n, 9) >= 1)
         return participants_at_least(
             with_rule(method, setting, "trimmed_mean", robust.by_vectors(rule)),
             "trimmed_mean",
@@ -95,7 +102,7 @@ def krum(*, attackers: Whole, chosen: Whole = 1) -> Change:
 
         def rule(vectors: Tensor) -> tuple[Tensor, Tensor]:
             least = len(vectors) - attackers - 2
-            if least < 1:
+            if len(vectors) < 2 * attackers + 3:
                 raise FedkinError(
                     f"transform krum: {len(vectors)} replies arrived, too few to judge with "
                     f"{attackers} attackers"

@@ -44,3 +44,22 @@ def test_faults_of_pictures_name_the_file(tmp_path: Path) -> None:
     Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(flat / "1.png")
     with pytest.raises(FedkinError, match=r"no pictures of the form CLIENT/CLASS/picture"):
         load(f"{tmp_path / 'flat'}/")
+
+
+def test_of_sixteen_bits_the_upper_eight_are_taken(tmp_path: Path) -> None:
+    Image = pytest.importorskip("PIL.Image")
+    folder = write_pictures(tmp_path / "photos")
+    values = np.arange(1000, 61000, 500, dtype=np.uint16).reshape(10, 12)
+    files = sorted(folder.glob("*/*/*.png"))
+    for file in files:
+        Image.fromarray(values).save(file)
+    found = load(f"{folder}/")
+    assert found.x.shape == (len(files), 1, 10, 12)
+    np.testing.assert_array_equal(found.x[0, 0], (values >> 8).astype(np.uint8))
+    Image.fromarray(np.full((10, 12), 200, dtype=np.uint16)).save(files[3])
+    with pytest.raises(FedkinError, match="uses 8 of its 16 bits a pixel: write it with 8"):
+        load(f"{folder}/")
+    Image.fromarray(np.full((10, 12), 0.5, dtype=np.float32)).save(files[3].with_suffix(".tiff"))
+    files[3].unlink()
+    with pytest.raises(FedkinError, match="holds numbers that are no pixels of 8 or 16 bits"):
+        load(f"{folder}/")

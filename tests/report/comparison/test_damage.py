@@ -95,3 +95,14 @@ def test_it_is_a_table_of_the_comparison_and_of_its_json(tmp_path):
     assert not [one for one in tables_of(alone) if "attackers cost" in one.title]
     assert plain(alone)["damage"] == []
     assert damage_sheet([]).rows == []
+
+
+def test_what_is_lost_of_an_error_is_what_it_grew(tmp_path):
+    told = {"run__measure": "log_loss"}
+    hurt = made(tmp_path / "hurt", transforms=[FLIP], **told)
+    (found,) = damages(comparison([hurt, made(tmp_path / "plain", **told)]).seen)
+    assert found.under > found.without  # the loss grew
+    assert fmean(found.each.values()) == pytest.approx(found.under - found.without)
+    (row,) = damage_sheet(comparison([hurt, tmp_path / "plain"]).seen).rows
+    assert float(row[5]) > 0
+    assert row[7] == max(found.each, key=found.each.get)

@@ -63,3 +63,8 @@ def test_seeds_of_one_experiment_are_one_row() -> None:
     assert [row[1] for row in found.rows] == ["ditto", "local"]
     assert found.rows[1][-1] == "–"  # one seed has no interval over seeds
     assert "…" in found.rows[0][-1]
+
+
+def test_a_seed_without_any_score_is_no_zero() -> None:
+    found = table(run("local", BAD), run("ditto", GOOD), run("ditto", [], seed=1))
+    assert [(row[1], row[3]) for row in found.rows] == [("ditto", "81.50 %"), ("local", "42.00 %")]

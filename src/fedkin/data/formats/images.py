@@ -12,6 +12,7 @@ from fedkin.data.arrays import Array
 from fedkin.data.source import Source, classified
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
+TWO_BYTES = 65_535  # the largest number of 16 bits
 MODES = {"grey": "L", "rgb": "RGB"}
 Colour = Literal["auto", "grey", "rgb"]
 
@@ -133,18 +134,40 @@ def _opened(read: Callable[[], bytes], place: str) -> Any:
 
 
 def _grey(read: Callable[[], bytes], place: str) -> bool:
-    return str(_opened(read, place).mode) in ("1", "L", "I", "I;16", "F")
+    mode = str(_opened(read, place).mode)
+    return mode in ("1", "L", "F") or mode.startswith("I")
 
 
 def _decoded(read: Callable[[], bytes], place: str, mode: str, size: Sequence[int]) -> Array:
     image = _opened(read, place)
     try:
-        image = image.convert(mode)
+        image = _in_eight_bits(image, place).convert(mode)
         if size:
             image = image.resize((size[1], size[0]))
         return np.asarray(image, dtype=np.uint8)
+    except FedkinError:
+        raise
     except Exception as error:  # as above
         raise FedkinError(f"{place} is no readable picture: {_reason(error)}") from None
+
+
+def _in_eight_bits(image: Any, place: str) -> Any:
+    """Of 16 bits a pixel the upper eight: Pillow would cut all that is above 255."""
+    if image.mode == "F":
+        raise FedkinError(
+            f"{place} holds numbers that are no pixels of 8 or 16 bits: write them as such, or as "
+            "arrays (.npz)"
+        )
+    if not image.mode.startswith("I"):
+        return image
+    from PIL import Image
+
+    values = np.asarray(image).astype(np.int64)
+    if values.size and (values.min() < 0 or values.max() > TWO_BYTES):
+        raise FedkinError(f"{place} has pixels outside 0 to {TWO_BYTES}: write 8 or 16 bits each")
+    if values.any() and values.max() < 256:
+        raise FedkinError(f"{place} uses 8 of its 16 bits a pixel: write it with 8")
+    return Image.fromarray((values >> 8).astype(np.uint8))
 
 
 def _reason(error: Exception) -> str:

@@ -42,7 +42,7 @@ def with_gaps(read: Read, where: str, roles: Roles) -> Read:
     return _emptied(read, marks)
 
 
-def as_trained(read: Read, where: str, options: Mapping[str, Any]) -> Read:
+def as_trained(read: Read, where: str, options: Mapping[str, Any], seen: Sequence[str]) -> Read:
     """Rows that come later, with what the run's [data] says of cells; columns that are not there
     are not missed.
 
@@ -50,12 +50,13 @@ def as_trained(read: Read, where: str, options: Mapping[str, Any]) -> Read:
         read: The later table.
         where: The file, for messages.
         options: The keys of the run's [data].
+        seen: The columns that the model sees: a list of data.missing is for those alone.
 
     Returns:
         The same rows, with gaps and spellings as in training.
     """
     names = [str(name) for name in read.frame.columns]
-    marks = marks_of(options.get("missing", ()), names)
+    marks = marks_of(options.get("missing", ()), seen)
     read = _emptied(read, {name: cells for name, cells in marks.items() if name in names})
     return unified(
         read, [name for name in listed("unify", options.get("unify", ())) if name in names]

@@ -162,7 +162,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
         class_names=names,
         client=None if client is None else _clients(read.frame[client]),
         truth={
-            **({} if group is None else {group: _groups(read.frame[group])}),
+            **({} if group is None else {group: groups_of(read.frame[group])}),
             **_about(read, lists["about"]),
         },
     )._replace(
@@ -314,5 +314,13 @@ def _clients(column: "pd.Series[Any]") -> Array:
     return as_labels(names[codes])
 
 
-def _groups(column: "pd.Series[Any]") -> Array:
+def groups_of(column: "pd.Series[Any]") -> Array:
+    """A number for each cell, equal for equal ones: [n], from 0; −1 for gaps.
+
+    Args:
+        column: [n] names of groups.
+
+    Returns:
+        int64 [n].
+    """
     return pd.factorize(column)[0].astype(np.int64)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.run_row import Seen
 from fedkin.report.comparison.setting import key
@@ -100,9 +101,15 @@ def _of(one: _Read, clean: _Read) -> list[Damage]:
 
 def _group(one: _Read, clean: _Read, name: str, who: Sequence[int], part: float | None) -> Damage:
     without, under = ([seen.personal[k] for k in who] for seen in (clean.seen, one.seen))
-    lost = {one.names[k]: a - b for k, a, b in zip(who, without, under, strict=True)}
+    pairs = zip(who, without, under, strict=True)
+    lost = {one.names[k]: _worse(one.seen.measure, a, b) for k, a, b in pairs}
     means = fmean(without), fmean(under)
     return Damage(one.seen.name, one.seen.measure, name, len(who), *means, lost, part)
+
+
+def _worse(measure: str, without: float, under: float) -> float:
+    """What was lost, whichever way the measure counts."""
+    return without - under if measure_named(measure).higher else under - without
 
 
 def damage_sheet(seen: Sequence[Seen]) -> Sheet:
@@ -123,7 +130,8 @@ def damage_sheet(seen: Sequence[Seen]) -> Sheet:
 
 def _numbers(one: Damage) -> list[str]:
     worst = max(one.each, key=lambda name: one.each[name])
-    values = (one.without, one.under, one.without - one.under, one.each[worst])
+    lost = _worse(one.measure, one.without, one.under)
+    values = (one.without, one.under, lost, one.each[worst])
     return [*(formatting.value(one.measure, value) for value in values), worst]
 
 

@@ -1,5 +1,7 @@
 """Experiments in the order of their scores, with ties."""
 
+from statistics import fmean
+
 from fedkin.core.measures import measure_named
 from fedkin.report import formatting
 from fedkin.report.comparison.compare import Comparison
@@ -31,7 +33,7 @@ def rank_table(found: Comparison) -> Sheet:
     scores = [sum(one.values()) / len(one) * (-1 if higher else 1) for one in each]
     rows = []
     for k in sorted(range(len(groups)), key=lambda k: (places[k][0], scores[k])):
-        means = [sum(one.personal.values()) / len(one.personal) for one in groups[k]]
+        means = [fmean(one.personal.values()) for one in groups[k] if one.personal]
         clients, seeds = over_clients(dict(enumerate(each[k].values()))), over_seeds(means)
         numbers = [formatting.value(found.measure, sum(means) / len(means))]
         numbers += [formatting.interval(found.measure, ends) for ends in (clients, seeds)]
