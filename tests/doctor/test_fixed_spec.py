@@ -41,6 +41,14 @@ def test_marks_are_a_table_of_columns() -> None:
     assert "# dose = [-1]" in text
 
 
+def test_a_list_of_marks_is_kept_beside_those_of_a_column() -> None:
+    problems = [Problem("a", "x", "y", {"data.missing": {"age": [999]}}).plain()]
+    text = fixed_spec(asked(missing=["<5"]), problems, "typed", columns=["age", "crp"])
+    assert tomllib.loads(text)["data"]["missing"] == {"age": ["<5", 999], "crp": ["<5"]}
+    twice = fixed_spec(asked(missing={"age": ["?"]}), problems, "typed")
+    assert tomllib.loads(twice)["data"]["missing"] == {"age": ["?", 999]}
+
+
 def test_a_single_value_that_is_only_proposed_leaves_what_was_asked() -> None:
     unsure = Problem("s", "x", "y", {"data.separator": ";"}, sure=False)
     text = written(asked(separator=","), unsure)

@@ -135,7 +135,8 @@ def _write(fix: Path, spec: "Spec", found: dict[str, Any], command: str) -> None
     from fedkin.runs.outside import write_outside
     from fedkin.runs.spec import parse
 
-    text = fixed_spec(spec, found["problems"], command)
+    names = [column["name"] for column in found["columns"]]
+    text = fixed_spec(spec, found["problems"], command, columns=names)
     parse(tomllib.loads(text), text, str(fix))
     write_outside(fix, text)
 

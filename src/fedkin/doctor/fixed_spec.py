@@ -17,6 +17,7 @@ def fixed_spec(
     problems: Sequence[Mapping[str, Any]],
     command: str,
     reasons: Mapping[str, str] = {},
+    columns: Sequence[str] = (),
 ) -> str:
     """A TOML file: what was asked, then each fix under its reason.
 
@@ -25,6 +26,7 @@ def fixed_spec(
         problems: ``Problem.plain`` of each. Those for a person to judge stand behind ``#``.
         command: what wrote the file.
         reasons: a sentence under the name of a section.
+        columns: those that a list in the place of a table of columns is for.
     """
     content: dict[str, Any] = spec.model_dump(mode="json", exclude_unset=True)
     listed = {key: content.pop(key) for key in list(content) if isinstance(content[key], list)}
@@ -39,10 +41,10 @@ def fixed_spec(
         lines += _comment(f"To be mended in the files: {problem['sentence']}.", "  ")
     for section, given in sections.items():
         why = _comment(reasons[section]) if section in reasons else []
-        lines += ["", f"[{section}]", *why, *_section(section, given, problems)]
+        lines += ["", f"[{section}]", *why, *_section(section, given, problems, columns)]
     for name, entries in listed.items():
         for given in entries:
-            lines += ["", f"[[{name}]]", *_section(name, given, [])]
+            lines += ["", f"[[{name}]]", *_section(name, given, [], ())]
     return "\n".join(lines) + "\n"
 
 
@@ -59,7 +61,10 @@ def _counted(problems: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _section(
-    section: str, given: Mapping[str, Any], problems: Sequence[Mapping[str, Any]]
+    section: str,
+    given: Mapping[str, Any],
+    problems: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
 ) -> Iterator[str]:
     fixes: dict[str, list[tuple[Any, str, bool]]] = {}
     for problem in problems:
@@ -78,15 +83,27 @@ def _section(
             yield from _key(key, given.get(key), found)
     for key in sorted(tables):
         yield from ["", f"[{section}.{key}]"]
-        before = given.get(key)
-        for column, cells in (before if isinstance(before, Mapping) else {}).items():
-            yield f"{toml_key(column)} = {toml_literal(cells)}"
+        before = _by_column(given.get(key), columns)
+        mended = {name for value, _, sure in fixes[key] if sure for name in value}
+        for column, cells in before.items():
+            if column not in mended:  # a key may be there once
+                yield f"{toml_key(column)} = {toml_literal(cells)}"
         for value, reason, sure in fixes[key]:
             yield from _comment(reason)
-            yield from (
-                f"{'' if sure else '# '}{toml_key(name)} = {toml_literal(of)}"
-                for name, of in value.items()
-            )
+            for name, of in value.items():
+                both = [
+                    *before.get(name, []),
+                    *(one for one in of if one not in before.get(name, [])),
+                ]
+                yield f"{'' if sure else '# '}{toml_key(name)} = {toml_literal(both)}"
+
+
+def _by_column(given: Any, columns: Sequence[str]) -> dict[str, list[Any]]:
+    """Column → what was said of it; a list was said of all."""
+    if isinstance(given, Mapping):
+        return {name: list(cells) for name, cells in given.items()}
+    listed = list(given) if isinstance(given, list | tuple) else []
+    return {name: list(listed) for name in columns} if listed else {}
 
 
 def _key(key: str, given: Any, found: Sequence[tuple[Any, str, bool]]) -> Iterator[str]:
