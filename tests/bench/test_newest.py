@@ -47,3 +47,8 @@ def test_a_method_of_another_setting_is_told_not_shown() -> None:
     ]
     assert {one.method for one in entries(found)} == {"local"}
     assert ELSEWHERE in page([*rows, *again])
+
+
+def test_a_strangers_row_may_hold_anything() -> None:
+    rows = rows_with("a", "local", 0.5, content={**a_row().content, "run": 7})
+    assert newest(rows) == rows

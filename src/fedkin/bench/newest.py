@@ -47,7 +47,7 @@ def _setting(row: Row) -> str:
     """Stands for the data and the specification without what a search chooses."""
     content: dict[str, Any] = {key: row.content[key] for key in row.content if key != "method"}
     for section, names in CHOSEN.items():
-        content[section] = {
-            name: value for name, value in content.get(section, {}).items() if name not in names
-        }
+        given = content.get(section, {})
+        if isinstance(given, dict):  # a stranger's row may hold anything
+            content[section] = {name: given[name] for name in given if name not in names}
     return digest([row.data_digest, content])
