@@ -46,6 +46,11 @@ class Entry(NamedTuple):
     def sign(self) -> int:
         return 1 if self.higher else -1
 
+    @property
+    def score(self) -> float:
+        """The mean where higher is better, else its negative."""
+        return self.sign * self.mean
+
 
 def entries(rows: Iterable[Row]) -> list[Entry]:
     """By federation and budget, the best first. Rows that were not run are in none, and so is a
@@ -69,12 +74,8 @@ def entries(rows: Iterable[Row]) -> list[Entry]:
     ]
     return sorted(
         figures,
-        key=lambda one: (one.federation, BUDGETS.index(one.budget), _worse(one)),
+        key=lambda one: (one.federation, BUDGETS.index(one.budget), -one.score),
     )
-
-
-def _worse(one: Entry) -> float:
-    return -one.mean if one.higher else one.mean
 
 
 def _entry(federation: str, budget: str, method: str, group: Sequence[Row]) -> Entry:
@@ -109,7 +110,7 @@ def order(found: Sequence[Entry], budget: str) -> Ranked | None:
     scores: dict[str, dict[str, float]] = {}
     for one in found:
         if one.budget == budget and one.method != POOLED:
-            scores.setdefault(one.method, {})[one.federation] = one.mean * (1 if one.higher else -1)
+            scores.setdefault(one.method, {})[one.federation] = one.score
     return ranked(scores)
 
 

@@ -96,7 +96,7 @@ def _lead(found: Sequence[Entry]) -> str:
         mine = [one for one in found if (one.federation, one.budget) == (federation, BUDGETS[0])]
         ranked = [one for one in mine if one.method != POOLED]
         if ranked:
-            first = max(ranked, key=lambda one: one.mean if one.higher else -one.mean)
+            first = max(ranked, key=lambda one: one.score)
             best[federation] = first.method
     if not best:
         return "No method was run at equal rounds yet."
@@ -229,7 +229,7 @@ def markdown(rows: Sequence[Row], budget: str = "rounds") -> str:
 
     def place(name: str) -> tuple[float, float, str]:
         """By mean rank; where nobody has one, the best mean score first."""
-        score = sum(one.mean if one.higher else -one.mean for one in whole[name])
+        score = sum(one.score for one in whole[name])
         return mean_rank.get(name, 1e9), -score, name
 
     for name in sorted(whole, key=place):

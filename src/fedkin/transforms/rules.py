@@ -1,6 +1,6 @@
 """Robust aggregation as transforms: the rules of ``robust`` in the place of the mean."""
 
-from itertools import count
+import math
 from typing import Annotated
 
 from pydantic import Field
@@ -57,7 +57,7 @@ def trimmed_mean(*, share: Annotated[float, Field(gt=0, lt=0.5)] = 0.2) -> Chang
 
     def change(method: Method, setting: Setting) -> Method:
         def rule(vectors: Tensor) -> tuple[Tensor, Tensor]:
-            cut = int(round(share * len(vectors), 9))  # 0.29 × 100 is 28.999…
+            cut = math.floor(round(share * len(vectors), 9))  # 0.29 × 100 is 28.999…
             if cut < 1:
                 raise FedkinError(
                     f"transform trimmed_mean: {len(vectors)} replies arrived, too few to cut a "
@@ -65,7 +65,7 @@ def trimmed_mean(*, share: Annotated[float, Field(gt=0, lt=0.5)] = 0.2) -> Chang
                 )
             return robust.trimmed_mean(vectors, cut)
 
-        least = next(n for n in count(1) if round(share * n, 9) >= 1)
+        least = math.ceil(round(1 / share, 9))
         return participants_at_least(
             with_rule(method, setting, "trimmed_mean", robust.by_vectors(rule)),
             "trimmed_mean",
