@@ -4,9 +4,10 @@
 A file holds presets by name. A preset has ``title``, ``about``, and ``groups`` of rows (or
 ``rows_of``: the groups of another preset, with ``values``, ``only`` and ``charts`` of its own). A
 group is a base ``spec`` with ``set`` and the product of its ``axes``; an option of an axis is what
-it changes. ``values`` say what is measured, and in which ``column`` of the ``published`` file it
-stands; the line there is the one that fits ``where`` (a value may have a ``where`` of its own).
-Column and where may have {axis} in them: the name of the row's option.
+it changes. What several groups share stands once, in the preset's ``common``; where a group has a
+key or an axis of its own, that counts. ``values`` say what is measured, and in which ``column`` of
+the ``published`` file it stands; the line there is the one that fits ``where`` (a value may have a
+``where`` of its own). Column and where may have {axis} in them: the name of the row's option.
 
 A preset of ``rows_of`` with ``set`` runs those rows anew with these changes, under names that begin
 with ``prefix``. ``flagged``: what is wrong with the published numbers themselves, for their own
@@ -209,8 +210,21 @@ def _files() -> dict[str, Content]:
         for name, content in tomllib.loads(path.read_text(encoding="utf-8")).items():
             if name in found:
                 raise FedkinError(f"{path.name}: preset {name!r} is there twice")
-            found[name] = content
+            found[name] = _whole(content)
     return found
+
+
+def _whole(content: Content) -> Content:
+    """A preset whose groups say everything themselves."""
+    if "groups" not in content:
+        return content
+    common = content.pop("common", {})
+    axes = common.get("axes", {})  # they come first in a row's name
+    groups = [
+        {**common, **group, "axes": {**axes, **group.get("axes", {})}}
+        for group in content["groups"]
+    ]
+    return {**content, "groups": groups}
 
 
 def _text(folder: str, name: str) -> str:
