@@ -16,7 +16,8 @@ def parts(monkeypatch, facts=None, threshold=None, of_samples=False):
     monkeypatch.setattr(kinds, "privacy_of", lambda _: facts)
     privacy = SimpleNamespace(of_samples=of_samples)
     federation = SimpleNamespace(threshold=threshold)
-    return SimpleNamespace(federation=federation, spec=SimpleNamespace(privacy=privacy))
+    spec, infos = SimpleNamespace(privacy=privacy), {0: SimpleNamespace(samples=1000)}
+    return SimpleNamespace(federation=federation, spec=spec, infos=infos)
 
 
 def test_a_row_costs_a_client_that_goes_and_another_that_comes(monkeypatch) -> None:
@@ -32,6 +33,8 @@ def test_a_row_costs_a_client_that_goes_and_another_that_comes(monkeypatch) -> N
         ({**FACTS, "seeded": True}, "global"),
         (FACTS, "personal"),
         ({**FACTS, "where": "server"}, "message"),
+        ({**FACTS, "where": "distributed"}, "message"),  # one message has a share of the noise
+        ({**FACTS, "epsilon": 7.0}, "global"),  # δ of a row: 0.0011, above 1 / 1000 rows
     ],
 )
 def test_nothing_is_promised(facts, target, monkeypatch) -> None:

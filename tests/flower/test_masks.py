@@ -242,7 +242,7 @@ def test_a_node_reveals_for_one_set_of_survivors(tmp_path):
                 assert "reveal was" not in why
                 assert "comes next" in why
             else:
-                assert f"{op} 1 was asked 1 times already, with different messages" in why
+                assert f"{op} 1 was asked once already, with different messages" in why
 
 
 def test_a_node_keeps_its_own_scores_and_is_done_after_the_last_sum(tmp_path):

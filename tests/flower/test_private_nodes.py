@@ -8,11 +8,18 @@ pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
-from fedkin.flower.config import spec_of
+from fedkin.experiment.training import Interrupted
+from fedkin.flower.config import STOP, spec_of
+from fedkin.flower.envelope import Place, Request, opened
+from fedkin.flower.node.host import _threshold as threshold_at
+from fedkin.runs.database import read_only
+from fedkin.runs.directory import RECORD
 from fedkin.runs.spec import Spec, parse
+from fedkin.setup.accountant import epsilon
+from fedkin.setup.privacy import mechanism_of
 from tests.engine.small import content
 from tests.flower.cluster import result
-from tests.flower.fleet import Fleet
+from tests.flower.fleet import Fleet, Grid
 from tests.flower.node.test_host import ask, down, made, request
 from tests.flower.test_masks import unsigned
 
@@ -120,3 +127,93 @@ def test_a_method_whose_messages_no_noise_covers_is_refused_by_the_node_too(tmp_
     reply, sent = ask(node, request(spec), down(experiment("fedem")))
     assert not sent
     assert "privacy.unit = 'sample' does not fit fedem" in reply.error
+
+
+def told(seen: list[tuple[str, list[bytes]]], op: str, round: int) -> list[bytes]:
+    """The messages with which a step was asked."""
+    found = ((opened(Request, parts[0]), parts[1:]) for _, parts in seen)
+    return [
+        message
+        for request, messages in found
+        for step in request.steps
+        for message in messages
+        if (step.op, step.round) == (op, round)
+    ]
+
+
+@pytest.mark.parametrize("privacy", [{}, {"where": "client"}, {"unit": "sample"}])
+def test_a_round_is_told_to_nobody_before_the_one_before_it_is_committed(
+    privacy, tmp_path, monkeypatch
+):
+    """Begun again from another model, it would be released twice."""
+    spec = experiment(privacy={**NOISE, **privacy})
+    spec = spec.model_copy(update={"run": spec.run.model_copy(update={"commit_every": 60.0})})
+    fleet, push = Fleet(tmp_path, spec), Grid.push_messages
+    committed = {}
+
+    def watched(grid, messages):
+        last = -1
+        if (fleet.out / RECORD).is_file():
+            with read_only(fleet.out) as database:
+                last = database.last_round()
+        before = len(grid.seen)
+        ids = push(grid, messages)
+        for round in (1, 2, 3):
+            if told(grid.seen[before:], "local", round):
+                committed.setdefault(round, last)
+        return ids
+
+    monkeypatch.setattr(Grid, "push_messages", watched)
+    fleet.run()
+    assert committed == {1: 0, 2: 1, 3: 2}
+
+
+def test_a_server_that_was_cut_off_draws_other_noise_and_counts_the_round_again(
+    tmp_path, monkeypatch
+):
+    """Nodes had the model of round 2: with the same noise and a client less, the difference of the
+    two models would be this client's update.
+    """
+    spec = experiment(privacy=NOISE)
+    fleet, push = Fleet(tmp_path, spec), Grid.push_messages
+
+    def cut_off(grid, messages):
+        ids = push(grid, messages)
+        if told(grid.seen, "evaluate", 2):
+            raise FedkinError("cut off")
+        return ids
+
+    monkeypatch.setattr(Grid, "push_messages", cut_off)
+    with pytest.raises(FedkinError, match="cut off"):
+        fleet.run()
+    monkeypatch.setattr(Grid, "push_messages", push)
+    first, done = set(told(fleet.grid.seen, "evaluate", 2)), len(fleet.grid.seen)
+    fleet.run()
+    again = set(told(fleet.grid.seen[done:], "evaluate", 2))
+    assert len(first) == len(again) == 1
+    assert first != again
+    with read_only(fleet.out) as database:
+        facts = database.facts()
+    assert (facts["released_again"], facts["under_way"]) == (1, False)
+    assert facts["privacy"]["epsilon"] == pytest.approx(epsilon(mechanism_of(spec), 3 + 1))
+    assert any("3 rounds and 1 that a server which was cut off" in said for said in facts["said"])
+
+
+def test_a_server_that_was_stopped_between_rounds_counts_nothing_again(tmp_path):
+    fleet = Fleet(tmp_path, experiment(privacy=NOISE))
+    (fleet.folder / STOP).touch()
+    with pytest.raises(Interrupted):
+        fleet.run()
+    fleet.run()
+    with read_only(fleet.out) as database:
+        assert database.facts()["released_again"] == 0
+
+
+def test_a_server_that_invents_clients_cannot_take_a_nodes_share_of_the_noise_away(tmp_path):
+    """Each of m participants adds σ C / √m, and a chosen threshold must be above half of m."""
+    spec = CASES["distributed"]
+    for clients in (6, 999_999):
+        place = Place(client=1, clients=clients, classes=10, architecture="mlr")
+        with pytest.raises(FedkinError, match=f"above half of the {clients} participants"):
+            threshold_at(spec, place)
+    assert threshold_at(spec, Place(client=1, clients=5, classes=10, architecture="mlr")) == 3

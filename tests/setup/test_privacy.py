@@ -10,7 +10,7 @@ from fedkin.core.rng import seeded
 from fedkin.runs.spec import parse
 from fedkin.setup.accountant import epsilon
 from fedkin.setup.build import assemble, host_of
-from fedkin.setup.privacy import mechanism_of
+from fedkin.setup.privacy import facts_of, mechanism_of
 from fedkin.transforms.private import clipped
 from fedkin.transforms.updates import flattened
 from tests.engine.small import content
@@ -45,6 +45,22 @@ def test_what_surely_survives_is_accounted(masks, share):
     mechanism = mechanism_of(spec(secure_aggregation=masks))
     library = PLDAccountant().compose(GaussianDpEvent(1.5 * share**0.5), 3).get_epsilon(1e-5)
     assert epsilon(mechanism, 3) == pytest.approx(library, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("asked", "where"),
+    [
+        ({}, "distributed"),  # one message has a share of the noise: an audit promises it nothing
+        ({"where": "client", "secure_aggregation": None}, "client"),
+        ({"where": "server", "secure_aggregation": None}, "server"),
+        ({"where": None, "secure_aggregation": None, "unit": "sample"}, "client"),
+    ],
+)
+def test_the_record_says_where_the_noise_is(asked, where):
+    parts = assemble(spec(**asked))
+    facts = facts_of(parts.spec, parts.costs)
+    assert facts is not None
+    assert facts["where"] == where
 
 
 def test_a_target_is_met_by_what_survives():

@@ -56,7 +56,19 @@ def test_the_geometric_median_of_a_triangle_is_where_its_angles_are_120_degrees(
     assert cosines == pytest.approx([-0.5, -0.5, -0.5], abs=1e-6)
 
 
-def test_the_geometric_median_starts_well_where_the_mean_is_one_of_the_points():
+def test_the_geometric_median_resists_just_below_half_with_its_usual_steps():
+    """51 honest clients, 50 far away that agree. From the mean 100 steps end at 8,428."""
+    draw = torch.Generator().manual_seed(0)
+    honest = torch.randn(51, 50, dtype=torch.float64, generator=draw) * 0.1
+    for far in (10.0, 1e4, 1e15):
+        away = torch.full((50, 50), far, dtype=torch.float64)
+        found, _ = robust.geometric_median(torch.cat([honest, away]), 100)
+        end, _ = robust.geometric_median(torch.cat([honest, away]), 20_000)
+        assert float((found - end).norm()) < 0.1
+        assert float((found - honest.mean(0)).norm()) < 5.0
+
+
+def test_the_geometric_median_starts_well_where_its_start_is_one_of_the_points():
     cross = torch.tensor([[0.0, 0], [1, 0], [-1, 0], [0, 2], [0, -2]], dtype=torch.float64)
     found, _ = robust.geometric_median(cross, 50)
     assert found.tolist() == [0.0, 0.0]

@@ -53,7 +53,7 @@ def guarantee(parts: Assembled, target: str) -> tuple[float | None, float]:
     """(ε, δ) that [privacy] promises for one row against who sees the target; ε None: nothing.
 
     Where it protects a client as a whole, who may come or go, a row that comes or goes is a client
-    that goes and another that comes: twice ε, and (1 + e^ε) δ.
+    that goes and another that comes: twice ε, and (1 + e^ε) δ, which says something below 1 / rows.
 
     Args:
         parts: Of the run.
@@ -67,4 +67,7 @@ def guarantee(parts: Assembled, target: str) -> tuple[float | None, float]:
     epsilon, delta = float(facts["epsilon"]), float(facts["delta"])
     if parts.spec.privacy.of_samples:
         return epsilon, delta
-    return 2 * epsilon, min(1.0, (1 + math.exp(min(epsilon, 50.0))) * delta)
+    of_two = (1 + math.exp(min(epsilon, 50.0))) * delta
+    if of_two >= 1 / max(info.samples for info in parts.infos.values()):
+        return None, DELTA  # so large a δ allows a row to be published as it is
+    return 2 * epsilon, of_two

@@ -45,9 +45,11 @@ def facts_of(parts: Assembled) -> dict[str, Any]:
     }
 
 
-def privacy_of(parts: Assembled) -> dict[str, Any] | None:
-    """What [privacy] gives; None where nothing was asked for."""
-    return facts_of_privacy(parts.spec, parts.costs)
+def privacy_of(parts: Assembled, again: int = 0) -> dict[str, Any] | None:
+    """What [privacy] gives; None where nothing was asked for. again: rounds that were released once
+    more.
+    """
+    return facts_of_privacy(parts.spec, parts.costs, again)
 
 
 def clients_of(parts: Assembled) -> list[tuple[Any, ...]]:

@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.experiment.early_stopping import EarlyStopping
 from fedkin.experiment.plain_baselines import plain_baselines
-from fedkin.experiment.run_facts import clients_of, facts_of
+from fedkin.experiment.restarts import restarts
+from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of
 from fedkin.newcomers.local import Learned, held_out
 from fedkin.runs import checkpoint
 from fedkin.runs.database import Database, create
@@ -101,8 +102,10 @@ def _train(
     parts: Assembled, folder: Path, database: Database, progress: Progress, engine: Engine
 ) -> None:
     spec = parts.spec
+    deployed = "deployment" in engine.facts
+    cut_off = restarts(database, spec, deployed)
     if spec.privacy.on:
-        secret = secret_for(spec, folder)
+        secret = secret_for(spec, folder, cut_off.again)
         parts = parts._replace(federation=with_secret(parts.federation, secret))
     with one_thread(), engine.connect(parts, folder) as transport, interrupts() as interrupted:
         aside = folder if spec.engine.state == "disk" else None
@@ -120,29 +123,46 @@ def _train(
         for number in range(done + 1, spec.run.rounds + 2):
             if stopping.over and number <= spec.run.rounds:
                 continue  # the finish keeps its number, whatever went before
-            record = _accounted(_one(coordinator, spec, number), parts, taken)
+            record = _accounted(_one(coordinator, spec, number), parts, taken, cut_off.again)
             recorder.add(record)
+            if spec.privacy.on and deployed:
+                recorder.commit()  # what the next round tells nodes is never told otherwise
             stopping.add(record)
-            progress(record)
-            if interrupted() and number <= spec.run.rounds:
-                recorder.commit()
-                raise Interrupted(
-                    f"stopped after round {number}; continue with: fedkin resume {folder}"
-                )
+            try:
+                progress(record)
+                if interrupted() and number <= spec.run.rounds:
+                    raise Interrupted(
+                        f"stopped after round {number}; continue with: fedkin resume {folder}"
+                    )
+            except Interrupted:  # of a deployment's operator, or of this process
+                recorder.commit(**cut_off.stopped)
+                raise
         _join(parts, coordinator, recorder, interrupted)
+        said = [*transport.said(), *stopping.said(spec.run.rounds)]
         recorder.commit(
-            finished=True,
             fingerprint=coordinator.fingerprint(),
-            said=[
-                *parts.population.said,
-                *remarks(parts),
-                *remarks_of(spec, parts.costs),
-                *masks_said(spec, parts.federation),
-                *transport.said(),
-                *stopping.said(spec.run.rounds),
-            ],
-            baselines={} if "deployment" in engine.facts else _baselines(parts),
+            **cut_off.stopped,
+            **_at_the_end(parts, deployed, cut_off.again, said),
         )
+
+
+def _at_the_end(
+    parts: Assembled, deployed: bool, again: int, said: Sequence[str]
+) -> dict[str, Any]:
+    """Facts of a finished run. again: rounds that were released once more. said: how it went."""
+    spec = parts.spec
+    return {
+        "finished": True,
+        "said": [
+            *parts.population.said,
+            *remarks(parts),
+            *remarks_of(spec, parts.costs, again),
+            *masks_said(spec, parts.federation),
+            *said,
+        ],
+        "baselines": {} if deployed else _baselines(parts),
+        **({"privacy": privacy_of(parts, again)} if again else {}),
+    }
 
 
 def _stopping(parts: Assembled, database: Database) -> EarlyStopping:
@@ -160,7 +180,7 @@ def _taken_part(database: Database) -> Counter[int]:
     return Counter(client for (names,) in rows for client in json.loads(names))
 
 
-def _accounted(record: Record, parts: Assembled, taken: Counter[int]) -> Record:
+def _accounted(record: Record, parts: Assembled, taken: Counter[int], again: int) -> Record:
     """The record with ε so far, where there is one."""
     spec = parts.spec
     if not spec.privacy.on:
@@ -169,7 +189,8 @@ def _accounted(record: Record, parts: Assembled, taken: Counter[int]) -> Record:
         taken.update(record.participants)
     whose = parts.infos if spec.privacy.of_samples else record.participants
     counts = {client: taken[client] for client in whose}
-    epsilon = spent(spec, counts, min(record.round, spec.run.rounds), parts.costs)
+    released = min(record.round, spec.run.rounds) + again
+    epsilon = spent(spec, counts, released, parts.costs)
     return record._replace(server_metrics={**record.server_metrics, EPSILON: epsilon})
 
 

@@ -122,8 +122,11 @@ class FlowerBackend:
 
         def then(number: int) -> Sequence[tuple[str, int, Sequence[int]]]:
             """What the coordinator asks for after the evaluation of a round, with the same messages
-            down.
+            down. With noise a round begins when the one before it is committed: begun twice, from
+            two models, it would be released twice.
             """
+            if number < rounds and parts.spec.privacy.on:
+                return []
             if number < rounds:
                 return [("local", number + 1, schedule.participants(number + 1))]
             everyone: Any = sorted(parts.infos)

@@ -101,11 +101,11 @@ FACTS: dict[str, tuple[type, ...]] = {  # what each fact is, where it is there
     ),
     **dict.fromkeys(("hyper", "parameters", "spec", "versions", "privacy", "frozen"), (dict,)),
     **dict.fromkeys(("class_names", "said", "newcomers"), (list,)),
-    **dict.fromkeys(("seed", "clients", "rounds"), (int,)),
+    **dict.fromkeys(("seed", "clients", "rounds", "released_again"), (int,)),
     "participation": (int, float),
-    "finished": (bool,),
+    **dict.fromkeys(("finished", "under_way"), (bool,)),
 }
-BELOW = {"seed": 2**63, "clients": CLIENTS, "rounds": ROUNDS}
+BELOW = {"seed": 2**63, "clients": CLIENTS, "rounds": ROUNDS, "released_again": ROUNDS}
 
 
 def check_facts(facts: dict[str, Any], where: str) -> None:

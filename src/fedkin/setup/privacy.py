@@ -50,18 +50,19 @@ def check_privacy(spec: Spec, clients: int, sampling: str) -> None:
         )
 
 
-def facts_of(spec: Spec, costs: SampleCosts | None = None) -> dict[str, Any] | None:
+def facts_of(spec: Spec, costs: SampleCosts | None = None, again: int = 0) -> dict[str, Any] | None:
     """What the record, the report and a model's card say; None where nothing was asked for.
 
     Args:
         spec: With a multiplier.
         costs: Of samples, where they are protected.
+        again: Rounds that the server may have released once more.
     """
     asked = spec.privacy
     if not asked.on:
         return None
     facts = {
-        "where": "client" if asked.at_client else "server",
+        "where": "client" if asked.of_samples else asked.where,
         "clip": asked.clip,
         "noise": asked.noise,
         "delta": asked.delta,
@@ -82,21 +83,23 @@ def facts_of(spec: Spec, costs: SampleCosts | None = None) -> dict[str, Any] | N
         **facts,
         "protects": "a client, with all its data",
         "from": AGAINST[asked.where],
-        "epsilon": epsilon(mechanism_of(spec), spec.run.rounds),
+        "epsilon": epsilon(mechanism_of(spec), spec.run.rounds + again),
         "outside": OUTSIDE,
+        **({"again": again} if again else {}),
     }
 
 
-def remarks_of(spec: Spec, costs: SampleCosts | None = None) -> list[str]:
+def remarks_of(spec: Spec, costs: SampleCosts | None = None, again: int = 0) -> list[str]:
     """One sentence of what holds, and a loud one where nothing does."""
-    facts = facts_of(spec, costs)
+    facts = facts_of(spec, costs, again)
     if facts is None:
         return []
     if facts["seeded"]:
         return ["NOT PRIVATE: privacy.seeded draws the noise from run.seed, which anybody may know"]
+    cut_off = f" and {again} that a server which was cut off did once more" if again else ""
     return [
         f"privacy: epsilon = {facts['epsilon']:.3g} at delta = {facts['delta']:g} after "
-        f"{facts['rounds']} rounds, for {facts['protects']}, against {facts['from']}; "
+        f"{facts['rounds']} rounds{cut_off}, for {facts['protects']}, against {facts['from']}; "
         f"{facts['outside']} are outside of it"
     ]
 
@@ -135,6 +138,13 @@ def _spent_by_samples(
     return {-1: most, **{client: min(most, value) for client, value in each.items()}}
 
 
-def secret_for(spec: Spec, run: Path) -> Secret:
-    """The secret in a run's folder, or for tests one of the seed."""
-    return seeded(spec.run.seed) if spec.privacy.seeded else secret_of(run)
+def secret_for(spec: Spec, run: Path, again: int = 0) -> Secret:
+    """The secret in a run's folder, or for tests one of the seed.
+
+    Args:
+        spec: The experiment.
+        run: The folder.
+        again: How often the server was cut off: each time what follows has randomness of its own.
+    """
+    found = seeded(spec.run.seed) if spec.privacy.seeded else secret_of(run)
+    return found.of(f"start {again}") if again else found

@@ -62,13 +62,15 @@ def _share(order: Tensor, n: int) -> Tensor:
 
 def geometric_median(vectors: Tensor, iterations: int) -> tuple[Tensor, Tensor]:
     """The point with the least sum of distances to the clients' vectors, by Weiszfeld's steps from
-    the mean.
+    the coordinate-wise median.
 
-    A point that coincides with a vector gets Vardi and Zhang's (2000) step, so that it stays only
-    where it is the median. "kept" is a client's weight beside the largest one.
+    From the mean, attackers just below half of the clients would hold the point for thousands of
+    steps, and one far away would set what counts as near. A point that coincides with a vector gets
+    Vardi and Zhang's (2000) step, so that it stays only where it is the median. "kept" is a
+    client's weight beside the largest one.
     """
-    point = vectors.mean(0)
-    tiny = TINY * float((vectors - point).norm(dim=1).max().clamp_min(TINY))
+    point, _ = median(vectors)
+    tiny = TINY * float((vectors - point).norm(dim=1).median().clamp_min(TINY))
     for _ in range(iterations):
         distance = (vectors - point).norm(dim=1)
         near = distance <= tiny

@@ -1,8 +1,10 @@
 """The noise of one client's steps, and how many of them there were."""
 
+import pytest
 import torch
 
 from fedkin.core.protected.noise import SampleNoise
+from fedkin.core.protected.sealed import Uncovered
 from fedkin.core.rng import Secret
 
 SECRET = Secret(bytes(range(32)))
@@ -21,6 +23,29 @@ def test_steps_are_counted_by_how_often_each_mini_batch_is_used() -> None:
     assert one.begin([(1, {})], 4) == 2
     assert one.begin([(3, {}), (1, {}), (1, {})], 2) == 3
     assert one.spent == {(2, 1): 9, (1,): 4}
+
+
+def test_a_draw_that_is_walked_through_again_costs_what_one_step_with_both_gradients_costs():
+    """σ of two gradients of one mini-batch is σ / √2, and not that of two draws by chance."""
+    one = noise()
+    one.begin([(1, {})], 1, [1])
+    one.begin([(1, {}), (1, {})], 4, [1])  # as apfl does: its share first, then both models
+    assert one.spent == {(3,): 1, (2,): 3}
+    one.begin([(1, {})], 2, [1])
+    assert one.spent == {(4,): 1, (3,): 1, (2,): 2}
+    one.begin([(1, {})], 6, [2])  # another draw
+    assert one.spent == {(4,): 1, (3,): 1, (2,): 2, (1,): 6}
+    fresh = one.fresh()
+    fresh.begin([(1, {})], 2, [1])
+    assert (fresh.spent, fresh.walks) == ({(1,): 2}, 1)
+
+
+def test_pairs_of_draws_are_walked_through_once():
+    one = noise()
+    one.begin([(1, {}), (2, {})], 3, [1, 2])
+    for taken, draws in (([(1, {})], [1]), ([(1, {}), (2, {})], [2, 3])):
+        with pytest.raises(Uncovered, match="several times through the same mini-batches"):
+            one.begin(taken, 3, draws)
 
 
 def test_noise_is_the_same_in_however_many_parts() -> None:

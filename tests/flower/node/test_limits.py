@@ -9,7 +9,8 @@ pytest.importorskip("flwr")
 from fedkin.engine.store import StoreError
 from fedkin.flower.envelope import Base, Place, Refused, Request, Step
 from fedkin.flower.node.limits import ASKED, Asked
-from tests.engine.small import small
+from fedkin.runs.spec import parse
+from tests.engine.small import content, small
 from tests.flower.rogue import full
 
 
@@ -85,17 +86,40 @@ def test_states_are_kept_up_to_its_own(tmp_path):
 
 @pytest.mark.parametrize(("op", "most"), [("local", 10), ("reveal", 1), ("score_reveal", 1)])
 def test_a_step_is_asked_with_so_many_contents_also_after_a_restart(op, most, tmp_path):
-    asked = Asked(tmp_path / RUN)
+    asked, times = Asked(tmp_path / RUN), "once" if most == 1 else f"{most} times"
     for number in range(most):
         asked.check(SPEC, asking(op, 1), bytes([number]))
         asked.check(SPEC, asking(op, 1), bytes([number]))  # a copy is no other content
     for again in (asked, Asked(tmp_path / RUN)):
         asked.check(SPEC, asking(op, 1), bytes([most - 1]))
         for request in (asking(op, 1), asking(op, 1, client=1)):
-            with pytest.raises(Refused, match=f"^{op} 1 was asked {most} times already, with dif"):
+            with pytest.raises(Refused, match=f"^{op} 1 was asked {times} already, with dif"):
                 again.check(SPEC, request, b"other")
     asked.check(SPEC, asking(op, 2), b"other")
     assert len((tmp_path / RUN / ASKED).read_text().splitlines()) == most + 1
+
+
+@pytest.mark.parametrize(
+    ("privacy", "most"),
+    [
+        ({"where": "client"}, 1),
+        ({"where": "distributed", "secure_aggregation": True}, 1),
+        ({"unit": "sample"}, 1),
+        ({"where": "server"}, 10),
+    ],
+)
+def test_a_nodes_noise_of_a_round_covers_one_message(privacy, most, tmp_path):
+    """Its noise is a function of the round: the difference of two messages would have none."""
+    noised = {"noise": 1.0, "clip": 1.0, "delta": 1e-5, **privacy}
+    spec = parse({**content("fedavg", run__rounds=3), "privacy": noised})[0]
+    asked = Asked(tmp_path / RUN)
+    for number in range(most):
+        asked.check(spec, asking("local", 1), bytes([number]))
+        asked.check(spec, asking("local", 1), bytes([number]))  # asked again: the same answer
+    with pytest.raises(Refused, match=r"^local 1 was asked .* already, with different messages"):
+        asked.check(spec, asking("local", 1), b"other")
+    asked.check(spec, asking("local", 2), b"other")
+    asked.check(spec, asking("evaluate", 2), b"other")
 
 
 def test_a_run_that_is_over_answers_what_it_was_asked(tmp_path):
@@ -120,7 +144,7 @@ def test_a_run_that_is_over_tells_its_last_scores_again(tmp_path):
     for keys in (b"one", b"two"):
         asked.check(SPEC, asking("score_shares", 4), keys)
     asked.check(SPEC, asking("score_reveal", 4), b"0, 1, 3")
-    with pytest.raises(Refused, match="score_reveal 4 was asked 1 times already"):
+    with pytest.raises(Refused, match="score_reveal 4 was asked once already"):
         asked.check(SPEC, asking("score_reveal", 4), b"0, 1, 2")
     with pytest.raises(Refused, match="finished on this node"):
         asked.check(SPEC, asking("shares", 3), b"one")

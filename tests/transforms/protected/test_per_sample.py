@@ -161,7 +161,7 @@ HOME = {
     "apfl": (
         method("apfl"),
         {"parameters": W, "alpha": 0.5, "mixture": W},
-        {(1,): 1, (2,): 6},
+        {(3,): 1, (2,): 5},  # α's step and the first one of v and w: of one mini-batch
         {(1,): 6},
     ),
     "safe": (SAFE, {"own": {}, "alone": W}, {(1,): 12}, {(1,): 6}),

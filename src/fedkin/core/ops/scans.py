@@ -62,6 +62,8 @@ class Batches(NamedTuple):
     optimizer: Optimizer = PLAIN
     protected: SampleNoise | None = None
     """What clips and noises the gradient of each sample; None: nothing."""
+    draws: tuple[int, ...] = ()
+    """Of protected samples: which draws these are, so that one that is scanned again is counted."""
 
     def beside(self, other: "Batches") -> "Batches":
         """Batches that are pairs: one of these and one of the others, step by step.
@@ -76,6 +78,7 @@ class Batches(NamedTuple):
             steps=min(self.steps, other.steps),
             gather=lambda a, b: (self.gather(a, b), other.gather(a, b)),
             protected=self.protected or other.protected,
+            draws=(*self.draws, *other.draws),
         )
 
     def blocks(self) -> Iterator[Tree]:
@@ -215,7 +218,10 @@ def _covered(
     taken = _sought(step, carry, batches, constants)[0].taken
     if not taken:
         return step, batches
-    number, dtype = noise.begin(taken, batches.steps), dtype_of(batches.model.initial)
+    number, dtype = (
+        noise.begin(taken, batches.steps, batches.draws),
+        dtype_of(batches.model.initial),
+    )
 
     def gather(first: int, last: int) -> Tree:
         return batches.gather(first, last), noise.drawn(number, range(first, last), taken, dtype)
@@ -231,7 +237,7 @@ def _counted(step: Step, carry: Tree, batches: Batches, constants: tuple[Tree, .
     assert noise is not None
     sought, after = _sought(step, carry, batches, constants)
     if sought.taken:
-        noise.begin(sought.taken, batches.steps)
+        noise.begin(sought.taken, batches.steps, batches.draws)
     noise.opened |= sought.opened
     if not noise.open_at_home:
         return carry

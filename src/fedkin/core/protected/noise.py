@@ -1,11 +1,11 @@
 """The noise of one client's steps in a round, and how many of them there were."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from fedkin.core.protected.sealed import Shapes
+from fedkin.core.protected.sealed import Shapes, Uncovered
 from fedkin.core.rng import Secret
 from fedkin.core.tree import Params
 
@@ -24,6 +24,8 @@ class SampleNoise:
         dry: nothing is walked; steps are counted alone.
         open_at_home: work of which nothing is sent (``at_home``) is neither clipped nor noised.
         spent: steps so far, by how often the gradient of each mini-batch was taken in one.
+        gradients: of each draw of samples that was walked through, how many gradients its
+            mini-batches have, step by step; None where it was one of several draws at once.
         opened: whether some work was done without noise.
     """
 
@@ -35,24 +37,59 @@ class SampleNoise:
     dry: bool = False
     open_at_home: bool = False
     spent: dict[tuple[int, ...], int] = field(default_factory=dict)
+    gradients: dict[int, list[int] | None] = field(default_factory=dict)
     walks: int = 0
     opened: bool = False
 
-    def begin(self, taken: Sequence[tuple[int, Shapes]], steps: int) -> int:
+    def fresh(self) -> "SampleNoise":
+        """The same before any walk."""
+        return replace(self, spent={}, gradients={}, walks=0, opened=False)
+
+    def begin(
+        self, taken: Sequence[tuple[int, Shapes]], steps: int, draws: Sequence[int] = ()
+    ) -> int:
         """A walk begins, and is counted.
 
         Args:
             taken: The private gradients of each of its steps.
             steps: How many there are.
+            draws: Numbers of the draws of samples that it goes through; one that was walked through
+                before gives the same samples again.
 
         Returns:
             Its number within the round.
+
+        Raises:
+            Uncovered: It goes again through one of several draws, whose cost nobody knows.
         """
         places = [place for place, _ in taken]
         kind = tuple(places.count(place) for place in sorted(set(places)))
-        self.spent[kind] = self.spent.get(kind, 0) + steps
+        if len(draws) == len(kind) == 1:
+            self._count_again(draws[0], kind[0], steps)
+        else:
+            if any(draw in self.gradients for draw in draws):
+                raise Uncovered("it goes several times through the same mini-batches")
+            self.gradients |= dict.fromkeys(draws)
+            self.spent[kind] = self.spent.get(kind, 0) + steps
         self.walks += 1
         return self.walks
+
+    def _count_again(self, draw: int, more: int, steps: int) -> None:
+        """Count steps over a draw: what its mini-batches gave before, they give together with it,
+        as if it were one step with all of these gradients.
+        """
+        before = self.gradients.get(draw, [])
+        if before is None:
+            raise Uncovered("it goes several times through the same mini-batches")
+        for old in before[:steps]:
+            self.spent[(old,)] -= 1
+            self.spent[(old + more,)] = self.spent.get((old + more,), 0) + 1
+        new = max(0, steps - len(before))
+        self.spent[(more,)] = self.spent.get((more,), 0) + new
+        self.spent = {kind: count for kind, count in self.spent.items() if count}
+        self.gradients[draw] = [old + more for old in before[:steps]] + (
+            [more] * new if new else before[steps:]
+        )
 
     def drawn(
         self, walk: int, steps: range, taken: Sequence[tuple[int, Shapes]], dtype: torch.dtype

@@ -46,6 +46,7 @@ from fedkin.flower.node.secret import secret_at
 from fedkin.flower.node.store import NodeStore, salt_of
 from fedkin.flower.node.work import Work
 from fedkin.masks.signatures import Identity
+from fedkin.masks.terms import check_majority
 from fedkin.runs.spec import Spec
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.applied import at_node
@@ -252,7 +253,13 @@ def _threshold(spec: Spec, place: Place) -> int | None:
             "a newcomer works alone, and secure aggregation hides an update among others: it joins "
             "the next run as one of its clients"
         )
-    return threshold_of(spec, participants_among(spec.run.participation, place.clients))
+    participants = participants_among(spec.run.participation, place.clients)
+    found = threshold_of(spec, participants)
+    if (
+        found is not None
+    ):  # the server says how many clients there are, and with it each one's noise
+        check_majority(found, participants)
+    return found
 
 
 def serve(node: Node) -> None:

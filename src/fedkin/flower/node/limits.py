@@ -22,6 +22,8 @@ from fedkin.runs.spec import Spec
 MOST_CONTENTS = 10
 # Two sums of one round's updates, of different clients, would tell an update; so with scores
 ONCE = {"reveal": 1, "score_reveal": 1}
+# A node's noise of a round covers one message: of two, the difference would have none
+ONCE_NOISED = {**ONCE, "local": 1}
 MOST_RUNS = 200  # on one node
 ASKED = "asked"  # the file in a run's folder
 DONE = "done"  # its last line, when the client's model of a run is made
@@ -55,15 +57,17 @@ class Asked:
         self._check_rounds(spec, request)
         contents = _contents(request, message)
         new = [key for key in contents if contents[key] not in self._contents.get(key, set())]
+        once = ONCE_NOISED if spec.privacy.at_client else ONCE
         if self.done and any(_op(key) not in SCORE_STAGES for key in new):
             raise Refused(
                 f"its run is finished on this node: remove {self._path.name} from its folder "
                 "to let it go on"
             )
         for key in new:
-            most = ONCE.get(_op(key), MOST_CONTENTS)
+            most = once.get(_op(key), MOST_CONTENTS)
             if len(self._contents.get(key, set())) >= most:
-                raise Refused(f"{key} was asked {most} times already, with different messages")
+                times = "once" if most == 1 else f"{most} times"
+                raise Refused(f"{key} was asked {times} already, with different messages")
         if new:
             self._append([f"{key} {contents[key]}" for key in new])
             for key in new:

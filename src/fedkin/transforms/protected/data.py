@@ -45,7 +45,7 @@ def protected(data: ClientContext, noise: SampleNoise) -> ClientContext:
         drawn += 1
         own = f"samples {drawn}"
         found = data.batches("poisson", own, steps=steps, epochs=epochs, beside=beside)
-        noised = found._replace(protected=noise)
+        noised = found._replace(protected=noise, draws=(drawn,))
         if beside is None:
             return noised
 

@@ -109,7 +109,7 @@ def _dry_rounds(
     """The most steps of each kind in some rounds."""
     found: Steps = {}
     for _ in range(ROUNDS):
-        noise = replace(plan, spent={})
+        noise = plan.fresh()
         own, sent = method.client_update(received, own, protected(data, noise))
         plan.opened |= noise.opened
         if plan.open_at_home and _marked(sent):
@@ -166,7 +166,7 @@ def _marked(sent: Tree) -> bool:
 def _introduced(method: Method, own: Tree, data: ClientContext, plan: SampleNoise) -> bool:
     """Whether clients train for their message before the first round."""
     assert method.setup_message is not None
-    noise = replace(plan, spent={})
+    noise = plan.fresh()
     method.setup_message(own, protected(data, noise))
     return bool(noise.spent) or noise.opened
 
