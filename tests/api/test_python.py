@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from fedkin import Experiment, FedkinError, Result, run
+from fedkin.methods.fedavg import fedavg
 from fedkin.report.summary import summary
 from tests.cli.command import fedkin
 from tests.cli.test_documents import ROOT
@@ -60,6 +61,17 @@ def test_a_frame_gives_what_its_file_gives(patients: pd.DataFrame) -> None:
     assert Result("frame").data("H01")[0].shape == two.data("H01")[0].shape
     with pytest.raises(FedkinError, match="exists and is not empty"):
         run(Experiment("fedavg", data=patients, **keys), out="frame")
+
+
+def test_what_is_no_method_and_no_experiment_is_refused() -> None:
+    """A function that makes a method was dropped without a word, and finetune ran."""
+    with pytest.raises(FedkinError, match=r"but a function: call it, as fedavg\(lr=0\.1\)"):
+        Experiment(fedavg)  # type: ignore[arg-type]
+    for wrong in (42, ["fedavg"], {"name": "fedavg"}):
+        with pytest.raises(FedkinError, match="neither a name nor a Method"):
+            Experiment(wrong)  # type: ignore[arg-type]
+    with pytest.raises(FedkinError, match="run takes an Experiment, not str"):
+        run("local")  # type: ignore[arg-type]
 
 
 def test_arrays_with_clients_are_divided_by_them(

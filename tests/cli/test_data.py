@@ -49,6 +49,24 @@ def wards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 CHECK = ("--client", "ward no", "--label", "reslt")
 
 
+@pytest.mark.parametrize(("short", "fixed"), [(1, True), (3, False)])
+def test_a_client_that_a_run_refuses_is_a_refusal_of_the_check(
+    short: int, fixed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all are too small there is nothing to leave out."""
+    monkeypatch.chdir(tmp_path)
+    sizes = [1 if site < short else 30 for site in range(3)]
+    rows = [f"s{site},{k},{k % 2}" for site, size in enumerate(sizes) for k in range(size)]
+    Path("t.csv").write_text("\n".join(["site,x,y", *rows]))
+    given = ("t.csv", "--client", "site", "--label", "y")
+    done = fedkin("data", "check", *given, "--json")
+    assert done.exit_code == 1
+    (small,) = [p for p in json.loads(done.stdout)["problems"] if p["kind"] == "small client"]
+    assert bool(small["fix"]) is fixed
+    again = fedkin("data", "check", *given, "--set", "split.empty=drop")
+    assert again.exit_code == (0 if fixed else 1)
+
+
 def test_all_faults_come_in_one_pass_and_one_specification_mends_them(wards: Path) -> None:
     done = fedkin("data", "check", "wards.csv", *CHECK, "--fix", "fixed.toml", "--json")
     assert done.exit_code == 1, done.output

@@ -90,7 +90,7 @@ def test_everything_that_was_found_is_printed(asked) -> None:
 def test_what_was_not_found_is_not_printed(asked) -> None:
     asked[0].update(verdict=None, candidates=[], traps=[], probes=[])
     text = fedkin("doctor").stdout
-    assert "Verdict: none, for one client, or rows of nothing" in " ".join(text.split())
+    assert "Verdict: none. It takes clients" in " ".join(text.split())
     assert "No trap that is known" in text
     assert "Three to try" not in text
     assert "The whole experiment" not in text

@@ -11,9 +11,18 @@ import pytest
 from tests.cli.command import SMALL, fedkin, ran, told
 
 MISTAKES = [
+    (["--data", str(Path(__file__))], "test_mistakes.py is of no kind that fedkin reads (.npz, "),
     (["--method", "fedavgg"], "unknown method 'fedavgg': did you mean 'fedavg'?"),
     (["--method", "comet:cluster=4"], "'cluster': did you mean 'clusters'?"),
     (["--set", "method.lamm=1", "--method", "comet"], "'lamm': did you mean 'lam'?"),
+    (["--set", "train.gamma=1"], "unknown key 'train.gamma' (choices: batch_size"),
+    (["--set", "privacy.epsilon=8"], "a target stands in noise = { epsilon = 8, delta = 1e-5 }"),
+    (["--set", "run.rounds=true"], "run.rounds: it must be a number, not True"),
+    (["--set", "train.lr=false"], "train.lr: it must be a number, not False"),
+    (
+        ["--clients", "3", "--set", "num_clients=4"],
+        "run.clients and num_clients are one key here: give run.clients alone",
+    ),
     (["--data", "digit"], "unknown data set 'digit': did you mean 'digits'?"),
     (["--data", "missing.csv"], "file missing.csv does not exist"),
     (["--data", "mnist"], "put mnist.npz into the data folder"),

@@ -184,6 +184,15 @@ def opened_at(folder: Path, at: int) -> Any:
     )
 
 
+def test_a_card_says_what_privacy_holds_and_what_is_outside_of_it() -> None:
+    facts = {"epsilon": 8.0, "delta": 1e-5, "protects": "a patient", "outside": "scores"}
+    text = as_markdown({**CARD, "privacy": facts})
+    (line,) = (line for line in text.splitlines() if "privacy" in line)
+    assert line.startswith("- privacy: epsilon 8 at delta 1e-05 for a patient")
+    assert line.endswith("outside of it: scores")
+    assert "privacy" not in as_markdown({**CARD, "privacy": None})
+
+
 @pytest.mark.parametrize("at", [2, 4])
 def test_a_card_is_its_clients_and_its_rounds(at: int, tmp_path: Path) -> None:
     """Another round's or another client's number is another one everywhere."""

@@ -101,3 +101,34 @@ def test_the_file_that_the_output_goes_to_is_left_to_it(tmp_path: Path) -> None:
     assert "/dev/stdout cannot be written: the output of this command goes there" in done.stderr
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "it is a device or a pipe" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("data", "check", "own.csv", "--client", "site", "--label", "y", "--fix", "own.csv"),
+        ("data", "check", "own.csv", "--client", "site", "--label", "y", "--fix", "other.csv"),
+        ("compare", "run", "--html", "own.csv"),
+        ("compare", "run", "--markdown", "own.csv"),
+        ("predict", "run", "--client", "0", "--data", "own.csv", "--out", "own.csv"),
+        ("predict", "run", "--client", "0", "--data", "own.csv", "--out", "./link.csv"),
+    ],
+)
+def test_no_output_takes_the_place_of_a_table(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user may have the patients nowhere else."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{site},{k * 0.37 % 1:.2f},{(k + site) % 2}" for site in (0, 1) for k in range(30)]
+    text = "\n".join(["site,age,y", *rows])
+    for name in ("own.csv", "other.csv"):
+        Path(name).write_text(text)
+    Path("link.csv").symlink_to("own.csv")
+    if command[0] != "data":
+        given = ("--data", "own.csv:client=site,label=y", "--out", "run")
+        done = fedkin("run", *given, "--method", "local", "--rounds", 1, "--engine", "inprocess")
+        assert done.exit_code == 0, done.output
+    done = fedkin(*command)
+    assert done.exit_code == 2
+    assert "choose another name" in done.stderr
+    assert (Path("own.csv").read_text(), Path("other.csv").read_text()) == (text, text)

@@ -28,14 +28,14 @@ from fedkin.report.charts.base import Figure
 from fedkin.report.page.document import document, places
 from fedkin.report.page.figures import content_of
 from fedkin.report.page.tables import search_bar, section, table
-from fedkin.runs.outside import write_outside
+from fedkin.runs.outside import PAGES, write_outside
 
 CHANCE = 0.05
 
 
 def write_page(rows: Sequence[Row], target: Path) -> Path:
     """Write the page and return its path. Raises FedkinError where there is nothing to show."""
-    return write_outside(target, page(rows))
+    return write_outside(target, page(rows), PAGES)
 
 
 def page(rows: Sequence[Row]) -> str:

@@ -97,12 +97,12 @@ def page(
     from fedkin.bench.page import write_page
     from fedkin.bench.row import read_rows, whole_cases
     from fedkin.bench.running import ROWS
-    from fedkin.runs.outside import write_outside
+    from fedkin.runs.outside import MARKDOWN, write_outside
 
     files = rows or [Path("bench") / ROWS]
     found = whole_cases([row for file in files for row in read_rows(file)])
     if markdown is not None:
-        say(write_outside(markdown, as_markdown(found)))
+        say(write_outside(markdown, as_markdown(found), MARKDOWN))
     else:
         say(write_page(found, out))
 

@@ -70,6 +70,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check your own data: columns, clients, leaks, missing values; each fault with its fix."""
+    from fedkin.data.quality.clients import SMALL_CLIENT
     from fedkin.doctor.checked import checked
     from fedkin.experiment.slow_lines import SlowLines
     from fedkin.runtime.under_way import heard
@@ -90,13 +91,15 @@ def check(
         found, _, faults = checked(spec)
     typed = [path, *(word for text in settings for word in ("--set", text))]
     if fix is not None:
-        _write(fix, spec, found, shlex.join(["fedkin", "data", "check", *typed, "--fix", str(fix)]))
+        again = shlex.join(["fedkin", "data", "check", *typed, "--fix", str(fix)])
+        _write(fix, Path(path), spec, found, again)
     if as_json:
         print_json(found)
     else:
         _show(console(), found)
         _next(path, typed, spec, found, fix)
-    if faults:
+    small = [problem for problem in found["problems"] if problem["kind"] == SMALL_CLIENT]
+    if faults or any(not one["fix"] or spec.split.empty != "drop" for one in small):
         raise typer.Exit(UNREADABLE)
 
 
@@ -129,16 +132,18 @@ def _next(
         )
 
 
-def _write(fix: Path, spec: "Spec", found: dict[str, Any], command: str) -> None:
-    """The specification with all fixes, which must be one that can be read."""
+def _write(fix: Path, read: Path, spec: "Spec", found: dict[str, Any], command: str) -> None:
+    """The specification with all fixes, which must be one that can be read, and no file that was
+    read.
+    """
     from fedkin.doctor.fixed_spec import fixed_spec
-    from fedkin.runs.outside import write_outside
+    from fedkin.runs.outside import EXPERIMENTS, write_outside
     from fedkin.runs.spec import parse
 
     names = [column["name"] for column in found["columns"]]
     text = fixed_spec(spec, found["problems"], command, columns=names)
     parse(tomllib.loads(text), text, str(fix))
-    write_outside(fix, text)
+    write_outside(fix, text, EXPERIMENTS, [read])
 
 
 def _show(out: Console, found: dict[str, Any]) -> None:

@@ -232,7 +232,7 @@ def predict(
     from fedkin.cli.export import tell_answers
     from fedkin.export.predict import predict as ask
 
-    tell_answers(*ask(_handed(folder, run), data), out, as_json)
+    tell_answers(*ask(_handed(folder, run), data), data, out, as_json)
 
 
 def _handed(folder: Path, run: str | None) -> "Exportable":

@@ -28,6 +28,9 @@ def doctor(
     data: DataAsInRun = None,
     method: MethodAsInRun = None,
     split: SplitAsInRun = None,
+    clients: Annotated[
+        int | None, typer.Option("--clients", metavar="N", help="As in fedkin run.")
+    ] = None,
     measure: Annotated[
         str | None,
         typer.Option(
@@ -59,7 +62,8 @@ def doctor(
     from fedkin.runtime.under_way import heard
     from fedkin.setup.options import specification
 
-    options = {"data": data, "method": method, "split": split, "measure": measure}
+    options = {"data": data, "method": method, "split": split, "clients": clients}
+    options["measure"] = measure
     given, hints = specification(
         spec, {**options, "data_dir": as_given(data_dir)}, set_ or [], trust_code
     )
@@ -98,7 +102,7 @@ def _verdict_lines(found: dict[str, Any] | None) -> list[str]:
     from fedkin.report import formatting
 
     if found is None:
-        return ["", "Verdict: none, for one client, or rows of nothing, say nothing of federating"]
+        return ["", "Verdict: none. It takes clients with rows to train on and to validate"]
     measure = found["measure"]
     alone, together, constant = (
         formatting.value(measure, found[name]) for name in ("alone", "federated", "constant")
@@ -159,10 +163,12 @@ def _table(title: str, columns: tuple[str, ...]) -> "Table":
 
 
 def _data_lines(data: dict[str, Any]) -> list[str]:
+    from fedkin.report import formatting
+
     sizes = data["samples"]
     span = f"{sizes['least']} to {sizes['most']} training samples, median {sizes['median']:.0f}"
     lines = [
-        f"{data['clients']} clients with {span}",
+        f"{formatting.many(data['clients'], 'client')} with {span}",
         "smallest: "
         + ", ".join(
             f"{one['client']} ({one['train']} train, {one['val']} val)" for one in data["smallest"]

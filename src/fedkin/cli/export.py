@@ -114,15 +114,19 @@ def predict(
     if client is None:
         raise FedkinError("say whose model: --client NAME")
     opened = _opened(folder, trust_code)
-    tell_answers(*ask(exportable(opened, opened.member(client)), data), out, as_json)
+    tell_answers(*ask(exportable(opened, opened.member(client)), data), data, out, as_json)
 
 
-def tell_answers(frame: "DataFrame", said: Sequence[str], out: Path | None, as_json: bool) -> None:
-    """What a model says of new samples, as a table or as JSON; ``out``: a file for the table."""
+def tell_answers(
+    frame: "DataFrame", said: Sequence[str], data: Path, out: Path | None, as_json: bool
+) -> None:
+    """What a model says of new samples, as a table or as JSON; ``out``: a file for the table,
+    other than ``data``, which holds the samples.
+    """
     if as_json:
         print_json({"predictions": frame.to_dict("records"), "said": list(said)})
     if not as_json or out is not None:
-        tell_table(frame, said, out, quiet=as_json)
+        tell_table(frame, said, data, out, quiet=as_json)
 
 
 def tell_written(done: "Written", as_json: bool) -> None:
@@ -156,7 +160,7 @@ def as_csv(frame: "DataFrame") -> str:
 
 
 def tell_table(
-    frame: "DataFrame", said: Sequence[str], out: Path | None, quiet: bool = False
+    frame: "DataFrame", said: Sequence[str], data: Path, out: Path | None, quiet: bool = False
 ) -> None:
     """Predictions as CSV, what is worth saying on stderr; ``quiet``: not where it is."""
     for sentence in said:
@@ -167,7 +171,7 @@ def tell_table(
         return
     from fedkin.runs.outside import write_outside
 
-    written = write_outside(out, text)
+    written = write_outside(out, text, inputs=[data])
     if not quiet:
         say(written)
 

@@ -104,13 +104,18 @@ def lines(found: Mapping[str, Any]) -> list[str]:
 def _measured(
     measures: Mapping[str, Mapping[str, float | None]], parts: Mapping[str, str]
 ) -> list[str]:
-    """RMSE, MAE or AUC on its validation and test data, where there are any."""
+    """Its other measures on its validation and test data, where there are any, as people write
+    them.
+    """
+    from fedkin.core.measures import MEASURES
     from fedkin.report import formatting
 
     remarks = [
         f"{part} "
         + ", ".join(
-            f"{name.upper()} {formatting.decimal(value)}" for name, value in measures[split].items()
+            f"{MEASURES[name].label} {formatting.decimal(value)}"
+            for name, value in measures[split].items()
+            if name in MEASURES
         )
         for part, split in parts.items()
         if measures.get(split)

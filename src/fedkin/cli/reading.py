@@ -169,9 +169,9 @@ def compare(
         _must_be_run(folder)
     found = comparison(runs, against, best, measure)
     if markdown is not None:
-        from fedkin.runs.outside import write_outside
+        from fedkin.runs.outside import MARKDOWN, write_outside
 
-        write_outside(markdown, tables.markdown(found))
+        write_outside(markdown, tables.markdown(found), MARKDOWN)
     if html is not None:
         from fedkin.report.comparison.page import write_comparison
 

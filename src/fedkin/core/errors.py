@@ -22,6 +22,7 @@ LONGEST, FEW = (
     100,
     10_000,
 )  # characters of a name, and names, that are looked through for a likeness
+ALIKE = 0.56  # of difflib: below it a hint leads astray ("learning_rate": "weight_decay" has 0.4)
 
 
 class FedkinError(Exception):
@@ -158,7 +159,7 @@ def near(name: str, choices: Iterable[str]) -> str:
     Returns:
         Words to put behind the name in a message.
     """
-    found = get_close_matches(name[:LONGEST], list(choices)[:FEW], n=1, cutoff=0.4)
+    found = get_close_matches(name[:LONGEST], list(choices)[:FEW], n=1, cutoff=ALIKE)
     return f": did you mean {found[0]!r}?" if found else ""
 
 

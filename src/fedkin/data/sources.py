@@ -12,7 +12,7 @@ from fedkin.data.arguments import check_arguments
 from fedkin.data.folder import data_folder
 from fedkin.data.formats.memory import within_room
 from fedkin.data.formats.npz import npz_names, read_npz
-from fedkin.data.formats.user_files import is_path, only_known, read_own
+from fedkin.data.formats.user_files import FILES, is_path, only_known, read_own
 from fedkin.data.named_sets import SOURCES
 from fedkin.data.source import Source
 
@@ -54,6 +54,7 @@ def load(
     }
     if is_path(name):
         return read_own(name, folder, {**columns, **params})
+    _refuse_unread_file(name)
     if columns:
         raise FedkinError(
             f"data set {name!r} has no columns to choose: leave out data.{next(iter(columns))}"
@@ -87,6 +88,7 @@ def check_name(name: str, dir: Path | str | None = None) -> None:
     """
     if name in SOURCES or is_path(name):
         return
+    _refuse_unread_file(name)
     folder = data_folder(dir)
     found = npz_names(folder) if folder else []
     if "/" in name:
@@ -95,6 +97,16 @@ def check_name(name: str, dir: Path | str | None = None) -> None:
         )
     if name not in found:
         raise unknown("data set", name, {*SOURCES, *found})
+
+
+def _refuse_unread_file(name: str) -> None:
+    """Raise FedkinError for the path of a file that is there, of a kind that nothing here reads."""
+    file = typed_path(name)
+    if name not in SOURCES and file.suffix and file.is_file():
+        raise FedkinError(
+            f"{name} is of no kind that fedkin reads ({', '.join(FILES)}): save it as .csv, which "
+            "every spreadsheet and database can"
+        )
 
 
 def as_typed(name: str | Path) -> str:

@@ -2,7 +2,8 @@
 what it needs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from fedkin.core.method import Needs
@@ -29,11 +30,17 @@ REASONS = {
 }
 
 
-def candidates(found: Examined, names: Sequence[str], layers: int = 2) -> list[dict[str, Any]]:
+def candidates(
+    found: Examined,
+    names: Sequence[str],
+    layers: int = 2,
+    runs: Callable[[str], bool] = lambda method: True,
+) -> list[dict[str, Any]]:
     """Up to three methods: the first of each way in their order, then the second ones.
 
     ``names``: of the population's clients. ``layers``: of the experiment's model; of a model with
-    one layer nothing is left to share where the last is personal. Values are plain: "method" as it
+    one layer nothing is left to share where the last is personal. ``runs``: whether the experiment
+    takes a method, whose [privacy] may not fit it. Values are plain: "method" as it
     is typed after --method; "gain", "low" and "high" are against each client alone.
     """
     ways = in_order(found.ways)
@@ -47,7 +54,8 @@ def candidates(found: Examined, names: Sequence[str], layers: int = 2) -> list[d
     for method, way in order:
         chosen.setdefault(method, way)
     lines = []
-    for method, way in list(chosen.items())[:MOST]:
+    for method in islice(filter(runs, chosen), MOST):
+        way = chosen[method]
         gain = found.ways[way]
         low, high = gain.interval()
         lose = [names[k] for k in losers(gain)]

@@ -1,8 +1,10 @@
 """An experiment looked at before it is run: its data, its traps, its costs, its prospects."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from fedkin.core.errors import FedkinError
 from fedkin.core.model import Model
 from fedkin.data.population import Population
 from fedkin.doctor.candidates import candidates, split_name
@@ -36,7 +38,9 @@ def diagnosis(
     everyone = _with_all_rows(spec, parts)
     found = examined(everyone, _measure(parts.spec), parts.spec.run.seed)
     layers = min((layers_of(model) for model in parts.models.values()), default=0)
-    first = [] if found is None else candidates(found, everyone.names, layers)
+    with reading_once():
+        runs = partial(_takes, spec)
+        first = [] if found is None else candidates(found, everyone.names, layers, runs)
     wanted = {spec.method.name: spec.method} if named else {}
     for text in (*(one["method"] for one in first), *more):
         name, options = split_name(text)
@@ -62,6 +66,19 @@ def _measure(spec: Spec) -> str:
     """
     plain = spec.model.family in ("auto", "gaussian")
     return spec.run.measure if plain or spec.run.measure != "deviance" else "rmse"
+
+
+def _takes(spec: Spec, method: str) -> bool:
+    """Whether the experiment runs with another method: its [privacy] or transforms may not."""
+    if not (spec.privacy.on or spec.transforms):
+        return True
+    name, options = split_name(method)
+    section = MethodSection.model_validate({"name": name, **options})
+    try:
+        assemble(spec.model_copy(update={"method": section}))
+    except FedkinError:
+        return False
+    return True
 
 
 def layers_of(model: Model) -> int:

@@ -78,7 +78,7 @@ def plan(answers: Answers, command: str) -> Plan:
     mended = _read(fixed_spec(parse(content)[0], problems, command))
     chosen = _chosen(answers, mended, bool(found["classes"]))
     content.update(chosen.sections)
-    text = fixed_spec(parse(content)[0], problems, command, _reasons(answers, chosen.why))
+    text = fixed_spec(parse(content)[0], problems, command, _reasons(answers, chosen))
     method = chosen.sections["method"]["name"]
     return Plan(text, _read(text), method, chosen.why, chosen.beside, problems)
 
@@ -144,12 +144,13 @@ def _by_doctor(spec: Spec) -> _Chosen:
     )
 
 
-def _reasons(answers: Answers, method_why: str) -> Mapping[str, str]:
+def _reasons(answers: Answers, chosen: _Chosen) -> Mapping[str, str]:
     """section → what stands under its name."""
+    by_size = "Clients with fewer samples get the small model; name your own for each."
     invented = "Nobody names clients: rows are divided evenly among invented ones (a simulation)."
     return {
-        "method": f"{method_why[0].upper()}{method_why[1:]}.",
+        "method": f"{chosen.why[0].upper()}{chosen.why[1:]}.",
         "public": "A tenth of the rows, taken from the clients, on which all of them predict.",
-        "model": "Clients with fewer samples get the small model; name your own for each.",
+        **({"model": by_size} if "map" in chosen.sections.get("model", {}) else {}),
         **({"split": invented} if answers.invented else {}),
     }

@@ -14,7 +14,7 @@ from fedkin.experiment.local_backend import hosts
 from fedkin.experiment.run_facts import toml_of
 from fedkin.experiment.training import Engine, Progress, begin, check_engine
 from fedkin.runs import checkpoint, trust
-from fedkin.runs.directory import SPEC, leftover
+from fedkin.runs.directory import SPEC, begun, leftover
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.architectures import code_of, permit
 from fedkin.setup.build import Assembled, assemble
@@ -84,9 +84,10 @@ def new_folder(spec: Spec, method: str, out: Path | str | None) -> Path:
     if folder.exists() and (
         not folder.is_dir() or any(not leftover(path) for path in folder.iterdir())
     ):
-        raise FedkinError(
-            f"{folder} exists and is not empty: choose another run.out, or: fedkin resume {folder}"
-        )
+        if not folder.is_dir():
+            raise FedkinError(f"{folder} is a file: run.out names a folder")
+        again = f", or: fedkin resume {folder}" if begun(folder) else ""
+        raise FedkinError(f"{folder} exists and is not empty: choose another run.out{again}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

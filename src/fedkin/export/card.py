@@ -9,6 +9,7 @@ from fedkin.core.kinds import KINDS
 from fedkin.core.plain import markdown
 from fedkin.data.population import Population
 from fedkin.export.opened import Member, Opened
+from fedkin.report import formatting
 from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
@@ -162,6 +163,7 @@ def as_markdown(card: dict[str, Any]) -> str:
             for split, values in scores.items()
             if split != "train"
         ],
+        *([f"- privacy: {formatting.privacy(found)}"] if (found := card.get("privacy")) else []),
         *[
             f"- the client {word} {_kinds(card['communicated'][way])}"
             for way, word in (("up", "sent"), ("down", "received"))

@@ -118,8 +118,9 @@ def _recipe(name: str) -> Callable[..., nn.Module | Learner]:
         return GIVEN_MODELS[name]
     if name.endswith("@python"):
         raise FedkinError(
-            f"model {name!r} was given from Python as a value: give it again with "
-            f"fedkin.setup.keywords.given_model({name.partition('@')[0]})"
+            f"model {name!r} was given from Python as a value, which other processes do not have: "
+            "set engine='inprocess', or put the class into a module and name it as model="
+            f"'module:{name.partition('@')[0]}'"
         )
     if ":" in name:
         return own_class(name)

@@ -211,11 +211,12 @@ def privacy(facts: Mapping[str, Any]) -> str:
         value = facts.get(name)
         return f"{value:.4g}" if isinstance(value, int | float) else str(value)[:60]
 
+    rounds = "1 round" if facts.get("rounds") == 1 else f"{shown('rounds')} rounds"
     by = {"distributed": "clients, a share each"}.get(str(facts.get("where")), shown("where"))
     loud = "NOT PRIVATE (privacy.seeded): " if facts.get("seeded") else ""
     return (
         f"{loud}epsilon {shown('epsilon')} at delta {shown('delta')} for {shown('protects')}, "
-        f"against {shown('from')}, after {shown('rounds')} rounds; clip {shown('clip')}, noise "
+        f"against {shown('from')}, after {rounds}; clip {shown('clip')}, noise "
         f"{shown('noise')} by the {by}; outside of it: "
         f"{str(facts.get('outside'))[:120]}"
     )

@@ -3,6 +3,7 @@ own files.
 """
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,14 +17,32 @@ MARKS = (RECORD, LOCK, STUDY)  # a folder with one of them is a run's, or a swee
 # joined
 OWN = (".db", ".db-journal", ".toml", ".lock", ".json", ".safetensors", ".npy", ".pt2", ".onnx")
 OUTPUT = (1, 2)  # the descriptors of this process's output
+PAGES, MARKDOWN, EXPERIMENTS = (".html", ".htm"), (".md", ".markdown", ".txt"), (".toml",)
 
 
-def write_outside(path: Path, content: str | bytes) -> Path:
-    """Write a file that was asked for by its path, in place of an old one only when it is whole,
-    and return the path. Raises FedkinError where that cannot be done, and for what is a run's own.
+def write_outside(
+    path: Path,
+    content: str | bytes,
+    instead_of: Sequence[str] = (),
+    inputs: Sequence[Path] = (),
+) -> Path:
+    """Write a file that was asked for by its path, in place of an old one only when it is whole.
+
+    Args:
+        path: As the user typed it.
+        content: Of the file.
+        instead_of: Endings of files that may be replaced; () allows all.
+        inputs: Files that the command has read, which are never replaced.
+
+    Returns:
+        The path.
+
+    Raises:
+        FedkinError: It cannot be written, is a run's own, an input, or of another kind.
     """
     try:
         _refuse(path)
+        _keep(path, instead_of, inputs)
         write_file(path, content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise FedkinError(f"{path} cannot be written: {error.strerror}") from None
@@ -39,6 +58,18 @@ def _refuse(path: Path) -> None:
     if any(_same(real, number) for number in OUTPUT):
         raise FedkinError(
             f"{path} cannot be written: the output of this command goes there, choose another name"
+        )
+
+
+def _keep(path: Path, instead_of: Sequence[str], inputs: Sequence[Path]) -> None:
+    """Refuse to replace what the user may have nowhere else."""
+    if not path.is_file():
+        return
+    if any(one.is_file() and path.samefile(one) for one in inputs):
+        raise FedkinError(f"{path} is what this command reads: choose another name to write to")
+    if instead_of and path.suffix and path.suffix.lower() not in instead_of:
+        raise FedkinError(
+            f"{path} is there already, and is no {instead_of[0]} file: choose another name"
         )
 
 

@@ -1,13 +1,46 @@
-"""What every section of a specification is: its keys are known, its numbers finite, nothing
-changes.
+"""What every section of a specification is: its keys are known or belong to what it names, its
+numbers are finite and no booleans, nothing changes.
 """
 
-from pydantic import BaseModel, ConfigDict
+from typing import Any, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 
-class Section(BaseModel):
+class _Checked(BaseModel):
+    """A section whose numbers are none where true or false stands: pydantic takes them for 1, 0."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
+        annotation = cls.model_fields[str(info.field_name)].annotation
+        if isinstance(value, bool) and not _names(annotation, bool) and _names(annotation, float):
+            raise ValueError("it must be a number")
+        return value
+
+
+def _names(annotation: Any, kind: type) -> bool:
+    """Whether an annotation allows a kind; a whole number is a number."""
+    inner = get_args(annotation)
+    if inner:
+        return any(_names(one, kind) for one in inner)
+    return annotation is kind or (kind is float and annotation is int)
+
+
+class Section(_Checked):
     """A section whose keys are all declared."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False
     )
+
+
+class OpenSection(_Checked):
+    """A section whose further keys belong to what its ``name`` says."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, validate_default=True)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The keys beyond the declared ones."""
+        return dict(self.__pydantic_extra__ or {})

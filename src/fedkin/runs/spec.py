@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -22,7 +21,7 @@ from fedkin.core.measures import Name
 from fedkin.core.toml import LARGEST, BadToml, beyond_64_bits, parse_toml
 from fedkin.runs.bounds import CLIENTS, ROUNDS
 from fedkin.runs.privacy import PrivacySection
-from fedkin.runs.section import Section
+from fedkin.runs.section import OpenSection, Section
 from fedkin.runs.short_form import assign, literal
 from fedkin.runs.suggested import suggested
 from fedkin.runs.training import ServerSection, TrainSection
@@ -52,18 +51,7 @@ __all__ = [
 PANEL = re.compile(r"panel:[1-9]\d{0,8}")  # of run.evaluate
 
 
-class _Open(BaseModel):
-    """A section whose further keys belong to what its ``name`` says."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, validate_default=True)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The keys beyond the declared ones."""
-        return dict(self.__pydantic_extra__ or {})
-
-
-class DataSection(_Open):
+class DataSection(OpenSection):
     """[data] where samples come from; further keys go to the source."""
 
     name: str = "digits"  # a data set, a file or a folder
@@ -76,7 +64,7 @@ class DataSection(_Open):
     test: Literal["holdout", "official"] = "holdout"  # "official": the data set's own test part
 
 
-class SplitSection(_Open):
+class SplitSection(OpenSection):
     """[split] how samples are divided over clients, and each client's into train, validation and
     test.
     """
@@ -106,13 +94,13 @@ class PublicSection(Section):
     )
 
 
-class ModelSection(_Open):
+class ModelSection(OpenSection):
     """[model] one architecture, or a map of several with a rule that says which client
     has which.
     """
 
     name: str = "dnn"  # the architecture, or package.module:Class
-    map: dict[str, str] = {}  # several architectures, by names of your own
+    map: dict[str, str] = Field(default={})  # several architectures, by names of your own
     rule: Literal["size", "turn", "random", "column"] = "size"  # who gets which of the map
     shares: tuple[
         Annotated[float, Field(gt=0)], ...
@@ -131,7 +119,7 @@ class ModelSection(_Open):
     frozen: str | tuple[str, ...] = ()  # parameters that nobody trains or sends, by name; "body"
 
 
-class MethodSection(_Open):
+class MethodSection(OpenSection):
     """[method] a method and its hyper-parameters."""
 
     name: str = "finetune"  # the method
@@ -200,7 +188,7 @@ class AuditSection(Section):
     )  # training rows with a wrong label, half of them left out
 
 
-class TransformSection(_Open):
+class TransformSection(OpenSection):
     """[[transforms]] what is put around the method, in this order; further keys are its
     parameters.
     """
@@ -285,31 +273,40 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
 
 def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The content under our names where it has the usual ones of other libraries, and a hint for
-    each.
+    each. Raises FedkinError where two names stand for one key.
     """
     ours: dict[str, Any] = {}
+    named: dict[str, str] = {}  # key → the name under which it was given
     hints: list[str] = []
+
+    def enter(key: str, goes: str, value: Any) -> None:
+        if goes in named:
+            raise FedkinError(f"{named[goes]} and {key} are one key here: give {goes} alone")
+        named[goes] = key
+        if goes != key:
+            hints.append(f"{key} is called {goes} here")
+        assign(ours, goes, value)
+
     for key, value in content.items():
         plain = key.replace("-", "_")
         if isinstance(value, dict) and key in SECTIONS:
             for inner, item in value.items():
-                renamed = USUAL_NAMES.get(inner.replace("-", "_"), "")
-                known = inner in type(getattr(Spec(), key)).model_fields or (
-                    key == "split" and inner == "alpha"
-                )
-                goes = (
-                    renamed if renamed and not known and _moves(key, renamed) else f"{key}.{inner}"
-                )
-                if goes != f"{key}.{inner}":
-                    hints.append(f"{key}.{inner} is called {goes} here")
-                assign(ours, goes, item)
+                enter(f"{key}.{inner}", _goes(key, inner), item)
             ours.setdefault(key, {})
         elif plain in USUAL_NAMES and not isinstance(value, dict):
-            hints.append(f"{key} is called {USUAL_NAMES[plain]} here")
-            assign(ours, USUAL_NAMES[plain], value)
+            enter(key, USUAL_NAMES[plain], value)
         else:
             ours[key] = value
     return ours, hints
+
+
+def _goes(section: str, key: str) -> str:
+    """Our name of a section's key."""
+    renamed = USUAL_NAMES.get(key.replace("-", "_"), "")
+    known = key in type(getattr(Spec(), section)).model_fields or (
+        section == "split" and key == "alpha"
+    )
+    return renamed if renamed and not known and _moves(section, renamed) else f"{section}.{key}"
 
 
 def _moves(section: str, renamed: str) -> bool:

@@ -10,6 +10,7 @@ USUAL_NAMES = {
     "comm_round": "run.rounds",
     "n_rounds": "run.rounds",
     "local_epochs": "train.epochs",
+    "learning_rate": "train.lr",
     "local_learning_rate": "train.lr",
     "batch_size": "train.batch_size",
     "momentum": "train.momentum",

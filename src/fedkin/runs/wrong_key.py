@@ -7,6 +7,10 @@ from pydantic import BaseModel, ValidationError
 
 from fedkin.core.errors import cut, near
 
+ELSEWHERE = {  # keys that people look for, and where it is said
+    "privacy.epsilon": "a target stands in noise = { epsilon = 8, delta = 1e-5 }",
+}
+
 
 def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
     """The first mistake, in words for the person who wrote it.
@@ -30,6 +34,8 @@ def explained(error: ValidationError, text: str, whole: BaseModel) -> str:
     at = f" (line {line})" if line else ""
     given = first.get("input")
     if first["type"] == "extra_forbidden":
+        if key in ELSEWHERE:
+            return f"unknown key {key!r}{at}: {ELSEWHERE[key]}"
         choices = _choices(path, whole)
         return (
             f"unknown key {cut(key)!r}{at}{_nearest(path[-1], choices)} (choices: "

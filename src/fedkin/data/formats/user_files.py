@@ -11,7 +11,7 @@ from fedkin.core.files import typed_path
 from fedkin.data.arguments import check_arguments
 from fedkin.data.formats.frames import READERS, tables_in
 from fedkin.data.formats.hugging_face import HUB, is_saved, read_hub, read_saved
-from fedkin.data.formats.images import has_pictures, read_pictures
+from fedkin.data.formats.images import ENDINGS, has_pictures, read_pictures
 from fedkin.data.formats.leaf import is_leaf, read_leaf
 from fedkin.data.formats.memory import within_room
 from fedkin.data.formats.npz import read_npz
@@ -87,7 +87,7 @@ def layout_of(path: Path) -> Layout:
     endings = ", ".join(FILES)
     raise FedkinError(
         f"{path} holds nothing that fedkin reads: a file, or a folder of files, that end in "
-        f"{endings}"
+        f"{endings}, or a folder CLIENT/CLASS of pictures ({', '.join(ENDINGS)})"
     )
 
 

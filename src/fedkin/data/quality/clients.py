@@ -14,6 +14,7 @@ from fedkin.data.tables.client_column import likely_clients
 JUDGED = 5  # test samples, below which one of them moves a client's score by more than 20 points
 TEST = 0.2  # share of the rows that are test rows by default
 SMALL = round(JUDGED / TEST)
+SMALL_CLIENT = "small client"  # the kind of fault that ends a run, unless [split] empty drops it
 
 
 def client_problems(
@@ -45,10 +46,10 @@ def client_problems(
     )
     if len(small):
         says = f"{which} test ({some([names[int(k)] for k in small])})"
-        fix = {"split.empty": "drop"}
-        found.append(
-            Problem("small client", says, "a run leaves them out", fix, len(small) / len(names))
-        )
+        left = len(small) < len(names)
+        why = "a run refuses them; leave them out" if left else "a run refuses them, and all are so"
+        fix = {"split.empty": "drop"} if left else {}
+        found.append(Problem(SMALL_CLIENT, says, why, fix, len(small) / len(names)))
     if len(few):
         says = (
             f"{len(few)} of {len(names)} clients have fewer than {SMALL} samples, so fewer "

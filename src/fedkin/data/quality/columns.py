@@ -61,7 +61,7 @@ def spelling_problems(source: Source, clients: Sequence[str], label: str | None)
         source.class_names if columns or any(len(name) > 1 for name in source.class_names) else ()
     )
     places = [
-        ("labels", label or "label", labels),
+        ("labels", (label or "label") if columns else "", labels),  # only tables unify columns
         ("clients", "", clients),
         *(
             (f"values of column {column.name!r}", column.name, column.values)

@@ -25,7 +25,7 @@ from fedkin.report.page.figures import content_of
 from fedkin.report.page.lead import signed
 from fedkin.report.page.next_steps import box
 from fedkin.report.page.tables import search_bar, section, table
-from fedkin.runs.outside import write_outside
+from fedkin.runs.outside import PAGES, write_outside
 
 COSTS = {  # columns beside the scores, and their headings
     "unicast bytes": "bytes",
@@ -38,7 +38,7 @@ COSTS = {  # columns beside the scores, and their headings
 
 def write_comparison(found: Comparison, target: Path) -> Path:
     """Write the page and return its path. Raises FedkinError where it cannot be written."""
-    return write_outside(target, page(found))
+    return write_outside(target, page(found), PAGES)
 
 
 def page(found: Comparison) -> str:
