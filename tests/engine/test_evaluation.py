@@ -74,6 +74,18 @@ def test_an_infinite_loss_stays_one(samples):
     assert loss == math.inf
 
 
+@pytest.mark.parametrize("pads", [True, False])
+def test_a_model_that_diverged_is_right_about_nothing(samples, pads):
+    """argmax of a row of NaN is 0: all of these samples are of class 0."""
+    model = linear()._replace(pads=pads)
+    view = {**model.initial, "bias": torch.full((3,), math.nan)}
+    nought = samples[0], torch.zeros(N, dtype=torch.int64)
+    for n in (5, 300):
+        loss, accuracy = graded(model, nought, torch.arange(n), view=view)
+        assert math.isnan(loss)
+        assert accuracy == 0.0
+
+
 def test_however_many_sizes_there_are_two_graphs_serve(samples):
     runtime, model = Runtime("trace"), linear()
     for n in SIZES:

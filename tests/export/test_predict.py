@@ -73,6 +73,15 @@ def test_numbers_are_answered_as_they_are() -> None:
     assert found.to_dict("list") == {"prediction": [0.5, -2.0]}
 
 
+def test_a_model_that_diverged_answers_with_no_class() -> None:
+    people = awkward.population()
+    found = np.full((2, people.classes), np.log(0.1))
+    found[0, 1], found[1] = 0.0, np.nan
+    first, second = answered(found, people)["prediction"]
+    assert first == list(people.class_names or map(str, range(people.classes)))[1]
+    assert pd.isna(second)
+
+
 def test_labels_in_the_file_are_compared_where_they_are() -> None:
     said = pd.DataFrame({"prediction": ["a", "b", "c", "b"]})
     assert _measured(said, None, "classification") == ()

@@ -1,7 +1,10 @@
 """PersFL beside tests/reference/persfl.py: both stages, and what every client chose."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.ops import abreast
@@ -182,3 +185,26 @@ def test_a_wrong_search_is_refused():
         FedkinError, match=r"method\.search of persfl: .*'coarse' or 'grid', not 'fine'"
     ):
         persfl(lr=LR, search="fine")
+
+
+@pytest.mark.certifies("persfl", "law")
+@pytest.mark.parametrize("margin", [0.0, 1.0])
+@pytest.mark.parametrize("measure", ["accuracy", "macro_f1"])
+def test_students_that_diverge_are_the_last_choice(margin, measure):
+    """At a client of one class, which argmax finds in a row of NaN; where all students diverge, the
+    first of the grid is kept, and the run goes to its end.
+    """
+    people = population((5, 9), val=9)
+    people = replace(people, y=torch.zeros_like(people.y))
+    for rate, alive in ((0.1, True), (1e308, False)):
+        method = persfl(
+            lr=LR, lams=LAMS, temperatures=(1.0,), student_lr=rate, student_epochs=2, margin=margin
+        )
+        run = Federated(method, people, {"dnn": architecture("dnn")}, epochs=1).run(1)
+        data, own = replace(run.host.data(2, 1), chosen=measure), run.host.own(1)
+        received = run.method.broadcast(run.coordinator.state, 1)
+        end = run.method.finalize(received, own, data)
+        finite = all(value.isfinite().all() for value in end["student"].values())
+        assert finite == alive
+        if not alive:
+            assert end["imitation"] == LAMS[0]

@@ -1,5 +1,6 @@
 """[method] safe: the model beside is ``local``'s, and who deploys what follows from validation."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,19 @@ from scipy.stats import ttest_rel
 from benchmarks.safe_recordings import no_better_by
 from fedkin.core.errors import FedkinError
 from fedkin.core.family import CATEGORICAL, GAUSSIAN
+from fedkin.core.method import ClientInfo
 from fedkin.core.model import from_module
+from fedkin.core.rng import Key
+from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.experiment.run import run
 from fedkin.export.opened import Opened
+from fedkin.methods import make
 from fedkin.report.formatting import deployed
 from fedkin.report.summary import summary
 from fedkin.runs.spec import Spec, parse
-from fedkin.transforms.safe import blend, errors, losses, no_better
+from fedkin.runtime.replay import Runtime
+from fedkin.transforms.safe import Judge, blend, chosen, errors, losses, no_better
+from tests.methods.federation import architecture, population
 
 
 def spec(method: str, **changes: object) -> Spec:
@@ -118,6 +125,21 @@ def test_a_mixture_is_one_of_probabilities_and_of_means() -> None:
     assert errors(classes, p.log(), y).item() == 1.0
     assert losses(classes, q.log(), y).item() == pytest.approx(-np.log(0.8))
     assert errors(numbers, torch.tensor([[3.0]]), torch.tensor([1.0])).item() == 4.0
+
+
+@pytest.mark.parametrize("judge", [errors, losses])
+def test_a_model_that_diverged_is_not_deployed(judge: Judge) -> None:
+    """All samples are of class 0, which argmax finds in a row of NaN."""
+    people = population(sizes=(5, 9), val=30)
+    people = replace(people, y=torch.zeros_like(people.y))
+    info = ClientInfo(1, "mlr", 9, torch.tensor([9.0, 0.0, 0.0]), 0, 3)
+    data = LocalData(info, architecture(), Key(7, 2, 1), people, Runtime("never"), Schedule(4))
+    w = data.model.initial
+    nothing = {name: torch.full_like(value, float("nan")) for name, value in w.items()}
+    fedavg = make("fedavg", {}, {"lr": 0.1})
+    assert chosen(fedavg, nothing, w, data, judge)[0] == 0.0
+    assert chosen(fedavg, w, nothing, data, judge) == (1.0, 0.0)
+    assert chosen(fedavg, nothing, nothing, data, judge) == (0.0, 1.0)
 
 
 def test_the_chance_is_that_of_scipys_paired_test() -> None:

@@ -186,7 +186,8 @@ class ClientContext(Protocol):
 
         Returns:
             (the measure, negative where higher is better, mean loss); the loss twice where these
-            samples leave the measure undefined. Loss nan where the split is empty.
+            samples leave the measure undefined; (inf, inf) where the model predicts no numbers.
+            Loss nan where the split is empty.
         """
 
     def rank_error(self, w: Params, split: str, rank: tuple[float, float]) -> float:

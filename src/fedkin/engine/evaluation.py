@@ -15,7 +15,7 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import Batches, Scanner, Step, scan
+from fedkin.core.ops import Batches, Scanner, Step, right, scan
 from fedkin.core.tree import Tree, dtype_of, named_leaves
 
 Predict = Callable[[Model, Tree, Tensor], Tensor]
@@ -49,10 +49,10 @@ def score(
     if len(rows) == 0:
         return float("nan"), float("nan")
     if model.pads and _facts(view) == _facts(model.initial):
-        loss, right = scan(grading(predict), (0.0, 0.0), _blocks(scanner, model, rows, take), view)
+        loss, hits = scan(grading(predict), (0.0, 0.0), _blocks(scanner, model, rows, take), view)
     else:
-        loss, right = _plain(model, view, predict, rows, take)
-    return float(loss) / len(rows), float(right) / len(rows)
+        loss, hits = _plain(model, view, predict, rows, take)
+    return float(loss) / len(rows), float(hits) / len(rows)
 
 
 def grade(model: Model, predictions: Tensor, y: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -73,14 +73,14 @@ def grade(model: Model, predictions: Tensor, y: Tensor, weight: Tensor) -> tuple
     """
     if model.family.classes:
         loss = -predictions.gather(1, y[:, None])[:, 0]
-        right = (predictions.argmax(1) == y).to(torch.float64)
+        hits = right(predictions, y).to(torch.float64)
     else:
         loss = model.family.unit * model.family.nll_of_mean(predictions, y)
-        right = torch.full_like(loss, float("nan"), dtype=torch.float64)
+        hits = torch.full_like(loss, float("nan"), dtype=torch.float64)
     if loss.shape != weight.shape:
         raise FedkinError(f"a sample has one label, not {list(y.shape[1:])} of them")
     real = weight > 0
-    return torch.where(real, loss, 0).sum(dtype=torch.float64), torch.where(real, right, 0).sum()
+    return torch.where(real, loss, 0).sum(dtype=torch.float64), torch.where(real, hits, 0).sum()
 
 
 @cache
@@ -98,8 +98,8 @@ def grading(predict: Predict) -> Step:
     def step(
         model: Model, sums: tuple[Tensor, Tensor], batch: Batch, view: Tree
     ) -> tuple[Tensor, Tensor]:
-        loss, right = grade(model, predict(model, view, batch.x), batch.y, batch.weight)
-        return sums[0] + loss, sums[1] + right
+        loss, hits = grade(model, predict(model, view, batch.x), batch.y, batch.weight)
+        return sums[0] + loss, sums[1] + hits
 
     return step
 
@@ -119,13 +119,13 @@ def parts(rows: Tensor) -> Iterator[Tensor]:
 def _plain(
     model: Model, view: Tree, predict: Predict, rows: Tensor, take: Take
 ) -> tuple[float, float]:
-    loss, right = 0.0, 0.0
+    loss, hits = 0.0, 0.0
     with torch.inference_mode():
         for part in parts(rows):
             x, y = take(part)
             found = grade(model, predict(model, view, x), y, torch.ones(len(part)))
-            loss, right = loss + float(found[0]), right + float(found[1])
-    return loss, right
+            loss, hits = loss + float(found[0]), hits + float(found[1])
+    return loss, hits
 
 
 def _blocks(scanner: Scanner, model: Model, rows: Tensor, take: Take) -> Batches:

@@ -56,12 +56,15 @@ def predict(exportable: Exportable, path: Path) -> tuple[pd.DataFrame, tuple[str
 
 
 def answered(found: np.ndarray[Any, Any], population: Population) -> pd.DataFrame:
-    """A model's outputs [rows, classes] (or [rows, 1]) under the labels' own names."""
+    """A model's outputs [rows, classes] (or [rows, 1]) under the labels' own names; none where a
+    model that diverged says nothing.
+    """
     if population.task == "regression":
         return pd.DataFrame({"prediction": found[:, 0]})
     names = list(population.class_names) or [str(c) for c in range(population.classes)]
     frame = pd.DataFrame(np.exp(found), columns=[f"p({name})" for name in names])
-    frame.insert(0, "prediction", [names[c] for c in found.argmax(axis=1)])
+    best = zip(found.argmax(axis=1), np.isnan(found).any(axis=1), strict=True)
+    frame.insert(0, "prediction", [None if nothing else names[c] for c, nothing in best])
     return frame
 
 

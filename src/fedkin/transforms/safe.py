@@ -17,7 +17,7 @@ from fedkin.core.method import (
     plain_prediction,
 )
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import descend, gradient, home_step, scan
+from fedkin.core.ops import descend, gradient, home_step, right, scan
 from fedkin.core.tree import Params, Tree, leaves
 from fedkin.transforms.beside import beside
 
@@ -131,7 +131,7 @@ def errors(model: Model, predictions: Tensor, y: Tensor) -> Tensor:
     """1 where the class is wrong; the squared error of numbers."""
     if not model.family.classes:
         return (predictions[:, 0] - y).square()
-    return (predictions.argmax(1) != y).to(predictions.dtype)
+    return (~right(predictions, y)).to(predictions.dtype)
 
 
 def losses(model: Model, predictions: Tensor, y: Tensor) -> Tensor:
@@ -148,13 +148,15 @@ def no_better(gain: Tensor) -> float:
     0.0288
     >>> no_better(torch.tensor([1.0])), no_better(torch.tensor([0.0, 0.0]))
     (1.0, 1.0)
+    >>> no_better(torch.tensor([float("nan"), 1.0]))  # of a model that diverged
+    1.0
 
     Args:
         gain: [n] what each row costs less.
     """
     from scipy.special import stdtr  # late: scipy is slow to load
 
-    if len(gain) < 2:
+    if len(gain) < 2 or not bool(gain.isfinite().all()):
         return 1.0
     mean, spread = float(gain.mean()), float(gain.std())
     if spread == 0:  # every row gains the same
@@ -176,16 +178,20 @@ def chosen(
     """
     model = data.model
     rows: list[list[Tensor]] = []
+    nothing = [False, False]  # whether the federated model and the client's own diverged
     with torch.no_grad():
         for batch in data.whole("val"):
             real = batch.weight > 0
             both = method.predict(model, shared, batch.x), plain_prediction(model, alone, batch.x)
+            nothing = [seen or bool(p.isnan().any()) for seen, p in zip(nothing, both, strict=True)]
             mixtures = [
                 both[0] if share == 1 else blend(model, *both, torch.tensor(share))
                 for share in LEVELS
             ]
             cost = [judge(model, out, batch.y)[real].double() for out in (both[1], *mixtures)]
             rows.append(cost)
+    if nothing == [False, True]:  # nor does any mixture with it say anything
+        return 1.0, 0.0
     own, *others = [torch.cat(parts) for parts in zip(*rows, strict=True)]
     tried = list(zip(LEVELS, others, [chance_of(own - cost) for cost in others], strict=True))
     fit = [one for one in tried if one[2] <= LEVELS[one[0]]]

@@ -13,6 +13,7 @@ from fedkin.engine.codec import encode
 from fedkin.engine.contexts import LocalData, Schedule
 from fedkin.engine.host import Task
 from fedkin.engine.measures import share_error
+from fedkin.methods.parts.best_epoch import best_epoch
 from fedkin.runtime.replay import Runtime
 from fedkin.setup.build import assemble, host_of
 from tests.engine.small import small
@@ -56,6 +57,20 @@ def test_a_choice_goes_by_the_experiments_measure_then_by_the_loss(measure, bett
     assert undefined.rank(w, "val") == (loss, loss)
     nobody = replace(own, population=population(sizes=(5, 9), val=0))
     assert nobody.rank(w, "val")[1] != nobody.rank(w, "val")[1]  # nan
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "", "log_loss", "auc", "macro_f1"])
+def test_a_model_that_diverged_is_the_last_choice(measure):
+    """At a client whose samples are all of class 0, which argmax finds in a row of NaN."""
+    own = context(measure)
+    own = replace(own, population=replace(own.population, y=torch.zeros_like(own.population.y)))
+    w = own.model.initial
+    nothing = {name: torch.full_like(value, math.nan) for name, value in w.items()}
+    assert own.rank(nothing, "val") == (math.inf, math.inf)
+    assert own.rank(w, "val") < own.rank(nothing, "val")
+    assert own.rank_error(nothing, "val", (math.inf, math.inf)) == 0.0
+    assert best_epoch(w, own, 2, 1e308)["epochs"] == 0
+    assert best_epoch(nothing, own, 2, 1e308)["epochs"] == 0
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "", "log_loss", "auc"])

@@ -2,7 +2,7 @@
 
 from fedkin.core.ops.abreast import scan_several, side_by_side
 from fedkin.core.ops.gradients import descend, gradient, slope
-from fedkin.core.ops.rows import outputs, over_rows, predictions
+from fedkin.core.ops.rows import outputs, over_rows, predictions, right
 from fedkin.core.ops.scans import Batches, Scanner, Step, home_step, over_frozen, scan
 from fedkin.core.ops.simplex import simplex_step
 from fedkin.core.protected.sealed import at_home
@@ -19,6 +19,7 @@ __all__ = [
     "over_frozen",
     "over_rows",
     "predictions",
+    "right",
     "scan",
     "scan_several",
     "side_by_side",

@@ -1,4 +1,4 @@
-"""A model's outputs for many rows, in evaluation mode."""
+"""A model's outputs for many rows, in evaluation mode, and which of them are right."""
 
 from collections.abc import Callable
 
@@ -59,3 +59,21 @@ def predictions(model: Model, w: Params, x: Tensor) -> Tensor:
         [n, classes]; of regression the means [n, 1].
     """
     return over_rows(model.family.mean, model, w, x)
+
+
+def right(predictions: Tensor, y: Tensor) -> Tensor:
+    """Whether the most likely class is the sample's. A row with a NaN is wrong whatever its label:
+    a model that diverged says nothing, and argmax alone would have it say class 0.
+
+    >>> nan = float("nan")
+    >>> right(torch.tensor([[0.2, 0.8], [nan, nan]]), torch.tensor([1, 0])).tolist()
+    [True, False]
+
+    Args:
+        predictions: Probabilities or their logarithms [n, classes], of which -inf is one.
+        y: Classes [n].
+
+    Returns:
+        [n] bool.
+    """
+    return (predictions.argmax(1) == y) & ~predictions.isnan().any(1)

@@ -184,9 +184,12 @@ class LocalData:
             split: "train", "val" or "test".
 
         Returns:
-            The least is the best; by accuracy where the experiment has no measure.
+            The least is the best; by accuracy where the experiment has no measure. (inf, inf) of a
+            model that predicts no numbers: comparisons with NaN would have any place for it.
         """
         loss, accuracy = self.score(w, split)
+        if math.isnan(loss) and len(self._rows(split)):
+            return math.inf, math.inf
         if self.chosen in ("", "accuracy"):
             return (0.0 if math.isnan(accuracy) else -accuracy), loss
         found = self.measure(w, plain_prediction, {split: loss}).get(split, {})
@@ -207,7 +210,7 @@ class LocalData:
             few samples are right; of other measures by bootstrap.
         """
         rows = len(self._rows(split))
-        if rows == 0:
+        if rows == 0 or math.isinf(rank[0]):  # that of a model that diverged is no share
             return 0.0
         if self.chosen in ("", "accuracy"):
             return share_error(-rank[0], rows) if self.model.family.classes else 0.0
