@@ -26,7 +26,7 @@ WORK = {
     "decay": {"epochs": 1, "milestones": (1,)},
 }
 works = pytest.mark.parametrize("work", WORK.values(), ids=WORK)
-NAMES = ("ds_fl", "feddf", "fedmd", "kt_pfl")
+NAMES = ("comet", "ds_fl", "feddf", "fedmd", "kt_pfl")
 
 
 # --- reductions
@@ -366,6 +366,44 @@ def test_two_classes_by_one_logit(name):
                 assert up["predictions"].shape[1] == 2
         for scores in moment.record.scores.values():
             assert np.isfinite(scores["personal"]["test"]).all()
+
+
+class OneLogit(nn.Module):
+    """A logistic model as a softmax one: logits (0, η), with the same parameters."""
+
+    def __init__(self, base: nn.Module):
+        super().__init__()
+        self.weight, self.bias = base.weight, base.bias
+
+    def forward(self, x):
+        eta = nn.functional.linear(x, self.weight, self.bias)
+        return torch.cat([torch.zeros_like(eta), eta], 1)
+
+
+@pytest.mark.certifies("law")
+@pytest.mark.parametrize(
+    ("name", "hyper"),
+    [
+        *((name, {}) for name in NAMES if name != "fedmd"),  # it matches logits, which are others
+        *(("persfl", {"objective": objective}) for objective in ("kl", "reverse_kl", "gd")),
+    ],
+)
+def test_one_logit_is_the_softmax_of_it_and_nought(name, hyper):
+    """The same models, whatever the temperature: what is distilled of one logit is of two
+    classes.
+    """
+    group = population(SIZES, classes=1, family="bernoulli", public=PUBLIC)
+    base = nn.Linear(WIDTH, 1).to(torch.float64)
+    models = from_module("m", base, BERNOULLI), from_module("m", OneLogit(base))
+    if name == "persfl":
+        hyper = {"lams": (0.5,), "temperatures": (5.0,), **hyper}
+    ends = []
+    for model in models:
+        run = Federated(method(name, **hyper), group, {"m": model}, steps=3).run(2)
+        end = run.finish() if name == "persfl" else run.moments[-1]
+        state = {k: v for k, v in end.state.items() if k == "parameters"}
+        ends.append({"server": state, "own": end.own})
+    close(*ends)
 
 
 @pytest.mark.certifies("law")

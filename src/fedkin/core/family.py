@@ -30,6 +30,19 @@ class Family(NamedTuple):
     of the labels.
     """
 
+    def probabilities(self, outputs: Tensor) -> Tensor:
+        """Class probabilities, one column a class: of a single logit those of both classes.
+
+        Args:
+            outputs: Linear predictors [batch, outputs].
+
+        Returns:
+            [batch, classes], rows on the simplex; of numbers the means [batch, 1].
+        """
+        if self.classes and outputs.shape[1] == 1:
+            outputs = torch.cat([-outputs, outputs], 1)
+        return self.mean(outputs)
+
 
 def _pick(values: Tensor, y: Tensor) -> Tensor:
     return values.gather(1, y[:, None])[:, 0]

@@ -26,6 +26,7 @@ __all__ = [
     "Method",
     "Needs",
     "ServerContext",
+    "class_scores",
     "likelihood",
     "plain_prediction",
     "public_set",
@@ -336,6 +337,19 @@ def two_classes(outputs: Tensor) -> Tensor:
     from torch.nn.functional import logsigmoid
 
     return stack([logsigmoid(-outputs[:, 0]), logsigmoid(outputs[:, 0])], 1)
+
+
+def class_scores(outputs: Tensor) -> Tensor:
+    """Scores of the classes of a classifier: its logits; a single logit as the log-probabilities of
+    both classes, whose softmax at any temperature T is σ(∓logit / T).
+
+    Args:
+        outputs: Linear predictors [batch, outputs].
+
+    Returns:
+        [batch, classes].
+    """
+    return two_classes(outputs) if outputs.shape[1] == 1 else outputs
 
 
 def plain_prediction(model: Model, q: Params, x: Tensor) -> Tensor:

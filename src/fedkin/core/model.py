@@ -223,9 +223,10 @@ class Model(NamedTuple):
             x: Samples [batch, …].
 
         Returns:
-            Rows on the simplex; of families with one output the means [batch, 1].
+            Rows on the simplex, of both classes where one logit is of two; of numbers the means
+            [batch, 1].
         """
-        return self.family.mean(self.train_outputs(w, x))
+        return self.family.probabilities(self.train_outputs(w, x))
 
 
 def head_of(model: Model) -> Head:

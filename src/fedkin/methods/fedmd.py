@@ -15,8 +15,8 @@ from fedkin.core.method import (
     Method,
     Needs,
     ServerContext,
+    class_scores,
     public_set,
-    two_classes,
 )
 from fedkin.core.model import Model
 from fedkin.core.ops import descend, gradient, over_rows, scan
@@ -26,19 +26,12 @@ from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.parts.codistillation import MEAN_PREDICTIONS
 
 
-def _scores(outputs: Tensor) -> Tensor:
-    """Class scores [batch, classes]: the logits; a single logit of two classes as their
-    log-probabilities.
-    """
-    return two_classes(outputs) if outputs.shape[1] == 1 else outputs
-
-
 def _labeled(w: Params, model: Model, x: Tensor, y: Tensor) -> Tensor:
     return model.family.nll(model.train_outputs(w, x), y).mean()
 
 
 def _apart(w: Params, model: Model, x: Tensor, consensus: Tensor) -> Tensor:
-    return (_scores(model.train_outputs(w, x)) - consensus).abs().mean()
+    return (class_scores(model.train_outputs(w, x)) - consensus).abs().mean()
 
 
 def _transfer(model: Model, w: Params, batch: tuple[Tensor, Tensor], lr: Tensor) -> Params:
@@ -112,7 +105,7 @@ def fedmd(
             shared = data.rows((public, labels), public_batch, pretrain_steps, "transfer")
             w = scan(_transfer, w, shared, rate * data.decay)
         w = scan(sgd_step, w, data.batches(), lr * data.decay)
-        predictions = over_rows(_scores, data.model, w, public[received["control"]["rows"]])
+        predictions = over_rows(class_scores, data.model, w, public[received["control"]["rows"]])
         return {"parameters": w, "transferred": 1}, {"predictions": predictions}
 
     def expected_update(received: Tree, info: ClientInfo) -> Tree:

@@ -11,7 +11,14 @@ from torch import Tensor
 
 from fedkin.core.aggregation import Mean, Weights
 from fedkin.core.hyperparameters import Count, Fractions, NotNegative, Positives, Whole, declared
-from fedkin.core.method import ClientContext, ClientInfo, Method, Needs, ServerContext
+from fedkin.core.method import (
+    ClientContext,
+    ClientInfo,
+    Method,
+    Needs,
+    ServerContext,
+    class_scores,
+)
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, outputs, scan_several
 from fedkin.core.tree import Params, Tree
@@ -102,7 +109,8 @@ def persfl(
     ) -> Tensor:
         own = model.train_outputs(w, batch.x)
         hard = model.family.nll(own, batch.y)
-        soft = soften(torch.log_softmax(expert / t, 1), torch.log_softmax(own / t, 1))
+        ours = class_scores(own)
+        soft = soften(torch.log_softmax(expert / t, 1), torch.log_softmax(ours / t, 1))
         return (((1 - lam) * hard + lam * t * t * soft) * batch.weight).sum()
 
     def step(
@@ -156,7 +164,7 @@ def persfl(
             "permuted",
             "students",
             epochs=student_epochs,
-            beside=outputs(data.model, expert, data.whole("train")),
+            beside=class_scores(outputs(data.model, expert, data.whole("train"))),
         )
 
         def measured(points: Sequence[Point]) -> list[Student]:
@@ -184,11 +192,10 @@ def persfl(
         return min((one for one in students if one.rank[0] <= worst), key=lambda one: one.rank[1])
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
-        received = received[
-            "parameters"
-        ]  # until it has considered one, its teacher is what it received
-        best = own["teacher"] if own["loss"] < math.inf else received
-        return {"personal": own.get("student", best), "global": received}
+        w = received["parameters"]
+        # until it has considered one, its teacher is what it received
+        best = own["teacher"] if own["loss"] < math.inf else w
+        return {"personal": own.get("student", best), "global": w}
 
     def client_metrics(own: Tree) -> dict[str, float]:
         metrics = {

@@ -58,7 +58,7 @@ def predictions(model: Model, w: Params, x: Tensor) -> Tensor:
     Returns:
         [n, classes]; of regression the means [n, 1].
     """
-    return over_rows(model.family.mean, model, w, x)
+    return over_rows(model.family.probabilities, model, w, x)
 
 
 def right(predictions: Tensor, y: Tensor) -> Tensor:
