@@ -1,7 +1,10 @@
 """HypCluster against its pseudo-code."""
 
+import math
+
 import numpy as np
 import pytest
+import torch
 
 from fedkin.core.errors import FedkinError
 from fedkin.methods.hypcluster import hypcluster
@@ -79,6 +82,18 @@ def test_another_start_than_the_first_may_win():
         hypcluster(lr=LR, clusters=2, starts=3, trial=3), "dnn", draws("dnn", 6), {"epochs": 1}
     )
     assert "start0" not in run.moments[-1].state["parameters"]
+
+
+def test_a_start_that_diverged_is_not_deployed():
+    """During the trial a client deploys the best of all models that it received."""
+    run = federated(
+        hypcluster(lr=LR, clusters=2, starts=2, trial=9), "mlr", draws("mlr", 4), {"epochs": 1}
+    )
+    received = run.method.broadcast(run.coordinator.state, 1)
+    data, sets = run.host.data(2, 1), received["parameters"]
+    nothing = {name: torch.full_like(x, math.nan) for name, x in sets["start0"].items()}
+    shown = run.method.personal_models({"parameters": {**sets, "start0": nothing}}, {}, data)
+    assert all(x.isfinite().all() for x in shown["personal"].values())
 
 
 @pytest.mark.parametrize("wrong", [{"clusters": 0}, {"starts": 0}, {"trial": 1}], ids=str)

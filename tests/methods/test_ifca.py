@@ -1,9 +1,12 @@
 """IFCA and HypCluster beside tests/reference/ifca.py."""
 
+import math
+from types import SimpleNamespace
+
 import pytest
 
 from fedkin.core.errors import FedkinError
-from fedkin.methods.ifca import ifca
+from fedkin.methods.ifca import choose, ifca
 from tests.methods.federation import (
     Federated,
     agree,
@@ -63,6 +66,21 @@ def test_choices_differ_and_change_in_the_comparison():
     told = [tuple(moment.state["cluster"].tolist()) for moment in run.moments]
     assert len(set(told[0])) > 1
     assert len(set(told)) > 1
+
+
+@pytest.mark.certifies("ifca", "closed form")
+@pytest.mark.parametrize(
+    ("losses", "cluster"),
+    [((0.7, 0.5, 0.5), 1), ((math.nan, 0.5, 0.7), 1), ((math.inf, math.nan, math.inf), 0)],
+)
+def test_a_model_that_diverged_is_not_chosen(losses, cluster):
+    """Nor is it where it comes first, which min alone would take."""
+    data = SimpleNamespace(score=lambda w, split: (losses[w["number"]], 0.0))
+    candidates = [{"number": j} for j in range(len(losses))]
+    found = choose(candidates, data)
+    assert found.cluster == cluster
+    assert found.parameters is candidates[cluster]
+    assert found.loss == losses[cluster]
 
 
 @pytest.mark.parametrize("wrong", [{"clusters": 0}, {"average": "weights"}], ids=str)

@@ -45,3 +45,18 @@ def test_a_server_without_data_has_nothing_to_say() -> None:
     none = replace(parts.population, x=bright(1.0)[1:2])
     assert remarks._off_centre(none) == []
     assert remarks._off_centre(replace(none, train=(none.train[0][:0],) * 3)) == []
+
+
+@pytest.mark.parametrize(
+    ("rounds", "changes", "told"), [(4, {}, True), (5, {}, False), (4, {"method.starts": 1}, False)]
+)
+def test_a_trial_that_outlasts_the_run_is_said(
+    rounds: int, changes: dict[str, int], told: bool
+) -> None:
+    parts = assemble(Experiment("hypcluster", clients=3, rounds=rounds, **changes).spec)
+    said = [one for one in remarks.remarks(parts) if "trial" in one]
+    sentence = (
+        "hypcluster: its trial of 3 starts takes 5 rounds and the run 4 rounds, so none is chosen "
+        "and each round costs 3 times as much; lower method.trial or raise run.rounds"
+    )
+    assert said == [sentence] * told

@@ -11,7 +11,7 @@ from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights
 from fedkin.core.hyperparameters import Count, Several, declared
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Params, Tree, row
-from fedkin.methods.ifca import Choice, choose, ifca
+from fedkin.methods.ifca import Choice, choose, ifca, worth
 from fedkin.methods.parts.model_sets import chosen, of_set, total_loss, turned
 
 __all__ = ["hypcluster"]
@@ -90,7 +90,7 @@ def hypcluster(
         }
 
     def personal_models(received: Tree, own: Tree, data: ClientContext) -> dict[str, Params]:
-        best = min(choices(received, data).values(), key=lambda found: found.loss)
+        best = min(choices(received, data).values(), key=lambda found: worth(found.loss))
         return {"personal": best.parameters}
 
     def server_metrics(state: Tree) -> dict[str, dict[int, float]]:

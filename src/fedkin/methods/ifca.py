@@ -4,6 +4,7 @@ The server keeps c models; a client takes the one of lowest loss on its own trai
 on it.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -31,7 +32,8 @@ class Choice(NamedTuple):
 
 
 def choose(candidates: Sequence[Params], data: ClientContext) -> Choice:
-    """argmin_j F_i(θ_j) over all training data (line 6); of equals the first.
+    """argmin_j F_i(θ_j) over all training data (line 6); of equals the first, and none that
+    diverged where another did not.
 
     Args:
         candidates: θ_1 … θ_k as the client received them.
@@ -41,8 +43,13 @@ def choose(candidates: Sequence[Params], data: ClientContext) -> Choice:
         Its number from 0, its parameters, its loss.
     """
     losses = [data.score(w, "train")[0] for w in candidates]
-    best = losses.index(min(losses))
+    best = min(range(len(losses)), key=lambda j: worth(losses[j]))
     return Choice(best, candidates[best], losses[best])
+
+
+def worth(loss: float) -> tuple[bool, float]:
+    """The least is the best: NaN, which every comparison leaves where it is, comes last."""
+    return math.isnan(loss), loss
 
 
 @declared

@@ -2,6 +2,7 @@
 
 import torch
 
+from fedkin.core.errors import many
 from fedkin.core.method import Method
 from fedkin.data.population import Population
 from fedkin.models.softmax import softmax_remark
@@ -14,13 +15,15 @@ LOOKED_AT = 500  # pictures
 
 def remarks(parts: Assembled) -> list[str]:
     """What is no error and yet seldom meant: a model that gives probabilities where logits are
-    asked for, a step that overshoots, pixels that lie far from zero.
+    asked for, a step that overshoots, a trial that the run does not see the end of, pixels that
+    lie far from zero.
     """
     x = parts.population.x[:8]
     ends = [said for model in parts.models.values() if (said := softmax_remark(model, x))]
     scale = parts.spec.data
     far = [] if scale.mean or scale.std else _off_centre(parts.population)
-    return [*_frozen(parts), *ends, *_overshooting(parts.method), *far]
+    steps = [*_overshooting(parts.method), *_on_trial(parts.method, parts.spec.run.rounds)]
+    return [*_frozen(parts), *ends, *steps, *far]
 
 
 def _frozen(parts: Assembled) -> list[str]:
@@ -58,4 +61,16 @@ def _overshooting(method: Method) -> list[str]:
     return [
         f"{method.name}: personal_lr times lam is {eta * lam:.3g}: from 1 on a personal step goes "
         f"beyond the model that pulls it; try method.personal_lr={0.6 / lam:.2g}"
+    ]
+
+
+def _on_trial(method: Method, rounds: int) -> list[str]:
+    """Of methods that try several starts side by side for some rounds, and then go on with one."""
+    starts, trial = method.hyper.get("starts"), method.hyper.get("trial")
+    if not isinstance(starts, int) or not isinstance(trial, int) or starts < 2 or trial <= rounds:
+        return []
+    return [
+        f"{method.name}: its trial of {starts} starts takes {many(trial, 'round')} and the run "
+        f"{many(rounds, 'round')}, so none is chosen and each round costs {starts} times as much; "
+        "lower method.trial or raise run.rounds"
     ]
