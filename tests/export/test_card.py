@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from fedkin.core.errors import FedkinError
+from fedkin.experiment.run import run
 from fedkin.export.card import as_markdown, card_of, input_of, output_of
 from fedkin.export.opened import Member, Opened
+from fedkin.runs.database import read_only
 from tests import awkward
 from tests.cli.command import fedkin
+from tests.engine.small import small
 from tests.export.clinics import write_clinics
 
 
@@ -72,6 +75,8 @@ CARD: dict[str, Any] = {
     "rounds": 3,
     "finished": False,
     "joined": {"after_round": 5, "rounds": 1},
+    "took_part": None,
+    "untrained": False,
     "data": {"name": "/home/ada/patients.csv", "samples": {"train": 31, "val": 3, "test": 17}},
     "scores": {
         "personal": {
@@ -144,13 +149,33 @@ def test_a_card_of_pictures_that_the_run_finished() -> None:
         "hyper_parameters": {},
         "finished": True,
         "joined": None,
+        "took_part": 2,
         "input": {"dtype": "uint8", "shape": ["samples", 1, 8, 8]},
         "output": {"is": "the predicted mean", "shape": ["samples", 1]},
     }
     text = as_markdown(changed)
-    assert "- method: fedem (none), 3 rounds, seed 7\n- architecture" in text
+    assert "- method: fedem (none), 3 rounds, seed 7\n- took part in 2 of 3 rounds\n- arch" in text
     assert "`x`: uint8 ['samples', 1, 8, 8].\n\n## Output" in text
     assert "`y`: the predicted mean ['samples', 1].\n\n## Files" in text
+
+
+@pytest.mark.parametrize(("method", "untrained"), [("ditto", True), ("fedavg", False)])
+def test_a_client_that_no_round_had_is_called_so(
+    method: str, untrained: bool, tmp_path: Path
+) -> None:
+    folder = run(small(method, run__participation=0.3, run__rounds=1), tmp_path / "run")
+    with read_only(folder) as database:
+        ((taken,),) = database.rows("SELECT participants FROM rounds WHERE phase = 'round'")
+    opened = Opened(folder)
+    for client in range(6):
+        card = card_of(opened, opened.member(client))
+        took = client in json.loads(taken)
+        assert (card["took_part"], card["untrained"]) == (took, untrained and not took)
+        text = as_markdown({**card, "files": {}, "tensors": []})
+        line = f"- took part in {int(took)} of 1 round"
+        if card["untrained"]:
+            line += ": what ditto keeps of a personal model at its client is untrained here"
+        assert f"{line}\n" in text
 
 
 def test_what_a_model_takes_and_says() -> None:
@@ -199,6 +224,9 @@ def test_a_card_is_its_clients_and_its_rounds(at: int, tmp_path: Path) -> None:
     card = card_of(opened_at(tmp_path / "run", at), Member("s9", 1))
     assert (card["client"], card["number"], card["rounds"]) == ("s9", 1, min(at, 3))
     assert (card["finished"], card["joined"]) == (at == 4, None)
+    took = [1 in awkward.TAKING_PART.get(one, range(6)) for one in range(1, min(at, 3) + 1)]
+    assert card["took_part"] == sum(took)
+    assert not card["untrained"]
     assert card["architecture"] == "that of s9"
     assert (card["family"], card["privacy"]) == ("gaussian", {"delta": 1e-5})
     assert card["data"]["samples"] == {"train": 90, "val": 25, "test": 8}
@@ -248,3 +276,4 @@ def test_a_joined_clients_card_is_what_its_join_told(tmp_path: Path) -> None:
         "down": {"bytes": 200, "centroids": 4},
     }
     assert card["joined"] == {"after_round": 2, "rounds": 5}
+    assert (card["took_part"], card["untrained"]) == (None, False)

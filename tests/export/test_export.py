@@ -419,6 +419,8 @@ CARD_OF_ZEROS: dict[str, Any] = {
     "rounds": 1,
     "finished": True,
     "joined": None,
+    "took_part": 1,
+    "untrained": False,
     "data": {"name": "d", "samples": {"train": 1, "val": 2, "test": 3}},
     "scores": {},
     "communicated": {"up": {"bytes": 0}, "down": {"bytes": 0}},

@@ -18,6 +18,7 @@ from fedkin.engine.round.schedule import synchronous
 from fedkin.engine.store import read_state
 from fedkin.engine.transports.base import Transport, one_thread
 from fedkin.experiment.early_stopping import EarlyStopping
+from fedkin.experiment.never_drawn import never_drawn
 from fedkin.experiment.plain_baselines import plain_baselines
 from fedkin.experiment.restarts import restarts
 from fedkin.experiment.run_facts import clients_of, facts_of, privacy_of
@@ -141,6 +142,7 @@ def _train(
         said = [*transport.said(), *stopping.said(spec.run.rounds)]
         recorder.commit(
             fingerprint=coordinator.fingerprint(),
+            warnings=never_drawn(parts, coordinator.state, _taken_part(database)),
             **cut_off.stopped,
             **_at_the_end(parts, deployed, cut_off.again, said),
         )

@@ -8,11 +8,14 @@ from fedkin.core.errors import many
 from fedkin.core.kinds import KINDS
 from fedkin.core.plain import markdown
 from fedkin.data.population import Population
+from fedkin.engine.untrained import begins_untrained
 from fedkin.export.opened import Member, Opened
 from fedkin.report import formatting
 from fedkin.report.records import Run, number
 from fedkin.report.records import opened as records
 from fedkin.report.scores import measures
+
+PARTICIPANTS = "SELECT participants FROM rounds WHERE phase = 'round' AND round <= ?"
 
 
 def card_of(opened: Opened, member: Member) -> dict[str, Any]:
@@ -38,6 +41,8 @@ def card_of(opened: Opened, member: Member) -> dict[str, Any]:
             "rounds": opened.round,
             "finished": opened.at.finished,
             "joined": own.joined,
+            "took_part": own.took_part,
+            "untrained": own.took_part == 0 and _begins_untrained(opened, member),
             "data": {
                 "name": facts["data"],
                 "samples": own.samples,
@@ -55,13 +60,15 @@ def card_of(opened: Opened, member: Member) -> dict[str, Any]:
 class Own(NamedTuple):
     """What the record says of a client.
 
-    ``joined``: of a newcomer, after which round it came and how long it worked.
+    ``joined``: of a newcomer, after which round it came and how long it worked. ``took_part``: in
+    how many rounds; None of a newcomer.
     """
 
     samples: dict[str, int]
     scores: dict[str, Any]
     communicated: dict[str, dict[str, int]]
     joined: dict[str, int] | None = None
+    took_part: int | None = None
 
 
 def _of_client(run: Run, client: int, at: int) -> Own:
@@ -72,7 +79,16 @@ def _of_client(run: Run, client: int, at: int) -> Own:
         {"train": own.train, "val": own.val, "test": own.test},
         {view: _scores(run, client, last, view) for view in _views(run, client, last)},
         {way: _sent(run, client, way, at) for way in ("up", "down")},
+        took_part=sum(client in run.read(who) for (who,) in run.rows(PARTICIPANTS, at)),
     )
+
+
+def _begins_untrained(opened: Opened, member: Member) -> bool:
+    """Whether a client that no round had deploys something that nobody trained."""
+    assert member.number is not None
+    parts, info = opened.parts, opened.parts.infos[member.number]
+    model = parts.models[info.architecture]
+    return begins_untrained(parts.method, opened.coordinator.state, model, info)
 
 
 def _of_newcomer(details: Mapping[str, Any]) -> Own:
@@ -153,6 +169,7 @@ def as_markdown(card: dict[str, Any]) -> str:
         f"- method: {card['method']} ({hyper}), {many(card['rounds'], 'round')}, seed "
         f"{card['seed']}" + ("" if card["finished"] else ", not finished"),
         *([_joined(card["joined"])] if card["joined"] else []),
+        *_rounds_of(card),
         f"- architecture: {card['architecture']}",
         f"- data: {Path(card['data']['name']).name}; this client's samples: "
         f"{samples['train']} for training, "
@@ -212,6 +229,15 @@ def _joined(joined: Mapping[str, int]) -> str:
         f"- was not in the run: joined after round {joined['after_round']}, worked "
         f"{many(joined['rounds'], 'round')}"
     )
+
+
+def _rounds_of(card: Mapping[str, Any]) -> list[str]:
+    """In how many rounds a client of the run took part."""
+    if card["took_part"] is None:
+        return []
+    said = f"- took part in {card['took_part']} of {many(card['rounds'], 'round')}"
+    what = f"what {card['method']} keeps of a personal model at its client is untrained here"
+    return [f"{said}: {what}" if card["untrained"] else said]
 
 
 def _parts(card: Mapping[str, Any]) -> list[str]:

@@ -56,7 +56,8 @@ def apfl(
 
     Args:
         lr: η of w, v and α.
-        alpha: The share of v at the start, in [0, 1]; 0 without adaptation is FedAvg.
+        alpha: The share of v at the start, in [0, 1]. Without adaptation 0 sends what FedAvg sends,
+            and deploys what it deploys where ``mixture`` is "received".
         adaptive: Whether each client learns its α.
         mixture: What v̄ is when a model is received, for the first step and for evaluation: "kept"
             is Algorithm 1 read literally, v̄ stays what the last local step made of it; "received"

@@ -64,6 +64,7 @@ def of_run(run: Run, asked: str | None = None) -> dict[str, Any]:
     accuracy, loss, headline = _numbers(run, measure)
     counts, baselines = label_counts(run), _baselines(run, measure)
     warnings = [said] if counts and (said := misleads(counts)) else []
+    warnings += [sentence(plain(str(one))) for one in run.facts.get("warnings") or []]
     return {
         "run": run.folder.name or str(run.folder),
         **{name: run.facts.get(name) for name in FACTS},

@@ -1,0 +1,27 @@
+"""What a run says of clients that no round had."""
+
+from collections.abc import Mapping
+
+from fedkin.core.errors import many
+from fedkin.core.tree import Tree
+from fedkin.engine.untrained import begins_untrained
+from fedkin.setup.build import Assembled
+
+
+def never_drawn(parts: Assembled, state: Tree, taken: Mapping[int, int]) -> list[str]:
+    """A sentence where clients took part in no round and deploy something that nobody trained.
+
+    ``taken``: client → in how many rounds it took part.
+    """
+    left = [client for client in parts.infos if not taken.get(client)]
+    if not left:
+        return []
+    info, method = parts.infos[left[0]], parts.method
+    if not begins_untrained(method, state, parts.models[info.architecture], info):
+        return []
+    whose = f"{method.name} with safe" if method.hyper.get("safe") else method.name
+    return [
+        f"{len(left)} of {many(len(parts.infos), 'client')} took part in no round: what {whose} "
+        "keeps of a personal model at its client is untrained there; raise run.rounds or "
+        "run.participation"
+    ]

@@ -1,0 +1,56 @@
+"""Whose personal model is untrained where no round had it."""
+
+import pytest
+
+from fedkin.engine.untrained import begins_untrained
+from tests.laws.small import PARTIAL, federated
+
+KEPT = {  # methods whose personal model has a part that stays at the client, from the first on
+    "apfl",
+    "cgpfl",
+    "cgpfl_heur",
+    "comet",
+    "ditto",
+    "ds_fl",
+    "fedala",
+    "fedamp",
+    "fedbn",
+    "fedfomo",
+    "fedkd",
+    "fedper",
+    "fedproto",
+    "fedrep",
+    "fedsim",
+    "fedtgp",
+    "kt_pfl",
+    "lg_fedavg",
+    "local",
+    "partial_fl",
+    "perada",
+    "pfedme",
+}
+
+
+def found(name: str, **hyper: object) -> bool:
+    run = federated(name, kind="dnn", participation=0.34).run(1, evaluate=False)
+    method = run.method._replace(hyper={**run.method.hyper, **hyper})
+    return begins_untrained(method, run.coordinator.state, run.models["dnn"], run.infos[0])
+
+
+@pytest.mark.parametrize("name", PARTIAL)
+def test_a_part_that_stays_at_the_client_is_found_without_samples(name: str) -> None:
+    assert found(name) == (name in KEPT)
+
+
+def test_a_model_that_is_trained_alone_beside_begins_untrained_whatever_the_method() -> None:
+    assert found("fedavg", safe=True)
+
+
+def test_who_asks_for_samples_makes_a_model_of_them() -> None:
+    run = federated("ditto").run(1, evaluate=False)
+
+    def made(received: object, own: object, data: object) -> dict[str, object]:
+        return {"personal": data.batches()}  # type: ignore[attr-defined]
+
+    method = run.method._replace(personal_models=made)
+    assert not begins_untrained(method, run.coordinator.state, run.models["mlr"], run.infos[0])
