@@ -315,6 +315,13 @@ def test_mixed_logits_of_a_linear_model_are_structure_2(family):
         ppfl(lr=LR, mixing="logit")
 
 
+@pytest.mark.parametrize("affinity", [[[0, 1], [2, 0]], [[0, -1], [-1, 0]], [[0, 1], [1]]], ids=str)
+def test_an_affinity_is_of_a_graph(affinity):
+    """λ Cᵀ L C is a penalty, and its slope 2λ L C, for a symmetric W without negative weights."""
+    with pytest.raises(FedkinError, match=r"method\.affinity of ppfl: "):
+        ppfl(lr=LR, affinity=affinity)
+
+
 @pytest.mark.certifies("ppfl", "reference")
 def test_label_cosine_of_a_generalized_linear_model():
     """Two classes have histograms; numbers have none, and are refused."""

@@ -15,6 +15,7 @@ from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.ops import scan
 from fedkin.core.tree import Params, Tree, weighted_mean
 from fedkin.methods.fedavg import sgd_step
+from fedkin.methods.parts.affinity import edges
 
 Graph = Literal["complete"] | Sequence[Sequence[float]]
 
@@ -36,7 +37,7 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
         graph: The weights a_kℓ, symmetric, one row a client; "complete" is 1 / (clients − 1) for
             every pair, so that pull is the way to the mean of the others.
     """
-    rows = None if isinstance(graph, str) else edges(graph)
+    rows = None if isinstance(graph, str) else edges(graph, "method.graph of fedu")
 
     def weights(client: int, count: int) -> Tensor:
         """a_k [count], 0 at the client itself."""
@@ -106,25 +107,3 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
 def present(state: Tree) -> list[Params]:
     """Every client's model; who never took part has the initial one, which is kept once."""
     return [model or state["initial"] for model in state["models"]]
-
-
-def edges(graph: Sequence[Sequence[float]]) -> Tensor:
-    """a [clients, clients]. Raises FedkinError where it is none of a graph.
-
-    Args:
-        graph: One row a client.
-
-    Returns:
-        float64.
-
-    Raises:
-        FedkinError: It is not square, not symmetric, or has a negative number.
-    """
-    square = all(len(row) == len(graph) for row in graph)
-    rows = torch.tensor(graph, dtype=torch.float64) if square else torch.empty(0)
-    if not square or (rows < 0).any() or not torch.equal(rows, rows.T):
-        raise FedkinError(
-            "method.graph of fedu: rows of as many numbers as clients, none negative, the same "
-            "from k to l as from l to k"
-        )
-    return rows

@@ -29,6 +29,7 @@ from fedkin.core.optimizers import PLAIN
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of, is_buffer
 from fedkin.methods.parts.affinity import (
+    edges,
     laplacian_of,
     no_laplacian,
     pull_of,
@@ -91,13 +92,15 @@ def ppfl(
         membership_scale: "client" uses ∇f_i; "paper" p_i ∇f_i, which with many clients hardly moves
             c.
         affinity: W, from the label histograms that clients report once, none, or a matrix [clients,
-            clients].
+            clients], symmetric and without negative numbers.
         weights: "samples" or "uniform": the weights p_i; the authors' scripts have "uniform".
         theta_share: ρ of the θ block in schedule "random".
         mixing: What structure 1 mixes of generalized linear models (family bernoulli, gaussian,
             poisson): "means" (eq. 11) or "logits" (the authors' scripts, and then structures 1 and
             2 of a linear model are one); classification mixes logits.
     """
+    if not isinstance(affinity, str):
+        edges(affinity, "method.affinity of ppfl")
     outputs = mixed_outputs if mixing == "means" else mixed_logits
     mixed = outputs if structure == 1 else mixed_parameters
 
@@ -269,12 +272,9 @@ def ppfl(
         return prediction(model, view, x, structure, split, mixing)
 
     def check(start: FederationInit, participants: int) -> None:
-        if not isinstance(affinity, str) and [len(r) for r in affinity] != [
-            len(start.clients)
-        ] * len(start.clients):
-            raise FedkinError(
-                f"ppfl: affinity must be a matrix of {len(start.clients)} × {len(start.clients)}"
-            )
+        count = len(start.clients)
+        if not isinstance(affinity, str) and len(affinity) != count:
+            raise FedkinError(f"ppfl: affinity must be a matrix of {count} × {count}")
         if affinity == "label_cosine" and start.classes == 0:
             raise FedkinError(
                 "ppfl: number labels have no histogram: set method.affinity to none, or to a matrix"

@@ -5,14 +5,38 @@ Cosines are products of unit rows, W = R Rᵀ: the rows are kept, [clients, clas
 square of the clients. A matrix that was given is kept as it is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Reply
+from fedkin.core.errors import FedkinError
 from fedkin.core.tree import Tree
+
+
+def edges(rows: Sequence[Sequence[float]], name: str) -> Tensor:
+    """The weights of a graph of clients that was given.
+
+    Args:
+        rows: One row a client, of one number for each client.
+        name: What messages call it.
+
+    Returns:
+        [clients, clients], float64.
+
+    Raises:
+        FedkinError: It is not square, not symmetric, or has a negative number.
+    """
+    square = all(len(row) == len(rows) for row in rows)
+    found = torch.tensor(rows, dtype=torch.float64) if square else torch.empty(0)
+    if not square or (found < 0).any() or not torch.equal(found, found.T):
+        raise FedkinError(
+            f"{name}: rows of as many numbers as clients, none negative, the same from k to l as "
+            "from l to k"
+        )
+    return found
 
 
 def laplacian_of(affinity: Any, replies: Mapping[int, Reply], count: int) -> Tree:
