@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from flwr.app import Message
 
-from fedkin.core.errors import FedkinError
+from fedkin.core.errors import FedkinError, named_line
 from fedkin.engine.host import CHANGING
 from fedkin.engine.round.federation import round_up_noise
 from fedkin.flower.config import Deployment
@@ -25,12 +25,14 @@ from fedkin.flower.envelope import (
     opened,
     sealed,
 )
-from fedkin.flower.records import pack, unpack
+from fedkin.flower.pulls import Parts, Pulls, taken
+from fedkin.flower.records import pack
 
 KIND = "train.fedkin"
 SKEW = 3.0  # seconds between two clocks, from which it is said: Flower refuses 5 of them ahead
 LATE = 60  # seconds that a message outlives its deadline in the SuperLink
-
+MOST_HELD = 3  # replies of one node that are still being received, at most
+PACE = 0.01  # seconds between two looks for each reply that is waited for: a look is a request each
 
 Enough = Callable[[Collection[str]], bool]  # names that replied → whether their round can count
 
@@ -62,6 +64,7 @@ class Dispatcher:
             int, str
         ] = {}  # node → the client it says it is; used only where nodes are not registered
         self._twice: set[str] = set()  # names that several nodes go by
+        self._late: list[tuple[Pulls, dict[str, int]]] = []  # of exchanges that are over
         self.said: list[str] = []  # what the operator should know
 
     def request(self, name: str, **content: Any) -> Request:
@@ -98,11 +101,12 @@ class Dispatcher:
             )
         sent = time.time()
         soft = self._soft(requests)
-        for name, answer in self._send(messages, deadline, soft, enough).items():
+        limit = self.deployment.max_bytes + HEADER_BYTES
+        for name, answer in self._send(messages, deadline, limit, soft, enough).items():
             if isinstance(answer, str):
                 found[name] = answer
                 continue
-            found[name] = reply = self._open(answer, nodes[name], requests[name][0])
+            found[name] = reply = self._open(answer, requests[name][0])
             if not isinstance(reply, str) and reply[0].clock is not None:
                 self.said += skewed(name, reply[0].clock, sent, time.time())
         return found
@@ -137,12 +141,10 @@ class Dispatcher:
         messages = {
             key: Message(pack(hello), node, KIND, ttl=60 + LATE) for key, node in new.items()
         }
-        for key, reply in self._send(messages, 60).items():
+        for key, reply in self._send(messages, 60, HEADER_BYTES).items():
             if not isinstance(reply, str):
                 with suppress(Refused):
-                    self._introduced[new[key]] = opened(
-                        NodeReply, unpack(reply.content, HEADER_BYTES)[0]
-                    ).name
+                    self._introduced[new[key]] = opened(NodeReply, reply[0]).name
         return [(self._introduced[node], node) for node in nodes if node in self._introduced]
 
     def _soft(self, requests: Mapping[str, tuple[Request, bytes | None]]) -> float:
@@ -155,9 +157,10 @@ class Dispatcher:
         self,
         messages: Mapping[str, Message],
         deadline: float,
+        limit: int,
         soft: float = math.inf,
         enough: Enough = bool,
-    ) -> dict[str, Message | str]:
+    ) -> dict[str, Parts | str]:
         """Push all, then look for replies until all are there or the time is over.
 
         After ``soft`` seconds a quorum of replies without errors closes the round, where it is
@@ -165,40 +168,64 @@ class Dispatcher:
         """
         began = time.monotonic()
         needed = math.ceil(round_up_noise(self.deployment.quorum * len(messages)))
-        ids = list(self.grid.push_messages(list(messages.values()))) if messages else []
-        waiting = {id: name for id, name in zip(ids, messages) if id}
-        found: dict[str, Message | str] = {
-            name: "its message could not be sent"
-            for name in messages
-            if name not in waiting.values()
-        }
-        while waiting:
-            for reply in self.grid.pull_messages(list(waiting)):
-                name = waiting.pop(reply.metadata.reply_to_message_id, None)
-                if name is not None:
-                    found[name] = _reason(reply) if reply.has_error() else reply
-            gone = time.monotonic() - began
-            usable = [name for name, reply in found.items() if not isinstance(reply, str)]
-            closed = gone > soft and len(usable) >= needed and enough(usable)
-            if waiting and (gone > deadline or closed):
-                why = f"no reply within {deadline:g} seconds"
-                if gone <= deadline:
-                    why = f"no reply within {soft:g} seconds, when {len(usable)} others had replied"
-                return {**found, **dict.fromkeys(waiting.values(), why)}
-            if waiting:
-                time.sleep(self.deployment.poll)
-        return found
-
-    def _open(
-        self, message: Message, node: int, request: Request
-    ) -> tuple[NodeReply, list[bytes]] | str:
-        """A reply that is from the right node, of the right client, run and round; else the reason
-        against it.
-        """
+        found: dict[str, Parts | str] = dict.fromkeys(
+            self._holding(messages), "its earlier replies are still on their way"
+        )
+        sent = {name: one for name, one in messages.items() if name not in found}
+        ids = list(self.grid.push_messages(list(sent.values()))) if sent else []
+        waiting = {id: name for id, name in zip(ids, sent) if id}
+        found |= dict.fromkeys(sent.keys() - waiting.values(), "its message could not be sent")
+        nodes = {id: messages[name].metadata.dst_node_id for id, name in waiting.items()}
+        pulls = Pulls(lambda id: self._pull(id, nodes[id], limit))
         try:
-            if message.metadata.src_node_id != node:
-                raise Refused("its reply came from another node")
-            header, *blobs = unpack(message.content, self.deployment.max_bytes + HEADER_BYTES)
+            while waiting:
+                for id, reply in pulls.look(waiting).items():
+                    found[waiting.pop(id)] = reply
+                gone = time.monotonic() - began
+                usable = [name for name, reply in found.items() if not isinstance(reply, str)]
+                closed = gone > soft and len(usable) >= needed and enough(usable)
+                if waiting and (gone > deadline or closed):
+                    why = f"no reply within {deadline:g} seconds"
+                    if gone <= deadline:
+                        others = f"{len(usable)} others had replied"
+                        why = f"no reply within {soft:g} seconds, when {others}"
+                    held = pulls.held()
+                    return found | {
+                        name: f"{why}: it is on its way, and not whole" if id in held else why
+                        for id, name in waiting.items()
+                    }
+                if waiting:
+                    time.sleep(max(self.deployment.poll, PACE * len(waiting)))
+            return found
+        finally:
+            if pulls.end():
+                self._late.append((pulls, nodes))
+
+    def _pull(self, id: str, node: int, limit: int) -> Parts | str | None:
+        """The reply to one message, if it is there. Whatever it is, it ends no run."""
+        try:
+            replies = list(self.grid.pull_messages([id]))
+            return taken(replies, id, node, limit) if replies else None
+        except Refused as error:
+            return str(error)
+        except Exception as error:
+            self.grid.get_nodes()  # raises where it is the SuperLink that fails, and no reply
+            return cleaned(f"its reply cannot be read: {named_line(error)}")
+
+    def _holding(self, messages: Mapping[str, Message]) -> list[str]:
+        """Names whose node sends nothing to its end: each reply takes a thread meanwhile."""
+        self._late = [late for late in self._late if late[0].held()]
+        held = Counter(nodes[id] for pulls, nodes in self._late for id in pulls.held())
+        return [
+            name
+            for name, message in messages.items()
+            if held[message.metadata.dst_node_id] >= MOST_HELD
+        ]
+
+    def _open(self, parts: Parts, request: Request) -> tuple[NodeReply, list[bytes]] | str:
+        """A reply of the right client, run and round; else the reason against it."""
+        try:
+            header, *blobs = parts
             reply = opened(NodeReply, header)
             if reply.error is not None:
                 return reply.error
@@ -280,7 +307,3 @@ def states_follow(request: Request, reply: NodeReply) -> None:
         if done.own.round != own or not done.own.digest or (digest and done.own.digest != digest):
             raise Refused(f"its state after {done.op} {done.round} is not the one that this leaves")
         digest = done.own.digest
-
-
-def _reason(reply: Message) -> str:
-    return cleaned(f"its node failed (Flower error {reply.error.code}): {reply.error.reason or ''}")
