@@ -263,7 +263,9 @@ def test_nodes_that_are_not_registered_say_who_they_are(tmp_path):
     assert result(fleet.run()) == result(run(experiment("comet"), tmp_path / "plain"))
 
 
-def test_data_that_changed_are_noticed(tmp_path):
+@pytest.mark.parametrize("restarted", [True, False])
+def test_data_that_changed_are_noticed(restarted, tmp_path):
+    """Whether the node's host was started again meanwhile, or goes on."""
     x, y = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32), np.arange(40) % 2
     settings = {"model__name": "mlr", "train__batch_size": 4}
     fleet = Fleet(tmp_path, experiment("fedavg", **settings), own_data=True)
@@ -282,12 +284,12 @@ def test_data_that_changed_are_noticed(tmp_path):
         if len(fleet.grid.seen) == 8:  # after who is there, and round 1
             path = fleet.folder / "nodes" / "c2" / "data.npz"
             np.savez(path, x_train=x[:7], y_train=y[:7])
-            fleet.nodes["c2"].__init__(path.parent)  # its host was started again
+            if restarted:
+                fleet.nodes["c2"].__init__(path.parent)
         return push(messages)
 
     fleet.grid.push_messages = pushing
     done = result(fleet.run())
-    assert {(row[1], row[3]) for row in done["events"]} == {
-        (2, "its data are not those that it joined the run with")
-    }
+    said = "its data are not those that it joined the run with: put them back, or begin another run"
+    assert {(row[1], row[3]) for row in done["events"]} == {(2, said)}
     assert [row[0] for row in done["events"]] == [2, 3]

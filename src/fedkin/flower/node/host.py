@@ -30,7 +30,6 @@ from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.envelope import (
     HEADER_BYTES,
-    Facts,
     NodeReply,
     Place,
     Refused,
@@ -40,10 +39,11 @@ from fedkin.flower.envelope import (
 )
 from fedkin.flower.identities import identity, masked
 from fedkin.flower.node import data, local_socket
+from fedkin.flower.node.held_data import HeldData, Known
 from fedkin.flower.node.limits import Asked
 from fedkin.flower.node.placement import models_at
 from fedkin.flower.node.secret import secret_at
-from fedkin.flower.node.store import NodeStore, salt_of
+from fedkin.flower.node.store import NodeStore
 from fedkin.flower.node.work import Work
 from fedkin.masks.signatures import Identity
 from fedkin.masks.terms import check_majority
@@ -52,7 +52,6 @@ from fedkin.runtime.replay import Runtime
 from fedkin.setup.applied import at_node
 from fedkin.setup.architectures import with_family, with_measure
 from fedkin.setup.build import for_models, method_of, names_of, schedule_of, start_of
-from fedkin.setup.population import population_of
 from fedkin.setup.sample_privacy import protected_at_node
 from fedkin.setup.secure_aggregation import masking_of, threshold_of
 
@@ -67,8 +66,8 @@ class Node:
         self.config = config.load(config.NodeConfig, folder, config.NODE)
         self.state = (folder / self.config.state).absolute()
         self.version = versions()["fedkin"]
-        self._read: tuple[str, Spec, Population] | None = None
-        self._host: tuple[str, Place, Host] | None = None
+        self._data = HeldData(folder, self.config, self.state)
+        self._host: tuple[str, Place, Host, Population] | None = None
 
     def answer(self, parts: list[bytes]) -> list[bytes]:
         """The reply to a request, whatever it is."""
@@ -107,8 +106,9 @@ class Node:
         reply = NodeReply(
             version=self.version, experiment=experiment, run=request.run, name=self.config.client
         )
+        known = self._data.look(spec, experiment)
         if not request.steps or request.place is None:
-            added = {"facts": self._facts(spec, experiment), "clock": time.time()}
+            added = {"facts": known.facts, "clock": time.time()}
             return [sealed(reply.model_copy(update=added))]
         if len(blobs) > 1:
             raise Refused("a request has at most one message")
@@ -120,11 +120,11 @@ class Node:
         secret = secret_at(self.state, spec, request.run)
         asked = Asked(self.state / request.run)
         asked.check(spec, request, message)
-        host = self._host_at(spec, experiment, request.place)
+        host = self._host_at(spec, known, request.place)
         host.secret = secret
         node_store, about = (
             NodeStore(self.state / request.run),
-            partial(self._about, spec, experiment),
+            partial(self._about, spec, known),
         )
         work = Work(host, node_store, request, message, about, asked)
         done, sent = work.all()
@@ -135,32 +135,11 @@ class Node:
         spec = config.spec_of(self.folder)
         return spec, config.fingerprint(spec)
 
-    def _population(self, spec: Spec, experiment: str) -> Population:
-        """The data: read again for another experiment."""
-        if self._read is None or self._read[0] != experiment:
-            method = method_of(spec)
-            if method.needs.pooled:
-                raise FedkinError(f"{spec.method.name} needs everybody's data in one place")
-            if self.config.data is None:
-                population = population_of(spec, method.needs.public != "none")
-            else:
-                population = data.read(self.folder / self.config.data, spec.data.label or "label")
-            self._read = experiment, spec, population
-        return self._read[2]
-
-    def _facts(self, spec: Spec, experiment: str) -> Facts | None:
-        population = self._population(spec, experiment)
-        if self.config.data is None:
-            return None
-        return data.facts_of(population, 0, salt_of(self.state)).model_copy(
-            update={"architecture": self.config.model or ""}
-        )
-
-    def _about(self, spec: Spec, experiment: str) -> dict[str, Any]:
+    def _about(self, spec: Spec, known: Known) -> dict[str, Any]:
         """The description of the model that is kept here: the experiment, and what its inputs
         were.
         """
-        encoding, facts = self._population(spec, experiment).encoding, self._facts(spec, experiment)
+        encoding, facts = known.population.encoding, known.facts
         return {
             "version": self.version,
             "spec": spec.model_dump(mode="json"),
@@ -168,19 +147,21 @@ class Node:
             "encoding": None if facts is None or encoding is None else encoding.plain(),
         }
 
-    def _host_at(self, spec: Spec, experiment: str, place: Place) -> Host:
-        if self._host is None or self._host[:2] != (experiment, place):
-            self._host = (
-                experiment,
-                place,
-                self._build(spec, self._population(spec, experiment), place, experiment),
-            )
-        return self._host[2]
+    def _host_at(self, spec: Spec, known: Known, place: Place) -> Host:
+        held = self._host
+        if held is None or held[:2] != (known.experiment, place) or held[3] is not known.population:
+            built = self._build(spec, known, place)
+            self._host = held = known.experiment, place, built, known.population
+        return held[2]
 
-    def _build(self, spec: Spec, population: Population, place: Place, experiment: str) -> Host:
-        if self.config.data is not None:
-            if place.data != data.facts_of(population, 0, salt_of(self.state)).digest:
-                raise FedkinError("its data are not those that it joined the run with")
+    def _build(self, spec: Spec, known: Known, place: Place) -> Host:
+        population = known.population
+        if known.facts is not None:
+            if place.data != known.facts.digest:
+                raise FedkinError(
+                    "its data are not those that it joined the run with: put them back, or begin "
+                    "another run"
+                )
             population = data.alone(spec, population, place)
         elif place.clients != population.clients or place.client >= place.clients:
             raise FedkinError(
@@ -216,7 +197,7 @@ class Node:
                 method,
                 _threshold(spec, place),
                 place.clients,
-                self._identity(spec, experiment),
+                self._identity(spec, known.experiment),
             ),
         )
 

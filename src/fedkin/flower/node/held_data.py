@@ -1,0 +1,77 @@
+"""A node's data as its host holds them: read once, and again where its file is another one."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from fedkin.core.errors import FedkinError
+from fedkin.data.population import Population
+from fedkin.flower.config import NodeConfig
+from fedkin.flower.envelope import Facts
+from fedkin.flower.node import data
+from fedkin.flower.node.store import salt_of
+from fedkin.runs.spec import Spec
+from fedkin.setup.build import method_of
+from fedkin.setup.population import population_of
+
+Stamp = tuple[int, int, int]  # when a file was written last, its bytes, and which file it is
+
+
+class Known(NamedTuple):
+    """The data as they were read, for one experiment; ``facts`` are of a file of the node's own."""
+
+    experiment: str
+    stamp: Stamp | None
+    population: Population
+    facts: Facts | None
+
+
+class HeldData:
+    """The data of one node."""
+
+    def __init__(self, folder: Path, config: NodeConfig, state: Path) -> None:
+        self.folder, self.config, self.state = folder, config, state
+        self._known: Known | None = None
+
+    def look(self, spec: Spec, experiment: str) -> Known:
+        """The data as they are now: read again for another experiment, and where the file changed.
+
+        Args:
+            spec: The experiment.
+            experiment: Its fingerprint.
+
+        Returns:
+            With the population of the last look, as long as it holds the same.
+
+        Raises:
+            FedkinError: They cannot be read.
+        """
+        known, stamp = self._known, self._stamp()
+        if known is not None and known[:2] == (experiment, stamp):
+            return known
+        found = self._read(spec, experiment, stamp)
+        if known is not None and (known.experiment, known.facts) == (experiment, found.facts):
+            found = found._replace(population=known.population)  # the same was written again
+        self._known = found
+        return found
+
+    def _read(self, spec: Spec, experiment: str, stamp: Stamp | None) -> Known:
+        method = method_of(spec)
+        if method.needs.pooled:
+            raise FedkinError(f"{spec.method.name} needs everybody's data in one place")
+        if self.config.data is None:
+            whole = population_of(spec, method.needs.public != "none")
+            return Known(experiment, stamp, whole, None)
+        own = data.read(self.folder / self.config.data, spec.data.label or "label")
+        told = {"architecture": self.config.model or ""}
+        facts = data.facts_of(own, 0, salt_of(self.state)).model_copy(update=told)
+        return Known(experiment, stamp, own, facts)
+
+    def _stamp(self) -> Stamp | None:
+        """Of the file, before it is read: who replaces it meanwhile has it read again."""
+        if self.config.data is None:
+            return None
+        try:
+            found = (self.folder / self.config.data).stat()
+        except OSError:  # reading it says why
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
