@@ -186,3 +186,36 @@ def test_what_was_asked_is_on_the_disk_before_it_is_done(tmp_path, monkeypatch):
     assert len(synced) == 1
     (line,) = (tmp_path / "deep" / RUN / ASKED).read_text().splitlines()
     assert re.fullmatch("local 1 [0-9a-f]{32}", line)
+
+
+def test_a_newcomer_with_other_data_is_asked_anew(tmp_path):
+    """But for what is asked once: two sums of one round tell an update, whatever the data are."""
+    one, two = "11" * 32, "22" * 32
+    last = [("local", bytes([number])) for number in range(10)] + [("reveal", b"a")]
+    for data in (one, two, one):
+        for op, content in last if data == one else [*last[:10], ("local", b"\x09")]:
+            Asked(tmp_path / RUN, data).check(SPEC, asking(op, 1), content)
+        for asked in (Asked(tmp_path / RUN, data), Asked(tmp_path / RUN)):
+            with pytest.raises(Refused, match="local 1 was asked 10 times already"):
+                asked.check(SPEC, asking("local", 1), b"more")
+            with pytest.raises(Refused, match="reveal 1 was asked 1 times already"):
+                asked.check(SPEC, asking("reveal", 1), b"more")
+    lines = (tmp_path / RUN / ASKED).read_text().splitlines()
+    assert [line for line in lines if "data" in line] == [
+        f"data {one}",
+        f"data {two}",
+        f"data {one}",
+    ]
+    assert len(lines) == 3 + 30 + 1
+
+
+def test_what_was_asked_before_data_were_written_down_counts(tmp_path):
+    for number in range(10):
+        Asked(tmp_path / RUN).check(SPEC, asking("local", 1), bytes([number]))
+    asked = Asked(tmp_path / RUN, "11" * 32)
+    asked.check(SPEC, asking("local", 1), b"\x00")
+    with pytest.raises(Refused, match="local 1 was asked 10 times already"):
+        asked.check(SPEC, asking("local", 1), b"more")
+    Asked(tmp_path / RUN, "22" * 32).check(SPEC, asking("local", 2), b"new")
+    with pytest.raises(Refused, match="local 1 was asked 10 times already"):
+        Asked(tmp_path / RUN, "22" * 32).check(SPEC, asking("local", 1), b"more")

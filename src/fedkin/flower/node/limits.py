@@ -27,16 +27,19 @@ ONCE_NOISED = {**ONCE, "local": 1}
 MOST_RUNS = 200  # on one node
 ASKED = "asked"  # the file in a run's folder
 DONE = "done"  # its last line, when the client's model of a run is made
+DATA = "data"  # of a line: which data of the node the lines after it were asked of
 RUN = re.compile(r"[0-9a-f]{16}([0-9a-f]{4})?")
 FINISH = ("finish", "evaluate_all")
 AFTER = (*FINISH, *SCORE_STAGES)  # what may be asked in the round after the last
 
 
 class Asked:
-    """What was asked of this client in the run of ``folder``."""
+    """What was asked of this client in the run of ``folder``, with ``data``: the digest of a file
+    of the node's own. Where the node has another file, a newcomer may be asked all of it again.
+    """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, data: str = "") -> None:
+        self.folder, self._data, self._told = folder, data, ""
         self._path = folder / ASKED
         lines = (
             self._path.read_text(encoding="ascii", errors="replace").splitlines()
@@ -45,7 +48,10 @@ class Asked:
         )
         self._contents: dict[str, set[str]] = {}
         for key, _, content in (line.rpartition(" ") for line in lines):
-            self._contents.setdefault(key, set()).add(content)
+            if key == DATA:
+                self._begin(content)
+            else:
+                self._contents.setdefault(key, set()).add(content)
         self.done = DONE in lines
 
     def check(self, spec: Spec, request: Request, message: bytes | None) -> None:
@@ -56,6 +62,8 @@ class Asked:
         self._check_run(request)
         self._check_rounds(spec, request)
         contents = _contents(request, message)
+        lines = [f"{DATA} {self._data}"] if self._data not in ("", self._told) else []
+        self._begin(self._data)
         new = [key for key in contents if contents[key] not in self._contents.get(key, set())]
         once = ONCE_NOISED if spec.privacy.at_client else ONCE
         if self.done and any(_op(key) not in SCORE_STAGES for key in new):
@@ -69,9 +77,16 @@ class Asked:
                 times = "once" if most == 1 else f"{most} times"
                 raise Refused(f"{key} was asked {times} already, with different messages")
         if new:
-            self._append([f"{key} {contents[key]}" for key in new])
+            self._append([*lines, *(f"{key} {contents[key]}" for key in new)])
             for key in new:
                 self._contents.setdefault(key, set()).add(contents[key])
+
+    def _begin(self, data: str) -> None:
+        """With other data of the node's own, but for what is asked once whatever they are."""
+        if self._told and data and self._told != data:
+            once = {key for key in self._contents if _op(key) in ONCE}
+            self._contents = {key: self._contents[key] for key in once}
+        self._told = data or self._told
 
     def finish(self) -> None:
         """The run's model is made: from now on what was asked before is answered again, and
