@@ -1,5 +1,6 @@
 """Requests and replies, beside a grid that answers as the test says."""
 
+import json
 import math
 from types import SimpleNamespace
 
@@ -50,6 +51,7 @@ class Grid:
         self.offline: set[str] = set()
         self.blobs: list[bytes] = []
         self.changed: dict[str, object] = {}
+        self.newer: dict[str, object] = {}  # of a header that this version does not know
         TaskIdentity._run_id = TaskIdentity._task_id = TaskIdentity._node_id = 1
 
     def get_nodes(self):
@@ -76,7 +78,8 @@ class Grid:
             if message.metadata.message_id in ids and waited >= self.after.get(name, 0):
                 content = {"version": "1", "experiment": "", "run": ABOUT.run, "name": name}
                 reply = NodeReply(**{**content, **self.changed})
-                yield Message(pack([sealed(reply), *self.blobs]), reply_to=message)
+                header = json.dumps(json.loads(sealed(reply)) | self.newer).encode()
+                yield Message(pack([header, *self.blobs]), reply_to=message)
 
 
 def dispatching(grid, **settings):
@@ -178,6 +181,19 @@ def test_a_reply_of_somebody_else_or_too_large_is_refused(clock):
     assert of.exchange(asked) == {"a": "message of 4 bytes, more than the 3 allowed"}
     grid.changed = {}
     assert of.exchange(asking(of, "a"))["a"] == "its reply has not the messages that it names"
+
+
+def test_another_version_is_named_before_its_reply_is_read(clock):
+    grid = Grid(clock, names=("a",))
+    of = dispatching(grid, clients=("a",))
+    for changed, said in (
+        ({"version": "2", "new_field": 1}, "its reply is of another version: 2"),
+        ({"protocol": 6, "steps": "of tomorrow"}, "its reply is of another protocol: 6"),
+        ({"version": "2", "new_field": 1, "error": "why"}, "why"),
+        ({"new_field": 1}, "nodereply is malformed: new_field: Extra inputs are not permitted"),
+    ):
+        grid.newer = changed
+        assert of.exchange(asking(of, "a")) == {"a": said}
 
 
 def test_unregistered_nodes_are_asked_once_who_they_are(clock):

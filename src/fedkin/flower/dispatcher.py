@@ -21,9 +21,11 @@ from fedkin.flower.envelope import (
     NodeReply,
     Refused,
     Request,
+    Spoken,
     cleaned,
     opened,
     sealed,
+    spoken,
 )
 from fedkin.flower.pulls import Parts, Pulls, taken
 from fedkin.flower.records import pack
@@ -226,14 +228,12 @@ class Dispatcher:
         """A reply of the right client, run and round; else the reason against it."""
         try:
             header, *blobs = parts
+            if (said := spoken(header)) is not None:
+                if said.error is not None:
+                    return said.error
+                _check_same(said, request, "protocol", "version")
             reply = opened(NodeReply, header)
-            if reply.error is not None:
-                return reply.error
-            for what in ("protocol", "version", "experiment", "run", "name"):
-                if getattr(reply, what) != getattr(request, what):
-                    raise Refused(
-                        f"its reply is of another {what}: {cleaned(str(getattr(reply, what)))[:40]}"
-                    )
+            _check_same(reply, request, "experiment", "run", "name")
             if [(done.op, done.round) for done in reply.steps] != [
                 (step.op, step.round) for step in request.steps
             ]:
@@ -307,3 +307,10 @@ def states_follow(request: Request, reply: NodeReply) -> None:
         if done.own.round != own or not done.own.digest or (digest and done.own.digest != digest):
             raise Refused(f"its state after {done.op} {done.round} is not the one that this leaves")
         digest = done.own.digest
+
+
+def _check_same(reply: Spoken | NodeReply, request: Request, *keys: str) -> None:
+    for key in keys:
+        theirs = getattr(reply, key)
+        if theirs != getattr(request, key):
+            raise Refused(f"its reply is of another {key}: {cleaned(str(theirs))[:40]}")

@@ -221,12 +221,38 @@ class NodeReply(_Header):
     steps: tuple[Done, ...] = Field(default=(), max_length=STEPS)
 
 
+class Spoken(BaseModel):
+    """What the headers of every version say, whatever else stands there."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    protocol: int
+    version: Short
+    error: Sentence | None = None
+
+
+def spoken(header: bytes) -> Spoken | None:
+    """Which protocol and version a header is of, before it is read by the fields of this one.
+
+    Args:
+        header: Of somebody else's making.
+
+    Returns:
+        None where it does not say.
+
+    Raises:
+        Refused: It is too large.
+    """
+    _check_size(header)
+    try:
+        return Spoken.model_validate_json(header)
+    except ValidationError:
+        return None
+
+
 def opened(kind: type[Some], header: bytes) -> Some:
     """A header of somebody else's making. Raises Refused for anything but a well-formed one."""
-    if len(header) > HEADER_BYTES:
-        raise Refused(f"header of {len(header)} bytes, more than the {HEADER_BYTES} allowed")
-    if header.count(b":") > COLONS:
-        raise Refused(f"header of more than {COLONS:,} entries")
+    _check_size(header)
     try:
         return kind.model_validate_json(header)
     except ValidationError as error:
@@ -235,6 +261,13 @@ def opened(kind: type[Some], header: bytes) -> Some:
         raise Refused(
             cleaned(f"{kind.__name__.lower()} is malformed: {where}: {first['msg']}")
         ) from None
+
+
+def _check_size(header: bytes) -> None:
+    if len(header) > HEADER_BYTES:
+        raise Refused(f"header of {len(header)} bytes, more than the {HEADER_BYTES} allowed")
+    if header.count(b":") > COLONS:
+        raise Refused(f"header of more than {COLONS:,} entries")
 
 
 def sealed(header: BaseModel) -> bytes:

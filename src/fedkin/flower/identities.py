@@ -104,7 +104,7 @@ def _about(experiment: str, text: bytes) -> bytes:
 
 
 def _peers(path: Path) -> list[ec.EllipticCurvePublicKey]:
-    remedy = "bring it back from a fresh fedkin deploy init, or from another node's folder"
+    remedy = "bring it back from the deployment's folder, or from another node's"
     try:
         lines = read_file(path, LIST).splitlines()
     except OSError:

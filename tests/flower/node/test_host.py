@@ -1,5 +1,6 @@
 """A node alone: what it refuses, and that work is done once however often it is asked for."""
 
+import json
 import math
 import multiprocessing.connection
 import os
@@ -14,7 +15,7 @@ from filelock import FileLock, Timeout
 from fedkin.core.errors import FedkinError
 from fedkin.engine.codec import decode, encode
 from fedkin.flower.config import NODE, fingerprint, socket_of
-from fedkin.flower.envelope import Base, NodeReply, Place, Step
+from fedkin.flower.envelope import Base, NodeReply, Place, Step, sealed
 from fedkin.flower.node import held_data, host
 from tests.engine.small import small
 from tests.flower.node.host_examples import ask, down, made, request
@@ -148,6 +149,40 @@ def test_what_is_not_for_this_node_is_told_by_its_beginning(node, spec):
         reply = NodeReply.model_validate_json(node.answer(parts)[0])
         assert reply.error.startswith("request is malformed")
         assert (reply.run, reply.experiment) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "theirs"),
+    [
+        ({"version": "9.0"}, "9.0 (protocol 5)"),
+        ({"protocol": 6}, "{ours} (protocol 6)"),
+        ({"version": "9.0", "protocol": 6, "new_field": 1, "steps": "?"}, "9.0 (protocol 6)"),
+    ],
+)
+def test_another_version_is_named_before_its_header_is_read(changes, theirs, node, spec):
+    header = json.loads(sealed(request(spec))) | changes
+    reply = NodeReply.model_validate_json(node.answer([json.dumps(header).encode()])[0])
+    ours = node.version
+    assert reply.error == (
+        f"this node's fedkin is {ours} (protocol 5), not {theirs.format(ours=ours)}: "
+        "install the same on all machines"
+    )
+    assert not node.state.exists()
+
+
+def test_a_reason_names_no_folder_of_the_machine(tmp_path):
+    spec = small("fedavg", run__clients=4)
+    (tmp_path / "node").mkdir()
+    for data in ("d.csv", str(tmp_path / "elsewhere" / "d.csv")):
+        node = made(tmp_path / "node", spec, data=data)
+        reply, _ = ask(node, request(spec, steps=()))
+        assert "d.csv" in reply.error
+        assert str(tmp_path) not in reply.error
+    node = made(tmp_path / "node", small("fedavg", run__clients=4))
+    node.state.write_text("no folder")
+    reply, _ = ask(node, request(spec), down(spec))
+    assert "state" in reply.error
+    assert str(tmp_path) not in reply.error
 
 
 def test_without_steps_or_a_place_a_node_says_who_it_is(node, spec):

@@ -30,12 +30,14 @@ from fedkin.experiment.run_facts import versions
 from fedkin.flower import config
 from fedkin.flower.envelope import (
     HEADER_BYTES,
+    PROTOCOL,
     NodeReply,
     Place,
     Refused,
     Request,
     opened,
     sealed,
+    spoken,
 )
 from fedkin.flower.identities import identity, masked
 from fedkin.flower.node import data, local_socket
@@ -73,7 +75,9 @@ class Node:
         """The reply to a request, whatever it is."""
         request = None
         try:
-            request = opened(Request, parts[0] if parts else b"")
+            header = parts[0] if parts else b""
+            self._check_version(header)
+            request = opened(Request, header)
             return self._obey(request, parts[1:])
         except FedkinError as error:  # also of a damaged or full disk: the server gets the reason
             why = str(error)
@@ -89,15 +93,32 @@ class Node:
                     experiment=experiment,
                     run=run,
                     name=self.config.client,
-                    error=why,
+                    error=self._told(why),
                 )
             )
         ]
 
+    def _check_version(self, header: bytes) -> None:
+        """First of all: another version's header may have fields that this one does not know."""
+        said = spoken(header)
+        if said is not None and (said.protocol, said.version) != (PROTOCOL, self.version):
+            raise Refused(
+                f"this node's fedkin is {self.version[:20]} (protocol {PROTOCOL}), not "
+                f"{said.version[:20]} (protocol {said.protocol}): install the same on all machines"
+            )
+
+    def _told(self, why: str) -> str:
+        """A reason for others: files have the names that they have in this node's folder."""
+        places = [self.folder, self.folder.absolute(), self.folder.resolve()]
+        if self.config.data is not None:
+            places.append((self.folder / self.config.data).parent)
+        for place in sorted({f"{one}{os.sep}" for one in places}, key=len, reverse=True):
+            why = why.replace(place, "")
+        return why
+
     def _obey(self, request: Request, blobs: list[bytes]) -> list[bytes]:
         spec, experiment = self._experiment()
         for what, theirs, ours in (
-            ("fedkin", request.version, self.version),
             ("experiment", request.experiment, experiment),
             ("client", request.name, self.config.client),
         ):
