@@ -1,6 +1,8 @@
 """Messages on the socket of a node."""
 
+import re
 import threading
+from multiprocessing.connection import Listener
 
 import pytest
 
@@ -10,7 +12,7 @@ from fedkin.flower.envelope import HEADER_BYTES, NodeReply, sealed
 from fedkin.flower.node import host, local_socket
 from fedkin.flower.node.host import serve
 from tests.engine.small import small
-from tests.flower.node.host_examples import made, request
+from tests.flower.node.host_examples import ask, down, made, request
 
 
 @pytest.fixture
@@ -34,6 +36,35 @@ def test_large_messages_are_not_read(tmp_path, spec):
     (header,) = local_socket.ask(socket, [sealed(request(spec, steps=(), place=None))], 1 << 30)
     assert NodeReply.model_validate_json(header).error is None
     assert not list(node.state.glob("*/*.commit"))
+
+
+def test_an_answer_that_is_too_large_is_told_with_its_size(tmp_path, spec):
+    node = made(tmp_path, spec, max_bytes=2_000)
+    reply, sent = ask(node, request(spec), down(spec))
+    assert (reply.steps, sent) == ((), [])
+    size = len(down(spec))
+    found = re.fullmatch(
+        r"its answer has ([0-9,]+) bytes, more than max_bytes = 2,000 in its node.toml: raise it "
+        r"there, and in deployment.toml",
+        reply.error,
+    )
+    assert size < int(found[1].replace(",", "")) < 2 * size
+    node.config = node.config.model_copy(update={"max_bytes": 2 * size})
+    assert ask(node, request(spec), down(spec))[1]
+
+
+def test_an_answer_beyond_the_limit_of_who_asked_is_told(short_path):
+    """The node was started with another limit than its host has now."""
+    place = short_path / "s"
+    with Listener(str(place), family="AF_UNIX") as listener:
+
+        def host():
+            with listener.accept() as line:
+                local_socket.put(line, local_socket.take(line, 9) and [bytes(100_001)])
+
+        threading.Thread(target=host, daemon=True).start()
+        with pytest.raises(FedkinError, match="answer of this node's host is larger than max_byt"):
+            local_socket.ask(place, [b"x"], 100_000)
 
 
 class Line:

@@ -78,7 +78,7 @@ class Node:
             header = parts[0] if parts else b""
             self._check_version(header)
             request = opened(Request, header)
-            return self._obey(request, parts[1:])
+            return self._small_enough(self._obey(request, parts[1:]))
         except FedkinError as error:  # also of a damaged or full disk: the server gets the reason
             why = str(error)
         except (
@@ -106,6 +106,15 @@ class Node:
                 f"this node's fedkin is {self.version[:20]} (protocol {PROTOCOL}), not "
                 f"{said.version[:20]} (protocol {said.protocol}): install the same on all machines"
             )
+
+    def _small_enough(self, parts: list[bytes]) -> list[bytes]:
+        size, most = sum(map(len, parts)), self.config.max_bytes
+        if size > most:
+            raise Refused(
+                f"its answer has {size:,} bytes, more than max_bytes = {most:,} in its node.toml: "
+                "raise it there, and in deployment.toml"
+            )
+        return parts
 
     def _told(self, why: str) -> str:
         """A reason for others: files have the names that they have in this node's folder."""

@@ -52,3 +52,8 @@ def ask(socket: Path, parts: list[bytes], limit: int, patience: float = 60) -> l
             raise FedkinError(
                 f"the host of this node ended, or refused what came: {error}"
             ) from None
+        except OSError as error:
+            raise FedkinError(
+                f"the answer of this node's host is larger than max_bytes = {limit:,} in node.toml "
+                f"allowed when the node was started, or was cut off: {error}"
+            ) from None
