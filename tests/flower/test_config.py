@@ -121,6 +121,26 @@ def test_what_is_not_said_is_what_the_documentation_says():
         config.made(config.NodeConfig, "", {**HERE, "max_bytes": 0})
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"clients": ()}, "clients is empty: name a node at least"),
+        ({"clients": ("a", "b", "a")}, "clients has 'a' 2 times: name each node once"),
+        ({"newcomers": ("b", "c", "c", "c")}, "newcomers has 'c' 3 times: name each node once"),
+        ({"clients": ("a", "b"), "newcomers": ("b",)}, None),  # one that became a client
+    ],
+)
+def test_a_node_stands_once(names, said):
+    """One that stood twice was two clients, with one node's data for both."""
+    told = {**DEPLOYED, **names}
+    if said is None:
+        assert config.made(config.Deployment, "here", told).newcomers == ("b",)
+        return
+    with pytest.raises(FedkinError) as found:
+        config.made(config.Deployment, "here", told)
+    assert str(found.value) == f"here: {said}"
+
+
 def test_a_configuration_has_nothing_else_and_stays_what_it_is():
     for kind, content in ((config.Deployment, DEPLOYED), (config.NodeConfig, HERE)):
         with pytest.raises(FedkinError, match=r"^: strange: "):

@@ -5,6 +5,7 @@ every node.
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -92,6 +93,8 @@ def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
             raise FedkinError(f"{where}: {_misnamed(first['input'])}") from None
         raise FedkinError(f"{where}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     _check_addresses(config, where)
+    if isinstance(config, Deployment):
+        _check_clients(config, where)
     return config
 
 
@@ -107,6 +110,16 @@ def _check_addresses(config: BaseModel, where: str) -> None:
         host_of(address)
         if config.insecure:
             check_insecure(address, f"{where}: insecure")
+
+
+def _check_clients(deployment: Deployment, where: str) -> None:
+    """A client is known by its name: a node that stands there twice would count as two."""
+    if not deployment.clients:
+        raise FedkinError(f"{where}: clients is empty: name a node at least")
+    for key in ("clients", "newcomers"):
+        for name, times in Counter(getattr(deployment, key)).items():
+            if times > 1:
+                raise FedkinError(f"{where}: {key} has {name!r} {times} times: name each node once")
 
 
 def _misnamed(name: str) -> str:
