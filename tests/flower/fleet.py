@@ -70,7 +70,7 @@ class Fleet:
         self.grid = Grid(self.nodes)
 
     def run(self) -> Path:
-        return server.serve(self.grid, self.folder, self.out)  # type: ignore[arg-type]
+        return server.serve(self.grid, self.folder, self.out, self.folder / "stop")  # type: ignore[arg-type]
 
     def configure(self, **settings: Any) -> None:
         found = config.load(config.Deployment, self.folder, config.DEPLOYMENT).model_copy(

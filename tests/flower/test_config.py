@@ -173,9 +173,9 @@ def test_a_sockets_path_may_have_a_hundred_bytes(short_path):
         config.socket_of(short_path / ("é" + "x" * (left - 1)), node)
 
 
-def test_a_run_and_a_newcomer_leave_word_in_files_of_their_own(tmp_path):
-    assert config.ended_of(tmp_path).name == "ended.json"
-    assert config.ended_of(tmp_path, "late").name == "ended-late.json"
+def test_every_run_of_flower_has_files_of_its_own(tmp_path):
+    assert config.ended_of(tmp_path, "12").name == "ended-12.json"
+    assert config.stop_of(tmp_path, "12").name == "stop-12"
 
 
 def test_the_order_of_a_methods_options_is_no_other_experiment():

@@ -18,7 +18,7 @@ def test_ctrl_c_ends_the_round_and_a_resume_gives_the_same_result(tmp_path):
         assert process.wait(300) == 130, running.log("run")
         assert "ending this round" in running.log("run")
         assert "--resume" in running.log("run")
-        assert not (running.folder / "stop").exists()
+        assert not list(running.folder.glob("stop-*"))
         wait_for(lambda: not running.server_apps(), 60, running)
         assert 1 <= running.round() < 4
         assert result(running.run("--resume")) == result(run(spec, tmp_path / "plain"))

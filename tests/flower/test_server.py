@@ -12,7 +12,7 @@ from fedkin.core.errors import FedkinError
 from fedkin.experiment.training import Interrupted
 from fedkin.flower import server
 from fedkin.flower.backend import NODES
-from fedkin.flower.config import DEPLOYMENT, STOP, Deployment, fingerprint, text_of
+from fedkin.flower.config import DEPLOYMENT, Deployment, fingerprint, stop_of, text_of
 from fedkin.flower.envelope import Facts
 from tests.engine.small import small
 
@@ -24,7 +24,7 @@ FACTS = Facts(
 
 def begin(folder, join="", rounds=""):
     told = {"deployment": str(folder), "out": str(folder / "out"), "join": join, "rounds": rounds}
-    server.main("grid", SimpleNamespace(run_config=told))
+    server.main("grid", SimpleNamespace(run_config=told, run_id=12))
 
 
 @pytest.fixture
@@ -39,15 +39,16 @@ def served(monkeypatch):
 
 def test_a_run_or_a_join_is_served_and_leaves_word(served, tmp_path):
     begin(tmp_path)
-    assert served == [1, ("run", "grid", tmp_path, tmp_path / "out")]
+    stop = stop_of(tmp_path, "12")
+    assert served == [1, ("run", "grid", tmp_path, tmp_path / "out", stop)]
     word = {"error": None, "interrupted": False}
-    assert json.loads((tmp_path / "ended.json").read_text()) == word
-    (tmp_path / "ended.json").unlink()
+    assert json.loads((tmp_path / "ended-12.json").read_text()) == word
+    (tmp_path / "ended-12.json").unlink()
     for rounds, number in (("", None), ("0", 0), ("12", 12)):
         begin(tmp_path, "late", rounds)
         assert served[-1] == ("join", "grid", tmp_path, tmp_path / "out", "late", number)
-        assert json.loads((tmp_path / "ended-late.json").read_text()) == word
-    assert not (tmp_path / "ended.json").exists()
+        assert json.loads((tmp_path / "ended-12.json").read_text()) == word
+        (tmp_path / "ended-12.json").unlink()
 
 
 @pytest.mark.parametrize(
@@ -66,23 +67,25 @@ def test_the_word_says_what_went_wrong(error, word, interrupted, served, tmp_pat
     monkeypatch.setattr(server, "serve", fail)
     with pytest.raises(type(error)):
         begin(tmp_path)
-    left = json.loads((tmp_path / "ended.json").read_text())
+    left = json.loads((tmp_path / "ended-12.json").read_text())
     assert left["interrupted"] is interrupted
     assert left["error"] == (f"{word}{tmp_path} --resume" if interrupted else word)
 
 
 def test_after_a_round_its_nodes_are_known_and_who_wants_to_stop_is_heard(tmp_path):
     known, facts = tmp_path / "nodes.json", {"a": FACTS, "b": None}
-    progress = server.progress_of(tmp_path, known, facts)
+    stop = stop_of(tmp_path, "12")
+    stop_of(tmp_path, "11").touch()  # of another run
+    progress = server.progress_of(tmp_path, stop, known, facts)
     progress(SimpleNamespace(round=1, phase="round"))
     assert server.known_facts(known) == facts
     known.write_text("kept")
-    (tmp_path / STOP).touch()
+    stop.touch()
     progress(SimpleNamespace(round=3, phase="finish"))
-    assert (tmp_path / STOP).exists()
+    assert stop.exists()
     with pytest.raises(Interrupted, match=r"^stopped in round 2; continue with: .* --resume$"):
         progress(SimpleNamespace(round=2, phase="round"))
-    assert not (tmp_path / STOP).exists()
+    assert not stop.exists()
     assert known.read_text() == "kept"
 
 
@@ -131,7 +134,7 @@ def test_a_run_is_begun_by_a_name_of_its_own_once_its_nodes_are_there(parts, tmp
     deploy(tmp_path)
     names = set()
     for _ in range(2):
-        assert server.serve("grid", tmp_path, tmp_path / "out") == tmp_path
+        assert server.serve("grid", tmp_path, tmp_path / "out", tmp_path / "stop") == tmp_path
         grid, about, patience = parts.hellos[-1]
         assert (grid, patience, about.experiment) == ("grid", 7.0, fingerprint(SPEC))
         names.add(about.run)
@@ -144,7 +147,7 @@ def test_a_run_is_begun_by_a_name_of_its_own_once_its_nodes_are_there(parts, tmp
     named["progress"](SimpleNamespace(round=1, phase="round"))
     assert server.known_facts(tmp_path / "out" / NODES) == {"a": FACTS}
     deploy(tmp_path, insecure=True)
-    server.serve("grid", tmp_path, tmp_path / "out")
+    server.serve("grid", tmp_path, tmp_path / "out", tmp_path / "stop")
     assert parts.told[3] is None
 
 
@@ -155,15 +158,15 @@ def test_a_run_is_gone_on_with_under_its_name_and_with_the_nodes_it_knows(parts,
     known = {"a": None, "b": FACTS.model_dump(mode="json")}
     (out / NODES).write_text(json.dumps(known))
     parts.recorded, parts.deployment = True, "fedcba9876543210"
-    server.serve("grid", tmp_path, out)
+    server.serve("grid", tmp_path, out, tmp_path / "stop")
     assert len(parts.hellos) == 1  # of another run: nobody had begun this one
     parts.begun = True
-    server.serve("grid", tmp_path, out)
+    server.serve("grid", tmp_path, out, tmp_path / "stop")
     assert len(parts.hellos) == 1
     assert parts.told[1].about.run == "fedcba9876543210"
     assert parts.told[2] == {"a": None, "b": FACTS}
     how, told, named = parts.began[-1]
     assert (how, told, named["trust_code"], named["engine"]) == ("resume", (out,), True, "engine")
     (out / NODES).unlink()
-    server.serve("grid", tmp_path, out)
+    server.serve("grid", tmp_path, out, tmp_path / "stop")
     assert len(parts.hellos) == 2

@@ -20,7 +20,7 @@ from fedkin.flower.address import check_insecure, host_of
 from fedkin.runs.spec import Spec, parse, read
 
 DEPLOYMENT, NODE, EXPERIMENT = "deployment.toml", "node.toml", "experiment.toml"
-STOP = "stop"  # in a deployment's folder: who puts it there wants the run to end after its round
+SUBMITTED = "submitted.json"  # in a deployment's folder: which run was begun last
 MAX_BYTES = 256 << 20  # of one message, unless a configuration says otherwise
 LONGEST_SOCKET = 100  # bytes in the path of a socket that every system takes
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
@@ -150,9 +150,14 @@ def fingerprint(spec: Spec) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def ended_of(folder: Path, newcomer: str = "") -> Path:
-    """Where a server app leaves word how its run ended, or how a newcomer's join did."""
-    return folder / (f"ended-{newcomer}.json" if newcomer else "ended.json")
+def ended_of(folder: Path, number: str) -> Path:
+    """Where a server app leaves word how it ended. ``number``: of the Flower run that it is."""
+    return folder / f"ended-{number}.json"
+
+
+def stop_of(folder: Path, number: str) -> Path:
+    """Who puts a file there wants the Flower run of this number to end after its round."""
+    return folder / f"stop-{number}"
 
 
 def socket_of(folder: Path, config: NodeConfig) -> Path:

@@ -38,12 +38,13 @@ def main(grid: Grid, context: Context) -> None:
         str(context.run_config[key]) for key in ("deployment", "out", "join", "rounds")
     )
     torch.set_num_threads(1)
-    word = config.ended_of(Path(folder), name)
+    number = str(context.run_id)
+    word, stop = (of(Path(folder), number) for of in (config.ended_of, config.stop_of))
     try:
         if name:
             newcomer.serve(grid, Path(folder), Path(out), name, int(rounds) if rounds else None)
         else:
-            serve(grid, Path(folder), Path(out))
+            serve(grid, Path(folder), Path(out), stop)
     except Interrupted:
         ended(
             word,
@@ -65,8 +66,8 @@ def ended(word: Path, error: str | None, interrupted: bool = False) -> None:
     write_file(word, json.dumps({"error": error, "interrupted": interrupted}).encode())
 
 
-def serve(grid: Grid, folder: Path, out: Path) -> Path:
-    """Begin the run in ``out``, or continue it where there is one."""
+def serve(grid: Grid, folder: Path, out: Path, stop: Path) -> Path:
+    """Begin the run in ``out``, or continue it where there is one, until ``stop`` is there."""
     deployment = config.load(config.Deployment, folder, config.DEPLOYMENT)
     spec = config.spec_of(folder)
     goes_on = begun(out)
@@ -84,15 +85,15 @@ def serve(grid: Grid, folder: Path, out: Path) -> Path:
     verify = verifier(folder, about.experiment) if signed else None
     engine = FlowerBackend(deployment, dispatcher, facts, verify).engine()
 
-    progress = progress_of(folder, known, facts)
+    progress = progress_of(folder, stop, known, facts)
     # the deployment's folder is its operator's own, and so is the code that its experiment names
     train = partial(resume, trust_code=True) if goes_on else partial(run, spec)
     return train(out, progress=progress, engine=engine)
 
 
-def progress_of(folder: Path, known: Path, facts: dict[str, Facts | None]) -> Progress:
+def progress_of(folder: Path, stop: Path, known: Path, facts: dict[str, Facts | None]) -> Progress:
     """After every round: keep what the nodes reported in the run directory, and look whether
-    somebody wants to stop.
+    somebody wants to ``stop``.
     """
 
     def progress(record: Record) -> None:
@@ -101,8 +102,8 @@ def progress_of(folder: Path, known: Path, facts: dict[str, Facts | None]) -> Pr
                 name: fact and fact.model_dump(mode="json") for name, fact in facts.items()
             }
             write_file(known, json.dumps(known_facts).encode())
-        if (folder / config.STOP).exists() and record.phase != "finish":
-            (folder / config.STOP).unlink()
+        if stop.exists() and record.phase != "finish":
+            stop.unlink()
             raise Interrupted(
                 f"stopped in round {record.round}; continue with: fedkin deploy run {folder} "
                 "--resume"

@@ -27,7 +27,7 @@ def site(tmp_path):
 
 
 def submitted(site):
-    return submit.Submitted(site, load(Deployment, site, DEPLOYMENT), ended_of(site))
+    return submit.Submitted(site, load(Deployment, site, DEPLOYMENT))
 
 
 def test_a_run_is_submitted_with_what_the_app_has_to_know(site, programs):
@@ -75,7 +75,7 @@ def test_the_superlink_is_asked_of_a_run_that_is_quiet(site, programs, monkeypat
     flower._status = ""
     with pytest.raises(FedkinError, match=r"Flower run 12: not known to the SuperLink"):
         flower.check("hint")
-    ended_of(site).write_text("{}")
+    ended_of(site, "12").write_text("{}")
     flower._status = ""
     assert flower.over()
     assert not programs.answers
@@ -83,9 +83,10 @@ def test_the_superlink_is_asked_of_a_run_that_is_quiet(site, programs, monkeypat
 
 def test_the_word_that_an_app_left_is_passed_on(site):
     flower = submitted(site)
+    flower.number = "12"
 
     def left(error, interrupted):
-        ended_of(site).write_text(json.dumps({"error": error, "interrupted": interrupted}))
+        ended_of(site, "12").write_text(json.dumps({"error": error, "interrupted": interrupted}))
 
     left(None, False)
     flower.check("hint")
@@ -119,6 +120,7 @@ def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, m
     told = []
 
     def app(self, config):
+        self.number = "12"
         assert not self.word.exists()
         told.append(config)
         self.word.write_text(json.dumps({"error": None, "interrupted": False}))
@@ -133,7 +135,8 @@ def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, m
     assert not slept
 
     def slow(self):
-        ended_of(site, "late").touch()
+        left = {"error": None, "interrupted": False}
+        ended_of(site, "12").write_text(json.dumps(left))
         return len(slept) == 2
 
     monkeypatch.setattr(submit.Submitted, "over", slow)
@@ -143,9 +146,10 @@ def test_a_newcomer_joins_the_last_run_unless_another_is_named(site, programs, m
 
 def test_a_run_is_followed_and_begun_with_what_the_app_needs(site, monkeypatch):
     told, seen, alive = [], [], []
-    ended_of(site).write_text("of another run")
+    ended_of(site, "11").write_text("of another run")
 
     def app(self, config):
+        self.number = "12"
         assert not self.word.exists()
         told.append(config)
         self.word.write_text(json.dumps({"error": None, "interrupted": False}))

@@ -8,10 +8,12 @@ import pytest
 
 pytest.importorskip("flwr")
 
+from filelock import FileLock
+
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
-from fedkin.flower.config import STOP, ended_of
+from fedkin.flower.config import SUBMITTED, ended_of, stop_of
 from fedkin.flower.envelope import Refused
 from fedkin.flower.operator import submit
 from fedkin.flower.operator.site import init
@@ -23,6 +25,17 @@ STOPPED = "stopped after a round; continue with: fedkin deploy run SITE --resume
 SPEC = small("fedavg", run__clients=2, run__participation=1.0, run__rounds=1)
 
 
+def begun(number, word=None):
+    """What submits a run of this number, whose app has left word at once."""
+
+    def submit(self, config):
+        self.number = number
+        if word is not None:
+            self.word.write_text(json.dumps(word))
+
+    return submit
+
+
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     """A deployment, and whether its app stops when it is told to: "stops", "finishes"
@@ -30,7 +43,7 @@ def site(tmp_path, monkeypatch):
     """
     folder = init(tmp_path / "site", SPEC, ("a", "b"), "127.0.0.1:9092")
     (folder / "runs").mkdir()
-    monkeypatch.setattr(submit.Submitted, "submit", lambda self, config: None)
+    monkeypatch.setattr(submit.Submitted, "submit", begun("12"))
     monkeypatch.setattr(submit, "LOOK", 1e9)
     return folder
 
@@ -52,10 +65,11 @@ def app(folder, error):
     """Ends when it is told to stop, and leaves word."""
 
     def wait():
-        while not (folder / STOP).exists():
+        while not (stop := stop_of(folder, "12")).exists():
             time.sleep(0.01)
-        (folder / STOP).unlink()
-        ended_of(folder).write_text(json.dumps({"error": error, "interrupted": error == STOPPED}))
+        stop.unlink()
+        word = {"error": error, "interrupted": error == STOPPED}
+        ended_of(folder, "12").write_text(json.dumps(word))
 
     threading.Thread(target=wait, daemon=True).start()
 
@@ -66,7 +80,7 @@ def test_ctrl_c_waits_for_the_round(site, monkeypatch, capsys):
     with pytest.raises(Interrupted, match=STOPPED):
         submit.submit(site, site / "runs" / "1", lambda record: None)
     assert "ending this round" in capsys.readouterr().err
-    assert not (site / STOP).exists()
+    assert not stop_of(site, "12").exists()
 
 
 def test_ctrl_c_in_the_last_round_is_no_interruption(site, monkeypatch):
@@ -82,8 +96,8 @@ def test_an_app_that_others_stopped_was_not_interrupted_here(site, monkeypatch):
     """A SuperLink that goes takes its server app along; only the one who pressed Ctrl-C meant it
     (code 130).
     """
-    word = json.dumps({"error": STOPPED, "interrupted": True})
-    monkeypatch.setattr(submit.Submitted, "submit", lambda self, config: self.word.write_text(word))
+    word = {"error": STOPPED, "interrupted": True}
+    monkeypatch.setattr(submit.Submitted, "submit", begun("12", word))
     with pytest.raises(
         FedkinError, match=r"not from here .* fedkin deploy run SITE --resume"
     ) as found:
@@ -103,18 +117,76 @@ def test_a_second_ctrl_c_does_not_wait(site, monkeypatch):
     pressing(monkeypatch, after=1, times=2)
     with pytest.raises(Interrupted, match="stops after its round; then continue"):
         submit.submit(site, site / "runs" / "1", lambda record: None)
-    assert (site / STOP).exists()
+    assert stop_of(site, "12").exists()
 
 
 def test_a_resume_does_not_take_the_word_from_an_app_that_is_still_ending(site):
     out = run(SPEC, site / "runs" / "1")
-    (site / STOP).touch()
+    stop_of(site, "12").touch()
     with (
         checkpoint.alone(out),
         pytest.raises(FedkinError, match="being written by another process"),
     ):
         submit.submit(site, out, lambda record: None)
-    assert (site / STOP).exists()
+    assert stop_of(site, "12").exists()
+
+
+def test_a_second_run_is_refused_while_the_last_one_goes_on(site, monkeypatch):
+    """Its word would be taken for the second one's, and the second one would take its stop away."""
+    status = ["running"]
+    monkeypatch.setattr(submit.Submitted, "status", lambda self: status[0])
+    pressing(monkeypatch, after=1, times=2)
+    with pytest.raises(Interrupted, match="stops after its round"):
+        submit.submit(site, site / "runs" / "1", lambda record: None)
+    fine = {"error": None, "interrupted": False}
+    monkeypatch.setattr(submit.Submitted, "submit", begun("13", fine))
+    for going in ("running", "starting", "pending"):
+        status[0] = going
+        with pytest.raises(FedkinError) as told:
+            submit.submit(site, site / "runs" / "2", lambda record: None)
+        assert str(told.value).startswith(f"run 1 of {site} still goes on: wait for its end, or ")
+        assert f"touch {site / 'stop-12'}" in str(told.value)
+        assert "flwr stop 12 deployment" in str(told.value)
+    assert stop_of(site, "12").exists()
+    assert not ended_of(site, "13").exists()
+    ended_of(site, "12").write_text(json.dumps({"error": STOPPED, "interrupted": True}))
+    assert submit.submit(site, site / "runs" / "2", lambda record: None)
+    assert json.loads((site / SUBMITTED).read_text()) == {"run": "2", "flower": "13"}
+    assert not stop_of(site, "12").exists()
+    assert not ended_of(site, "12").exists()
+
+
+@pytest.mark.parametrize("status", ["finished:failed", "finished:completed", ""])
+def test_a_run_whose_app_left_no_word_is_over_where_the_superlink_says_so(
+    status, site, monkeypatch
+):
+    monkeypatch.setattr(submit.Submitted, "status", lambda self: status)
+    (site / SUBMITTED).write_text('{"run": "1", "flower": "12"}')
+    fine = {"error": None, "interrupted": False}
+    monkeypatch.setattr(submit.Submitted, "submit", begun("13", fine))
+    assert submit.submit(site, site / "runs" / "1", lambda record: None)
+
+
+def test_the_word_of_another_run_is_nobodys(site, monkeypatch):
+    ended_of(site, "11").write_text(json.dumps({"error": None, "interrupted": False}))
+    (site / "ended.json").write_text(json.dumps({"error": None, "interrupted": False}))
+    why = {"error": "why", "interrupted": False}
+    monkeypatch.setattr(submit.Submitted, "submit", begun("12", why))
+    with pytest.raises(FedkinError, match=r"^why$"):
+        submit.submit(site, site / "runs" / "1", lambda record: None)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"run": 1}', "3"])
+def test_a_damaged_note_of_the_last_run_is_said(text, site):
+    (site / SUBMITTED).write_text(text)
+    with pytest.raises(FedkinError, match=r"submitted\.json cannot be read: .*; remove it once"):
+        submit.submit(site, site / "runs" / "1", lambda record: None)
+
+
+def test_two_terminals_begin_no_run_at_once(site):
+    held = pytest.raises(FedkinError, match="a run is being begun in another terminal")
+    with FileLock(site / "submit.lock"), held:
+        submit.submit(site, site / "runs" / "1", lambda record: None)
 
 
 def test_the_client_app_refuses_what_is_too_large_for_its_node():

@@ -6,13 +6,25 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from fedkin.core.errors import FedkinError, unknown
+from fedkin.core.files import write_file
 from fedkin.experiment.training import Interrupted
-from fedkin.flower.config import DEPLOYMENT, STOP, Deployment, ended_of, load, spec_of
+from fedkin.flower.config import (
+    DEPLOYMENT,
+    SUBMITTED,
+    Deployment,
+    ended_of,
+    load,
+    spec_of,
+    stop_of,
+)
 from fedkin.flower.operator.site import write_app
 from fedkin.flower.operator.supervisor import LINK, connection, environment, program, warn_of
 from fedkin.newcomers.join import FOLDER, FOUND
@@ -24,6 +36,7 @@ from fedkin.runs.spec import Spec
 
 # Seconds without a new round after which the SuperLink is asked whether the run is still there
 LOOK = 20.0
+GOES_ON = ("pending", "starting", "running")  # what the SuperLink says of a run that is not over
 
 
 def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
@@ -45,13 +58,15 @@ def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     folder, out = folder.absolute(), out.absolute()
     deployment = load(Deployment, folder, DEPLOYMENT)
     warn_of(folder)
-    if begun(out):
-        with checkpoint.alone(out):  # a server app that was stopped may still be at its last round
-            pass
-    for left in (ended_of(folder), folder / STOP):
-        left.unlink(missing_ok=True)
-    flower = Submitted(folder, deployment, ended_of(folder))
-    flower.submit({"deployment": str(folder), "out": str(out)})
+    flower = Submitted(folder, deployment)
+    with _one_at_a_time(folder):
+        _check_over(folder, deployment)
+        if begun(out):
+            with checkpoint.alone(out):  # a server app may still be writing its last round
+                pass
+        flower.submit({"deployment": str(folder), "out": str(out)})
+        kept = json.dumps({"run": out.name, "flower": flower.number})
+        write_file(folder / SUBMITTED, kept.encode())
     asked = False
     try:
         for record in follow(out, flower.over):
@@ -64,9 +79,47 @@ def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:
     return out
 
 
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Two terminals that begin a run at once would both find that none goes on."""
+    try:
+        with FileLock(folder / "submit.lock", timeout=0):
+            yield
+    except Timeout:
+        raise FedkinError(f"{folder}: a run is being begun in another terminal") from None
+
+
+def _check_over(folder: Path, deployment: Deployment) -> None:
+    """Refuse a second run beside the last one: nodes work for one at a time, and so does a round.
+
+    Raises:
+        FedkinError: The last run goes on.
+    """
+    try:
+        kept = json.loads((folder / SUBMITTED).read_text(encoding="utf-8"))
+        run, number = str(kept["run"]), str(kept["flower"])
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        path = folder / SUBMITTED
+        raise FedkinError(
+            f"{path} cannot be read: {error}; remove it once no run goes on"
+        ) from None
+    last = Submitted(folder, deployment, number)
+    if not last.word.is_file() and last.status().startswith(GOES_ON):
+        home = last.environment["FLWR_HOME"]
+        raise FedkinError(
+            f"run {run} of {folder} still goes on: wait for its end, or let it end after its round "
+            f"(touch {stop_of(folder, number)}), or at once (FLWR_HOME={home} flwr stop {number} "
+            f"{LINK})"
+        )
+    for left in (last.word, stop_of(folder, number)):
+        left.unlink(missing_ok=True)
+
+
 def _stop(folder: Path, out: Path, flower: "Submitted", progress: Callable[[Record], None]) -> None:
     """Let the server app end its round; it leaves word why it ended."""
-    (folder / STOP).touch()
+    stop_of(folder, flower.number).touch()
     print("ending this round, then stopping; Ctrl-C again does not wait for it", file=sys.stderr)
     try:
         for record in follow(out, flower.over):
@@ -91,9 +144,7 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
         raise unknown("newcomer", name, deployment.newcomers or ["none: fedkin deploy add"])
     out = _run(folder, number)
     write_app(folder / "app")  # a deployment of an earlier version does not know of newcomers
-    word = ended_of(folder, name)
-    word.unlink(missing_ok=True)
-    flower = Submitted(folder, deployment, word)
+    flower = Submitted(folder, deployment)
     flower.submit(
         {
             "deployment": str(folder),
@@ -105,6 +156,7 @@ def join(folder: Path, name: str, number: int | None, rounds: int | None) -> dic
     while not flower.over():
         time.sleep(0.5)
     flower.check("the run is as it was; ask again")
+    flower.word.unlink(missing_ok=True)
     found: dict[str, Any] = json.loads((out / FOLDER / name / FOUND).read_text())
     return found
 
@@ -117,16 +169,18 @@ def _run(folder: Path, number: int | None) -> Path:
 
 
 class Submitted:
-    """A run of Flower that was started from here; the server app leaves word in the
-    file ``word``.
-    """
+    """A run of Flower that was started from here, under a number that is its alone."""
 
-    def __init__(self, folder: Path, deployment: Deployment, word: Path) -> None:
-        self.folder, self.word = folder, word
+    def __init__(self, folder: Path, deployment: Deployment, number: str = "") -> None:
+        self.folder, self.number = folder, number
         self.environment = environment(connection(folder, deployment))
-        self.number = ""
         self._looked = time.monotonic()
         self._status = ""
+
+    @property
+    def word(self) -> Path:
+        """Where the server app leaves word how it ended."""
+        return ended_of(self.folder, self.number)
 
     def submit(self, config: dict[str, str]) -> None:
         """flwr run."""
@@ -134,8 +188,7 @@ class Submitted:
         answer = self._flwr(
             "run", str(self.folder / "app"), LINK, "--run-config", text, "--format", "json"
         )
-        found = json.loads(answer)
-        self.number = str(found["run-id"])
+        self.number = str(json.loads(answer)["run-id"])
 
     def alive(self) -> None:
         """The run was seen at work: asking for it is a process of its own, which can wait."""
