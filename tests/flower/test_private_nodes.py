@@ -9,7 +9,7 @@ pytest.importorskip("flwr")
 from fedkin.core.errors import FedkinError
 from fedkin.experiment.run import run
 from fedkin.experiment.training import Interrupted
-from fedkin.flower.config import STOP, spec_of
+from fedkin.flower.config import spec_of
 from fedkin.flower.envelope import Place, Request, opened
 from fedkin.flower.node.host import _threshold as threshold_at
 from fedkin.runs.database import read_only
@@ -201,7 +201,7 @@ def test_a_server_that_was_cut_off_draws_other_noise_and_counts_the_round_again(
 
 def test_a_server_that_was_stopped_between_rounds_counts_nothing_again(tmp_path):
     fleet = Fleet(tmp_path, experiment(privacy=NOISE))
-    (fleet.folder / STOP).touch()
+    (fleet.folder / "stop").touch()
     with pytest.raises(Interrupted):
         fleet.run()
     fleet.run()

@@ -193,12 +193,12 @@ def test_a_newcomer_with_other_data_is_asked_anew(tmp_path):
     one, two = "11" * 32, "22" * 32
     last = [("local", bytes([number])) for number in range(10)] + [("reveal", b"a")]
     for data in (one, two, one):
-        for op, content in last if data == one else [*last[:10], ("local", b"\x09")]:
-            Asked(tmp_path / RUN, data).check(SPEC, asking(op, 1), content)
+        for op, sent in last if data == one else [*last[:10], ("local", b"\x09")]:
+            Asked(tmp_path / RUN, data).check(SPEC, asking(op, 1), sent)
         for asked in (Asked(tmp_path / RUN, data), Asked(tmp_path / RUN)):
             with pytest.raises(Refused, match="local 1 was asked 10 times already"):
                 asked.check(SPEC, asking("local", 1), b"more")
-            with pytest.raises(Refused, match="reveal 1 was asked 1 times already"):
+            with pytest.raises(Refused, match="reveal 1 was asked once already"):
                 asked.check(SPEC, asking("reveal", 1), b"more")
     lines = (tmp_path / RUN / ASKED).read_text().splitlines()
     assert [line for line in lines if "data" in line] == [

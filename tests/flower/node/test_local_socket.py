@@ -3,6 +3,7 @@
 import re
 import threading
 from multiprocessing.connection import Listener
+from types import SimpleNamespace
 
 import pytest
 
@@ -99,8 +100,8 @@ def test_a_host_that_is_not_there_is_waited_for(tmp_path, monkeypatch):
         now[0] += 10
         return now[0]
 
-    monkeypatch.setattr(local_socket.time, "monotonic", monotonic)
-    monkeypatch.setattr(local_socket.time, "sleep", slept.append)
+    clock = SimpleNamespace(monotonic=monotonic, sleep=slept.append)  # other threads have theirs
+    monkeypatch.setattr(local_socket, "time", clock)
     with pytest.raises(FedkinError, match="the host of this node does not answer: "):
         local_socket.ask(tmp_path / "none", [b""], 9)
     assert slept == [0.2] * 6  # after 10, 20, … 60 seconds; at the next look it is over

@@ -64,4 +64,6 @@ def test_a_folder_of_secrets_is_its_owners_and_a_secret_is_never_drawn_anew(tmp_
     assert salt != salt_of(tmp_path / "other")
     assert first.key != second.key
     assert secret_at(tmp_path / "deep" / "b", spec, "x").key == first.key
+    rows = {secret_at(tmp_path / "deep" / "b", spec, "x", data).key for data in ("", "one", "two")}
+    assert len(rows) == 3
     assert secret_at(tmp_path, small("fedavg"), "x") is None

@@ -147,8 +147,8 @@ class Node:
             down = decode(message)
             check_kinds(down, spec.method.name)
             check(down, down)  # finite numbers only
-        secret = secret_at(self.state, spec, request.run)
         own = "" if known.facts is None else known.facts.digest
+        secret = secret_at(self.state, spec, request.run, own)
         asked = Asked(self.state / request.run, own)
         asked.check(spec, request, message)
         host = self._host_at(spec, known, request.place)

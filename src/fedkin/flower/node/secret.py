@@ -8,13 +8,15 @@ from fedkin.runs.secret_file import new_secret, secret_of
 from fedkin.runs.spec import Spec
 
 
-def secret_at(state: Path, spec: Spec, run: str) -> Secret | None:
+def secret_at(state: Path, spec: Spec, run: str, data: str = "") -> Secret | None:
     """The secret of a node in one run, the same whenever it is asked for.
 
     Args:
         state: The node's folder of states; a secret is made there before its first run.
         spec: The experiment.
         run: Which one: each has noise of its own.
+        data: The digest of the node's own file: what it is asked anew with other rows has another
+            noise, or the difference of the two would have none.
 
     Returns:
         None where clients add no noise.
@@ -30,4 +32,4 @@ def secret_at(state: Path, spec: Spec, run: str) -> Secret | None:
     if not known:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = secret_of(state) if known else new_secret(state)
-    return found.of(f"run {run}")
+    return found.of(f"run {run} of {data}" if data else f"run {run}")
