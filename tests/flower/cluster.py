@@ -157,7 +157,8 @@ class Cluster:
 
     def commits(self, name: str) -> list[int]:
         """The rounds whose states a node holds, over all runs."""
-        return sorted(int(path.stem) for path in self.node(name).glob("state/*/*.commit"))
+        stems = [path.stem for path in self.node(name).glob("state/*/*.commit")]
+        return sorted(int(stem) for stem in stems if stem.isdecimal())
 
     def server_apps(self) -> list[int]:
         """The processes of this deployment's server apps."""

@@ -300,9 +300,18 @@ def test_a_name_of_two_nodes_is_nobodys(clock):
     of = dispatching(grid)
     assert of.nodes() == {"b": 11}
     found = of.exchange(asking(of))
-    assert found["a"] == "two nodes are connected as a: unregister one of them"
+    assert found["a"] == (
+        "several nodes are connected as a (10, 12): revoke a key that is not its own, flwr "
+        "supernode unregister NUMBER deployment (docs/deploy.md, A key that is lost)"
+    )
     assert found["c"] == "its node is not connected"
     assert not isinstance(found["b"], str)
+
+
+def test_nodes_without_keys_are_stopped_not_revoked(clock):
+    grid = Grid(clock, names=("a", "b", "a"))
+    of = dispatching(grid, insecure=True)
+    assert of.exchange(asking(of))["a"] == "several nodes say that they are a: stop all but one"
 
 
 def test_a_reply_from_another_node_or_with_a_flower_error_is_none(clock, monkeypatch):

@@ -1,18 +1,22 @@
 """Secure aggregation over Flower's messages: the bits of one process, and no update leaves."""
 
+import numpy as np
 import pytest
 
 pytest.importorskip("flwr")
 
 from fedkin.core.errors import FedkinError
+from fedkin.data.population import SPLITS
 from fedkin.engine.masked_scores import PLACES
 from fedkin.engine.masking import SCORE_STAGES, STAGES
 from fedkin.experiment.run import run
+from fedkin.flower.config import EXPERIMENT
 from fedkin.flower.envelope import Base, NodeReply, Place, Request, Step
 from fedkin.flower.identities import PEERS
 from fedkin.flower.node.host import Node
 from fedkin.flower.node.limits import ASKED, DONE
 from fedkin.flower.node.store import MODEL, NodeStore
+from fedkin.flower.operator.site import add
 from fedkin.masks.keys import pair_of
 from fedkin.masks.server import MaskedSum
 from fedkin.masks.signatures import SIGNATURE
@@ -20,6 +24,7 @@ from fedkin.masks.terms import of_scores
 from fedkin.masks.wire import CLIENT, HEADER, Stage, of_client, sealed
 from fedkin.runs.record import FEDERATION
 from fedkin.runs.spec import Spec, parse
+from fedkin.setup.build import assemble
 from tests.engine.small import content
 from tests.flower.cluster import experiment as plain_experiment
 from tests.flower.cluster import result
@@ -114,6 +119,32 @@ def test_a_server_that_passes_on_its_own_keys_is_found_out(tmp_path, monkeypatch
     _impostor(monkeypatch, 2)
     with pytest.raises(FedkinError, match="the keys of client 2 are not signed by its node"):
         fleet.run()
+
+
+def test_a_newcomer_becomes_a_client(tmp_path):
+    """Its key is in the lists that deploy add wrote: who has an old one refuses to work with it."""
+    fleet = Fleet(tmp_path, experiment(run__clients=4), own_data=True)
+    people = assemble(experiment(run__clients=5)).population
+    old = (fleet.folder / "nodes" / "c1" / PEERS).read_bytes()
+    made = add(fleet.folder, "late")
+    fleet.nodes["late"] = Node(made)
+    fleet.grid.names.append("late")
+    fleet.configure(clients=(*fleet.nodes,))
+    for client, name in enumerate(fleet.nodes):
+        place = fleet.folder / "nodes" / name
+        parts = {
+            f"{kind}_{part}": values.numpy()
+            for part in SPLITS
+            for kind, values in zip("xy", people.part(client, part), strict=True)
+        }
+        np.savez(place / "data.npz", **parts)
+        text = (place / EXPERIMENT).read_text().replace("clients = 4", "clients = 5")
+        (place / EXPERIMENT).write_text(text)
+    (fleet.folder / EXPERIMENT).write_text(text)
+    (fleet.folder / "nodes" / "c1" / PEERS).write_bytes(old)
+    found = result(fleet.run())
+    assert {event[1] for event in found["events"]} == {1}
+    assert "the keys of client 4 are not signed by its node" in found["events"][0][3]
 
 
 @pytest.mark.parametrize("change", ["missing", "another", "none"])

@@ -6,9 +6,11 @@ import subprocess
 import pytest
 
 from fedkin.experiment.run import run
+from fedkin.flower.operator.supervisor import program
 from fedkin.setup.build import assemble
 from tests.flower.cluster import (
     FEDKIN,
+    Cluster,
     cluster,
     environment,
     experiment,
@@ -51,3 +53,23 @@ def test_a_node_joins_a_run_that_goes_on(tmp_path):
         assert process.wait(900) == 0, running.log("run")
         assert not running.missing()
         assert result(running.last()) == result(run(spec, tmp_path / "plain"))
+        revoke(running, "late")
+
+
+def revoke(running: Cluster, name: str) -> None:
+    """As docs/deploy.md says: the node is cut off, and its key is never taken again."""
+    number = (running.folder / "keys" / f"{name}.node").read_text().strip()
+    assert f"SuperNode ID: {number}" in running.log(name)
+    home = {"FLWR_HOME": str(running.folder / "flower"), "FLWR_TELEMETRY_ENABLED": "0"}
+
+    def flwr(*words: str) -> str:
+        command = [program("flwr"), "supernode", *words]
+        told = {**environment(), **home}
+        return subprocess.run(
+            command, env=told, capture_output=True, text=True, timeout=120, check=False
+        ).stdout
+
+    assert "unregistered successfully" in flwr("unregister", number, "deployment")
+    wait_for(lambda: "Failed to activate SuperNode" in running.log(name), 120, running)
+    key = running.folder / "keys" / f"{name}.pub"
+    assert "already in use" in flwr("register", str(key), "deployment", "--format", "json")

@@ -148,6 +148,7 @@ def add(
 ) -> None:
     """Write the folder of a new node and register its key at the SuperLink."""
     _extra()
+    from fedkin.flower.identities import PEERS
     from fedkin.flower.operator.site import add as write
     from fedkin.flower.operator.supervisor import register_now
 
@@ -157,6 +158,8 @@ def add(
     )
     say(f"{made}: {when}; put its data there, carry the folder to its machine and start it,")
     say(f"then: fedkin deploy join {folder} {name}")
+    if (folder / PEERS).is_file():
+        say(f"({PEERS} is new: carry it to every node before {name} becomes a client)")
 
 
 @app.command()

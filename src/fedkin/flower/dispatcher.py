@@ -65,7 +65,7 @@ class Dispatcher:
         self._introduced: dict[
             int, str
         ] = {}  # node → the client it says it is; used only where nodes are not registered
-        self._twice: set[str] = set()  # names that several nodes go by
+        self._twice: dict[str, list[int]] = {}  # names that several nodes go by
         self._late: list[tuple[Pulls, dict[str, int]]] = []  # of exchanges that are over
         self.said: list[str] = []  # what the operator should know
 
@@ -120,8 +120,10 @@ class Dispatcher:
             names = [(node.name, node.node_id) for node in online]
         else:
             names = self._ask_names([node.node_id for node in online])
-        counts = Counter(name for name, _ in names)
-        self._twice = {name for name, count in counts.items() if count > 1}
+        by_name: dict[str, list[int]] = {}
+        for name, node in names:
+            by_name.setdefault(name, []).append(node)
+        self._twice = {name: nodes for name, nodes in by_name.items() if len(nodes) > 1}
         return {
             name: node
             for name, node in names
@@ -130,8 +132,15 @@ class Dispatcher:
 
     def why_not(self, name: str) -> str:
         """Why a client has no node."""
+        if name in self._twice and self.deployment.insecure:
+            return f"several nodes say that they are {name}: stop all but one"
         if name in self._twice:
-            return f"two nodes are connected as {name}: unregister one of them"
+            numbers = ", ".join(map(str, self._twice[name]))
+            return (
+                f"several nodes are connected as {name} ({numbers}): revoke a key that is not its "
+                "own, flwr supernode unregister NUMBER deployment (docs/deploy.md, A key that is "
+                "lost)"
+            )
         return "its node is not connected"
 
     def _ask_names(self, nodes: list[int]) -> list[tuple[str, int]]:

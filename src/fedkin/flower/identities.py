@@ -48,6 +48,28 @@ def write_peers(folder: Path, keys: Path, clients: Sequence[str]) -> None:
     write_file(folder / PEERS, b"".join(lines))
 
 
+def lists_in_order(folder: Path, keys: Path, clients: Sequence[str]) -> bool:
+    """Whether a folder's list begins with the keys of these clients.
+
+    Args:
+        folder: Of the deployment.
+        keys: Where NAME.pub of each client lies.
+        clients: Their names, in order.
+
+    Returns:
+        True also where a key is not there to be compared.
+    """
+    files = [keys / f"{client}.pub" for client in clients]
+    if not all(path.is_file() for path in files):
+        return True
+    try:
+        lines = read_file(folder / PEERS, LIST).splitlines()[: len(files)]
+    except OSError:
+        return False
+    own = [read_file(path, KEY) for path in files]
+    return [line.split()[:2] for line in lines] == [line.split()[:2] for line in own]
+
+
 def verifier(folder: Path, experiment: str) -> Verify:
     """What tells clients' signatures from others', by a folder's list.
 

@@ -117,7 +117,14 @@ def test_every_key_is_registered_once(tmp_path, programs, capfd):
     add(folder, "late")
     (folder / "keys" / "north.pub").unlink()
     deployment = load(Deployment, folder, DEPLOYMENT)
-    programs.answers = [(0, '{"success": true}', ""), (0, '{"success": false}\n', "already in use")]
+    programs.answers = [
+        (
+            0,
+            'SuperLink: deployment {\n  "success": true,\n  "node-id": 17201362228390662664\n}',
+            "",
+        ),
+        (0, '{"success": false}\n', "already in use"),
+    ]
     assert supervisor.register(folder, deployment, tmp_path) is True
     assert [asked_with(command, "--name") for command in programs.asked] == ["south", "late"]
     assert programs.asked[0] == [
@@ -125,6 +132,9 @@ def test_every_key_is_registered_once(tmp_path, programs, capfd):
         "deployment", "--name", "south", "--format", "json",
     ]  # fmt: skip
     assert programs.homes == [str(tmp_path)] * 2
+    # Flower lists no names: whose key is to be revoked is known by this file
+    assert (folder / "keys" / "south.node").read_text() == "17201362228390662664\n"
+    assert not (folder / "keys" / "late.node").exists()
     assert capfd.readouterr().out == "all nodes are registered\n"
     programs.answers = [(0, '{"success": false}', "no\nanswer")]
     assert supervisor.register(folder, deployment, tmp_path) is False

@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import shutil
 import tomllib
 
 import pytest
@@ -14,12 +15,14 @@ from fedkin.core.errors import FedkinError
 from fedkin.flower import config
 from fedkin.flower.identities import PEERS
 from fedkin.flower.operator.site import add, hosts_of, init, renew
+from fedkin.flower.operator.submit import prepared
 from tests.engine.small import small
 
 NAMES = ("north", "south")
 
 
 SPEC = small("fedavg", run__clients=2, run__participation=1.0)
+MASKED = small("fedavg", run__clients=2, run__participation=1.0, privacy__secure_aggregation=True)
 
 
 def test_what_is_written(tmp_path):
@@ -207,7 +210,7 @@ def test_a_node_is_told_where_to_dial_and_has_a_port_of_its_own(own, secure, tmp
         assert place.stat().st_mode & 0o777 == 0o700
         assert (place / "node.key").exists() is secure
         assert (place / "ca.crt").exists() is secure
-        assert (place / PEERS).exists() is (secure and name in NAMES)
+        assert (place / PEERS).exists() is secure
     assert config.load(config.Deployment, folder, config.DEPLOYMENT) == config.Deployment(
         address="127.0.0.1:9", clients=NAMES, newcomers=("late", "later"), own_data=own,
         insecure=not secure, listen="127.0.0.2")  # fmt: skip
@@ -278,3 +281,61 @@ def test_nodes_whose_folder_is_elsewhere_are_not_renewed(tmp_path):
     new = (folder / "certs" / "ca.crt").read_bytes()
     assert (folder / "nodes" / "south" / "ca.crt").read_bytes() == new != old
     assert (folder / "certs" / "ca.key").read_bytes() == key
+
+
+def keys_of(path):
+    return [line.split()[:2] for line in path.read_bytes().splitlines()]
+
+
+def test_a_newcomers_key_is_in_everybodys_list(tmp_path):
+    """In the order that clients will have: who becomes one is known by its place in the list."""
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9")
+    add(folder, "late")
+    shutil.rmtree(folder / "nodes" / "south")  # carried to its machine
+    add(folder, "later")
+    whole = [keys_of(folder / "keys" / f"{n}.pub")[0] for n in (*NAMES, "late", "later")]
+    assert keys_of(folder / PEERS) == whole
+    for name in ("north", "late", "later"):
+        assert keys_of(folder / "nodes" / name / PEERS) == whole
+    assert not (folder / "nodes" / "south").exists()
+    (folder / "keys" / "north.pub").unlink()
+    with pytest.raises(
+        FedkinError, match=r"north\.pub does not exist, and belongs into clients\.pub"
+    ):
+        add(folder, "last")
+    assert "last" not in (folder / config.DEPLOYMENT).read_text()
+
+
+def becomes_client(folder, *names):
+    found = config.load(config.Deployment, folder, config.DEPLOYMENT)
+    found = found.model_copy(update={"clients": (*found.clients, *names)})
+    (folder / config.DEPLOYMENT).write_text(config.text_of(found))
+
+
+def test_a_list_of_other_clients_is_written_anew_before_a_run_under_masks(tmp_path):
+    folder = init(tmp_path / "site", MASKED, NAMES, "127.0.0.1:9")
+    add(folder, "late")
+    add(folder, "later")
+    before = (folder / PEERS).read_bytes()
+    assert prepared(folder, False)[1].name == "1"
+    becomes_client(folder, "later")  # the second newcomer is the third client
+    said = r"clients\.pub had not the keys of clients in their order, and is written anew: carry it"
+    with pytest.raises(FedkinError, match=said):
+        prepared(folder, False)
+    assert (folder / PEERS).read_bytes() != before
+    assert prepared(folder, False)[1].name == "1"
+    assert keys_of(folder / "nodes" / "north" / PEERS)[2:] == [
+        keys_of(folder / "keys" / f"{name}.pub")[0] for name in ("later", "late")
+    ]
+    (folder / PEERS).unlink()
+    with pytest.raises(FedkinError, match=said):
+        prepared(folder, False)
+    (folder / "keys" / "north.pub").unlink()  # nothing to compare with
+    (folder / PEERS).unlink()
+    assert prepared(folder, False)[1].name == "1"
+
+
+def test_a_list_is_nobodys_business_without_masks(tmp_path):
+    folder = init(tmp_path / "site", SPEC, NAMES, "127.0.0.1:9")
+    (folder / PEERS).unlink()
+    assert prepared(folder, False)[1].name == "1"

@@ -49,7 +49,7 @@ private network that only they and you are in.
 | `certs/server.crt`, `certs/server.key` | of the SuperLink; yours will do if it names the address |
 | `keys/NAME.pub` | registered; made by `ssh-keygen -t ecdsa -b 384 -f node.key` |
 | `nodes/NAME/` | one node: `node.toml`, `node.key`, `ca.crt`, `experiment.toml`, `start` |
-| `clients.pub` | of secure aggregation, also at nodes: the keys that they sign with |
+| `clients.pub` | of secure aggregation: the clients' keys, in order; `deploy add` changes it |
 | `app/` | what Flower distributes: two lines that name the installed fedkin |
 """
 

@@ -23,7 +23,7 @@ from fedkin.flower.config import (
     text_of,
 )
 from fedkin.flower.deployable import check_deployable
-from fedkin.flower.identities import write_peers
+from fedkin.flower.identities import PEERS, lists_in_order, write_peers
 from fedkin.flower.operator import keys
 from fedkin.flower.operator.readme import operator_readme
 from fedkin.runs.spec import Spec
@@ -135,8 +135,7 @@ def init(
         )
         _node(folder, config, experiment)
     if not insecure:  # whatever the experiment: another one may ask for masks
-        for place in (folder, *(folder / "nodes" / client for client in clients)):
-            write_peers(place, folder / "keys", clients)
+        spread_peers(folder, deployment)
     _script(folder / "start-superlink", "superlink")
     write_file(folder / "README.md", operator_readme(folder, deployment, first_port).encode())
     return folder
@@ -158,10 +157,51 @@ def renew(folder: Path) -> list[str]:
         raise FedkinError(f"{folder} has no certificates: it was made with --insecure")
     keys.certificates(folder / "certs", hosts_of(deployment), anew=False)
     authority = (folder / "certs" / "ca.crt").read_bytes()
-    here = [path.parent for path in sorted((folder / "nodes").glob(f"*/{NODE}"))]
+    here = _nodes_here(folder)
     for node in here:
         write_file(node / "ca.crt", authority)
     return [node.name for node in here]
+
+
+def spread_peers(folder: Path, deployment: Deployment) -> None:
+    """Write the list of everybody's keys, clients first, here and into the nodes' folders that are
+    here.
+
+    Args:
+        folder: The deployment's.
+        deployment: Whose clients and newcomers have keys in ``keys``.
+
+    Raises:
+        FedkinError: A key is not there.
+    """
+    names = list(dict.fromkeys((*deployment.clients, *deployment.newcomers)))
+    for name in names:
+        if not (path := folder / "keys" / f"{name}.pub").is_file():
+            raise FedkinError(f"{path} does not exist, and belongs into {PEERS}: bring it back")
+    for place in (folder, *_nodes_here(folder)):
+        write_peers(place, folder / "keys", names)
+
+
+def check_peers(folder: Path, deployment: Deployment) -> None:
+    """Under secure aggregation a client is known by its key's place in a list.
+
+    Args:
+        folder: The deployment's.
+        deployment: As it is now: a newcomer may have become a client.
+
+    Raises:
+        FedkinError: The list was of other clients. It is written anew.
+    """
+    if not lists_in_order(folder, folder / "keys", deployment.clients):
+        spread_peers(folder, deployment)
+        raise FedkinError(
+            f"{folder / PEERS} had not the keys of clients in their order, and is written anew: "
+            "carry it into every node's folder, then begin the run"
+        )
+
+
+def _nodes_here(folder: Path) -> list[Path]:
+    return [path.parent for path in sorted((folder / "nodes").glob(f"*/{NODE}"))]
 
 
 def add(folder: Path, client: str, port: int | None = None) -> Path:
@@ -185,6 +225,8 @@ def add(folder: Path, client: str, port: int | None = None) -> Path:
     )
     _node(folder, config, (folder / EXPERIMENT).read_text(encoding="utf-8"))
     known = deployment.model_copy(update={"newcomers": (*deployment.newcomers, client)})
+    if not deployment.insecure:
+        spread_peers(folder, known)
     write_file(folder / DEPLOYMENT, text_of(known).encode())
     return folder / "nodes" / client
 

@@ -25,7 +25,8 @@ from fedkin.flower.config import (
     spec_of,
     stop_of,
 )
-from fedkin.flower.operator.site import write_app
+from fedkin.flower.identities import masked
+from fedkin.flower.operator.site import check_peers, write_app
 from fedkin.flower.operator.supervisor import LINK, connection, environment, program, warn_of
 from fedkin.newcomers.join import FOLDER, FOUND
 from fedkin.runs import checkpoint
@@ -41,13 +42,15 @@ GOES_ON = ("pending", "starting", "running")  # what the SuperLink says of a run
 
 def prepared(folder: Path, resume: bool) -> tuple[Spec, Path]:
     """The experiment, and the run directory: the last one for a resume, else the next number."""
-    load(Deployment, folder, DEPLOYMENT)
+    deployment, spec = load(Deployment, folder, DEPLOYMENT), spec_of(folder)
+    if masked(spec, deployment.insecure):
+        check_peers(folder, deployment)
     runs = folder / "runs"
     runs.mkdir(exist_ok=True)
     last = max((int(path.name) for path in runs.iterdir() if path.name.isdecimal()), default=0)
     if resume and not last:
         raise FedkinError(f"{folder} has no run to resume: leave out --resume")
-    return spec_of(folder), runs / str(last if resume else last + 1)
+    return spec, runs / str(last if resume else last + 1)
 
 
 def submit(folder: Path, out: Path, progress: Callable[[Record], None]) -> Path:

@@ -4,6 +4,7 @@ started again.
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -150,13 +151,19 @@ def register(folder: Path, deployment: Deployment, home: Path) -> bool:
             command, env=environment(home), capture_output=True, text=True, check=False
         )
         said = " ".join((done.stdout + done.stderr).split())
-        if (
-            '"success": true' not in said and "already in use" not in said
-        ):  # its exit code is 0 either way
+        if '"success": true' in said:
+            _note_number(folder / "keys" / f"{client}.node", said)
+        elif "already in use" not in said:  # its exit code is 0 either way
             print(f"{client} is not registered: {said[-300:]}", file=sys.stderr)
             return False
     print("all nodes are registered", flush=True)
     return True
+
+
+def _note_number(path: Path, said: str) -> None:
+    """Flower's number of a node: who revokes its key needs it, and Flower lists no names."""
+    if (found := re.search(r'"node-id": "?([0-9]+)', said)) is not None:
+        write_file(path, f"{found[1]}\n".encode())
 
 
 def node(folder: Path) -> None:
