@@ -108,11 +108,14 @@ class Experiment:
         """The experiment looked at before it is run: what ``fedkin doctor --json`` prints.
 
         Args:
-            rounds: How many rounds each candidate is tried for.
-            methods: Names of the methods to try; () leaves the choice to the doctor.
+            rounds: How many rounds each method is probed for; 0: none is.
+            methods: Names of methods to probe beside the doctor's candidates; or one name.
 
         Returns:
             What was found, as plain values: texts, numbers, lists, dicts.
+
+        Raises:
+            FedkinError: What is wrong with the experiment, the rounds or a method's name.
         """
         with self._placed() as spec:
             return diagnosis(spec, rounds, methods)
@@ -128,16 +131,17 @@ class Experiment:
         ``sweep``). The same folder goes on with the same study.
 
         Args:
-            space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``.
+            space: {"train.lr": [0.01, 0.1]}, or texts as after ``--space``; or one text.
             out: The study and its runs.
-            trials: How many; a grid is done whole.
+            trials: How many, at least 1; without it a grid is done whole, and "tpe" refuses.
             sampler: "grid" or "tpe".
 
         Returns:
             {"best", "trials", "lost", "running"}, a dict a trial, best first.
 
         Raises:
-            FedkinError: What is wrong with the space, or no trial has a value.
+            FedkinError: What is wrong with the space, the sampler or the number of trials; data
+                or a model that are no names; or no trial has a value.
         """
         from fedkin.sweep import outcome, space_of
         from fedkin.sweep import sweep as search
@@ -148,7 +152,7 @@ class Experiment:
                 "a sweep begins its runs from names: give the method, the data and the model as "
                 "names or files"
             )
-        texts = _texts(space) if isinstance(space, Mapping) else list(space)
+        texts = _texts(space)
         permit(self.spec)
         return outcome(search(self.spec, space_of(texts), Path(out), trials, sampler), Path(out))
 
@@ -187,8 +191,10 @@ class _InWords:
         return self.says
 
 
-def _texts(space: Mapping[str, Any]) -> list[str]:
+def _texts(space: Mapping[str, Any] | Sequence[str]) -> list[str]:
     """{"train.lr": [0.01, 0.1]} as it is typed: train.lr=0.01, 0.1."""
+    if not isinstance(space, Mapping):
+        return [space] if isinstance(space, str) else list(space)
     return [
         f"{key}={values if isinstance(values, str) else ', '.join(map(str, values))}"
         for key, values in space.items()
@@ -358,11 +364,15 @@ class Result:
         --json`` prints.
 
         Args:
-            rounds: How many rounds each candidate is tried for.
-            methods: Names of the methods to try; () leaves the choice to the doctor.
+            rounds: How many rounds each method is probed for; 0: none is.
+            methods: Names of methods to probe beside the doctor's candidates; or one name.
 
         Returns:
             What was found, as plain values.
+
+        Raises:
+            FedkinError: It is no run directory; or what is wrong with the rounds or a method's
+                name.
         """
         return diagnosis(spec_of(self.folder, trust_code=self._trust_code), rounds, methods)
 
@@ -396,7 +406,7 @@ class Result:
             What came of it; "model" is its file.
 
         Raises:
-            FedkinError: The data do not fit the run, or are no file.
+            FedkinError: What is wrong with the run, the samples or the number of rounds.
         """
         if not isinstance(data, str | PathLike):
             raise FedkinError(

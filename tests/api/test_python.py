@@ -171,7 +171,15 @@ def test_what_the_shell_does_with_a_run_python_does_too(patients: pd.DataFrame) 
     keys = {"client": "hospital", "label": "outcome", "data": "patients.csv", **SMALL}
     result = run(Experiment("finetune", **keys), out="run")
     told = result.doctor(rounds=0)
-    assert told["verdict"] == Experiment("finetune", **keys).doctor(rounds=0)["verdict"]
+    experiment = Experiment("finetune", **keys)
+    assert told["verdict"] == experiment.doctor(rounds=0)["verdict"]
+    assert experiment.doctor(1, "ditto")["probes"][-1]["method"] == "ditto"
+    for asked in (result, experiment):
+        for rounds in (-1, True, 1.5):
+            with pytest.raises(FedkinError, match=f"^rounds={rounds} must be a whole number of"):
+                asked.doctor(rounds)  # type: ignore[arg-type]
+        with pytest.raises(FedkinError, match="unknown method 'dito': did you mean"):
+            asked.doctor(methods="dito")
     file = result.export("H01", "pt2")
     assert file == Path("run/export/H01/model.pt2")
     assert torch.export.load(file).module()(result.data("H01")[0]).shape[1] == 2
@@ -180,6 +188,9 @@ def test_what_the_shell_does_with_a_run_python_does_too(patients: pd.DataFrame) 
         result.export("H01", "h5")
     own = patients[patients.hospital == "H00"].assign(hospital="new")
     own.to_csv("new.csv", index=False)
+    with pytest.raises(FedkinError, match=r"^rounds=-1 must be a whole number of at least 0$"):
+        result.join("new.csv", rounds=-1)
+    assert not Path("run/joined").exists()
     joined = result.join("new.csv", rounds=1)
     assert Path(joined["model"]).is_file()
     assert result.predict("new", own.drop(columns="outcome")).shape[0] == len(own)
@@ -193,6 +204,7 @@ def test_a_search_finds_what_the_shells_finds(patients: pd.DataFrame) -> None:
     assert found["best"] == found["trials"][0]
     assert {one["train.lr"] for one in found["trials"]} == {0.001, 0.5}
     assert asked.sweep(["train.lr=0.001, 0.5"], out="one") == found, "the same study goes on"
+    assert asked.sweep("train.lr=0.001, 0.5", out="one") == found
     small = ["--set", "train.steps=2", "--set", "engine.name=inprocess", "--rounds", "1"]
     data = ["--data", "patients.csv:client=hospital,label=outcome", "--method", "fedavg"]
     space = ["--space", "train.lr=0.001, 0.5", "--measure", "log_loss", "--out", "two", "--json"]
@@ -200,5 +212,9 @@ def test_a_search_finds_what_the_shells_finds(patients: pd.DataFrame) -> None:
     assert [one["validation"] for one in shell["trials"]] == [
         one["validation"] for one in found["trials"]
     ]
+    for trials in (-1, 0, True, 2.5):
+        with pytest.raises(FedkinError, match=f"^trials={trials} must be a whole number of at le"):
+            asked.sweep({"train.lr": [0.1]}, out="none", trials=trials)  # type: ignore[arg-type]
+    assert not Path("none").exists()
     with pytest.raises(FedkinError, match="begins its runs from names"):
         Experiment("fedavg", **{**keys, "data": patients}).sweep({"train.lr": [0.1]})

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from fedkin.core.counts import at_least
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Model
 from fedkin.data.population import Population
@@ -28,10 +29,14 @@ def diagnosis(
     Args:
         spec: the experiment.
         rounds: of a probe of costs; with 0 none is run.
-        methods: more methods to probe, with their defaults.
+        methods: more methods to probe, with their defaults; a text is the name of one.
         named: whether somebody chose the experiment's method, so that it is probed too.
+
+    Raises:
+        FedkinError: what is wrong with the experiment, the rounds or a method's name.
     """
-    more = [known_name(name) for name in methods]
+    at_least(0, rounds=rounds)
+    more = [known_name(name) for name in ([methods] if isinstance(methods, str) else methods)]
     with reading_once():
         parts = assemble(spec)
         traps = traps_of(parts)

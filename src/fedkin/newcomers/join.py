@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from fedkin.core.counts import at_least
 from fedkin.core.errors import FedkinError, unknown
 from fedkin.core.files import read_file, write_file
 from fedkin.core.rng import Key
@@ -45,6 +46,7 @@ def join(
     ``trust_code``: the classes that its specification names may be imported. Neither the run's
     record nor its checkpoint changes. Raises FedkinError.
     """
+    at_least(0, rounds=rounds)
     if (data is None) == (client is None):
         raise FedkinError(
             "name either a file of the newcomer's own (--data) or a held-out client (--client)"

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
+from fedkin.core.counts import at_least
 from fedkin.core.errors import FedkinError, Halted, first_line, unknown
 from fedkin.core.rng import Key
 from fedkin.experiment.resume import resume
@@ -70,6 +71,7 @@ def sweep(
     ``progress`` is called before and after each trial of this process. What no trial could do is
     refused before the folder is made.
     """
+    at_least(1, trials=trials)
     optuna = _optuna()
     if sampler not in SAMPLERS:
         raise unknown("sampler", sampler, SAMPLERS)
