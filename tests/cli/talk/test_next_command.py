@@ -1,15 +1,21 @@
 """Every command ends with the one to type next."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 
-from fedkin.cli.talk.next_command import ALREADY, NEXT
+from fedkin.certificates.transforms import CERTIFIED
+from fedkin.cli.talk.next_command import AROUND, NEXT
 from tests.awkward import record
 from tests.cli.command import fedkin
 from website.commands import paths
 
 GROUPS = {"bench", "deploy"}
+ALREADY = {  # commands that say it themselves, or that go on until they are stopped
+    *("run", "resume", "init", "join", "data check", "watch"),
+    *(f"deploy {name}" for name in ("superlink", "node", "run", "init", "add", "renew", "join")),
+}
 
 
 def test_every_command_has_its_next_one() -> None:
@@ -27,6 +33,7 @@ def test_every_command_has_its_next_one() -> None:
         (["compare", "RUN", "--html", "PAGE"], "report RUN"),
         (["methods"], "methods NAME --certificate, or: fedkin run --method NAME"),
         (["methods", "ditto"], "methods ditto --certificate, or: fedkin run --method ditto"),
+        (["methods", "median", "--certificate"], "run --transform median"),
         (["data"], "init PATH, or: fedkin data check PATH"),
         (["explain", "FED-301"], "explain"),
         (["bench", "list"], "bench run small --out bench"),
@@ -42,6 +49,19 @@ def test_it_is_said_on_standard_error(words: list[str], following: str, tmp_path
     assert done.stderr.splitlines()[-1] == said
     assert "next: " not in done.stdout
     assert "next: " not in fedkin(*(real.get(word, word) for word in words), "--quiet").stderr
+
+
+def test_what_stands_around_a_method_has_a_command_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert set(AROUND) == set(CERTIFIED)
+    monkeypatch.chdir(tmp_path)
+    short = ("--rounds", "1", "--set", "train.steps=1", "--set", "engine.name=inprocess")
+    for name in CERTIFIED:
+        said = fedkin("methods", name, "--certificate").stderr.splitlines()[-1]
+        words = shlex.split(said.removeprefix("next: fedkin "))
+        done = fedkin(*words, "--data", "digits", *short, "--out", f"runs/{name}")
+        assert done.exit_code == 0, (said, done.output)
 
 
 def test_programs_and_mistakes_get_none(tmp_path: Path) -> None:

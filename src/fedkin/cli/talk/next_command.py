@@ -11,9 +11,22 @@ from typer.core import TyperGroup
 from fedkin.experiment.terminal import warn
 
 Given = Mapping[str, Any]  # a command's arguments and options, by their names
-ALREADY = {  # commands that say it themselves, or that go on until they are stopped
-    *("run", "resume", "init", "join", "data check", "watch"),
-    *(f"deploy {name}" for name in ("superlink", "node", "run", "init", "add", "renew", "join")),
+NOISE = "--set privacy.clip=1.0 --set privacy.noise=1.0 --set privacy.delta=1e-3"
+LABELED = "--set public.source=held-out --set public.labeled=true"
+AROUND = {  # what stands around a method and has a certificate → what a run with it says at least
+    **{name: f"--transform {name}" for name in ("bfloat16", "geometric_median", "median")},
+    **{name: f"--transform {name}" for name in ("quantize", "trimmed_mean")},
+    "attack": "--transform attack:kind=sign_flip",
+    "krum": "--transform krum:attackers=1",
+    "norm_bound": "--transform norm_bound:bound=1.0",
+    "random_k": "--transform random_k:share=0.1",
+    "top_k": "--transform top_k:share=0.1",
+    "trust": f"--method fedavg --transform trust:lr=0.1 {LABELED}",
+    "client_noise": NOISE,
+    "prediction_noise": f"--method kt_pfl --set privacy.where=client {NOISE}",
+    "votes": f"--method kt_pfl {NOISE}",
+    "sample_noise": f"--set privacy.unit=sample {NOISE}",
+    "masks": "--set privacy.secure_aggregation=true",
 }
 
 
@@ -62,6 +75,8 @@ def _doctor(given: Given) -> str:
 
 def _methods(given: Given) -> str:
     name = _q(given, "name")
+    if name in AROUND:
+        return f"run {AROUND[name]}"
     if given.get("certificate") and given.get("name"):
         return f"run --method {name}"
     return f"methods {name} --certificate, or: fedkin run --method {name}"
