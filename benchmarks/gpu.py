@@ -21,10 +21,10 @@ from torch import Tensor
 
 from fedkin.core.errors import FedkinError, first_line
 from fedkin.core.model import Batch, Model
+from fedkin.core.ops import sgd_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import leaves, map_tree, stack
 from fedkin.engine.vmap.batcher import side_by_side
-from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import build
 from fedkin.runtime.cuda_graph import Captures
 from fedkin.runtime.device import CPU, device_named

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from fedkin.core.model import Batch
+from fedkin.core.ops import sgd_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import fill, leaves
-from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import build
 from fedkin.runtime.code_cache import compiler_folder
 from fedkin.runtime.compile import Flat, _fused, _library, _loaded

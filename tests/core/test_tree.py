@@ -24,6 +24,7 @@ from fedkin.core.tree import (
     stack,
     sub,
     weighted_mean,
+    zeros,
 )
 
 
@@ -52,6 +53,12 @@ def test_filling_keeps_kinds_of_nodes() -> None:
 def test_partners_are_found_by_name_whatever_their_order() -> None:
     one, other = {"a": torch.tensor(1.0), "b": torch.tensor(2.0)}, {"b": 20, "a": 10}
     assert map_tree(lambda x, y: float(x) + y, one, other) == {"a": 11, "b": 22}
+
+
+def test_zeros_are_of_weights_alone() -> None:
+    assert {name: value.tolist() for name, value in zeros(PARAMS).items()} == {
+        "w": [[0, 0], [0, 0]]
+    }
 
 
 def test_arithmetic() -> None:

@@ -43,6 +43,20 @@ def test_the_files_are_there() -> None:
             assert (ROOT / ("" if own else "src/fedkin") / name).exists(), name
 
 
+def test_the_table_has_every_folder() -> None:
+    table = PAGE.partition("| folder | what it holds |")[2].partition("\n\n")[0]
+    cells = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    named = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(named) == sorted(set(RANKS) - {"__main__"})
+
+
+def test_every_script_has_its_row() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| `scripts/([\w-]+)` \|", text, re.M)
+    there = {path.name for path in (ROOT / "scripts").iterdir() if path.is_file()} - {"lib.sh"}
+    assert sorted(table) == sorted(there)
+
+
 def test_the_picture_has_every_folder() -> None:
     picture = (ROOT / "docs" / "images" / "architecture.svg").read_text(encoding="utf-8")
     drawn = set(re.findall(r'class="name"[^>]*>(\w+)<', picture))

@@ -7,7 +7,9 @@ lines of then are counted after formatting to today's width of 100 columns.
 
 import ast
 import io
+import re
 import tokenize
+from collections.abc import Iterable
 from pathlib import Path
 
 import fedkin
@@ -76,6 +78,19 @@ def code_lines(text: str) -> int:
     return len(rows)
 
 
+def parts_of(names: Iterable[str]) -> set[str]:
+    """The names of the files in ``methods/parts`` that methods use, however indirectly."""
+    found: set[str] = set()
+    waiting = [FOLDER / f"{name}.py" for name in names]
+    while waiting:
+        imported = re.findall(
+            r"^from fedkin\.methods\.parts\.(\w+) import", waiting.pop().read_text("utf-8"), re.M
+        )
+        waiting += [FOLDER / "parts" / f"{part}.py" for part in set(imported) - found]
+        found |= set(imported)
+    return found
+
+
 def now(name: str) -> str:
     return (FOLDER / f"{name}.py").read_text(encoding="utf-8")
 
@@ -93,6 +108,13 @@ def test_every_reason_is_on_the_page() -> None:
         assert any(
             row.startswith(f"| `{name}` | {THEN[name]} | {THEN[name] + more} |") for row in rows
         ), name
+    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    lines = sum(code_lines(now(name)) for name in THEN)
+    assert f"their files had {sum(THEN.values()):,} lines, and have {lines:,} today" in text
+    parts = parts_of(THEN)
+    shared = sum(code_lines(now(f"parts/{part}")) for part in parts)
+    assert len(parts) == 9
+    assert f"the nine in `methods/parts` that these {len(THEN)} use have {shared}." in text
 
 
 def test_fedavg_and_ditto_fit_a_screen() -> None:

@@ -6,9 +6,9 @@ from torch import nn
 from torch.fx import Interpreter
 
 from fedkin.core.model import Batch, from_module
+from fedkin.core.ops import sgd_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import fill, leaves, map_tree
-from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import build
 from fedkin.runtime.channels_last import with_channels_last
 from fedkin.runtime.cuda_graph import with_constants_there

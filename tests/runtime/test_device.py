@@ -8,12 +8,11 @@ from torch import nn
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.model import Batch, Inputs
-from fedkin.core.ops import over_rows
+from fedkin.core.ops import over_rows, sgd_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import leaves, map_tree, row
 from fedkin.engine.vmap.batcher import side_by_side
 from fedkin.experiment.run import experiment, run
-from fedkin.methods.fedavg import sgd_step
 from fedkin.models import build
 from fedkin.models.own import allow
 from fedkin.runs.database import read_only

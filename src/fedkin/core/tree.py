@@ -224,6 +224,18 @@ def scale(factor: float | Tensor, tree: Tree) -> Tree:
     return map_tree(lambda x: factor * x, tree)
 
 
+def zeros(params: Params) -> Params:
+    """0 in the place of every weight; running statistics are left out.
+
+    Args:
+        params: Of a model.
+
+    Returns:
+        Zeros with the names and shapes of its weights.
+    """
+    return {name: torch.zeros_like(value) for name, value in params.items() if not is_buffer(name)}
+
+
 def mix(a: Tree, b: Tree, share: float | Tensor) -> Tree:
     """(1 − share) · a + share · b, leaf by leaf; share = 1 gives exactly b.
 

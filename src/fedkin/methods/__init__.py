@@ -195,13 +195,17 @@ def _loaded(entry: EntryPoint) -> Callable[..., Method]:
 
 
 def known_name(name: str) -> str:
-    """A method's own name, of it or of an alias. Raises FedkinError for an unknown one.
+    """A method's own name, of it or of an alias.
 
     Args:
         name: As somebody typed it.
 
     Returns:
         A key of METHODS, or the name of an installed one.
+
+    Raises:
+        FedkinError: An unknown name, with the nearest that exists; or the package of an installed
+            method cannot be imported.
     """
     return _looked_up(name)[0]
 
@@ -209,14 +213,15 @@ def known_name(name: str) -> str:
 def taken(name: str, keys: Iterable[str]) -> Mapping[str, inspect.Parameter]:
     """What a method called ``name`` takes.
 
-    Raises FedkinError for an unknown method, and for a key that it has not.
-
     Args:
         name: Of a method.
         keys: Of [method], which it must take.
 
     Returns:
         Name → parameter, with default and annotation.
+
+    Raises:
+        FedkinError: An unknown method, or a key that it has not, with the nearest that exists.
     """
     return _accepted(*_looked_up(name), keys)
 
@@ -268,9 +273,6 @@ def make(name: str, given: dict[str, Any], shared: dict[str, Any]) -> Method:
     """The method called ``name`` with the hyper-parameters of [method]; ``shared`` fills those it
     also takes.
 
-    Raises FedkinError for an unknown method or hyper-parameter, a missing one, or a value out of
-    range.
-
     Args:
         name: Of a method.
         given: The hyper-parameters of [method].
@@ -295,6 +297,9 @@ def made_by(
         function: A recipe of keyword-only hyper-parameters.
         given: The hyper-parameters of [method].
         shared: What other sections say: the lr of [train], the rounds of [run].
+
+    Returns:
+        The method.
 
     Raises:
         FedkinError: Names what is unknown, missing or out of range.

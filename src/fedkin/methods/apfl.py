@@ -9,9 +9,9 @@ from torch import Tensor
 from fedkin.core.hyperparameters import Fraction, Weights, declared
 from fedkin.core.method import ClientContext, ClientInfo, Method
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import at_home, descend, gradient, scan
+from fedkin.core.ops import at_home, descend, gradient, scan, sgd_step
 from fedkin.core.tree import Params, Tree, flat, mix, sub
-from fedkin.methods.fedavg import fedavg, sgd_step
+from fedkin.methods.fedavg import fedavg
 
 
 class _Models(NamedTuple):

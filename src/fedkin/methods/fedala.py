@@ -11,9 +11,9 @@ from fedkin.core.hyperparameters import Count, Part, Positive, Weights, declared
 from fedkin.core.layers import select
 from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import gradient, scan
+from fedkin.core.ops import gradient, scan, sgd_step
 from fedkin.core.tree import Params, Tree, is_buffer
-from fedkin.methods.fedavg import fedavg, sgd_step
+from fedkin.methods.fedavg import fedavg
 
 __all__ = ["fedala"]
 

@@ -11,9 +11,8 @@ from fedkin.core.aggregation import EachClient, Reply
 from fedkin.core.hyperparameters import Positive, Whole, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.model import Batch, Model, head_of
-from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.ops import descend, gradient, scan, sgd_step
 from fedkin.core.tree import Params, Tree, is_buffer, weighted_mean
-from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.parts.prototypes import prototypes
 
 __all__ = ["fedas"]

@@ -1,20 +1,12 @@
 """FedAvg (McMahan et al., 2017): w ← Σ p_i w_i over the participants."""
 
-from torch import Tensor
-
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.hyperparameters import declared
 from fedkin.core.method import ClientContext, Method, ServerContext
-from fedkin.core.model import Batch, Model
-from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree
 
-__all__ = ["fedavg", "server_update", "sgd_step"]
-
-
-def sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
-    """w ← w − lr ∇f(w; batch)."""
-    return descend(w, gradient(model.loss)(w, batch), lr)
+__all__ = ["fedavg", "server_update"]
 
 
 def server_update(state: Tree, sent: Mean, server: ServerContext) -> Tree:

@@ -9,9 +9,8 @@ from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Count, Positive, Weights, declared
 from fedkin.core.layers import select
 from fedkin.core.method import ClientContext, Method
-from fedkin.core.ops import scan
+from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree
-from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.partial_fl import divided, part_step
 
 __all__ = ["fedbabu"]

@@ -9,7 +9,7 @@ from fedkin.core.hyperparameters import NotNegative, Weights, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, likelihood
 from fedkin.core.model import Model, head_of
 from fedkin.core.ops import scan
-from fedkin.core.tree import Params, Tree, dtype_of
+from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.conditional_policy import (
     direction,
@@ -18,6 +18,7 @@ from fedkin.methods.parts.conditional_policy import (
     separated,
     separated_step,
 )
+from fedkin.methods.parts.personal_head import personal_head
 
 __all__ = ["fedcp"]
 
@@ -78,12 +79,6 @@ def fedcp(*, lr: float, lam: NotNegative = 5.0, weights: Weights = "samples") ->
         check=check,
         needs=Needs(head=True),
     )
-
-
-def personal_head(own: Tree, data: ClientContext) -> Params:
-    """φ_i; the initial head before the client's first round."""
-    kept: Params = own["head"] if own else data.model.initial
-    return {name: kept[name] for name in head_of(data.model).names}
 
 
 def prediction(model: Model, view: Tree, x: Tensor) -> Tensor:

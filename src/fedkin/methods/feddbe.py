@@ -17,9 +17,9 @@ from fedkin.core.method import (
     ServerContext,
 )
 from fedkin.core.model import head_of
-from fedkin.core.ops import scan
+from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree, dtype_of, weighted_mean
-from fedkin.methods.fedavg import fedavg, sgd_step
+from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.bias_memory import MEMORY, bias, regularized_step
 
 

@@ -16,7 +16,7 @@ from fedkin.core.method import (
 )
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
-from fedkin.core.tree import Params, Tree, is_buffer, sq_dist
+from fedkin.core.tree import Params, Tree, sq_dist, zeros
 from fedkin.methods.fedavg import fedavg
 
 __all__ = ["feddyn"]
@@ -40,10 +40,10 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
 
     def server(start: FederationInit) -> Tree:
         w = start.only()
-        return {"parameters": w, "slope": _zeros(w), "clients": len(start.clients)}
+        return {"parameters": w, "slope": zeros(w), "clients": len(start.clients)}
 
     def client(initial: Params, info: ClientInfo) -> Tree:
-        return {"slope": _zeros(initial)}
+        return {"slope": zeros(initial)}
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         w, g = received["parameters"], own["slope"]
@@ -67,10 +67,6 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
         aggregation=WeightedSum(),
         server_update=server_update,
     )
-
-
-def _zeros(w: Params) -> Params:
-    return {name: torch.zeros_like(value) for name, value in w.items() if not is_buffer(name)}
 
 
 def objective(v: Params, model: Model, batch: Batch, w: Params, g: Params, alpha: Tensor) -> Tensor:

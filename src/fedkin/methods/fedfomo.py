@@ -19,10 +19,9 @@ from fedkin.core.method import (
     Needs,
     ServerContext,
 )
-from fedkin.core.ops import scan
+from fedkin.core.ops import scan, sgd_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of, map_tree, sq_dist, weighted_mean
-from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.parts.pairs import added, dense_row, no_pairs, replaced, rows_of
 
 __all__ = ["fedfomo"]

@@ -19,10 +19,9 @@ from fedkin.core.method import (
     public_set,
 )
 from fedkin.core.model import Model
-from fedkin.core.ops import descend, gradient, over_rows, scan
+from fedkin.core.ops import descend, gradient, over_rows, scan, sgd_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import Params, Tree, dtype_of
-from fedkin.methods.fedavg import sgd_step
 from fedkin.methods.parts.codistillation import MEAN_PREDICTIONS
 
 

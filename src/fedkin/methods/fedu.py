@@ -11,10 +11,9 @@ from torch import Tensor
 from fedkin.core.aggregation import Reply
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import NotNegative, declared
-from fedkin.core.method import ClientContext, ClientInfo, FederationInit, Method, ServerContext
-from fedkin.core.ops import scan
+from fedkin.core.method import ClientInfo, FederationInit, Method, ServerContext
 from fedkin.core.tree import Params, Tree, weighted_mean
-from fedkin.methods.fedavg import sgd_step
+from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.affinity import edges
 
 Graph = Literal["complete"] | Sequence[Sequence[float]]
@@ -57,10 +56,6 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
         mean: Params = weighted_mean([models[k] for k in counted], share[counted].tolist())
         return mean
 
-    def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        w = scan(sgd_step, received["parameters"], data.batches(), lr * data.decay)
-        return own, {"parameters": w}
-
     def server_update(state: Tree, replies: Mapping[int, Reply], server: ServerContext) -> Tree:
         trained, models = present(state), list(state["models"])
         for client, reply in replies.items():
@@ -94,7 +89,7 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
         server=lambda start: {"initial": start.only(), "models": ({},) * len(start.clients)},
         client=lambda initial, info: {},
         broadcast=lambda state, client: {"parameters": state["models"][client] or state["initial"]},
-        client_update=client_update,
+        client_update=fedavg(lr=lr).client_update,
         expected_update=lambda received, info: received,
         server_update=server_update,
         personal_models=lambda received, own, data: {"personal": received["parameters"]},
@@ -105,5 +100,12 @@ def fedu(*, lr: float, pull: NotNegative = 0.1, graph: Graph = "complete") -> Me
 
 
 def present(state: Tree) -> list[Params]:
-    """Every client's model; who never took part has the initial one, which is kept once."""
+    """Every client's model; who never took part has the initial one, which is kept once.
+
+    Args:
+        state: {"initial": w, "models": a model or {} of each client}.
+
+    Returns:
+        In the order of the clients.
+    """
     return [model or state["initial"] for model in state["models"]]

@@ -6,9 +6,9 @@ from typing import Literal
 
 from fedkin.core.hyperparameters import Count, Positive, Weights, declared
 from fedkin.core.method import ClientContext, Method
-from fedkin.core.ops import scan
+from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree
-from fedkin.methods.fedavg import fedavg, sgd_step
+from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.best_epoch import best_epoch, tuned_epochs
 
 

@@ -8,7 +8,7 @@ from fedkin.core.hyperparameters import NotNegative, Weights, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, likelihood
 from fedkin.core.model import Model, head_of
 from fedkin.core.ops import scan
-from fedkin.core.tree import Params, Tree, dtype_of
+from fedkin.core.tree import Tree, dtype_of
 from fedkin.methods.fedavg import fedavg
 from fedkin.methods.parts.conditional_valve import (
     CLASSES,
@@ -17,6 +17,7 @@ from fedkin.methods.parts.conditional_valve import (
     moved,
     of_model,
 )
+from fedkin.methods.parts.personal_head import personal_head
 
 __all__ = ["gpfl"]
 
@@ -71,12 +72,6 @@ def gpfl(
         predict=prediction,
         needs=Needs(classes=True, head=True),
     )
-
-
-def personal_head(own: Tree, data: ClientContext) -> Params:
-    """φ_i; the initial head before the client's first round."""
-    kept: Params = own["head"] if own else data.model.initial
-    return {name: kept[name] for name in head_of(data.model).names}
 
 
 def condition(embeddings: Tensor, data: ClientContext) -> Tensor:

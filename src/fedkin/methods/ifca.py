@@ -14,9 +14,8 @@ from fedkin.core.aggregation import Group, GroupedSum, Mean, Weights
 from fedkin.core.hyperparameters import Count, declared
 from fedkin.core.layers import Layers, select
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
-from fedkin.core.ops import scan
+from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree, mix, stack, weighted_mean
-from fedkin.methods.fedavg import sgd_step
 
 __all__ = ["Choice", "choose", "ifca"]
 

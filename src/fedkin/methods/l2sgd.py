@@ -9,10 +9,9 @@ from fedkin.core.aggregation import Mean, WeightedSum, Weights
 from fedkin.core.errors import FedkinError
 from fedkin.core.hyperparameters import Between, NotNegative, declared
 from fedkin.core.method import ClientContext, Method, Needs, ServerContext
-from fedkin.core.ops import scan
+from fedkin.core.ops import scan, sgd_step
 from fedkin.core.rng import Key
 from fedkin.core.tree import Tree, mix
-from fedkin.methods.fedavg import sgd_step
 
 
 @declared

@@ -4,9 +4,8 @@ must beat.
 
 from fedkin.core.hyperparameters import declared
 from fedkin.core.method import ClientContext, Method, Needs
-from fedkin.core.ops import scan
+from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Tree
-from fedkin.methods.fedavg import sgd_step
 
 
 @declared

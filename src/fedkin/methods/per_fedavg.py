@@ -12,10 +12,10 @@ from torch import Tensor
 from fedkin.core.hyperparameters import Count, NotNegative, Positive, Weights, declared
 from fedkin.core.method import ClientContext, Method
 from fedkin.core.model import Batch, Model
-from fedkin.core.ops import descend, gradient, scan
+from fedkin.core.ops import descend, gradient, scan, sgd_step
 from fedkin.core.optimizers import PLAIN
 from fedkin.core.tree import Params, Tree, is_buffer
-from fedkin.methods.fedavg import fedavg, sgd_step
+from fedkin.methods.fedavg import fedavg
 
 __all__ = ["per_fedavg"]
 

@@ -2,7 +2,6 @@
 Algorithm 1.
 """
 
-import torch
 from torch import Tensor
 
 from fedkin.core.aggregation import Mean, WeightedSum, Weights
@@ -10,7 +9,7 @@ from fedkin.core.hyperparameters import Positive, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.model import Batch, Model
 from fedkin.core.ops import descend, gradient, scan
-from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub
+from fedkin.core.tree import Params, Tree, add, is_buffer, scale, sub, zeros
 
 
 def _step(model: Model, v: Params, batch: Batch, lr: Tensor, correction: Params) -> Params:
@@ -19,10 +18,6 @@ def _step(model: Model, v: Params, batch: Batch, lr: Tensor, correction: Params)
     return descend(
         v, {**slope, **{name: slope[name] + value for name, value in correction.items()}}, lr
     )
-
-
-def _no_control(w: Params) -> Params:
-    return {name: torch.zeros_like(value) for name, value in w.items() if not is_buffer(name)}
 
 
 @declared
@@ -49,7 +44,7 @@ def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "unifor
     def server(start: FederationInit) -> Tree:
         w = start.only()
         return {
-            "parameters": {"model": w, "control": _no_control(w)},
+            "parameters": {"model": w, "control": zeros(w)},
             "clients": len(start.clients),
         }
 
@@ -82,7 +77,7 @@ def scaffold(*, lr: float, server_lr: Positive = 1.0, weights: Weights = "unifor
     return Method(
         name="scaffold",
         server=server,
-        client=lambda initial, info: {"control": _no_control(initial)},
+        client=lambda initial, info: {"control": zeros(initial)},
         broadcast=lambda state, client: {"parameters": state["parameters"]},
         client_update=client_update,
         expected_update=lambda received, info: received,

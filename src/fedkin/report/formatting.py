@@ -37,6 +37,11 @@ def decimal(value: float | None, digits: int = 4) -> str:
     return NONE if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
+def whole(value: float | None) -> str:
+    """A whole number that a table may hold as 3.0, or lack."""
+    return NONE if value is None or math.isnan(value) else str(int(value))
+
+
 def count(value: float | None) -> str:
     """1234567 → 1,234,567; from ten millions on 1.23e+07."""
     if value is None or math.isnan(value):

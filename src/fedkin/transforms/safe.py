@@ -16,8 +16,8 @@ from fedkin.core.method import (
     Method,
     plain_prediction,
 )
-from fedkin.core.model import Batch, Model
-from fedkin.core.ops import descend, gradient, home_step, right, scan
+from fedkin.core.model import Model
+from fedkin.core.ops import home_step, right, scan, sgd_step
 from fedkin.core.tree import Params, Tree, leaves
 from fedkin.transforms.beside import beside
 
@@ -63,7 +63,7 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
             raise refusal
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
-        alone = scan(home_step(_sgd_step), own["alone"], data.batches(), lr * data.decay)
+        alone = scan(home_step(sgd_step), own["alone"], data.batches(), lr * data.decay)
         mine, sent = method.client_update(received, own["own"], data)
         return {"own": mine, "alone": alone}, sent
 
@@ -102,10 +102,6 @@ def safe(method: Method, lr: float, judge: Judge) -> Method:
         check=check,
         distillation_target=None,
     )
-
-
-def _sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
-    return descend(w, gradient(model.loss)(w, batch), lr)
 
 
 def mixed(method: Method, model: Model, view: Tree, x: Tensor) -> Tensor:

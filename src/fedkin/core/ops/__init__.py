@@ -1,7 +1,7 @@
 """What methods are written with: gradients, steps over batches, small algorithms on the simplex."""
 
 from fedkin.core.ops.abreast import scan_several, side_by_side
-from fedkin.core.ops.gradients import descend, gradient, slope
+from fedkin.core.ops.gradients import descend, gradient, sgd_step, slope
 from fedkin.core.ops.rows import outputs, over_rows, predictions, right
 from fedkin.core.ops.scans import Batches, Scanner, Step, home_step, over_frozen, scan
 from fedkin.core.ops.simplex import simplex_step
@@ -22,6 +22,7 @@ __all__ = [
     "right",
     "scan",
     "scan_several",
+    "sgd_step",
     "side_by_side",
     "simplex_step",
     "slope",

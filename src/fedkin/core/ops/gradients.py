@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fedkin.core.model import Batch, collecting_buffers
+from fedkin.core.model import Batch, Model, collecting_buffers
 from fedkin.core.optimizers import current
 from fedkin.core.protected.sealed import Sealed
 from fedkin.core.protected.slope import private_slope
@@ -66,6 +66,21 @@ def descend(w: Params, slope: Params, rate: float | Tensor, of: str = "w") -> Pa
         name: slope[name] if is_buffer(name) else value - rate * slope[name]
         for name, value in w.items()
     }
+
+
+def sgd_step(model: Model, w: Params, batch: Batch, lr: Tensor) -> Params:
+    """w ← w − lr ∇f(w; batch).
+
+    Args:
+        model: Whose mean loss over a batch f is.
+        w: Its parameters.
+        batch: A mini-batch.
+        lr: The learning rate, a 0-d tensor.
+
+    Returns:
+        The parameters after the step.
+    """
+    return descend(w, gradient(model.loss)(w, batch), lr)
 
 
 def slope(

@@ -3,9 +3,8 @@
 import math
 
 from fedkin.core.method import ClientContext
-from fedkin.core.ops import scan
+from fedkin.core.ops import scan, sgd_step
 from fedkin.core.tree import Params, Tree
-from fedkin.methods.fedavg import sgd_step
 
 
 def best_epoch(w: Params, data: ClientContext, epochs: int, rate: float) -> Tree:

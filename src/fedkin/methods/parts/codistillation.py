@@ -20,9 +20,8 @@ from fedkin.core.method import (
     public_set,
 )
 from fedkin.core.model import Model
-from fedkin.core.ops import descend, gradient, over_rows, scan
+from fedkin.core.ops import descend, gradient, over_rows, scan, sgd_step
 from fedkin.core.tree import Params, Tree, dtype_of
-from fedkin.methods.fedavg import sgd_step
 
 
 def _apart(w: Params, model: Model, x: Tensor, target: Tensor, temperature: Tensor) -> Tensor:

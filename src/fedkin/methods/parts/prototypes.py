@@ -128,7 +128,7 @@ def nearest(model: Model, view: Tree, x: Tensor) -> Tensor:
 
 
 def size_of_features(start: FederationInit, method: str) -> int:
-    """Numbers in a row of features, the same for all architectures. Raises FedkinError.
+    """Numbers in a row of features, the same for all architectures.
 
     Args:
         start: Of the federation, with a head for each architecture.

@@ -100,9 +100,9 @@ def _runs(found: Comparison) -> str:
         remarks = [
             row["run"],
             row["method"] or formatting.NONE,
-            _whole(row["seed"]),
+            formatting.whole(row["seed"]),
             row["state"],
-            _whole(row["rounds"]),
+            formatting.whole(row["rounds"]),
         ]
         rows.append(
             [
@@ -134,10 +134,6 @@ def _others(found: Comparison) -> list[str]:
             )
         )
     return parts
-
-
-def _whole(value: Any) -> str:
-    return formatting.NONE if value is None or value != value else str(int(value))
 
 
 def _plain(value: Any) -> float | None:

@@ -96,8 +96,8 @@ def _scores(found: Comparison, view: str) -> Sheet:
             row["run"],
             row["method"] or formatting.NONE,
             *state,
-            _integer(row["seed"]),
-            _integer(row["rounds"]),
+            formatting.whole(row["seed"]),
+            formatting.whole(row["rounds"]),
         ]
         rows.append([*cells, *(cell(name, row[name], measure) for name in shown)])
     caption = (
@@ -244,10 +244,6 @@ def _p(value: float | None) -> str:
     if value is None or value != value:
         return formatting.NONE
     return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
-
-
-def _integer(value: Any) -> str:
-    return formatting.NONE if value is None or value != value else str(int(value))
 
 
 def _fitting(sheet: Sheet, found: Comparison) -> Fitting:
