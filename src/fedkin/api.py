@@ -268,8 +268,7 @@ class Result:
         evaluation mode.
 
         ``client``: its number, or its name, also that of one who joined (docs/join.md). It takes
-        samples as in the data set (see ``data``). Raises FedkinError for a client or a view that is
-        not there.
+        samples as in the data set (see ``data``).
 
         Args:
             client: Its number, from 0, or its name.

@@ -17,8 +17,7 @@ PART = 255  # bytes of one of its names
 
 def write_file(path: Path, content: bytes, durable: bool = True) -> None:
     """Write, fsync, rename: a reader sees the old file or the whole new one. A link stays one: what
-    it points at is written. Raises OSError, also for what a rename would put an end to: a folder, a
-    device, a pipe.
+    it points at is written.
 
     Args:
         path: Its folder exists.
@@ -26,7 +25,8 @@ def write_file(path: Path, content: bytes, durable: bool = True) -> None:
         durable: Whether to wait until the disk has it.
 
     Raises:
-        OSError: It cannot be written, or is a folder, a device or a pipe.
+        OSError: It cannot be written, or is what a rename would put an end to: a folder, a device,
+            a pipe.
     """
     try:
         target = _target(path)

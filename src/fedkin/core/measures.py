@@ -150,7 +150,7 @@ def chosen_for(kind: Kind, counts: Sequence[int] = ()) -> Choice:
 
 
 def check_measure(name: str, kind: Kind) -> None:
-    """Raises FedkinError where a measure is not for such labels.
+    """Refuses a measure that is not for such labels.
 
     Args:
         name: A measure.

@@ -130,7 +130,9 @@ class ClientContext(Protocol):
         (Batch, its rows).
 
         Args:
-            draw: "permuted": passes through reshuffled samples; "uniform": each batch drawn afresh.
+            draw: "permuted": passes through reshuffled samples; "uniform": each batch drawn afresh;
+                "poisson": each sample is in a batch or not by a chance of its own, as DP-SGD's
+                accountant counts; the client needs a ``secret``.
             purpose: Names the random stream; two scans with one purpose see the same batches.
             steps: How many batches; None: what [train] says.
             epochs: How many passes instead.
@@ -387,7 +389,7 @@ class Method(NamedTuple):
     """
     server_update: Callable[[Tree, Any, ServerContext], Tree]
     """(S, sent, server) → S: the server's update from what ``aggregation`` made of the replies that
-    arrived: a Mean, or {client: Reply} in client order.
+    arrived: a Mean, {group: Mean}, or {client: Reply} in client order.
     """
     personal_models: Callable[[Tree, Tree, ClientContext], dict[str, Tree]]
     """(D, P, data) → views: {"personal": what the client would deploy, "global": … where there is
@@ -415,7 +417,9 @@ class Method(NamedTuple):
     setup_update: Callable[[Tree, Mapping[int, Reply], ServerContext], Tree] | None = None
     """(S, {client: Reply} of the setup messages, server) → S."""
     aggregation: Aggregation = EachClient()
-    """What the server's update needs of the replies: a weighted sum, or every one by itself."""
+    """What the server's update needs of the replies: a weighted sum, one a group, or every one by
+    itself.
+    """
     distillation_target: Callable[[Tree, Tree, Tensor], DistillationTarget] | None = None
     """(D, P, its predictions on the public set) → what a round teaches a client whose model is no
     torch module.

@@ -230,7 +230,7 @@ class Model(NamedTuple):
 
 
 def head_of(model: Model) -> Head:
-    """A model's head. Raises FedkinError, with what to do, where it has none.
+    """A model's head.
 
     Args:
         model: A classifier whose last layer a method speaks of.
@@ -239,7 +239,7 @@ def head_of(model: Model) -> Head:
         The names of its parameters and how it is applied.
 
     Raises:
-        FedkinError: It has none.
+        FedkinError: It has none; says what to do.
     """
     if model.head is None:
         raise FedkinError(f"model {model.name!r} has no head: {model.headless}")

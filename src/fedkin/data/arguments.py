@@ -23,8 +23,8 @@ KINDS = {
 def check_arguments(
     recipe: Callable[..., Any], given: Mapping[str, Any], section: str, name: str
 ) -> None:
-    """Raises FedkinError for the first value of a kind that ``recipe`` does not take; ranges are
-    its own business.
+    """Refuses the first value of a kind that ``recipe`` does not take; ranges are its own
+    business.
 
     ``section`` and ``name`` say where it was given: "split" and "dirichlet", "data" and "a table".
 

@@ -50,8 +50,7 @@ def holdout(
     Partitioning"). Sizes are the largest remainders of fraction·n; every split whose fraction is
     above 0 gets at least one sample. official [n]: a client's test set is its official test rows;
     its other rows are train and val in the ratio of their fractions (the test fraction is then not
-    used). group [n]: rows of one group (a recording) stay in one split. Raises FedkinError naming
-    the client that is too small for the splits.
+    used). group [n]: rows of one group (a recording) stay in one split.
 
     Args:
         indices: The rows of each client.
@@ -65,7 +64,8 @@ def holdout(
         Three lists of ascending rows, one entry a client, and the training share of each.
 
     Raises:
-        FedkinError: A client is too small, or the fractions are not possible.
+        FedkinError: A client, which it names, is too small for the splits, or the fractions are not
+            possible.
     """
     parts: list[list[Ints]] = []
     shares = np.empty(len(indices))

@@ -48,8 +48,7 @@ def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
 
     From another source, its official test rows are left alone and sample shapes and type must equal
     the private ones: nothing is resized. From the same source, the chosen rows leave the private
-    pool, and official test rows are never chosen. Raises FedkinError where there are too few
-    samples, or where shapes or labels do not fit.
+    pool, and official test rows are never chosen.
 
     Args:
         spec: How many, of which source.
@@ -61,7 +60,7 @@ def draw(spec: Public, source: Source, rows: Ints, key: Key) -> Drawn:
         The samples, their labels if any, and the rows that are left for clients.
 
     Raises:
-        FedkinError: There are too few, or shapes or labels do not fit.
+        FedkinError: There are too few samples, or shapes or labels do not fit.
     """
     origin = spec.source or source
     if spec.own:

@@ -32,8 +32,7 @@ def load(
 
     dir: the data folder; None takes the environment variable FEDKIN_DATA. client, label: column
     names of tables. params: arguments of the generated sets (``clients=30``, ``seed=1``), of texts
-    (``length=40``), or of the importer of a path (``task=``, ``scale=``, …). Raises FedkinError in
-    one sentence for an unknown name, a missing or a damaged file.
+    (``length=40``), or of the importer of a path (``task=``, ``scale=``, …).
 
     Args:
         name: Of a data set, a file in the data folder, or a path.
@@ -46,7 +45,7 @@ def load(
         All samples, checked.
 
     Raises:
-        FedkinError: A name that does not exist, or data that cannot be read.
+        FedkinError: A name that does not exist, or a missing or damaged file.
     """
     folder = data_folder(dir)
     columns = {
@@ -76,8 +75,7 @@ def load(
 
 
 def check_name(name: str, dir: Path | str | None = None) -> None:
-    """Raises FedkinError where ``load`` would not know the name; whether a named file is there is
-    not asked.
+    """Refuses a name that ``load`` would not know; whether a named file is there is not asked.
 
     Args:
         name: The value of data.name.

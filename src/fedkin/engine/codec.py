@@ -126,7 +126,7 @@ def _spec(tensor: Tensor) -> TensorSpec:
 
 
 def decode(blob: bytes) -> Tree:
-    """The tree that ``encode`` wrote. Raises BadMessage for anything else.
+    """The tree that ``encode`` wrote.
 
     Args:
         blob: Anybody's bytes.
@@ -250,9 +250,6 @@ def check(message: Tree, expected: Tree) -> dict[str, float]:
     """The largest absolute weight by kind of a message {kind: tree} that is as expected; running
     statistics aside.
 
-    Raises BadMessage unless it has the expected names, shapes and dtypes, and only finite numbers
-    up to ``LARGEST``.
-
     Args:
         message: What arrived.
         expected: A tree with the names, shapes and dtypes that it must have.
@@ -261,7 +258,8 @@ def check(message: Tree, expected: Tree) -> dict[str, float]:
         {kind: number}, which ``far_off`` compares among clients.
 
     Raises:
-        BadMessage: It is not as expected; says where.
+        BadMessage: It has not the expected names, shapes and dtypes, or numbers that are not finite
+            or above ``LARGEST``; says where.
     """
     got, want = dict(named_leaves(message)), dict(named_leaves(expected))
     if got.keys() != want.keys():

@@ -88,6 +88,7 @@ def mean_of(total: Vector, like: Tree, weight: float, clients: int) -> Tree:
         total: Of so many ``clients``.
         like: A message of the same structure.
         weight: Of all of them.
+        clients: How many vectors were added.
 
     Returns:
         A tree of the structure of ``like``.

@@ -174,8 +174,7 @@ class Copies:
 
 
 def read_state(path: Path, source: Path | None = None) -> Tree:
-    """The tree in a file that ``write_file`` wrote. Raises StoreError, naming the file, if it
-    cannot be read.
+    """The tree in a file that ``write_file`` wrote.
 
     ``source``: the file to name, where ``path`` is a copy of it.
 
@@ -187,7 +186,7 @@ def read_state(path: Path, source: Path | None = None) -> Tree:
         The tree.
 
     Raises:
-        StoreError: It is missing, a link, or not what ``encode`` wrote.
+        StoreError: It is missing, a link, or not what ``encode`` wrote; names the file.
     """
     try:
         return decode(read_file(path, LARGEST, links=False))

@@ -80,7 +80,11 @@ def own(run: Path, *names: str) -> Path:
     """The path of something of the run's own, ``run/name/…``, which need not be there yet.
 
     Args:
+        run: the folder.
         names: one name a level; a client's name is one, whatever it holds.
+
+    Returns:
+        The path.
 
     Raises:
         FedkinError: a name that is no name of a file, or a link on the way.

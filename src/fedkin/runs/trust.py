@@ -30,6 +30,7 @@ def require(file: Path, spec: Spec, names: Sequence[str], trust_code: bool) -> N
 
     Args:
         file: the specification's file, of which the folder is what is trusted.
+        spec: what it says.
         names: the classes that ``spec`` names, as ``package.module:Class``; there may be none.
         trust_code: the person says so now; it is remembered.
 

@@ -1,6 +1,4 @@
-"""Files of machine code, kept from run to run: ``$XDG_CACHE_HOME/fedkin/steps``, or ``~/.cache`` in
-its place.
-"""
+"""Files of machine code, kept from run to run in ``steps`` of fedkin's cache (``cache_folder``)."""
 
 import atexit
 import hashlib

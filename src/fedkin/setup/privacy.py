@@ -110,6 +110,7 @@ def spent(
     """{client: ε so far}; under -1 what holds for every client.
 
     Args:
+        spec: The experiment.
         counts: In how many rounds each client took part.
         round: Rounds so far.
         costs: Of samples, where they are protected.

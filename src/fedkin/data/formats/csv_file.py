@@ -30,9 +30,7 @@ def read_csv(
     """The rows of a file with a header line. ``as_text``: columns whose cells stay as they are
     written ("007").
 
-    Empty lines at the end hold nothing. Raises FedkinError for everything that would make cells
-    move or disappear: a line with too few or too many cells, a column name given twice, bytes that
-    are not of the encoding.
+    Empty lines at the end hold nothing.
 
     Args:
         path: A text file.
@@ -45,7 +43,9 @@ def read_csv(
         A column for each name of the header.
 
     Raises:
-        FedkinError: It cannot be read without loss; names the line where there is one.
+        FedkinError: Something would make cells move or disappear: a line with too few or too many
+            cells, a column name given twice, bytes that are not of the encoding. Names the line
+            where there is one.
     """
     encoding = "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
     try:

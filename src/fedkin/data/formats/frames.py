@@ -37,7 +37,7 @@ class Style(NamedTuple):
 
 
 def read_file(path: Path, style: Style) -> Read:
-    """One table. Raises FedkinError for one without rows.
+    """One table.
 
     Args:
         path: A .csv, .parquet or .arrow file.

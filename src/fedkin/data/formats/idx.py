@@ -35,8 +35,7 @@ FASHION = (
 def read_idx(path: Path) -> Array:
     """The uint8 array in one IDX file (.gz or plain), shaped as its header says.
 
-    Raises FedkinError where the magic number, the dimensions or the length do not fit (Y. LeCun's
-    format: two zero bytes, type 0x08, number of dimensions, big-endian sizes, bytes).
+    Y. LeCun's format: two zero bytes, type 0x08, number of dimensions, big-endian sizes, bytes.
 
     Args:
         path: One file.
@@ -45,7 +44,7 @@ def read_idx(path: Path) -> Array:
         uint8, of one to four axes.
 
     Raises:
-        FedkinError: It is no IDX file of bytes, or cut short.
+        FedkinError: The magic number, the dimensions or the length do not fit.
     """
     raw = _bytes(path)
     if len(raw) < 4 or raw[:3] != b"\x00\x00\x08" or not 1 <= raw[3] <= 4:

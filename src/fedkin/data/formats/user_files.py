@@ -142,7 +142,7 @@ def _options(read: Callable[..., Source]) -> list[str]:
 
 
 def only_known(options: Mapping[str, Any], known: Collection[str], what: str) -> None:
-    """Raises FedkinError for an option that is not among those known of ``what``.
+    """Refuses an option that is not among those known of ``what``.
 
     Args:
         options: What was given.

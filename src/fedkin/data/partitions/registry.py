@@ -36,8 +36,7 @@ PARTITIONS: dict[str, Callable[..., Partition]] = {
 def partition(
     name: str, labels: Array, clients: int | None, rng: np.random.Generator, /, **params: Any
 ) -> Partition:
-    """The named partition. Raises FedkinError for an unknown name or parameter, with the nearest
-    that exists, or a parameter of another kind.
+    """The named partition.
 
     Args:
         name: A key of PARTITIONS.
@@ -50,7 +49,8 @@ def partition(
         Rows a client, and what the generator knows.
 
     Raises:
-        FedkinError: A name that does not exist, or what the partition itself refuses.
+        FedkinError: A name or parameter that does not exist, with the nearest that does; a
+            parameter of another kind; or what the partition itself refuses.
     """
     if name not in PARTITIONS:
         raise unknown("partition", name, PARTITIONS)

@@ -44,8 +44,7 @@ def likely_clients(source: Source) -> dict[str, int]:
 
 
 def ask_for_clients(source: Source) -> None:
-    """Raises FedkinError where a table looks as if it had clients, and would be divided among
-    invented ones.
+    """Refuses to divide a table that looks as if it had clients among invented ones.
 
     Args:
         source: The data as they were read.

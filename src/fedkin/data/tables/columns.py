@@ -29,8 +29,7 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
     """A column's cells. ``wanted``: "auto", or "category" or "text" where the user says so.
 
     Auto: numbers and booleans are numbers; text is numbers where all of it can be read so, and
-    categories where most of it cannot. Raises FedkinError, with the line, for infinite cells,
-    dates, and single cells that are not numbers.
+    categories where most of it cannot.
 
     Args:
         column: As pandas read it.
@@ -41,7 +40,8 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
         Numbers, with nan where a cell is empty, or indices into sorted values.
 
     Raises:
-        FedkinError: A cell that cannot be read so; says what to do.
+        FedkinError: An infinite cell, dates, or a single cell that is no number; names the line and
+            says what to do.
     """
     name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column):
@@ -72,8 +72,6 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
 def numbers_of(column: "pd.Series[Any]", place: Place) -> Cells:
     """The cells of a column that held numbers in training.
 
-    Raises FedkinError, with the line, where it does not now.
-
     Args:
         column: As pandas read it.
         place: Row → where it stands, in words.
@@ -82,7 +80,7 @@ def numbers_of(column: "pd.Series[Any]", place: Place) -> Cells:
         Numbers, with nan where a cell is empty.
 
     Raises:
-        FedkinError: A cell that is no number.
+        FedkinError: A cell that is no number; names the line.
     """
     name = str(column.name)
     if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_complex_dtype(column):

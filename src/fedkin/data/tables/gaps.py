@@ -53,7 +53,7 @@ def labeled(read: Read, label: str, unlabeled: str) -> Read:
 
 
 def filled(column: "pd.Series[Any]", place: Place) -> None:
-    """Raises FedkinError where a cell is empty.
+    """Refuses an empty cell.
 
     Args:
         column: Of labels, clients or groups.

@@ -27,7 +27,7 @@ def read_later(
     """A table with the columns of training, in any order, and perhaps others.
 
     ``options``: those of the run's [data], for how its files are written. ``others``: columns that
-    are text as it is written, a label not among them. Raises FedkinError for a missing column.
+    are text as it is written, a label not among them.
 
     Args:
         path: A table.

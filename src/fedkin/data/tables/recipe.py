@@ -30,8 +30,7 @@ class Recipe(NamedTuple):
 
 
 def same_columns(ours: tuple[Column, ...], theirs: tuple[Column, ...], where: str) -> None:
-    """Raises FedkinError where another table has other columns, or the same in another order or of
-    another kind.
+    """Refuses another table with other columns, or the same in another order or of another kind.
 
     Args:
         ours: Of the private table.

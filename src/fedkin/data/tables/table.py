@@ -119,8 +119,7 @@ def table_source(read: Read, name: str, where: str, roles: Roles) -> Source:
     ``scale``, ``most``: as in ``Recipe``. ``unlabeled="drop"`` leaves rows without a label out, and
     says how many. ``task="auto"``: a label column with a fraction in it is regression; text,
     booleans and whole numbers are classes, numbered in sorted order (``class_names`` keeps the
-    values). Raises FedkinError with file, line and column for anything that cannot be read as it
-    stands.
+    values).
 
     Args:
         read: The rows.

@@ -90,7 +90,7 @@ class LocalData:
         """Mini-batches of private training data, as ``ClientContext.batches`` says.
 
         Args:
-            draw: "permuted" or "uniform".
+            draw: "permuted", "uniform" or "poisson".
             purpose: Names the random stream.
             steps: How many batches; None: what [train] says.
             epochs: How many passes instead.

@@ -45,8 +45,6 @@ def offer(connection: "Connection[Any, Any]", beside: IO[bytes]) -> "Channel":
 def accept(connection: "Connection[Any, Any]") -> "tuple[Channel, IO[bytes]]":
     """The end that is handed them, and the file beside them.
 
-    Raises EOFError where the other end is gone.
-
     Args:
         connection: To a process that calls ``offer``.
 
