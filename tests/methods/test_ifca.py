@@ -74,7 +74,7 @@ def test_choices_differ_and_change_in_the_comparison():
     [((0.7, 0.5, 0.5), 1), ((math.nan, 0.5, 0.7), 1), ((math.inf, math.nan, math.inf), 0)],
 )
 def test_a_model_that_diverged_is_not_chosen(losses, cluster):
-    """Nor is it where it comes first, which min alone would take."""
+    """A model of NaN loss is chosen only where all have it, also where it comes first."""
     data = SimpleNamespace(score=lambda w, split: (losses[w["number"]], 0.0))
     candidates = [{"number": j} for j in range(len(losses))]
     found = choose(candidates, data)

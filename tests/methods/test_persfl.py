@@ -191,8 +191,8 @@ def test_a_wrong_search_is_refused():
 @pytest.mark.parametrize("margin", [0.0, 1.0])
 @pytest.mark.parametrize("measure", ["accuracy", "macro_f1"])
 def test_students_that_diverge_are_the_last_choice(margin, measure):
-    """At a client of one class, which argmax finds in a row of NaN; where all students diverge, the
-    first of the grid is kept, and the run goes to its end.
+    """Students that diverge are the last choice, also at a client of class 0, which argmax finds in
+    a row of NaN; where all diverge, the first of the grid is kept.
     """
     people = population((5, 9), val=9)
     people = replace(people, y=torch.zeros_like(people.y))
