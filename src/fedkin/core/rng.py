@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import random
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 
-__all__ = ["Key", "Secret", "seeded"]
+__all__ = ["Key", "Secret", "not_seeded", "python_draws", "seeded"]
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -67,6 +68,32 @@ class Key(NamedTuple):
 
     def _words(self, purpose: str) -> list[int]:
         return [self.seed, _label(purpose), self.round + 1, self.client + 1]
+
+
+def python_draws() -> int:
+    """Where Python's own generator and NumPy's global one stand, which no run seeds.
+
+    Returns:
+        The same number until somebody draws from one of them.
+    """
+    found = np.random.get_state(legacy=False)["state"]
+    parts = (part.tobytes() if isinstance(part, np.ndarray) else part for part in found.values())
+    return hash((random.getstate(), *map(repr, parts)))
+
+
+def not_seeded(who: str) -> FedkinError:
+    """What is said of somebody who draws from one of these.
+
+    Args:
+        who: "model 'nets:Net'", say.
+
+    Returns:
+        To be raised.
+    """
+    return FedkinError(
+        f"{who} draws from Python's random or numpy.random, which run.seed does not govern: draw "
+        "with torch"
+    )
 
 
 @cache

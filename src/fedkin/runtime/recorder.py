@@ -19,6 +19,8 @@ from torch.fx import Graph, GraphModule, Node
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from fedkin.runtime.traceable import Untraceable, check_call
+
 COMPILER = "torch._dynamo"
 
 
@@ -38,18 +40,23 @@ def flat_graph(run: Callable[..., Sequence[Tensor]], inputs: Sequence[Tensor]) -
 
     Raises:
         NotRecorded: ``make_fx`` may know how, or say what is wrong.
+        Untraceable: It does not, for the operations depend on values.
     """
     recorder = _Recorder(inputs)
     try:
-        with _without_compiler(), _no_casts_kept(), recorder:
+        with without_compiler(), _no_casts_kept(), recorder:
             outputs = run(*inputs)
         return recorder.ended(outputs)
     except Exception as error:
+        if recorder.refused is not None:
+            raise recorder.refused from None
         raise NotRecorded(str(error)) from error
 
 
 class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Sees every operation below autograd and ``torch.func``, and what it is called with."""
+
+    refused: Untraceable | None = None  # kept, for a model may go on after any exception
 
     def __init__(self, inputs: Sequence[Tensor]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -72,6 +79,11 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if func is torch.ops.aten.lift_fresh.default:
             func = torch.ops.aten.lift_fresh_copy.default  # a constant is not to be written into
         kwargs = kwargs or {}
+        try:
+            check_call(func, args, kwargs)
+        except Untraceable as error:
+            self.refused = error
+            raise
         given, named = tree_map(self._known, (args, kwargs))
         node = self._graph.call_function(func, given, named)
         found = func(*args, **kwargs)
@@ -80,6 +92,8 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def ended(self, outputs: Sequence[Tensor]) -> GraphModule:
         """The graph that returns these."""
+        if self.refused is not None:
+            raise self.refused
         self._graph.output(tuple(self._known(leaf) for leaf in outputs))
         return GraphModule(self._constants, self._graph)
 
@@ -123,9 +137,12 @@ def _no_casts_kept() -> Iterator[None]:
 
 
 @contextmanager
-def _without_compiler() -> Iterator[None]:
+def without_compiler() -> Iterator[None]:
     """``torch.func.grad`` asks torch's compiler to stand back, and so loads it. What was not loaded
     has nothing to stand back from.
+
+    Yields:
+        Nothing.
     """
     if COMPILER in sys.modules:
         yield

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.fx import GraphModule
 
-from fedkin.core.errors import first_line, named_line
+from fedkin.core.errors import FedkinError, first_line, named_line
 from fedkin.core.model import Model
 from fedkin.core.ops import Step
 from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
@@ -22,7 +22,8 @@ from fedkin.runtime.compile import Flat, Record, Uncompiled, compiled, named
 from fedkin.runtime.cuda_graph import Captures, Uncaptured, with_constants_there
 from fedkin.runtime.device import CPU, moved, repeatable
 from fedkin.runtime.generators import forked
-from fedkin.runtime.recorder import NotRecorded, flat_graph
+from fedkin.runtime.recorder import NotRecorded, flat_graph, without_compiler
+from fedkin.runtime.traceable import Untraceable, check_calls, confirmed
 
 Mode = Literal["auto", "always", "trace", "never"]
 MODES: tuple[Mode, ...] = ("auto", "always", "trace", "never")
@@ -145,12 +146,15 @@ class Runtime:
         inputs = [leaf.clone() for leaf in leaves(arguments)]
         try:
             graph = _operations(run, inputs)
+        except FedkinError:
+            raise
         except (
             Exception
         ) as error:  # a user's model may branch on values: any error means "not traceable"
-            with forked(self.device):
-                _plain(run)(*inputs)  # a genuine mistake raises here, with its own message
-            self.say(f"steps run without tracing: {named_line(error)}")
+            with forked(self.device):  # a genuine mistake raises here, with its own message
+                _plain(run)(*(leaf.clone() for leaf in leaves(arguments)))
+            why = str(error) if isinstance(error, Untraceable) else named_line(error)
+            self.say(f"steps run without tracing: {why}")
             return Replay(_plain(run))
         self.graphs += 1
         operations = sum(node.op == "call_function" for node in graph.graph.nodes)
@@ -259,11 +263,20 @@ def _laid_out(state: Tree) -> tuple[Tensor, ...]:
 
 def _operations(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
     """What is replayed, and counted. It holds no tensor but its constants."""
+
+    def plain(*flat: Tensor) -> Sequence[Tensor]:
+        with without_compiler():
+            return _plain(run)(*flat)
+
     try:
-        with forked(inputs[0].device):  # the step is run once: its dropout must not draw for real
-            graph = _tidied(flat_graph(run, inputs))
+        return confirmed(lambda: _flat(run, inputs), plain, inputs)
     except NotRecorded:
-        return _recorded(run, inputs)
+        return confirmed(lambda: _tidied(check_calls(_by_make_fx(run, inputs))), plain, inputs)
+
+
+def _flat(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
+    with forked(inputs[0].device):  # the step is run: its dropout must not draw for real
+        graph = _tidied(flat_graph(run, inputs))
     for node in graph.graph.nodes:
         node.meta.clear()
     return graph
@@ -271,11 +284,15 @@ def _operations(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
 
 def _recorded(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
     """The same operations, as Inductor takes them."""
+    return _tidied(_by_make_fx(run, inputs))
+
+
+def _by_make_fx(run: Flat, inputs: Sequence[Tensor]) -> GraphModule:
     compiler_folder()  # before torch's compiler is imported, which chooses a folder of its own
     from torch.fx.experimental.proxy_tensor import make_fx  # late, for it loads the compiler
 
     with forked(inputs[0].device):
-        return _tidied(make_fx(run)(*inputs))
+        return make_fx(run)(*inputs)
 
 
 def _tidied(graph: GraphModule) -> GraphModule:
