@@ -62,6 +62,17 @@ def test_a_newcomer_gets_a_model_and_changes_nothing(method, tmp_path):
     assert protocol["scores"]["personal"]["test"]["accuracy"] == found.scores["personal"]["test"][1]
 
 
+@pytest.mark.parametrize("rounds", [None, 3])
+def test_as_many_rounds_as_the_run_has_trained(rounds, tmp_path):
+    """And not as many as it was to have: it may have stopped early, or go on."""
+    spec = small("fedavg", run__holdout_clients=0.2, run__holdout_labels=[], run__rounds=4)
+    at = learned(run(spec, tmp_path / "run"))
+    own = at.parts.held_out.only([0])
+    nothing = replace(own, val=(np.array([], dtype=np.int64),))
+    found, _ = joined(at._replace(round=2), nothing, rounds)
+    assert (found.rounds, found.chosen) == ((2, "training") if rounds is None else (3, "given"))
+
+
 def test_held_out_clients_change_nothing_but_who_trains(tmp_path):
     held = small("cgpfl", run__holdout_clients=0.2, run__holdout_labels=[])
     whole = outcome(run(held, tmp_path / "held"))

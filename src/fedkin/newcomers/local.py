@@ -38,14 +38,12 @@ def joined(
 ) -> tuple[Joined, AtHome]:
     """Let the one client of ``own`` join in this process; raises FedkinError for what does not fit.
 
-    ``rounds``: how many it works, as many as its validation data choose if None. ``architecture``:
-    one of the run's.
+    ``rounds``: how many it works; None: as many as its validation data choose, at most as many as
+    the run has trained. ``architecture``: one of the run's.
     """
     guest = _guest(run, own, architecture)
     (info,) = guest.host.infos.values()
-    return join(
-        standing(run, info, len(own.val[0])), guest, rounds, run.parts.spec.run.rounds
-    ), guest
+    return join(standing(run, info, len(own.val[0])), guest, rounds, run.round), guest
 
 
 def standing(run: Learned, info: ClientInfo, validation: int) -> Standing:
