@@ -347,7 +347,7 @@ def from_module(
         fixed = {
             key: value.to(x.device, copy=True) for key, value in buffers.items() if key not in kept
         }
-        entering = inputs(x, next(iter(values.values())))
+        entering = inputs(x, next(one for one in values.values() if one.is_floating_point()))
         if module.training != training:
             module.train(training)
             for layer in still:

@@ -15,13 +15,14 @@ from fedkin.core.layers import Layers
 from fedkin.core.model import PLAIN, Inputs, Learner, Model, from_module
 from fedkin.core.rng import Key
 from fedkin.models.adapters import dnn_adapter
-from fedkin.models.frozen import frozen_names
+from fedkin.models.frozen import frozen_names, without_gradient
 from fedkin.models.head import some_samples, with_head
 from fedkin.models.lstm import lstm
 from fedkin.models.own import VERBS, own_class
 from fedkin.models.resnet import mobilenet_v2, resnet18
 from fedkin.models.small import Shape, cnn_cgpfl, cnn_comet, cnn_persfl, dnn, glm, mlr
 from fedkin.models.transformer import transformer_lm
+from fedkin.models.trial import sized, tried_in_training, try_on
 from fedkin.models.vgg import vgg11, vgg13
 from fedkin.transforms.black_box_models import from_learner
 from fedkin.transforms.local_batch_norm import without_statistics
@@ -64,10 +65,10 @@ def build(
     "model:name").
 
     ``inputs`` is how samples enter it; ``buffers`` = "drop" leaves running statistics out; ``head``
-    names the part that is its head; ``frozen`` are parameters that are no part of it but constants;
-    ``options`` go to the architecture (``hidden`` for dnn). Raises
-    FedkinError for an unknown name or option, a user's class that cannot be imported or built, or
-    data that the architecture cannot take.
+    names the part that is its head; ``frozen`` are parameters that are no part of it but constants,
+    as are those whose ``requires_grad`` is False; ``options`` go to the architecture (``hidden``
+    for dnn). Raises FedkinError for an unknown name or option, a user's class that cannot be
+    imported, built or trained, or data that the architecture cannot take.
     """
     if family not in FAMILIES:
         raise unknown("family", family, FAMILIES)
@@ -84,22 +85,35 @@ def build(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key.integer(f"model:{name}"))
         made = _make(name, recipe, {**chosen, **options})
+        if isinstance(made, nn.Module):
+            made = sized(name, made, shape, inputs.tokens)
+    samples = (shape, classes, inputs.tokens)
     if not isinstance(made, nn.Module):
         model = _from_learner(name, made, family, inputs, frozen)
-        _try_on(model, shape, classes, inputs.tokens)
+        try_on(model, *samples)
         return model
 
     def whole(frozen: frozenset[str]) -> Model:
         model = _from_module(name, made, family, inputs, buffers, frozen)
-        _try_on(model, shape, classes, inputs.tokens)
-        return with_head(model, made, some_samples(shape, classes, inputs.tokens), head)
+        try_on(model, *samples)
+        return with_head(model, made, some_samples(*samples), head)
 
-    model = whole(frozenset())
-    if not frozen:
-        return model
-    names = frozen_names(model, frozen)
-    model = whole(names)  # again: of what is frozen, batch norm stands still
-    return model.freezing({name: model.initial[name] for name in model.initial if name in names})
+    model = _frozen(whole, without_gradient(made), frozen)
+    return model if name in MODELS else tried_in_training(model, *samples)
+
+
+def _frozen(
+    whole: Callable[[frozenset[str]], Model], fixed: frozenset[str], frozen: Layers
+) -> Model:
+    """The model that ``whole`` makes around parameters that stay as they are: those of ``fixed``,
+    and those that ``frozen`` names.
+    """
+    model = whole(fixed)
+    names = frozen_names(model, frozen, fixed)
+    if names != fixed:
+        model = whole(names)  # again: of what is frozen, batch norm stands still
+    held = {name: value for name, value in model.initial.items() if name in names}
+    return model.freezing(held) if held else model
 
 
 def options_of(name: str) -> Mapping[str, inspect.Parameter]:
@@ -192,30 +206,3 @@ def _learner(name: str, made: Any) -> Learner:
         raise FedkinError(f"model {name!r} is a {type(made).__name__}: {wanted}")
     found: Learner = made
     return found
-
-
-def _try_on(model: Model, shape: Shape, classes: int, tokens: bool) -> None:
-    """One forward pass of zeros, so that a wrong shape is said before training."""
-    try:
-        with torch.no_grad():
-            out = model.outputs(
-                model.initial, torch.zeros(2, *shape, dtype=torch.int64 if tokens else None)
-            )
-    except FedkinError:
-        raise
-    except Exception as error:  # whatever the user's forward raises
-        if tokens:
-            raise FedkinError(
-                f"model {model.name!r} cannot read symbols (text): try transformer_lm"
-            ) from None
-        reason = named_line(error)
-        raise FedkinError(
-            f"model {model.name!r} cannot take samples of shape {list(shape)}: {reason}"
-        ) from None
-    width = classes if model.family.name == CATEGORICAL.name else 1
-    if not isinstance(out, torch.Tensor) or out.shape != (2, width):
-        found = list(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
-        raise FedkinError(
-            f"model {model.name!r} must return [batch, {width}], for a batch of 2 it returned "
-            f"{found}"
-        )

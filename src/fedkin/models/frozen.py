@@ -1,4 +1,8 @@
-"""Which parameters of a model nobody trains: what [model] frozen names."""
+"""Which parameters of a model nobody trains: what [model] frozen names, and what asks for no
+gradient.
+"""
+
+from torch import nn
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.layers import Layers, select
@@ -8,13 +12,21 @@ from fedkin.core.tree import is_buffer
 BODY = "body"
 
 
-def frozen_names(model: Model, choice: Layers) -> frozenset[str]:
+def without_gradient(module: nn.Module) -> frozenset[str]:
+    """The names of the parameters whose ``requires_grad`` is False, as every integer's is."""
+    return frozenset(name for name, value in module.named_parameters() if not value.requires_grad)
+
+
+def frozen_names(
+    model: Model, choice: Layers, fixed: frozenset[str] = frozenset()
+) -> frozenset[str]:
     """The names of the parameters that [model] frozen means; running statistics go with their
     layer.
 
     Args:
         model: With all its parameters, and its head if it has one.
-        choice: "body" for all that comes before the head, or what ``select`` takes.
+        choice: "body" for all that comes before the head, or what ``select`` takes; () for none.
+        fixed: Those that are frozen in any case.
 
     Returns:
         Names of ``model.initial``.
@@ -22,13 +34,20 @@ def frozen_names(model: Model, choice: Layers) -> frozenset[str]:
     Raises:
         FedkinError: A name that is not there, or nothing would be left to train.
     """
+    names = fixed
     if choice == BODY:
-        return frozenset(model.initial) - set(head_of(model).names)
-    names = select(model.initial, choice, f"model.frozen of {model.name!r}:")
+        names |= frozenset(model.initial) - set(head_of(model).names)
+    elif choice:
+        names |= select(model.initial, choice, f"model.frozen of {model.name!r}:")
     weights = [name for name in model.initial if not is_buffer(name)]
-    if all(name in names for name in weights):
+    if not all(name in names for name in weights):
+        return names
+    if fixed.issuperset(weights):
         raise FedkinError(
-            f"model.frozen leaves nothing of model {model.name!r} to train: leave out some of "
-            f"{', '.join(weights)}"
+            f"model {model.name!r} has nothing to train: requires_grad is False for all of its "
+            "parameters"
         )
-    return names
+    raise FedkinError(
+        f"model.frozen leaves nothing of model {model.name!r} to train: leave out some of "
+        f"{', '.join(name for name in weights if name not in fixed)}"
+    )

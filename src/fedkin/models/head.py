@@ -25,12 +25,12 @@ class _Seen(NamedTuple):
     made: list[Any]
 
 
-def some_samples(shape: tuple[int, ...], classes: int, tokens: bool) -> Tensor:
-    """Two samples that differ [2, …]: numbers in [0, 1), or symbols."""
-    count = 2 * torch.Size(shape).numel()
+def some_samples(shape: tuple[int, ...], classes: int, tokens: bool, rows: int = 2) -> Tensor:
+    """Samples that differ [rows, …]: numbers in [0, 1), or symbols."""
+    count = rows * torch.Size(shape).numel()
     if tokens:
-        return torch.arange(count).remainder(max(classes, 1)).view(2, *shape)
-    return torch.rand(count, generator=torch.Generator().manual_seed(0)).view(2, *shape)
+        return torch.arange(count).remainder(max(classes, 1)).view(rows, *shape)
+    return torch.rand(count, generator=torch.Generator().manual_seed(0)).view(rows, *shape)
 
 
 def with_head(model: Model, module: nn.Module, x: Tensor, named: str | None = None) -> Model:

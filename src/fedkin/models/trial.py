@@ -1,0 +1,152 @@
+"""A model before its run: a few samples go through it, so that what is wrong is said at once, and
+about the model.
+
+fedkin's own architectures are known. Of a module of the user's own a gradient is taken, too.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+
+from fedkin.core.errors import FedkinError, named_line
+from fedkin.core.family import CATEGORICAL
+from fedkin.core.model import Batch, Model
+from fedkin.core.ops import gradient
+from fedkin.core.rng import not_seeded, python_draws
+from fedkin.models.head import some_samples
+from fedkin.models.small import Shape
+from fedkin.runtime.device import CPU
+from fedkin.runtime.generators import forked
+from fedkin.runtime.recorder import without_compiler
+
+ROWS = 4  # of the batch that a module of the user's own is trained on
+
+
+def sized(name: str, module: nn.Module, shape: Shape, tokens: bool) -> nn.Module:
+    """The module, whose lazy layers (``nn.LazyLinear``) have got their parameters from one batch of
+    zeros.
+
+    Args:
+        name: What messages call it.
+        module: As its constructor made it.
+        shape: Of one sample.
+        tokens: Whether samples are symbols.
+
+    Raises:
+        FedkinError: It does not take such samples, or does not call one of its lazy layers.
+    """
+    if not _lazy(module):
+        return module
+    floats = [value.dtype for value in module.parameters() if value.is_floating_point()]
+    zeros = torch.zeros(2, *shape, dtype=torch.int64 if tokens else floats[0])
+    try:
+        with torch.no_grad():
+            module.eval()(zeros)
+    except Exception as error:  # whatever the user's forward raises
+        raise _cannot_take(name, shape, error) from None
+    if left := _lazy(module):
+        raise FedkinError(
+            f"model {name!r} cannot be built: its forward does not call the layer of {left[0]}, "
+            "which is lazy and so has no size"
+        )
+    return module
+
+
+def _lazy(module: nn.Module) -> list[str]:
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return [name for name, value in named if is_lazy(value)]
+
+
+def try_on(model: Model, shape: Shape, classes: int, tokens: bool) -> None:
+    """One forward pass of zeros, so that a wrong shape is said before training.
+
+    Args:
+        model: Any.
+        shape: Of one sample.
+        classes: 0 where labels are numbers.
+        tokens: Whether samples are symbols.
+
+    Raises:
+        FedkinError: It does not take them, or gives something else than a row for each.
+    """
+    try:
+        with torch.no_grad():
+            out = model.outputs(
+                model.initial, torch.zeros(2, *shape, dtype=torch.int64 if tokens else None)
+            )
+    except FedkinError:
+        raise
+    except Exception as error:  # whatever the user's forward raises
+        if tokens:
+            raise FedkinError(
+                f"model {model.name!r} cannot read symbols (text): try transformer_lm"
+            ) from None
+        raise _cannot_take(model.name, shape, error) from None
+    width = classes if model.family.name == CATEGORICAL.name else 1
+    if not isinstance(out, torch.Tensor) or out.shape != (2, width):
+        found = list(out.shape) if isinstance(out, torch.Tensor) else type(out).__name__
+        raise FedkinError(
+            f"model {model.name!r} must return [batch, {width}], for a batch of 2 it returned "
+            f"{found}"
+        )
+
+
+def _cannot_take(name: str, shape: Shape, error: Exception) -> FedkinError:
+    reason = named_line(error)
+    return FedkinError(f"model {name!r} cannot take samples of shape {list(shape)}: {reason}")
+
+
+def tried_in_training(model: Model, shape: Shape, classes: int, tokens: bool) -> Model:
+    """The model, of which a gradient can be taken; not padded, if its rows are each other's affair.
+
+    No generator of the run is drawn from.
+
+    Args:
+        model: Of a module of the user's own, which has passed ``try_on``.
+        shape: Of one sample.
+        classes: 0 where labels are numbers.
+        tokens: Whether samples are symbols.
+
+    Returns:
+        The same model but for ``pads``.
+
+    Raises:
+        FedkinError: Its gradient cannot be taken, or it draws from generators that nobody seeds.
+    """
+    x = some_samples(shape, classes, tokens, ROWS)
+    others = x[1:].square().remainder(max(classes, 1)) if tokens else 1 - x[1:]
+    y = torch.zeros(ROWS, dtype=torch.int64 if model.family.classes else None)
+    batch = Batch(x, y, torch.full((ROWS,), 1 / ROWS))
+    passes = (model.train_outputs, model.outputs)
+    at_first = python_draws()
+    try:
+        with torch.no_grad():
+            _seeded(lambda: gradient(model.loss)(model.initial, batch))
+            alone = [_seeded(of, model.initial, x) for of in passes]
+            between = python_draws()
+            beside = [_seeded(of, model.initial, torch.cat([x[:1], others])) for of in passes]
+    except FedkinError:
+        raise
+    except Exception as error:  # whatever the user's forward raises
+        raise FedkinError(
+            f"model {model.name!r} cannot be trained, for torch.func.grad cannot go through it: "
+            f"{named_line(error)}"
+        ) from None
+    if at_first != between != python_draws():  # twice: once may have been another thread
+        raise not_seeded(f"model {model.name!r}")
+    apart = all(_close(one[0], other[0]) for one, other in zip(alone, beside, strict=True))
+    return model if apart else model.changed(lambda whole: whole._replace(pads=False))
+
+
+def _seeded(run: Callable[..., Any], *arguments: Any) -> Any:
+    """What it gives with the same draws every time."""
+    with forked(CPU), without_compiler():
+        torch.default_generator.manual_seed(0)
+        return run(*arguments)
+
+
+def _close(one: Tensor, other: Tensor) -> bool:
+    return torch.allclose(one, other, rtol=1e-5, atol=1e-6, equal_nan=True)
