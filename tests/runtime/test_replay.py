@@ -105,3 +105,25 @@ def test_compiled_blocks_are_the_steps():
     assert runtime.said == []
     for name, value in expected.items():
         assert torch.allclose(found[name], value, atol=1e-6)
+
+
+class Tempered(nn.Linear):
+    """A learned number without axes, as the rate is one."""
+
+    def __init__(self):
+        torch.manual_seed(0)
+        super().__init__(5, 3)
+        self.temperature = nn.Parameter(torch.tensor(1.5))
+
+    def forward(self, x):
+        return super().forward(x) * self.temperature
+
+
+@pytest.mark.parametrize("mode", ["trace", "always", "never"])
+def test_a_parameter_without_axes_keeps_its_dtype(mode):
+    model = from_module("tempered", Tempered())
+    found, plain = over(Runtime(mode), model, 11), over(Runtime("never"), model, 11)
+    assert {value.dtype for value in found.values()} == {torch.float32}
+    assert found["temperature"] != 1.5
+    for name, value in plain.items():
+        assert torch.allclose(found[name], value, atol=1e-5)

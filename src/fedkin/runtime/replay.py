@@ -15,7 +15,7 @@ from torch.fx import GraphModule
 from fedkin.core.errors import FedkinError, first_line, named_line
 from fedkin.core.model import Model
 from fedkin.core.ops import Step
-from fedkin.core.tree import Tree, fill, leaves, named_leaves, row
+from fedkin.core.tree import Tree, fill, leaves, map_tree, named_leaves, row
 from fedkin.runtime.channels_last import with_channels_last
 from fedkin.runtime.code_cache import compiler_folder
 from fedkin.runtime.compile import Flat, Record, Uncompiled, compiled, named
@@ -139,7 +139,7 @@ class Runtime:
 
     def _build(self, step: Step, model: Model, arguments: Tree) -> Replay:
         def run(*flat: Tensor) -> tuple[Tensor, ...]:
-            return _laid_out(step(model, *fill(arguments, iter(flat))))
+            return _laid_out(_next(step, model, *fill(arguments, iter(flat))))
 
         if self.mode == "never":
             return Replay(_plain(run))
@@ -248,10 +248,18 @@ def _several(step: Step, model: Model, arguments: Tree, size: int) -> Flat:
     def run(*flat: Tensor) -> tuple[Tensor, ...]:
         state, stacked, *fixed = fill(arguments, iter(flat))
         for number in range(size):
-            state = step(model, state, row(stacked, number), *fixed)
+            state = _next(step, model, state, row(stacked, number), *fixed)
         return _laid_out(state)
 
     return run
+
+
+def _next(step: Step, model: Model, carry: Tree, *rest: Tree) -> Tree:
+    """The carry after a step, in its own dtypes: a rate, which is a double, widens what has no axes
+    as it has none (a learned temperature).
+    """
+    moved = step(model, carry, *rest)
+    return map_tree(lambda new, old: new.to(old.dtype), moved, carry)
 
 
 def _laid_out(state: Tree) -> tuple[Tensor, ...]:
