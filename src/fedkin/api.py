@@ -6,7 +6,6 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from fedkin.data.population import Population, Split
 from fedkin.data.sources import check_name
 from fedkin.doctor.checked import checked, leaks_of
 from fedkin.doctor.diagnosis import diagnosis
+from fedkin.experiment.given import check_experiment, check_method, file_of
 from fedkin.experiment.heading import head
 from fedkin.experiment.notebook import Bar, in_notebook
 from fedkin.experiment.progress import Tally, display
@@ -62,7 +62,7 @@ class Experiment:
     """
 
     def __init__(self, method: str | Method | None = None, **settings: Any) -> None:
-        _check_kind(method)
+        check_method(method)
         self.method = method if isinstance(method, Method) else None
         named = {"method": method} if isinstance(method, str) else {}
         shown = {"method": method.name} if isinstance(method, Method) else named
@@ -407,23 +407,7 @@ class Result:
         Raises:
             FedkinError: What is wrong with the run, the samples or the number of rounds.
         """
-        if not isinstance(data, str | PathLike):
-            raise FedkinError(
-                f"data is a file of the newcomer's samples, not a {type(data).__name__}: write a "
-                "table with to_csv, arrays with numpy.savez"
-            )
-        return joined(self.folder, Path(data), rounds=rounds, trust_code=self._trust_code)
-
-
-def _check_kind(method: Any) -> None:
-    """Refuse what would be dropped without a word: a function that makes a method, above all."""
-    if method is None or isinstance(method, str | Method):
-        return
-    name = getattr(method, "__name__", None)
-    called = f": call it, as {name}(lr=0.1)" if callable(method) and name else ""
-    raise FedkinError(
-        f"method is neither a name nor a Method, but a {type(method).__name__}{called}"
-    )
+        return joined(self.folder, file_of(data), rounds=rounds, trust_code=self._trust_code)
 
 
 def _number(client: int | str, clients: int) -> int:
@@ -456,11 +440,7 @@ def run(
     Raises:
         FedkinError: What is wrong with the experiment, in one sentence.
     """
-    if not isinstance(experiment, Experiment):
-        raise FedkinError(
-            f"run takes an Experiment, not {type(experiment).__name__}: "
-            "run(Experiment(method='fedavg'))"
-        )
+    check_experiment(experiment, Experiment)
     spec, method = experiment.spec, experiment.method
     with experiment._placed() as placed:
         for sentence in leaks_of(placed):

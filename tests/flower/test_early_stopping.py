@@ -25,7 +25,7 @@ def test_nodes_finish_after_the_same_round(tmp_path: Path):
     spec = small("ditto", **EARLY)
     folder = init(tmp_path / "d", spec, NAMES, "127.0.0.1:9092", own_data=False)
     nodes: Any = {name: Node(folder / "nodes" / name) for name in NAMES}
-    server.serve(Grid(nodes), folder, tmp_path / "run")  # type: ignore[arg-type]
+    server.serve(Grid(nodes), folder, tmp_path / "run", folder / "stop")  # type: ignore[arg-type]
     deployed, alone = result(tmp_path / "run"), result(run(spec, tmp_path / "alone"))
     assert len(deployed["rounds"]) < 30
     assert deployed == alone

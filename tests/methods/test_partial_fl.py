@@ -90,7 +90,7 @@ MISTAKES = [
         "fedper",
         {"personal": "ot."},
         "dnn",
-        r"unknown personal layer 'ot\.': did you mean .*hidden\.bias.*out\.weight",
+        r"unknown personal layer 'ot\.' \(choices: hidden\.bias.*out\.weight",
     ),
     (
         "fedper",
