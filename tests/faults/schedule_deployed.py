@@ -63,7 +63,7 @@ def one_node(home: Path, kill: Kill, sooner: float) -> None:
     others: Any = {name: Node(folder / "nodes" / name) for name in NAMES if name != victim}
     nodes = {name: node if name == victim else others[name] for name in NAMES}
     try:
-        server.serve(MortalGrid(nodes), folder, home / "run")  # type: ignore[arg-type]
+        server.serve(MortalGrid(nodes), folder, home / "run", folder / "stop")  # type: ignore[arg-type]
     finally:
         node.close()
     if not node.killed:
@@ -192,7 +192,7 @@ def _alone(method: str) -> dict[str, Any]:
 
 def _serve(folder: Path, out: Path) -> None:
     nodes = {name: Node(folder / "nodes" / name) for name in NAMES}
-    server.serve(Grid(nodes), folder, out)  # type: ignore[arg-type]
+    server.serve(Grid(nodes), folder, out, folder / "stop")  # type: ignore[arg-type]
 
 
 def serving(folder: Path, out: Path, fatal: int) -> None:

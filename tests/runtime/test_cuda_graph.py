@@ -97,7 +97,9 @@ def test_a_constant_that_is_written_into_before_it_goes_there_is_left_as_it_is()
         return (x * mask.to(x.device, copy=True),)
 
     given = [torch.full((3,), 2.0)]
-    graph = with_constants_there(_operations(run, given), torch.device("cpu"))
+    graph = with_constants_there(
+        _operations(run, [one.clone() for one in given]), torch.device("cpu")
+    )
     assert graph(*given)[0].tolist() == [0.0, 2.0, 2.0]
 
 
