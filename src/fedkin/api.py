@@ -20,7 +20,6 @@ from fedkin.data.population import Population, Split
 from fedkin.data.sources import check_name
 from fedkin.doctor.checked import checked, leaks_of
 from fedkin.doctor.diagnosis import diagnosis
-from fedkin.experiment.given import check_experiment, check_method, file_of
 from fedkin.experiment.heading import head
 from fedkin.experiment.notebook import Bar, in_notebook
 from fedkin.experiment.progress import Tally, display
@@ -45,6 +44,7 @@ from fedkin.report.summary import numbers_of, summary
 from fedkin.runs.spec import Spec, assign, parse
 from fedkin.setup.architectures import permit
 from fedkin.setup.build import method_of
+from fedkin.setup.given import check_experiment, check_method, file_of
 from fedkin.setup.keywords import content_of
 from fedkin.setup.opened import load, spec_of
 from fedkin.setup.population import HELD_OUT, reading_once

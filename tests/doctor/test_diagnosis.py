@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from fedkin import Experiment
+from fedkin.doctor.diagnosis import _takes
 from fedkin.experiment.training import Interrupted
+from fedkin.setup.build import assemble
 from tests.cli.command import fedkin, told
 from tests.doctor.diagnosis_examples import QUICK
+from tests.engine.small import small
 
 
 def test_ctrl_c_ends_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +78,14 @@ def test_names_are_told_as_they_are(tmp_path: Path) -> None:
 def test_an_unknown_method_is_told_before_the_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fedkin.doctor.probe.run", lambda *_, **__: pytest.fail("a probe was run"))
     assert "did you mean 'ifca'" in told("doctor", "--methods", "comet,icfa")
+
+
+def test_no_method_is_proposed_that_the_privacy_of_the_experiment_refuses() -> None:
+    noised = {"noise": 1.0, "clip": 1.0, "delta": 1e-4, "unit": "sample"}
+    asked = {f"privacy__{key}": value for key, value in noised.items()}
+    private, open_ = assemble(small("fedavg", **asked)), assemble(small("fedavg"))
+    assert [_takes(private, name) for name in ("fedavg", "ifca")] == [True, False]
+    assert _takes(open_, "ifca")
 
 
 def test_counts_are_judged_by_rmse(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from fedkin.core.tree import fill, leaves, map_tree
 from fedkin.methods.fedavg import sgd_step
 from fedkin.models.build import build
 from fedkin.runtime.cuda_graph import Captures, Uncaptured, with_constants_there
-from fedkin.runtime.replay import _operations
+from fedkin.runtime.replay import _flat, _operations
 from tests.models.test_build import SHAPES, TEXTS, inputs_of
 
 GPU = torch.device("meta")
@@ -26,9 +26,7 @@ def recorded(model, x):
     rows = len(x)
     batch = Batch(x, torch.arange(rows) % 2, torch.full((rows,), 1 / rows))
     given = map_tree(lambda leaf: leaf.to(GPU), (model.initial, batch, torch.tensor(0.1)))
-    return _operations(
-        lambda *flat: leaves(sgd_step(model, *fill(given, iter(flat)))), leaves(given)
-    )
+    return _flat(lambda *flat: leaves(sgd_step(model, *fill(given, iter(flat)))), leaves(given))
 
 
 def carried(graph):

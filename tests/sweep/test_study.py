@@ -308,7 +308,7 @@ def started(asked: list[str]) -> "subprocess.Popen[str]":
         ([], "nothing to search"),
         (
             ["--space", "method.lam=1, 2"],
-            "unknown fedavg hyper-parameter 'lam': did you mean 'lr'? (choices: lr, weights)",
+            "unknown fedavg hyper-parameter 'lam' (choices: lr, weights)",
         ),
         (["--space", "cgpfl"], "unknown fedavg hyper-parameter"),
         (

@@ -62,11 +62,15 @@ def doctor(
     from fedkin.runtime.under_way import heard
     from fedkin.setup.options import specification
 
-    options = {"data": data, "method": method, "split": split, "clients": clients}
-    options["measure"] = measure
-    given, hints = specification(
-        spec, {**options, "data_dir": as_given(data_dir)}, set_ or [], trust_code
-    )
+    options = {
+        "data": data,
+        "method": method,
+        "split": split,
+        "clients": clients,
+        "measure": measure,
+        "data_dir": as_given(data_dir),
+    }
+    given, hints = specification(spec, options, set_ or [], trust_code)
     tell_hints(hints)
     find_own_code()
     more = [name.strip() for name in methods.split(",")] if methods else []

@@ -17,8 +17,9 @@ from fedkin.experiment.run_facts import privacy_of
 from fedkin.methods import known_name
 from fedkin.runs.spec import MethodSection, PublicSection, Spec
 from fedkin.runtime.under_way import counted
-from fedkin.setup.build import Assembled, assemble
+from fedkin.setup.build import Assembled, around, assemble, method_of
 from fedkin.setup.population import reading_once
+from fedkin.setup.resolved import resolved
 
 
 def diagnosis(
@@ -43,9 +44,8 @@ def diagnosis(
     everyone = _with_all_rows(spec, parts)
     found = examined(everyone, _measure(parts.spec), parts.spec.run.seed)
     layers = min((layers_of(model) for model in parts.models.values()), default=0)
-    with reading_once():
-        runs = partial(_takes, spec)
-        first = [] if found is None else candidates(found, everyone.names, layers, runs)
+    runs = partial(_takes, parts)
+    first = [] if found is None else candidates(found, everyone.names, layers, runs)
     wanted = {spec.method.name: spec.method} if named else {}
     for text in (*(one["method"] for one in first), *more):
         name, options = split_name(text)
@@ -73,14 +73,16 @@ def _measure(spec: Spec) -> str:
     return spec.run.measure if plain or spec.run.measure != "deviance" else "rmse"
 
 
-def _takes(spec: Spec, method: str) -> bool:
+def _takes(parts: Assembled, candidate: str) -> bool:
     """Whether the experiment runs with another method: its [privacy] or transforms may not."""
-    if not (spec.privacy.on or spec.transforms):
+    if not (parts.spec.privacy.on or parts.spec.transforms):
         return True
-    name, options = split_name(method)
+    name, options = split_name(candidate)
     section = MethodSection.model_validate({"name": name, **options})
+    spec = parts.spec.model_copy(update={"method": section})
+    method = method_of(spec)
     try:
-        assemble(spec.model_copy(update={"method": section}))
+        around(resolved(spec, method), method, parts.population)
     except FedkinError:
         return False
     return True

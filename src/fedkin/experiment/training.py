@@ -124,7 +124,10 @@ def _train(
         for number in range(done + 1, spec.run.rounds + 2):
             if stopping.over and number <= spec.run.rounds:
                 continue  # the finish keeps its number, whatever went before
-            record = _accounted(_one(coordinator, spec, number), parts, taken, cut_off.again)
+            record = _one(coordinator, spec, number)
+            if record.phase == "round":
+                taken.update(record.participants)
+            record = _accounted(record, parts, taken, cut_off.again)
             recorder.add(record)
             if spec.privacy.on and deployed:
                 recorder.commit()  # what the next round tells nodes is never told otherwise
@@ -142,7 +145,7 @@ def _train(
         said = [*transport.said(), *stopping.said(spec.run.rounds)]
         recorder.commit(
             fingerprint=coordinator.fingerprint(),
-            warnings=never_drawn(parts, coordinator.state, _taken_part(database)),
+            warnings=never_drawn(parts, coordinator.state, taken),
             **cut_off.stopped,
             **_at_the_end(parts, deployed, cut_off.again, said),
         )
@@ -187,8 +190,6 @@ def _accounted(record: Record, parts: Assembled, taken: Counter[int], again: int
     spec = parts.spec
     if not spec.privacy.on:
         return record
-    if record.phase == "round":
-        taken.update(record.participants)
     whose = parts.infos if spec.privacy.of_samples else record.participants
     counts = {client: taken[client] for client in whose}
     released = min(record.round, spec.run.rounds) + again

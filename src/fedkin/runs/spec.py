@@ -302,11 +302,10 @@ def our_names(content: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 def _goes(section: str, key: str) -> str:
     """Our name of a section's key."""
-    renamed = USUAL_NAMES.get(key.replace("-", "_"), "")
-    known = key in type(getattr(Spec(), section)).model_fields or (
-        section == "split" and key == "alpha"
-    )
-    return renamed if renamed and not known and _moves(section, renamed) else f"{section}.{key}"
+    renamed, ours = USUAL_NAMES.get(key.replace("-", "_")), f"{section}.{key}"
+    if renamed is None or ours == "split.alpha" or not _moves(section, renamed):
+        return ours
+    return ours if key in type(getattr(Spec(), section)).model_fields else renamed
 
 
 def _moves(section: str, renamed: str) -> bool:

@@ -1,7 +1,10 @@
-"""Data given as a value: a DataFrame, columns, or arrays. A run keeps a copy in its folder."""
+"""What Python callers give: data as a value (a DataFrame, columns, or arrays), of which a run keeps
+a copy in its folder; methods, experiments and files of the kinds that are taken.
+"""
 
 import io
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,6 +12,7 @@ import numpy as np
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import write_file
+from fedkin.core.method import Method
 from fedkin.runs.directory import GIVEN
 
 TABLE, ARRAYS = GIVEN
@@ -71,3 +75,33 @@ def _arrays(arrays: dict[str, np.ndarray[Any, Any]]) -> Given:
         f"<arrays: {shapes}>",
         any(n.startswith("client") for n in arrays),
     )
+
+
+def check_method(method: Any) -> None:
+    """Refuse what would be dropped without a word: a function that makes a method, above all."""
+    if method is None or isinstance(method, str | Method):
+        return
+    name = getattr(method, "__name__", None)
+    called = f": call it, as {name}(lr=0.1)" if callable(method) and name else ""
+    raise FedkinError(
+        f"method is neither a name nor a Method, but a {type(method).__name__}{called}"
+    )
+
+
+def check_experiment(experiment: Any, kind: type) -> None:
+    """Raise FedkinError for what is no ``kind``, such as the name of a method."""
+    if not isinstance(experiment, kind):
+        raise FedkinError(
+            f"run takes an Experiment, not {type(experiment).__name__}: "
+            "run(Experiment(method='fedavg'))"
+        )
+
+
+def file_of(data: Any) -> Path:
+    """The path of a newcomer's file. Raises FedkinError for tables and arrays themselves."""
+    if not isinstance(data, str | PathLike):
+        raise FedkinError(
+            f"data is a file of the newcomer's samples, not a {type(data).__name__}: write a table "
+            "with to_csv, arrays with numpy.savez"
+        )
+    return Path(data)

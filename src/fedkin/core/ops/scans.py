@@ -218,10 +218,8 @@ def _covered(
     taken = _sought(step, carry, batches, constants)[0].taken
     if not taken:
         return step, batches
-    number, dtype = (
-        noise.begin(taken, batches.steps, batches.draws),
-        dtype_of(batches.model.initial),
-    )
+    number = noise.begin(taken, batches.steps, batches.draws)
+    dtype = dtype_of(batches.model.initial)
 
     def gather(first: int, last: int) -> Tree:
         return batches.gather(first, last), noise.drawn(number, range(first, last), taken, dtype)

@@ -1,5 +1,6 @@
 """The noise of one client's steps in a round, and how many of them there were."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -64,32 +65,29 @@ class SampleNoise:
         """
         places = [place for place, _ in taken]
         kind = tuple(places.count(place) for place in sorted(set(places)))
-        if len(draws) == len(kind) == 1:
-            self._count_again(draws[0], kind[0], steps)
+        alone = len(draws) == len(kind) == 1
+        if any(not alone or self.gradients[one] is None for one in draws if one in self.gradients):
+            raise Uncovered("it goes several times through the same mini-batches")
+        if alone:
+            self._count_draw(draws[0], kind[0], steps)
         else:
-            if any(draw in self.gradients for draw in draws):
-                raise Uncovered("it goes several times through the same mini-batches")
             self.gradients |= dict.fromkeys(draws)
             self.spent[kind] = self.spent.get(kind, 0) + steps
         self.walks += 1
         return self.walks
 
-    def _count_again(self, draw: int, more: int, steps: int) -> None:
+    def _count_draw(self, draw: int, more: int, steps: int) -> None:
         """Count steps over a draw: what its mini-batches gave before, they give together with it,
         as if it were one step with all of these gradients.
         """
-        before = self.gradients.get(draw, [])
-        if before is None:
-            raise Uncovered("it goes several times through the same mini-batches")
-        for old in before[:steps]:
-            self.spent[(old,)] -= 1
-            self.spent[(old + more,)] = self.spent.get((old + more,), 0) + 1
-        new = max(0, steps - len(before))
-        self.spent[(more,)] = self.spent.get((more,), 0) + new
-        self.spent = {kind: count for kind, count in self.spent.items() if count}
-        self.gradients[draw] = [old + more for old in before[:steps]] + (
-            [more] * new if new else before[steps:]
-        )
+        before = self.gradients.get(draw) or []
+        known = [*before, *[0] * (steps - len(before))]
+        after = [old + more for old in known[:steps]]
+        spent = Counter(self.spent)
+        spent.subtract((old,) for old in before[:steps])
+        spent.update((new,) for new in after)
+        self.spent = {kind: count for kind, count in spent.items() if count}
+        self.gradients[draw] = after + known[steps:]
 
     def drawn(
         self, walk: int, steps: range, taken: Sequence[tuple[int, Shapes]], dtype: torch.dtype
