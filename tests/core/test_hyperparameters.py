@@ -101,3 +101,12 @@ def test_a_method_of_another_package_declares_nothing_and_is_checked_all_the_sam
     assert in_range(foreign)(lr=0.1).hyper == {"mine": 1.0}
     with pytest.raises(FedkinError, match=r"method\.rate of theirs: .* greater than 0"):
         in_range(foreign, "theirs")(lr=0.1, rate=0.0)
+
+
+def test_true_and_false_are_no_numbers() -> None:
+    for key, value in (("steps", True), ("share", False), ("lr", True)):
+        with pytest.raises(
+            FedkinError, match=rf"method\.{key} of own: it must be a number, not {value}"
+        ):
+            own(**{"lr": 0.1, key: value})
+    assert make("apfl", {"adaptive": False}, {"lr": 0.1}).hyper["adaptive"] is False

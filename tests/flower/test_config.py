@@ -1,6 +1,7 @@
 """``fedkin deploy init``: what it writes, what it refuses, and what it says without the extra."""
 
 import importlib.util
+import math
 
 import pytest
 from typer.testing import CliRunner
@@ -92,10 +93,10 @@ HERE = {"client": "a", "superlink": "127.0.0.1:9"}
 @pytest.mark.parametrize(
     ("name", "fine", "refused"),
     [
-        ("deadline", (0.5, 601), (0, -1)),
-        ("soft_deadline", (0.5,), (0, -1)),
-        ("quorum", (0.5, 1), (0, -1, 1.5)),
-        ("wait", (0.5, 601), (0, -1)),
+        ("deadline", (0.5, 601), (0, -1, math.inf, True)),
+        ("soft_deadline", (0.5,), (0, -1, math.nan)),
+        ("quorum", (1,), (0, -1, 1.5)),
+        ("wait", (0.5, 601), (0, -1, math.inf)),
         ("poll", (0.01,), (0, -1)),
         ("max_bytes", (1,), (0, -1)),
     ],
@@ -107,6 +108,20 @@ def test_numbers_of_a_deployment_have_bounds(name, fine, refused):
     for value in refused:
         with pytest.raises(FedkinError, match=f"^here: {name}: "):
             config.made(config.Deployment, "here", {**DEPLOYED, name: value})
+
+
+def test_a_round_closes_early_or_at_its_deadline():
+    def made(**given):
+        return config.made(config.Deployment, "here", {**DEPLOYED, **given})
+
+    assert made(soft_deadline=5, deadline=9, quorum=0.5).quorum == 0.5
+    for soft in (9, 10):
+        with pytest.raises(
+            FedkinError, match=rf"soft_deadline={soft} must be less than deadline=9"
+        ):
+            made(soft_deadline=soft, deadline=9)
+    with pytest.raises(FedkinError, match=r"quorum=0\.5 needs soft_deadline"):
+        made(quorum=0.5)
 
 
 def test_what_is_not_said_is_what_the_documentation_says():

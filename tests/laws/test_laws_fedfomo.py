@@ -163,6 +163,27 @@ def test_equal_models_have_no_weight():
     assert (np.delete(matrix(moment.state["weights"], 6)[2].numpy(), 2) == 0).all()
 
 
+@pytest.mark.certifies("fedfomo", "law")
+def test_another_clients_model_that_fails_gains_nothing():
+    """The loss of a model that overflows here is no number. Its gain is 0; the client is not lost
+    by it, and weighs the others as without it.
+    """
+    run = federated("fedfomo").run(1, evaluate=False)
+    state = run.coordinator.state
+    first, *others = state["models"]
+    broken = map_tree(lambda leaf: torch.full_like(leaf, 1e308), first)
+    run.coordinator.state = {**state, "models": (broken, *others)}
+    moment = run.run(1, evaluate=False).moments[-1]
+    assert set(moment.up) == set(run.infos)
+    sent = {k: state["candidates"][k].tolist() for k in moment.up}
+    tried = [k for k in moment.up if 0 in sent[k]]
+    assert tried
+    for k in tried:
+        found = dict(zip(sent[k], moment.up[k]["coefficients"].tolist(), strict=False))
+        assert found.pop(0) == 0
+        assert all(gain != 0 for gain in found.values())
+
+
 @pytest.mark.certifies("fedfomo", "closed form")
 def test_gains_of_quadratics():
     """L_i is the exact quadratic of the validation data: gain = (L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j −

@@ -9,7 +9,7 @@ The words of a signature all come from here, ``Weights`` and ``Layers`` too.
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Annotated, Any, ParamSpec, cast
+from typing import Annotated, Any, ParamSpec, cast, get_args
 
 from pydantic import ConfigDict, Field, ValidationError, validate_call
 
@@ -75,7 +75,10 @@ def in_range(recipe: Callable[Given, Method], name: str | None = None) -> Callab
 
     @wraps(recipe)
     def made(*args: Given.args, **given: Given.kwargs) -> Method:
-        signature.bind(*args, **given)  # TypeError, as of any function
+        bound = signature.bind(*args, **given)  # TypeError, as of any function
+        for key, value in bound.arguments.items():
+            if truth_for_number(value, signature.parameters[key].annotation):
+                raise FedkinError(f"method.{key} of {called}: it must be a number, not {value!r}")
         try:
             return checked(*args, **given)
         except ValidationError as error:
@@ -83,6 +86,23 @@ def in_range(recipe: Callable[Given, Method], name: str | None = None) -> Callab
             raise FedkinError(f"method.{key} of {called}: {reason}, not {value!r}") from None
 
     return made
+
+
+def truth_for_number(value: object, annotation: Any) -> bool:
+    """Whether true or false stands where only a number does: pydantic takes them for 1 and 0.
+
+    >>> truth_for_number(True, float | None), truth_for_number(True, int | bool)
+    (True, False)
+    """
+    return (
+        isinstance(value, bool)
+        and not _names(annotation, bool)
+        and (_names(annotation, float) or _names(annotation, int))
+    )
+
+
+def _names(annotation: Any, kind: type) -> bool:
+    return annotation is kind or any(_names(one, kind) for one in get_args(annotation))
 
 
 def _record(value: Any) -> Any:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from fedkin.core.errors import FedkinError
 from fedkin.core.files import read_file
 from fedkin.core.toml import LARGEST, BadToml, parse_toml
 from fedkin.flower.address import check_insecure, host_of
+from fedkin.runs.section import Section
 from fedkin.runs.spec import Spec, parse, read
 
 DEPLOYMENT, NODE, EXPERIMENT = "deployment.toml", "node.toml", "experiment.toml"
@@ -27,10 +28,8 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 Config = TypeVar("Config", bound=BaseModel)
 
 
-class Deployment(BaseModel):
+class Deployment(Section):
     """What the server's side of a deployment is."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     address: str  # host:port of the SuperLink, as nodes dial it
     listen: str | None = None  # the host that it binds, if another; "0.0.0.0": all of this machine
@@ -52,10 +51,8 @@ class Deployment(BaseModel):
     max_bytes: int = Field(default=MAX_BYTES, gt=0)
 
 
-class NodeConfig(BaseModel):
+class NodeConfig(Section):
     """What one node is. Paths are relative to the folder of node.toml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     client: Name
     superlink: str
@@ -95,6 +92,7 @@ def made(kind: type[Config], where: str, content: Mapping[str, Any]) -> Config:
     _check_addresses(config, where)
     if isinstance(config, Deployment):
         _check_clients(config, where)
+        _check_times(config, where)
     return config
 
 
@@ -120,6 +118,21 @@ def _check_clients(deployment: Deployment, where: str) -> None:
         for name, times in Counter(getattr(deployment, key)).items():
             if times > 1:
                 raise FedkinError(f"{where}: {key} has {name!r} {times} times: name each node once")
+
+
+def _check_times(deployment: Deployment, where: str) -> None:
+    """A round closes at its deadline: what would come later, or never, is a mistake."""
+    soft, deadline = deployment.soft_deadline, deployment.deadline
+    if soft is not None and soft >= deadline:
+        raise FedkinError(
+            f"{where}: soft_deadline={soft:g} must be less than deadline={deadline:g}: a round "
+            "closes at its deadline"
+        )
+    if soft is None and deployment.quorum < 1:
+        raise FedkinError(
+            f"{where}: quorum={deployment.quorum:g} needs soft_deadline: the seconds after which "
+            "it closes a round"
+        )
 
 
 def _misnamed(name: str) -> str:

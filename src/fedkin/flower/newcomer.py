@@ -81,7 +81,7 @@ def serve(grid: Grid, folder: Path, out: Path, name: str, rounds: int | None) ->
         raise FedkinError(
             f"--rounds {rounds}: a newcomer works at most as many rounds as the run has, {most}"
         )
-    found = join(standing(run, info, facts.val), Afar(grid, alone, about, place), rounds, most)
+    found = join(standing(run, info, facts.val), Afar(grid, alone, about, place), rounds, run.round)
     content = {
         "run": str(out),
         "client": name,

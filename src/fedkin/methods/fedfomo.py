@@ -184,7 +184,9 @@ def noted(state: Tree, found: Mapping[int, Tensor]) -> tuple[Tree, Tree]:
 
 
 def gains(before: Params, tried: tuple[Params, ...], data: ClientContext) -> Tensor:
-    """(L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j − θ̄_i‖ for every candidate; 0 for one that equals θ̄_i."""
+    """(L_i(θ̄_i) − L_i(θ_j)) / ‖θ_j − θ̄_i‖ for every candidate. 0 for one that equals θ̄_i, and
+    for one whose loss here is no number: a client is not lost by another one's model that fails.
+    """
 
     def loss(w: Params) -> float:
         return data.score(w, "val")[0]
@@ -194,7 +196,7 @@ def gains(before: Params, tried: tuple[Params, ...], data: ClientContext) -> Ten
     found = [
         (here - loss(other)) / far if far else 0.0 for other, far in zip(tried, apart, strict=True)
     ]
-    return torch.tensor(found, dtype=dtype_of(before))
+    return torch.tensor(found, dtype=dtype_of(before)).nan_to_num(0, 0, 0)
 
 
 def pick(

@@ -2,9 +2,11 @@
 numbers are finite and no booleans, nothing changes.
 """
 
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+
+from fedkin.core.hyperparameters import truth_for_number
 
 
 class _Checked(BaseModel):
@@ -14,17 +16,9 @@ class _Checked(BaseModel):
     @classmethod
     def _no_truth(cls, value: Any, info: ValidationInfo) -> Any:
         annotation = cls.model_fields[str(info.field_name)].annotation
-        if isinstance(value, bool) and not _names(annotation, bool) and _names(annotation, float):
+        if truth_for_number(value, annotation):
             raise ValueError("it must be a number")
         return value
-
-
-def _names(annotation: Any, kind: type) -> bool:
-    """Whether an annotation allows a kind; a whole number is a number."""
-    inner = get_args(annotation)
-    if inner:
-        return any(_names(one, kind) for one in inner)
-    return annotation is kind or (kind is float and annotation is int)
 
 
 class Section(_Checked):
