@@ -1,14 +1,36 @@
-"""FedTGP with plain loops. Zhang et al. 2024, Algorithm 1: FedProto's clients; the server trains
-F(P̊) by hand-written gradients of the contrast with margin.
+"""FedTGP with plain loops. Zhang et al. 2024, Algorithm 1: a client descends
+ℓ + λ E_c φ(P_i^c, P̂^c), in the authors' code MSELoss of each sample's features and its class's P̂;
+the server trains F(P̊) by hand-written gradients of the contrast with margin.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tests.reference.fedproto import Prototypes, gradient, own_prototypes
+from tests.reference.fedproto import Prototypes, own_prototypes
+from tests.reference.headed import backward, features, scores
 from tests.reference.local_fedavg import Plan
-from tests.reference.model import Client, Params, Snapshot, at, copy, step
+from tests.reference.model import (
+    Batch,
+    Client,
+    Params,
+    Snapshot,
+    at,
+    copy,
+    cross_entropy_dlogits,
+    step,
+)
+
+
+def gradient(w: Params, client: Client, batch: Batch, centroids: Prototypes, lam: float) -> Params:
+    index, weight = batch
+    x, y = client["x"][index], client["y"][index]
+    h = features(w, x)
+    pull = np.zeros_like(h)
+    for i in range(len(y)):
+        if int(y[i]) in centroids:
+            pull[i] = lam * weight[i] * 2.0 * (h[i] - centroids[int(y[i])]) / h.shape[1]
+    return backward(w, x, cross_entropy_dlogits(scores(w, h), y, weight), pull)
 
 
 def generated(g: Params) -> np.ndarray:

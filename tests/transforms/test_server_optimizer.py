@@ -50,6 +50,7 @@ def test_several_clients_steps_and_kept_states(method, tmp_path: Path):
 WRONG = [
     ("scaffold", {"train__momentum": 0.9}, "scaffold computes with what steps of plain SGD did"),
     ("comet", {"server__optimizer": "adam"}, "comet: server.optimizer is for methods whose"),
+    ("feddyn", {"server__optimizer": "momentum"}, "feddyn: server.optimizer is for methods whose"),
     ("scaffold", {"server__optimizer": "yogi"}, "scaffold: server.optimizer is for methods whose"),
     ("fedavg", {"train__optimizer": "adm"}, "did you mean 'adam'"),
     ("fedavg", {"train__momentum": 1.0}, "train.momentum: input should be less than 1, not 1.0"),

@@ -288,6 +288,7 @@ class Needs(NamedTuple):
     )
     server_models: bool = False  # the server runs models itself, and is given them
     plain_sgd: bool = False  # its update takes what a client did for steps of plain SGD
+    plain_mean: bool = False  # its server corrects itself by the mean: no optimizer may bend that
     # A comparator outside federation: one worker trains on the union of all training data
     pooled: bool = False
 

@@ -34,7 +34,8 @@ def fedala(
 
     Readings: W_i starts at 1 and is first learned at a client's second participation: at the first
     it has no model of its own, and takes the received one whole. The paper goes on until W_i has
-    converged, here it is a number of passes. Running statistics are the received ones. The personal
+    converged, here it is a number of passes, and each sees a part of its own; the authors' code
+    draws one part a round and stays with it. Running statistics are the received ones. The personal
     view is the client's model after its training.
 
     Args:

@@ -12,6 +12,7 @@ from fedkin.core.method import (
     ClientInfo,
     FederationInit,
     Method,
+    Needs,
     ServerContext,
 )
 from fedkin.core.model import Batch, Model
@@ -28,7 +29,8 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
     server takes w ← mean of v − h/α, where h ← h − α (|P|/m) (mean of v − w).
 
     Readings: SGD as [train] says stands for the argmin, and begins at w. g_k and h begin at 0, and
-    h is the mean of all g_k where the mean is uniform. m is the number of all clients, |P| of those
+    h is the mean of all g_k where the mean is uniform, which a [server] optimizer would undo: it is
+    refused. m is the number of all clients, |P| of those
     that answered. Running statistics have no slope: they are averaged.
 
     Args:
@@ -66,6 +68,7 @@ def feddyn(*, lr: float, alpha: Positive = 0.01, weights: Weights = "uniform") -
         client_update=client_update,
         aggregation=WeightedSum(),
         server_update=server_update,
+        needs=Needs(plain_mean=True),
     )
 
 

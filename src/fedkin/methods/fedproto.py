@@ -31,10 +31,13 @@ def fedproto(
     of the clients' prototypes C_i^(j) of class j (equations 6 to 8).
 
     Readings: equation 6 divides by the number of clients once more, which would shrink every mean;
-    it is left out. Local prototypes in the loss are the mini-batch's; d is the mean squared
-    difference of their numbers, as in the authors' code. What is sent is made by the trained model
-    in evaluation mode. A class that no client of the round has keeps its last C̄. Probabilities are
-    softmax(−‖f(x) − C̄^(j)‖²), over the classes that have a C̄; before the first, the head's.
+    it is left out. Local prototypes in the loss are the mini-batch's, as equation 8 has them; d is
+    the mean squared difference of their numbers, as in the authors' code. That code draws each
+    sample to C̄ and takes the mean, so its λ is weaker, about as many times as a mini-batch has
+    classes. What is sent is made by the trained model in evaluation mode; there, by the features
+    of the last local epoch. A class that no client of the round has keeps its last C̄.
+    Probabilities are softmax(−‖f(x) − C̄^(j)‖²), over the classes that have a C̄; before the first,
+    the head's.
 
     Args:
         lr: Learning rate of local SGD.

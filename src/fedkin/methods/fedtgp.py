@@ -11,7 +11,8 @@ from fedkin.core.hyperparameters import Count, NotNegative, Positive, declared
 from fedkin.core.method import ClientContext, FederationInit, Method, Needs, ServerContext
 from fedkin.core.ops import scan
 from fedkin.core.tree import Tree, dtype_of
-from fedkin.methods.parts.prototypes import nearest, prototypes, pulled_step, size_of_features
+from fedkin.methods.parts.alignment import aligned_step
+from fedkin.methods.parts.prototypes import nearest, prototypes, size_of_features
 from fedkin.methods.parts.trained_prototypes import generated, generator, separated
 
 
@@ -19,7 +20,7 @@ from fedkin.methods.parts.trained_prototypes import generated, generator, separa
 def fedtgp(
     *,
     lr: float,
-    lam: NotNegative = 1.0,
+    lam: NotNegative = 10.0,
     margin: NotNegative = 100.0,
     server_epochs: Count = 100,
     server_lr: Positive = 0.01,
@@ -29,15 +30,17 @@ def fedtgp(
     clients sent, by the contrast −log e^{−φ(P_i^c, P̂^c) − δ} / (e^{−φ(P_i^c, P̂^c) − δ} +
     Σ_{c' ≠ c} e^{−φ(P_i^c, P̂^c')}).
 
-    Readings: φ is the Euclidean distance at the server; at a client it is FedProto's, the mean
-    squared difference of a mini-batch's prototypes, as in the authors' code. F is two linear
+    Readings: φ is the Euclidean distance at the server; at a client it is the mean squared
+    difference of a sample's features and its class's P̂, as in the authors' code, and E the mean
+    over a mini-batch. The authors' code takes for max φ(Q^c, Q^c') the largest of the distances
+    from a Q^c to the nearest other one, which is less. F is two linear
     layers as wide as features, with a ReLU between; it goes on from round to round. A class that no
     client has sent yet pulls nothing and is never predicted. Predictions are of the nearest P̂^c;
     before the first, the head's. Clients count alike.
 
     Args:
         lr: Learning rate of local SGD.
-        lam: λ, the pull towards the prototypes.
+        lam: λ, the pull towards the prototypes; 10 in the authors' script.
         margin: τ, the most that δ(t) = min(max φ(Q^c, Q^c'), τ) is, Q^c the mean over a round's
             clients of P_i^c.
         server_epochs: Passes of the server's SGD of F and P̊ over the prototypes of a round.
@@ -55,7 +58,7 @@ def fedtgp(
 
     def client_update(received: Tree, own: Tree, data: ClientContext) -> tuple[Tree, Tree]:
         there = received["centroids"], received["coefficients"]
-        w = scan(pulled_step, own["parameters"], data.batches(), *there, lam, lr * data.decay)
+        w = scan(aligned_step, own["parameters"], data.batches(), {}, *there, lam, lr * data.decay)
         mine, counts = prototypes(data, w)
         has = (counts > 0).to(counts.dtype)
         return {"parameters": w}, {"centroids": mine, "coefficients": has}

@@ -142,10 +142,16 @@ def no_better(gain: Tensor) -> float:
 
     >>> round(no_better(torch.tensor([1.0, 0.0, 1.0, 1.0])), 4)  # t = 3, three degrees of freedom
     0.0288
-    >>> no_better(torch.tensor([1.0])), no_better(torch.tensor([0.0, 0.0]))
-    (1.0, 1.0)
     >>> no_better(torch.tensor([float("nan"), 1.0]))  # of a model that diverged
     1.0
+
+    Where every row gains the same there is no spread to go by: the chance is that of so many gains
+    and no loss, 2^−n, by the sign test.
+
+    >>> no_better(torch.tensor([1.0])), no_better(torch.tensor([0.0, 0.0]))
+    (1.0, 1.0)
+    >>> no_better(torch.ones(2)), no_better(torch.ones(5))
+    (0.25, 0.03125)
 
     Args:
         gain: [n] what each row costs less.
@@ -155,8 +161,8 @@ def no_better(gain: Tensor) -> float:
     if len(gain) < 2 or not bool(gain.isfinite().all()):
         return 1.0
     mean, spread = float(gain.mean()), float(gain.std())
-    if spread == 0:  # every row gains the same
-        return 0.0 if mean > 0 else 1.0
+    if spread == 0:
+        return 2.0 ** -len(gain) if mean > 0 else 1.0
     return float(stdtr(len(gain) - 1, -mean / (spread / math.sqrt(len(gain)))))
 
 

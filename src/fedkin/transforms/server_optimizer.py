@@ -53,7 +53,8 @@ def optimize_at_server(method: Method, optimizer: ServerOptimizer) -> Method:
         FedkinError: The method's server does something else with what it is sent.
     """
     how = method.aggregation
-    if not isinstance(how, WeightedSum) or KIND not in how.kinds or KIND in how.differences:
+    averages = isinstance(how, WeightedSum) and KIND in how.kinds and KIND not in how.differences
+    if not averages or method.needs.plain_mean:
         raise FedkinError(
             f"{method.name}: server.optimizer is for methods whose server averages models, as "
             "fedavg's does: set it to 'sgd' with server.lr = 1"

@@ -52,7 +52,7 @@ def objective(
         body: θ, which descends.
         model: The client's architecture.
         batch: One mini-batch.
-        head: φ_i, which stands still.
+        head: φ_i, which stands still; empty where it moves with the body.
         centroids: c [classes, d].
         known: [classes], 1 where a class has a mean.
         lam: λ.
