@@ -218,7 +218,11 @@ def began(folder: Path, process: subprocess.Popen, limit: float = 90) -> None:
     )
 
 
-@pytest.mark.parametrize("whole_group", [True, False], ids=["group", "coordinator"])
+@pytest.mark.parametrize(
+    "whole_group",
+    [pytest.param(True, marks=pytest.mark.slow), False],
+    ids=["group", "coordinator"],
+)
 def test_a_real_command_is_killed(whole_group, tmp_path, plain):
     """The command with worker processes, killed from outside at a random moment; workers alone end
     by themselves.

@@ -230,12 +230,12 @@ def test_a_node_that_ends_no_reply_holds_few_threads(monkeypatch):
     before = threading.active_count()
     for _ in range(MOST_HELD):
         assert "it is on its way" in of.exchange(asked(of))["bad"]
-    for _ in range(3):
+    for _ in range(12):
         found = of.exchange(asked(of))
         assert found["bad"] == "its earlier replies are still on their way"
         assert found["good"][0].name == "good"
-    # Flower has two threads for each reply
-    assert threading.active_count() - before <= 3 * MOST_HELD
+    # Flower has two threads for each reply, and some that end later than this: far from 2 × 15
+    assert threading.active_count() - before <= 6 * MOST_HELD
     grid.link.free.set()
     end = time.monotonic() + 30
     while of._holding({"bad": Given(metadata=Given(dst_node_id=11))}) or of._late:

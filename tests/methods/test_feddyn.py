@@ -63,7 +63,7 @@ def test_local_work_and_clients_that_stay_away_leave_the_joint_optimum(participa
     model = {"glm": architecture("glm", family=GAUSSIAN)}
     work = {"steps": 30, "batch_size": 16, "participation": participation}
     run = Federated(feddyn(lr=0.2, alpha=0.5), people, model, **work)
-    run.run(150, evaluate=False)
+    run.run(60, evaluate=False)
     hessian, slope = np.zeros((WIDTH, WIDTH)), np.zeros(WIDTH)
     for client in run.data.values():
         n = len(client["y"])

@@ -24,7 +24,14 @@ from tests.report.browser import opened, started
 from tests.report.records_for_tests import write, write_large
 
 KINDS = ["report", "many", "panel", "compare", "bench", "reproduce", "audit", "claims"]
-VIEWS = [(390, "light"), (390, "dark"), (1400, "light"), (1400, "dark")]
+# A page's colours are those of its theme and its lines those of its width: two of the four views
+# have both of each.
+VIEWS = [
+    (390, "dark"),
+    (1400, "light"),
+    pytest.param(390, "light", marks=pytest.mark.slow),
+    pytest.param(1400, "dark", marks=pytest.mark.slow),
+]
 
 
 @pytest.fixture(scope="module")

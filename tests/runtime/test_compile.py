@@ -65,6 +65,7 @@ print(found["weight"].sum().item(), "torch._inductor.compile_fx" in sys.modules)
     assert len(list(cache.glob("*.so"))) == 1
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_made_again(cache):
     one, x = graph(), torch.ones(3, 2)
     compiled(named(one), lambda: one, [x])
@@ -96,6 +97,7 @@ def test_other_makers_make_other_code(maker, tmp_path, monkeypatch):
     assert compile._maker.__wrapped__() != before
 
 
+@pytest.mark.slow
 def test_a_folder_that_nothing_may_be_run_from(cache, monkeypatch):
     loaded = compile._loaded
 

@@ -70,7 +70,14 @@ KINDS = {  # of pages, one each
     "results": "results.html",
     "notebook": "notebooks/first_steps.html",
 }
-VIEWS = [(390, "light"), (390, "dark"), (1400, "light"), (1400, "dark")]
+# A page's colours are those of its theme and its lines those of its width: two of the four views
+# have both of each.
+VIEWS = [
+    (390, "dark"),
+    (1400, "light"),
+    pytest.param(390, "light", marks=pytest.mark.slow),
+    pytest.param(1400, "dark", marks=pytest.mark.slow),
+]
 
 
 @pytest.fixture(scope="module")
@@ -79,17 +86,18 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
+@pytest.mark.parametrize(("width", "theme"), VIEWS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_that_axe_knows_of(browser: Browser, site: Path, kind: str) -> None:
-    for width, theme in VIEWS:
-        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
-        page.goto((site / KINDS[kind]).as_uri())
-        page.wait_for_selector("nav[aria-label]")
-        found = Axe().run(page).response["violations"]
-        said = [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
-        assert said == [], (kind, width, theme)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.close()
+def test_nothing_that_axe_knows_of(
+    browser: Browser, site: Path, kind: str, width: int, theme: str
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+    page.goto((site / KINDS[kind]).as_uri())
+    page.wait_for_selector("nav[aria-label]")
+    found = Axe().run(page).response["violations"]
+    assert [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
 
 
 def test_the_search_answers_without_a_server(browser: Browser, site: Path) -> None:
