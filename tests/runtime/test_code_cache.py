@@ -43,6 +43,17 @@ def test_a_folder_that_others_write_to(cache, tmp_path):
     assert list(cache.iterdir()) == []
 
 
+def test_a_damaged_file_is_made_again(cache, tmp_path):
+    """It is code: called, it could do anything."""
+    made = tmp_path / "made.so"
+    made.write_bytes(b"code")
+    first = kept("a", lambda: made)
+    assert kept("a", never) == first
+    first.write_bytes(b"c0de")
+    assert kept("a", lambda: made) == first
+    assert first.read_bytes() == b"code"
+
+
 def test_a_file_system_without_locks(cache, tmp_path, monkeypatch):
     def refused(self, *arguments, **named):
         raise NotImplementedError("FileSystem does not appear to support flock")
