@@ -12,8 +12,9 @@ import torch
 
 from fedkin import Result
 from fedkin.core.errors import FedkinError
+from fedkin.data.tables.encoding import Encoding, Number
 from fedkin.data.tables.table import labels_of
-from fedkin.export.predict import _measured, _of_samples, answered, predict
+from fedkin.export.predict import _measured, _of_samples, _table, answered, predict
 from fedkin.runs.spec import DataSection
 from tests import awkward
 from tests.cli.command import fedkin
@@ -71,6 +72,15 @@ def test_numbers_are_answered_as_they_are() -> None:
     people = replace(awkward.population(), task="regression")
     found = answered(np.array([[0.5], [-2.0]]), people)
     assert found.to_dict("list") == {"prediction": [0.5, -2.0]}
+
+
+def test_labels_are_read_as_the_names_of_the_classes_are_written(tmp_path: Path) -> None:
+    """ "007" is a class beside "other"; a later file may hold such labels alone."""
+    table = tmp_path / "t.csv"
+    table.write_text("a,label\n1,007\n2,007\n", encoding="utf-8")
+    encoding = Encoding((Number("a", fill=0, mean=0, std=1, flag=False),))
+    assert _table(table, encoding, ("007", "other"), DataSection()).labels == ["007", "007"]
+    assert _table(table, encoding, ("7", "8"), DataSection()).labels == ["7", "7"]
 
 
 def test_a_model_that_diverged_answers_with_no_class() -> None:

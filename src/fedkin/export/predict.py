@@ -17,9 +17,9 @@ from fedkin.data.arrays import features, images
 from fedkin.data.formats.frames import SUFFIXES
 from fedkin.data.formats.npz import load_arrays
 from fedkin.data.population import Population
-from fedkin.data.tables.columns import spelled
 from fedkin.data.tables.encoding import Encoding
 from fedkin.data.tables.gaps import gaps_of
+from fedkin.data.tables.kinds import spelled, stay_text
 from fedkin.data.tables.new_rows import encoded, read_later
 from fedkin.export.exportable import Exportable, exportable
 from fedkin.export.opened import Member, Opened
@@ -78,7 +78,7 @@ def _read(path: Path, population: Population, data: DataSection) -> Asked:
             raise FedkinError(
                 f"{path} is no table, and this model was trained on one: give {', '.join(SUFFIXES)}"
             )
-        return _table(path, population.encoding, data)
+        return _table(path, population.encoding, population.class_names, data)
     if path.suffix.lower() != ".npz":
         raise FedkinError(
             f"{path}: this model takes arrays: save them with numpy.savez(x=…) as .npz"
@@ -98,9 +98,9 @@ def _read(path: Path, population: Population, data: DataSection) -> Asked:
     return Asked(torch.from_numpy(x), None)
 
 
-def _table(path: Path, encoding: Encoding, data: DataSection) -> Asked:
+def _table(path: Path, encoding: Encoding, classes: tuple[str, ...], data: DataSection) -> Asked:
     label = data.label or "label"
-    read = read_later(path, encoding, data.options, [])
+    read = read_later(path, encoding, data.options, [label] if stay_text(classes) else [])
     x, said = encoded(read, encoding, [label])
     if label not in read.frame.columns:
         return Asked(torch.from_numpy(x), None, said)

@@ -41,6 +41,16 @@ def test_a_table_names_columns_the_labels_among_them() -> None:
     assert with_gaps(READ, "t.csv", Roles()) is READ
 
 
+def test_what_is_left_without_its_marks_is_what_it_is() -> None:
+    frame = pd.DataFrame({"code": ["07", "?", "8"], "smoker": ["true", "?", "FALSE"]})
+    read = Read(frame, READ.place)
+    found = with_gaps(read, "t.csv", Roles(missing=["?"])).frame
+    assert found["code"].tolist()[::2] == [7, 8]
+    assert found["smoker"].tolist()[::2] == [True, False]
+    named = with_gaps(read, "t.csv", Roles(missing=["?"], categorical="code")).frame
+    assert named["code"].tolist()[::2] == ["07", "8"]
+
+
 def test_marks_are_lists() -> None:
     assert marks_of([" x", 2.0], ["a"]) == {"a": ("x", "2")}
     assert marks_of({"a": [], "b": ["?"]}, ["a"]) == {"b": ("?",)}

@@ -57,6 +57,24 @@ def test_words_where_there_were_numbers(tmp_path: Path) -> None:
         encoded(read_later(path, ENCODING, OPTIONS, ()), ENCODING, ("bed",))
 
 
+@pytest.mark.parametrize("gap", ["", "?", "NA"])
+def test_booleans_are_numbers_with_gaps_too(tmp_path: Path, gap: str) -> None:
+    encoding = Encoding((Number("age", fill=0.5, mean=0, std=1, flag=False),))
+    path = Path(write(tmp_path, f"age\ntrue\n{gap}\nFALSE\n"))
+    cells, said = encoded(read_later(path, encoding, {}, ()), encoding, ())
+    assert cells[:, 0].tolist() == [1, 0.5, 0]
+    assert "line 3 has no value" in said[0]
+    path = Path(write(tmp_path, "age\n48\n1\ntrue\n"))
+    with pytest.raises(FedkinError, match=r"line 4: column 'age' holds 'true', but the model"):
+        encoded(read_later(path, encoding, {}, ()), encoding, ())
+
+
+def test_a_word_keeps_its_zeros_where_marks_are_taken_out(tmp_path: Path) -> None:
+    path = Path(write(tmp_path, "bed;note;ward;age\n7;fever;07;48\n8;cough;<5;38\n"))
+    options = {"separator": ";", "missing": {"ward": ["<5"]}}
+    assert read_later(path, ENCODING, options, ()).frame["ward"][0] == "07"
+
+
 def test_how_files_are_written_is_taken_from_the_run() -> None:
     assert style({**OPTIONS, "encoding": "latin-1"}, ("ward",)) == (("ward",), ";", ",", "latin-1")
     assert style({"label": "x"}) == ((), ",", ".", "utf-8")

@@ -4,8 +4,10 @@ import csv
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ import pandas as pd
 from fedkin.core.errors import FedkinError, many
 from fedkin.data.formats.memory import room
 from fedkin.data.quality.problem import Problem, Unreadable
+from fedkin.data.tables.kinds import kind_of
 
 SEPARATORS = (";", "\t", "|")
 COLUMNS = 200_000  # of a table: each takes time and some 2 kB, whatever it holds
@@ -28,7 +31,7 @@ def read_csv(
     encoding: str = "utf-8",
 ) -> pd.DataFrame:
     """The rows of a file with a header line. ``as_text``: columns whose cells stay as they are
-    written ("007").
+    written ("007"), as those do that are neither all numbers nor all booleans.
 
     Empty lines at the end hold nothing.
 
@@ -47,31 +50,98 @@ def read_csv(
             cells, a column name given twice, bytes that are not of the encoding. Names the line
             where there is one.
     """
-    encoding = "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
-    try:
+    encoding = _without_mark(encoding)
+    with _faults_named(path, encoding):
         names = _header(path, separator, encoding)
         _check_cells(path, len(names))
         with warnings.catch_warnings():
-            # Mixed types in a column are found, and named, later.
+            # pandas guesses in pieces of the file; columns of which the guesses differ are read
+            # again below.
             warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-            frame = pd.read_csv(
-                path,
-                sep=separator,
-                decimal=decimal,
-                dtype=dict.fromkeys(as_text, str),
-                # Only an empty cell is empty: a client may well be called NA.
-                keep_default_na=False,
-                na_values=[""],
-                skip_blank_lines=False,
-                index_col=False,
-                encoding=encoding,
-            )
+            frame = _parsed(path, separator, decimal, encoding, dict.fromkeys(as_text, str))
         frame.columns = pd.Index(names)
         frame = frame if decimal == "." else _with_points(frame, as_text, decimal)
         filled = np.flatnonzero(frame.notna().any(axis=1).to_numpy())
         frame = frame.iloc[: filled[-1] + 1 if len(filled) else 0]
         if frame[names[-1]].isna().any():  # cells that are not there read as empty ones
             _every_line_whole(path, separator, encoding, len(names), len(frame))
+    mixed = [name for name in names if kind_of(frame[name]) == "mixed"]
+    return written(path, frame, mixed, separator, decimal, encoding)
+
+
+def written(
+    path: Path,
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    separator: str = ",",
+    decimal: str = ".",
+    encoding: str = "utf-8",
+) -> pd.DataFrame:
+    """The rows of a file, of which some columns are read again as the text that stands there.
+
+    Args:
+        path: The file.
+        frame: What ``read_csv`` made of it.
+        columns: Names of columns.
+        separator: What stands between cells.
+        decimal: What stands before a fraction; in text, a number has a point.
+        encoding: Of its bytes.
+
+    Returns:
+        The same rows and columns.
+
+    Raises:
+        FedkinError: The file is another one by now.
+    """
+    if not columns:
+        return frame
+    encoding = _without_mark(encoding)
+    at = [place for place, name in enumerate(frame.columns) if name in columns]
+    with _faults_named(path, encoding):
+        text = _parsed(path, separator, decimal, encoding, str, at).iloc[: len(frame)]
+        if len(text) < len(frame):
+            raise FedkinError(f"{path} lost rows while it was read: read it again")
+    text.columns = frame.columns[at]
+    text = text if decimal == "." else _with_points(text, (), decimal)
+    frame = frame.copy(deep=False)
+    for name in text.columns:
+        frame[name] = text[name].to_numpy(dtype=object)
+    return frame
+
+
+def _without_mark(encoding: str) -> str:
+    return "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
+
+
+def _parsed(
+    path: Path,
+    separator: str,
+    decimal: str,
+    encoding: str,
+    types: Any,
+    columns: list[int] | None = None,
+) -> pd.DataFrame:
+    """All columns, or those at some places, with cells of given types or as pandas guesses."""
+    return pd.read_csv(
+        path,
+        sep=separator,
+        decimal=decimal,
+        dtype=types,
+        usecols=columns,
+        # Only an empty cell is empty: a client may well be called NA.
+        keep_default_na=False,
+        na_values=[""],
+        skip_blank_lines=False,
+        index_col=False,
+        encoding=encoding,
+    )
+
+
+@contextmanager
+def _faults_named(path: Path, encoding: str) -> Iterator[None]:
+    """Whatever a reader of text raises as one sentence about the file."""
+    try:
+        yield
     except FedkinError:
         raise
     except UnicodeError:
@@ -99,7 +169,6 @@ def read_csv(
         ) from None
     except OSError as error:
         raise FedkinError(f"{path} cannot be read: {error.strerror}") from None
-    return frame
 
 
 def check_columns(path: Path, count: int) -> None:

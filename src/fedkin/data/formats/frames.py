@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from fedkin.core.errors import FedkinError, first_line, some
-from fedkin.data.formats.csv_file import check_columns, read_csv
+from fedkin.data.formats.csv_file import check_columns, read_csv, written
 from fedkin.data.formats.memory import room_of_compressed, within_room
 from fedkin.data.tables.columns import Place
+from fedkin.data.tables.kinds import as_text, kind_of
 
 CLIENT = "client"  # the column that a folder of tables gets: the files' names
 
@@ -93,7 +94,10 @@ def read_folder(folder: Path, style: Style) -> Read:
         )
     for path in full:
         _same(names, list(reads[path].frame.columns), full[0], path)
-    frames = [reads[path].frame[names].assign(**{CLIENT: path.stem}) for path in full]
+    frames = [
+        frame.assign(**{CLIENT: path.stem})
+        for path, frame in _alike({path: reads[path].frame[names] for path in full}, style).items()
+    ]
     starts = np.cumsum([0, *(len(frame) for frame in frames)])
 
     def place(row: int) -> str:
@@ -152,6 +156,29 @@ def _one(path: Path, style: Style) -> Read:
         if recipe is _csv
         else (lambda row: f"{path}, row {row}"),
     )
+
+
+def _alike(frames: dict[Path, pd.DataFrame], style: Style) -> dict[Path, pd.DataFrame]:
+    """Tables of the same columns; one that is of different kinds in them is text in all of them."""
+    kinds = [{name: kind_of(frame[name]) for name in frame} for frame in frames.values()]
+    mixed = [
+        str(name)
+        for name in kinds[0]
+        if len({one[name] for one in kinds} - {"nothing"}) > 1 and name not in style.as_text
+    ]
+    return {path: _as_text(path, frame, mixed, style) for path, frame in frames.items()}
+
+
+def _as_text(path: Path, frame: pd.DataFrame, columns: Sequence[str], style: Style) -> pd.DataFrame:
+    """A table with some columns as they are written, or spelled out where a file holds no text."""
+    if READERS[path.suffix.lower()] is not _csv:
+        frame = frame.copy(deep=False)
+        for name in columns:
+            frame[name] = as_text(frame[name])
+        return frame
+    with within_room(path):
+        guessed = [name for name in columns if kind_of(frame[name]) != "text"]
+        return written(path, frame, guessed, style.separator, style.decimal, style.encoding)
 
 
 def _same(names: Sequence[str], others: Sequence[str], first: Path, path: Path) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fedkin.core.errors import FedkinError, many, unknown
 from fedkin.data.formats.frames import Read
-from fedkin.data.tables.columns import spelled
+from fedkin.data.tables.kinds import decided, spelled
 from fedkin.data.tables.schema import Missing, Roles, listed
 from fedkin.data.tables.similar_names import folded
 
@@ -39,10 +39,17 @@ def with_gaps(read: Read, where: str, roles: Roles) -> Read:
     unexpected = [name for name in marks if name not in names]
     if unexpected:
         raise unknown(f"column of data.missing in {where}", unexpected[0], names)
-    return _emptied(read, marks)
+    words = (*listed("categorical", roles.categorical), *listed("text", roles.text))
+    return _emptied(read, marks, words)
 
 
-def as_trained(read: Read, where: str, options: Mapping[str, Any], seen: Sequence[str]) -> Read:
+def as_trained(
+    read: Read,
+    where: str,
+    options: Mapping[str, Any],
+    seen: Sequence[str],
+    words: Sequence[str] = (),
+) -> Read:
     """Rows that come later, with what the run's [data] says of cells; columns that are not there
     are not missed.
 
@@ -51,13 +58,15 @@ def as_trained(read: Read, where: str, options: Mapping[str, Any], seen: Sequenc
         where: The file, for messages.
         options: The keys of the run's [data].
         seen: The columns that the model sees: a list of data.missing is for those alone.
+        words: Columns of text, whose cells stay as they are written.
 
     Returns:
         The same rows, with gaps and spellings as in training.
     """
     names = [str(name) for name in read.frame.columns]
     marks = marks_of(options.get("missing", ()), seen)
-    read = _emptied(read, {name: cells for name, cells in marks.items() if name in names})
+    marks = {name: cells for name, cells in marks.items() if name in names}
+    read = _emptied(read, marks, words)
     return unified(
         read, [name for name in listed("unify", options.get("unify", ())) if name in names]
     )
@@ -87,7 +96,10 @@ def marks_of(missing: Missing, columns: Sequence[str]) -> dict[str, tuple[str, .
     return {name: cells for name, cells in found.items() if cells}
 
 
-def _emptied(read: Read, marks: Mapping[str, Sequence[str]]) -> Read:
+def _emptied(read: Read, marks: Mapping[str, Sequence[str]], words: Sequence[str]) -> Read:
+    """Cells without marks. A column that is text because of its marks alone is so no more, unless
+    it is one of ``words``.
+    """
     if not marks:
         return read
     frame = read.frame.copy(deep=False)
@@ -95,18 +107,9 @@ def _emptied(read: Read, marks: Mapping[str, Sequence[str]]) -> Read:
         codes, distinct = pd.factorize(frame[name])
         empty = np.array([*(spelled(value).strip() in cells for value in distinct), False])[codes]
         if empty.any():
-            frame[name] = _numbers_again(frame[name].mask(empty))
+            rest = frame[name].mask(empty)
+            frame[name] = rest if name in words else decided(rest)
     return read._replace(frame=frame)
-
-
-def _numbers_again(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """A column that was read as words only because of its marks."""
-    if pd.api.types.is_numeric_dtype(column):
-        return column
-    numbers = pd.to_numeric(column, errors="coerce")
-    return (
-        numbers if bool(column.notna().any()) and numbers.notna().equals(column.notna()) else column
-    )
 
 
 def unified(read: Read, columns: Sequence[str]) -> Read:

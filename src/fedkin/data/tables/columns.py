@@ -9,6 +9,7 @@ import pandas as pd
 from fedkin.core.errors import FedkinError
 from fedkin.data.arrays import Array
 from fedkin.data.quality.problem import Problem, Unreadable, toml_value
+from fedkin.data.tables.kinds import BOOLEANS, kind_of, spelled
 from fedkin.data.tables.recipe import Column
 
 Place = Callable[[int], str]  # row → where it stands: "patients.csv, line 7"
@@ -28,8 +29,8 @@ class Cells(NamedTuple):
 def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Cells:
     """A column's cells. ``wanted``: "auto", or "category" or "text" where the user says so.
 
-    Auto: numbers and booleans are numbers; text is numbers where all of it can be read so, and
-    categories where most of it cannot.
+    Auto: numbers and booleans are numbers, with gaps or without; text is numbers where all of it
+    can be read so, and categories where most of it cannot.
 
     Args:
         column: As pandas read it.
@@ -54,7 +55,7 @@ def cells_of(column: "pd.Series[Any]", place: Place, wanted: str = "auto") -> Ce
             f"{place(0)}: column {name!r} holds {column.iloc[0]!r}, not a number",
             "",
         )
-    if pd.api.types.is_numeric_dtype(column) and wanted == "auto":
+    if wanted == "auto" and _are_numbers(column):
         return Cells(Column(name), _numbers(column, place))
     codes, distinct = pd.factorize(column)
     texts = [spelled(value) for value in distinct]
@@ -87,14 +88,23 @@ def numbers_of(column: "pd.Series[Any]", place: Place) -> Cells:
         raise FedkinError(
             f"{place(0)}: column {name!r} holds {column.iloc[0]}, but training had numbers there"
         )
-    if pd.api.types.is_numeric_dtype(column):
+    if _are_numbers(column):
         return Cells(Column(name), _numbers(column, place))
     codes, distinct = pd.factorize(column)
-    parsed, wrong = _parsed([spelled(value) for value in distinct])
+    texts = [spelled(value) for value in distinct]
+    parsed, wrong = _parsed(texts)
+    truths = [BOOLEANS.get(text.lower(), np.nan) for text in texts]
+    if not (np.isnan(truths) & (wrong | ~np.isnan(parsed[:-1]))).any():  # booleans beside marks
+        return Cells(Column(name), np.append(truths, np.nan)[codes])
     if wrong.any():
-        found = _not_a_number(name, codes, [spelled(value) for value in distinct], wrong, place)
+        found = _not_a_number(name, codes, texts, wrong, place)
         raise FedkinError(f"{found}, but the model was trained with numbers there")
     return Cells(Column(name), _finite(name, parsed[codes], place))
+
+
+def _are_numbers(column: "pd.Series[Any]") -> bool:
+    """Numbers, or booleans: pandas holds those as objects where one is missing."""
+    return pd.api.types.is_numeric_dtype(column) or kind_of(column) == "boolean"
 
 
 def _as_numbers(name: str, codes: Array, texts: list[str], place: Place) -> Array | None:
@@ -138,24 +148,6 @@ def _finite(name: str, cells: Array, place: Place) -> Array:
         located = f"{place(int(infinite[0]))}: column {name!r} is infinite or too large for float32"
         raise _left(name, "infinite", located, "correct it, or")
     return cells
-
-
-def spelled(value: Any) -> str:
-    """A cell as text: 3.0 is 3, as integers with gaps come out of a file.
-
-    Args:
-        value: A cell as pandas read it.
-
-    Returns:
-        The text that a person would see in the file.
-    """
-    if (
-        isinstance(value, float | np.floating)
-        and float(value).is_integer()
-        and abs(float(value)) < 2**53
-    ):
-        return str(int(value))
-    return value if isinstance(value, str) else str(value)
 
 
 def _left(name: str, kind: str, located: str, instead: str) -> Unreadable:

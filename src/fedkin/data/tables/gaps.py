@@ -10,6 +10,7 @@ from fedkin.data.arrays import Array
 from fedkin.data.formats.frames import Read
 from fedkin.data.quality.problem import Problem, Unreadable
 from fedkin.data.tables.columns import MISSING, Place
+from fedkin.data.tables.kinds import decided
 
 
 def labeled(read: Read, label: str, unlabeled: str) -> Read:
@@ -46,9 +47,7 @@ def labeled(read: Read, label: str, unlabeled: str) -> Read:
         raise FedkinError(f"{read.place(0)}: column {label!r} is empty in all rows")
     said = f"{len(empty):,} of {len(read.frame):,} rows have no label and are left out"
     frame = read.frame.iloc[kept].reset_index(drop=True)
-    numbers = pd.to_numeric(frame[label], errors="coerce")
-    if numbers.notna().all():  # read as words because of a gap's mark
-        frame[label] = numbers
+    frame[label] = decided(frame[label])  # it may be text because of a gap's mark alone
     return Read(frame, lambda row: read.place(int(kept[row])), (*read.said, said))
 
 

@@ -43,7 +43,8 @@ def read_later(
     """
     apart = [feature.name for feature in encoding.features if feature.kind in WANTED]
     read = read_file(path, style(options, (*apart, *others)))
-    read = as_trained(read, str(path), options, [feature.name for feature in encoding.features])
+    seen = [feature.name for feature in encoding.features]
+    read = as_trained(read, str(path), options, seen, (*apart, *others))
     names = [str(name) for name in read.frame.columns]
     lacking = [feature.name for feature in encoding.features if feature.name not in names]
     if lacking:

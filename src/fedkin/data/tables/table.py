@@ -21,6 +21,7 @@ from fedkin.data.tables.clean import unified, with_gaps, without_repeats
 from fedkin.data.tables.columns import Cells, Place, cells_of
 from fedkin.data.tables.encoding import Scale
 from fedkin.data.tables.gaps import filled, labeled
+from fedkin.data.tables.kinds import as_text
 from fedkin.data.tables.recipe import Recipe
 from fedkin.data.tables.schema import LISTS, Missing, Names, Publicity, Roles, as_asked, listed
 
@@ -294,6 +295,8 @@ def labels_of(column: "pd.Series[Any]", task: str, place: Place) -> tuple[Array,
     if pd.api.types.is_float_dtype(column) and not fractional and float(column.abs().max()) < 2**63:
         column = column.astype("int64")
     plain = pd.api.types.is_integer_dtype(column) or pd.api.types.is_float_dtype(column)
+    if pd.api.types.is_object_dtype(column):
+        column = as_text(column)
     values, numbers = np.unique(
         column.to_numpy() if plain else column.astype(str).to_numpy(dtype=str), return_inverse=True
     )
